@@ -1,0 +1,59 @@
+# The front door. Everything lands in build/; `make` alone sets the machine up and builds the command and the package.
+
+BUILD := build
+PYTHON := $(BUILD)/venv/bin/python
+JOBS ?= $(shell nproc)
+TEST_FLAGS ?=
+
+# Objects are found again in the cache from any checkout.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := true
+export PYTHONPATH := $(CURDIR)/$(BUILD)/python
+
+.PHONY: all setup demo test bench release asan format clean help
+
+all: setup
+	@test -f $(BUILD)/build.ninja || cmake --preset dev -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >$(BUILD)/configure.log 2>&1 \
+	  || { cat $(BUILD)/configure.log; rm -f $(BUILD)/build.ninja; exit 1; }
+	@ninja -C $(BUILD) -j $(JOBS) $(NINJA_FLAGS)
+
+setup:
+	@tools/setup.sh
+
+demo: all
+	@$(PYTHON) -m tilewright examples/run_all.py
+
+# Closes with "N passed, N failed".
+test: all
+	@$(PYTHON) tools/run_tests.py --build $(BUILD) $(TEST_FLAGS)
+
+bench: all
+	@$(PYTHON) benchmarks/bench.py $(BENCH_FLAGS)
+
+# Self-contained: LLVM is linked in, nothing but the C and C++ libraries is needed to run it.
+release: setup
+	@cmake --preset release -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
+	@ninja -C $(BUILD)/release -j $(JOBS)
+	@$(PYTHON) tools/size.py $(BUILD)/release
+
+asan: setup
+	@cmake --preset asan
+	@ninja -C $(BUILD)/asan -j $(JOBS)
+	@$(PYTHON) tools/run_tests.py --build $(BUILD)/asan --only unit lit
+
+format: setup
+	@git ls-files -co --exclude-standard -- '*.cpp' '*.h' | xargs -r clang-format-22 -i
+
+help:
+	@echo 'make            set the machine up, build the command and the Python package'
+	@echo 'make demo       run every example and print a table'
+	@echo 'make test       run all tests              (TEST_FLAGS="--only unit lit")'
+	@echo 'make bench      compare with rivals         (BENCH_FLAGS="--only gemm")'
+	@echo 'make release    build self-contained, print the sizes'
+	@echo 'make asan       build and test with the address and undefined-behaviour sanitizers'
+	@echo 'make format     format the C++ sources'
+	@echo 'make clean      remove what was built'
+
+# The virtual environment stays: it is not made from the sources.
+clean:
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +

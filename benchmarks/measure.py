@@ -1,0 +1,88 @@
+"""How the benchmarks measure, and what they write.
+
+Ours and its rivals take turns in one process, so that clock changes and noisy neighbours strike all alike; what counts is
+the median of each and the ratio of the medians. Nothing is timed before its result was found correct, and inputs are
+standard normal.
+"""
+
+import json
+import time
+
+import numpy as np
+
+LINE = "{:<26} {:<16} {:<5} {:>2} {:>10} {:<8} {:<34} {:>6} {:>6} {:>6}  {}"
+
+
+def aligned(shape, dtype=np.float32):
+    """An array whose first element lies on a 64-byte boundary, its pages touched."""
+    count = int(np.prod(shape))
+    itemsize = np.dtype(dtype).itemsize
+    raw = np.zeros(count * itemsize + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + count * itemsize].view(dtype).reshape(shape)
+
+
+def randn(shape, dtype=np.float32, seed=0):
+    out = aligned(shape, dtype)
+    out[...] = np.random.default_rng(seed).standard_normal(shape, np.float32).astype(dtype)
+    return out
+
+
+def interleaved(calls, seconds):
+    """Median seconds of each call; the calls take turns. A turn repeats a short call until it can be timed well."""
+    repeats = {}
+    for name, call in calls.items():
+        call()
+        start = time.perf_counter()
+        call()
+        repeats[name] = max(1, int(0.002 / max(time.perf_counter() - start, 1e-7)))
+    samples = {name: [] for name in calls}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(next(iter(samples.values()))) < 5:
+        for name, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                call()
+            samples[name].append((time.perf_counter() - start) / repeats[name])
+    return {name: float(np.median(taken)) for name, taken in samples.items()}
+
+
+def require_close(actual, expected, what, tolerance=1e-4):
+    actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
+    scale = np.sqrt(np.mean(expected**2)) if expected.size else 0
+    worst = np.max(np.abs(actual - expected)) if expected.size else 0
+    if not worst <= tolerance * (scale + np.max(np.abs(expected), initial=0)):
+        raise AssertionError(f"{what}: wrong result, off by {worst}; nothing is timed")
+
+
+class Report:
+    """Collects rows, prints each as it comes and writes it as a line of JSON."""
+
+    def __init__(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.file = path.open("w")
+        self.rows = []
+
+    def header(self):
+        print(LINE.format("name", "size", "dtype", "n", "ours", "unit", "rivals", "ratio", "reach", "win", ""))
+
+    def row(self, name, size, dtype, threads, unit, ours, rivals, against, reach, win, more_is_better=True):
+        """`against` names the rival (or, as a number, the goal) that the ratio is taken with; at least 1 is as good."""
+        rival = rivals[against] if isinstance(against, str) else against
+        ratio = (ours / rival if more_is_better else rival / ours) if rival else None
+        row = {
+            "name": name, "size": size, "dtype": dtype, "threads": threads, "unit": unit, "ours": ours, "rivals": rivals, "ratio": ratio,
+            "reach": reach, "win": win,
+        }
+        self.file.write(json.dumps(row) + "\n")
+        self.file.flush()
+        self.rows.append(row)
+        shown = ", ".join(f"{rival} {value:.4g}" for rival, value in rivals.items())
+        verdict = "" if ratio is None or reach is None else "win" if win and ratio >= win else "reached" if ratio >= reach else "short"
+        number = lambda value: "" if value is None else f"{value:.2f}"
+        numbers = (number(value) for value in (ratio, reach, win))
+        print(LINE.format(name, size, dtype, threads, f"{ours:.4g}", unit, shown, *numbers, verdict), flush=True)
+
+    def problem(self, name, error):
+        self.file.write(json.dumps({"name": name, "error": str(error)}) + "\n")
+        print(f"{name}: {type(error).__name__}: {error}", flush=True)

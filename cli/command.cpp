@@ -1,0 +1,146 @@
+// A parser for options of one shape: --name value, --name=value, --flag. LLVM's own would bring its hundred options into --help.
+
+#include "cli/command.h"
+
+#include "syntax/parser.h"
+
+#include "llvm/Support/Casting.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace tilewright {
+
+std::string CommandLine::get(const std::string &name, const std::string &otherwise) const {
+  auto found = values.find(name);
+  return found == values.end() ? otherwise : found->second.back();
+}
+
+std::vector<std::string> CommandLine::all(const std::string &name) const {
+  auto found = values.find(name);
+  return found == values.end() ? std::vector<std::string>() : found->second;
+}
+
+std::optional<int64_t> CommandLine::integer(const std::string &name, int64_t otherwise) const {
+  if (!has(name)) return otherwise;
+  std::string text = get(name, "");
+  char *end = nullptr;
+  int64_t value = std::strtoll(text.c_str(), &end, 10);
+  if (!text.empty() && *end == 0) return value;
+  fail(name + " wants an integer, not '" + text + "'");
+  return std::nullopt;
+}
+
+std::optional<double> CommandLine::number(const std::string &name, double otherwise) const {
+  if (!has(name)) return otherwise;
+  std::string text = get(name, "");
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (!text.empty() && *end == 0) return value;
+  fail(name + " wants a number, not '" + text + "'");
+  return std::nullopt;
+}
+
+static void printHelp(const CommandSpec &spec) {
+  std::printf("usage: tilewright %s %s\n\n%s\n", spec.name, spec.usage, spec.summary);
+  if (!spec.options.empty()) std::printf("\noptions:\n");
+  for (const OptionSpec &option : spec.options) {
+    std::string left = std::string(option.name) + (*option.value ? std::string(" ") + option.value : "");
+    std::printf("  %-28s %s\n", left.c_str(), option.help);
+  }
+  if (*spec.details) std::printf("\n%s", spec.details);
+}
+
+std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status) {
+  CommandLine line;
+  status = userError;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--help" || word == "-h") {
+      printHelp(spec);
+      status = success;
+      return std::nullopt;
+    }
+    // A lone minus is a file name by tradition.
+    if (word.size() < 2 || word[0] != '-') {
+      line.words.push_back(word);
+      continue;
+    }
+    size_t equals = word.find('=');
+    std::string name = word.substr(0, equals);
+    const OptionSpec *found = nullptr;
+    for (const OptionSpec &option : spec.options)
+      if (name == option.name) found = &option;
+    if (!found) {
+      fail("unknown option '" + name + "'; 'tilewright " + spec.name + " --help' lists those there are");
+      return std::nullopt;
+    }
+    std::string value;
+    if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else if (*found->value && found->value[0] != '[') {
+      if (i + 1 >= argc) {
+        fail("option '" + name + "' needs " + found->value + " after it");
+        return std::nullopt;
+      }
+      value = argv[++i];
+    }
+    line.values[name].push_back(value);
+  }
+  return line;
+}
+
+int fail(const std::string &text) {
+  std::fprintf(stderr, "tilewright: error: %s\n", text.c_str());
+  return userError;
+}
+
+int report(const Diagnostics &diagnostics, int otherwise) {
+  std::string text = diagnostics.render();
+  std::fputs(text.c_str(), stderr);
+  return diagnostics.hasErrors() ? static_cast<int>(userError) : otherwise;
+}
+
+std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {
+  FileKernel result;
+  result.module = loadModule(path, diagnostics);
+  if (!result.module) return std::nullopt;
+  std::string wanted = name;
+  if (wanted.empty()) {
+    std::vector<std::string> names = kernelNames(*result.module);
+    if (names.size() == 1) wanted = names.front();
+    if (wanted.empty()) {
+      std::string list;
+      for (const std::string &one : names) list += (list.empty() ? "" : ", ") + one;
+      diagnostics.error({}, Diag::invalidOption,
+                        {names.empty() ? "'" + path + "' has no kernel" : "'" + path + "' has several kernels: " + list,
+                         names.empty() ? "mark a function @triton.jit" : "choose one by --kernel NAME"});
+      return std::nullopt;
+    }
+  }
+  result.function = findKernel(*result.module, wanted, diagnostics);
+  if (!result.function) return std::nullopt;
+  return result;
+}
+
+std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
+                                  Diagnostics &diagnostics) {
+  // The source must outlive the diagnostics' ranges only until they are rendered, which add() does at once.
+  std::shared_ptr<const ast::Module> tree = parse(SourceFile::create("<" + what + ">", text, 1), diagnostics);
+  if (!tree) return std::nullopt;
+  const auto *statement = tree->body.size() == 1 ? llvm::dyn_cast<ast::ExprStmt>(tree->body.front()) : nullptr;
+  if (!statement) {
+    diagnostics.error({}, Diag::invalidOption, {what + " wants an expression, not '" + text + "'", ""});
+    return std::nullopt;
+  }
+  return evaluate(*statement->value, module, &names, diagnostics);
+}
+
+std::vector<OptionSpec> codeOptions() {
+  return {{"--num-warps", "N", "as in a launch; a hint on CPUs"},
+          {"--num-stages", "N", "as in a launch; a hint on CPUs"},
+          {"--debug", "", "keep device_assert and overflow checks"},
+          {"--no-fp-fusion", "", "do not fuse a*b+c into one rounding"}};
+}
+
+} // namespace tilewright

@@ -1,0 +1,70 @@
+// What the sub-commands share: options, errors, exit statuses.
+#pragma once
+
+#include "frontend/module.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+enum ExitStatus { success = 0, userError = 1, ourError = 2 };
+
+/// One option: "--emit", "STAGE" (empty: a flag), help.
+struct OptionSpec {
+  const char *name, *value, *help;
+};
+
+struct CommandSpec {
+  const char *name;
+  const char *usage;   // after the name
+  const char *summary; // one line
+  const char *details; // printed by --help below the options; may be empty
+  std::vector<OptionSpec> options;
+};
+
+/// The words after a command's name, sorted out.
+class CommandLine {
+public:
+  std::vector<std::string> words; // that are no options
+  bool has(const std::string &name) const { return values.count(name) != 0; }
+  std::string get(const std::string &name, const std::string &otherwise) const;
+  std::vector<std::string> all(const std::string &name) const;
+  /// The option as a number; prints an error and returns nothing if it is none.
+  std::optional<int64_t> integer(const std::string &name, int64_t otherwise) const;
+  std::optional<double> number(const std::string &name, double otherwise) const;
+
+  std::map<std::string, std::vector<std::string>> values;
+};
+
+/// Nothing after --help (exit 0) or an error (exit 1); `status` says which.
+std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status);
+
+/// "tilewright: error: text" on stderr; returns userError.
+int fail(const std::string &text);
+/// Prints warnings and errors on stderr. userError if there are errors, else `otherwise`.
+int report(const Diagnostics &diagnostics, int otherwise);
+
+/// Loads FILE and finds --kernel (may be empty where the file has one kernel).
+struct FileKernel {
+  std::shared_ptr<Namespace> module;
+  std::shared_ptr<const JitFunction> function;
+};
+std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics);
+
+/// Evaluates Python text over names; `what` names it in messages ("--grid").
+std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
+                                  Diagnostics &diagnostics);
+
+/// Options that enter the code: --num-warps, --num-stages, --debug, --no-fp-fusion.
+std::vector<OptionSpec> codeOptions();
+
+int compileMain(int argc, char **argv);
+int runMain(int argc, char **argv);
+int infoMain(int argc, char **argv);
+int cacheMain(int argc, char **argv);
+int explainMain(int argc, char **argv);
+
+} // namespace tilewright

@@ -1,0 +1,104 @@
+// `tilewright compile`: a kernel file, or IR text, to one stage.
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "compile.h"
+#include "support/files.h"
+
+#include <cstdio>
+
+namespace tilewright {
+
+static const CommandSpec &spec() {
+  static const CommandSpec spec = [] {
+    CommandSpec result{
+        "compile",
+        "FILE [--kernel NAME] [--signature TEXT] [--emit STAGE] [-o OUT]",
+        "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or tt IR (.ttir, .mlir).",
+        "A signature names what each parameter is compiled for, by name or in order:\n"
+        "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
+        "Parameters left out take their defaults.\n",
+        {{"--kernel", "NAME", "the function; not needed where the file has one"},
+         {"--signature", "TEXT", "what it is compiled for"},
+         {"--target", "cpu[:LEVEL]", "sse2, avx2, avx512 or native (the default)"},
+         {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; default tt"},
+         {"-o", "OUT", "a file; default the standard output"},
+         {"--time", "", "print the seconds of each step"}}};
+    for (const OptionSpec &option : codeOptions()) result.options.push_back(option);
+    return result;
+  }();
+  return spec;
+}
+
+static std::optional<Stage> stageOf(const std::string &name) {
+  static const std::pair<const char *, Stage> stages[] = {{"ast", Stage::ast},   {"tt", Stage::tt},        {"ttir", Stage::tt},   {"loops", Stage::loops},
+                                                          {"llvm", Stage::llvm}, {"asm", Stage::assembly}, {"obj", Stage::object}};
+  for (const auto &[word, stage] : stages)
+    if (name == word) return stage;
+  return std::nullopt;
+}
+
+static bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+static int writeOutput(const std::string &bytes, const std::string &path) {
+  if (path.empty() || path == "-") {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    return success;
+  }
+  Result<void> done = writeFileAtomically(path, bytes);
+  return done ? static_cast<int>(success) : fail("cannot write '" + path + "': " + done.error());
+}
+
+int compileMain(int argc, char **argv) {
+  int status = 0;
+  std::optional<CommandLine> line = readCommandLine(spec(), argc, argv, status);
+  if (!line) return status;
+  if (line->words.size() != 1) return fail("compile wants one FILE");
+  const std::string &path = line->words.front();
+  std::optional<Stage> stage = stageOf(line->get("--emit", "tt"));
+  if (!stage) return fail("there is no stage '" + line->get("--emit", "") + "'; the stages are ast, tt, loops, llvm, asm and obj");
+  std::string targetText = line->get("--target", "cpu");
+  std::optional<CpuTarget> target;
+  if (targetText == "cpu")
+    target = hostCpu();
+  else if (targetText.rfind("cpu:", 0) == 0)
+    target = cpuTarget(targetText.substr(4));
+  if (!target) return fail("there is no target '" + targetText + "'; the targets are cpu, cpu:sse2, cpu:avx2 and cpu:avx512");
+
+  Diagnostics diagnostics;
+  std::string output;
+  if (endsWith(path, ".ttir") || endsWith(path, ".mlir")) {
+    if (*stage != Stage::object) return fail("IR text is compiled to object code only (--emit obj); 'tilewright opt' shows its passes");
+    Result<std::string> text = readFile(path);
+    if (!text) return fail("cannot read '" + path + "': " + text.error());
+    std::unique_ptr<CpuArtifact> artifact = compileTextForCpu(*text, path, line->get("--kernel", ""), *target, diagnostics);
+    if (!artifact) return report(diagnostics, ourError);
+    output = artifact->object;
+  } else {
+    std::optional<FileKernel> kernel = loadKernel(path, line->get("--kernel", ""), diagnostics);
+    if (!kernel) return report(diagnostics, ourError);
+    CompileRequest request;
+    request.kernel = kernel->function.get();
+    request.target = *target;
+    std::optional<KernelOptions> options = readCodeOptions(*line);
+    if (!options) return userError;
+    request.options = *options;
+    if (line->has("--time")) request.onStep = [](llvm::StringRef step, double seconds) {
+      std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, step.str().c_str());
+    };
+    if (*stage != Stage::ast) {
+      std::optional<std::vector<ArgumentSpec>> args = parseSignature(line->get("--signature", ""), *kernel->function, diagnostics);
+      if (!args) return report(diagnostics, ourError);
+      request.args = std::move(*args);
+    }
+    std::optional<std::string> text = emitStage(request, *stage, diagnostics);
+    if (!text) return report(diagnostics, ourError);
+    output = std::move(*text);
+  }
+  report(diagnostics, success);
+  return writeOutput(output, line->get("-o", ""));
+}
+
+} // namespace tilewright

@@ -1,0 +1,53 @@
+// Passes here are free functions on a module. This wraps each in the one pass class there is, so that MLIR's own driver gives timing,
+// IR after each pass, reproducers and the verification of expected errors without more code of ours.
+#include "opt.h"
+
+#include "ir/passes.h"
+#include "ir/tt.h"
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+using namespace mlir;
+
+namespace {
+
+struct Step {
+  StringRef name, summary;
+  LogicalResult (*run)(ModuleOp);
+};
+
+// In the order of a kernel's flow.
+constexpr Step steps[] = {
+    {"inline-calls", "replace every call by what it calls, and branches by structured control flow", tilewright::inlineCalls},
+    {"expand-block-pointers", "turn block pointers and tensor descriptors into tiles of pointers with masks",
+     tilewright::expandBlockPointers},
+    {"simplify", "fold, canonicalise, remove what is common or unused, and hoist out of loops", tilewright::simplify},
+    {"scalarize-carried", "carry one scalar through a loop where a tile only moves by a uniform amount", tilewright::scalarizeCarried},
+};
+
+class RunPass : public PassWrapper<RunPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RunPass)
+  explicit RunPass(Step step) : step(step) {}
+  StringRef getName() const override { return step.name; }
+  StringRef getArgument() const override { return step.name; }
+  StringRef getDescription() const override { return step.summary; }
+  void getDependentDialects(DialectRegistry &registry) const override { tilewright::tt::registerDialects(registry); }
+  void runOnOperation() override {
+    if (failed(step.run(getOperation()))) signalPassFailure();
+  }
+
+private:
+  Step step;
+};
+
+} // namespace
+
+int tilewright::optMain(int argc, char **argv) {
+  DialectRegistry registry;
+  tt::registerDialects(registry);
+  for (Step step : steps)
+    registerPass([step] { return std::make_unique<RunPass>(step); });
+  return asMainReturnCode(MlirOptMain(argc, argv, "Tilewright pass driver\n", registry));
+}

@@ -1,0 +1,26 @@
+// The interpreter as the command line uses it: to the end, or one operation at a time.
+#pragma once
+
+#include "compile.h"
+#include "ir/interpret.h"
+#include "runtime/kernel.h"
+
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct InterpretRun {
+  CompileRequest request;
+  std::vector<Argument> arguments;
+  Grid grid;
+  bool checkBounds = false;
+  std::vector<MemoryRange> memory;
+  bool step = false;
+  int64_t stepLimit = 0; // with `step`: show this many operations without asking; 0: ask after each
+};
+
+/// Runs all programs in launch order; prints what the kernel prints. The exit status.
+int interpretKernel(const InterpretRun &run);
+
+} // namespace tilewright

@@ -1,0 +1,60 @@
+// Tensors of the command line: made by a generator or read from a file, compared, printed, written.
+#pragma once
+
+#include "frontend/types.h"
+#include "support/npy.h"
+#include "support/result.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// A tensor in memory. Elements are reached by their place in row-major order of the shape, however they lie.
+class Tensor {
+public:
+  Tensor(Scalar element, std::vector<int64_t> shape, bool transposed);
+
+  Scalar element() const { return scalar; }
+  const std::vector<int64_t> &shape() const { return extents; }
+  const std::vector<int64_t> &strides() const { return steps; } // in elements
+  int64_t count() const { return total; }
+  int64_t bytes() const { return total * byteSize(scalar); }
+  void *data() const { return memory.get(); }
+  double get(int64_t index) const;
+  void set(int64_t index, double value);
+  /// "f32[64x32]"
+  std::string describe() const;
+
+private:
+  int64_t offset(int64_t index) const;
+  Scalar scalar;
+  bool isTransposed;
+  std::vector<int64_t> extents, steps;
+  int64_t total;
+  std::shared_ptr<char> memory;
+};
+
+/// Whether `text` is a tensor source: "randn:f32[64x32]", "randint(0,9):i32[7]", "randn:f16[64x32]^T", "x.npy", "x.npy:bf16".
+bool isTensorSource(const std::string &text);
+/// Makes it. `seed` decides the random ones.
+Result<Tensor> makeTensor(const std::string &text, uint64_t seed);
+
+Result<void> writeTensor(const std::string &path, const Tensor &tensor);
+
+struct Comparison {
+  int64_t wrong = 0, firstWrong = -1;
+  double worst = 0; // greatest absolute difference of finite elements
+};
+/// |a - b| <= atol + rtol * |b|; NaN equals NaN.
+Comparison compare(const Tensor &result, const Tensor &expected, double rtol, double atol);
+/// Tolerances that rounding in this type calls for.
+std::pair<double, double> defaultTolerances(Scalar scalar);
+
+/// Type, shape, least, greatest, mean, the first elements.
+std::string summary(const Tensor &tensor);
+/// "[3, 17]"
+std::string indexText(const Tensor &tensor, int64_t index);
+
+} // namespace tilewright

@@ -1,0 +1,38 @@
+# The two functions that all build files use.
+
+# tilewright_library(gpu NEEDS ir support FILES a.cpp b.cpp): a static library that sees only what it needs.
+function(tilewright_library name)
+  cmake_parse_arguments(ARG "" "" "NEEDS;FILES" ${ARGN})
+  add_library(tilewright_${name} STATIC ${ARG_FILES})
+  foreach(need ${ARG_NEEDS})
+    target_link_libraries(tilewright_${name} PUBLIC tilewright_${need})
+  endforeach()
+  target_compile_options(tilewright_${name} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-exceptions)
+  if(TARGET tilewright_tt_tablegen)
+    add_dependencies(tilewright_${name} tilewright_tt_tablegen)
+  endif()
+endfunction()
+
+# tilewright_dialect(tt): the generated parts of src/ir/tt.td, in the build folder beside it.
+function(tilewright_dialect name)
+  set(LLVM_TARGET_DEFINITIONS ${name}.td)
+  mlir_tablegen(${name}_dialect.h.inc -gen-dialect-decls -dialect=${name})
+  mlir_tablegen(${name}_dialect.cpp.inc -gen-dialect-defs -dialect=${name})
+  mlir_tablegen(${name}_enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${name}_enums.cpp.inc -gen-enum-defs)
+  mlir_tablegen(${name}_types.h.inc -gen-typedef-decls -typedefs-dialect=${name})
+  mlir_tablegen(${name}_types.cpp.inc -gen-typedef-defs -typedefs-dialect=${name})
+  mlir_tablegen(${name}_ops.h.inc -gen-op-decls)
+  mlir_tablegen(${name}_ops.cpp.inc -gen-op-defs)
+  add_public_tablegen_target(tilewright_${name}_tablegen)
+endfunction()
+
+# What everything that holds MLIR links: the shared libraries in development, the archives in a self-contained build.
+add_library(tilewright_llvm INTERFACE)
+if(TILEWRIGHT_STATIC)
+  file(GLOB tilewright_archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+  list(FILTER tilewright_archives EXCLUDE REGEX "CAPI|Test|MLIRExecutionEngineShared|SPIRV|AMDGPU|AArch64|ARM|Mips|Hexagon|RISCV|PowerPC|SystemZ|WebAssembly|Sparc|BPF|AVR|MSP430|Lanai|XCore|VE|LoongArch|M68k|Xtensa")
+  target_link_libraries(tilewright_llvm INTERFACE -Wl,--start-group ${tilewright_archives} -Wl,--end-group z zstd dl pthread)
+else()
+  target_link_libraries(tilewright_llvm INTERFACE MLIR LLVM)
+endif()

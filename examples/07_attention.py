@@ -1,0 +1,151 @@
+"""Attention forward, without ever storing the matrix of scores (FlashAttention).
+
+One program owns BLOCK_M queries and walks over the keys in blocks of BLOCK_N. For every query it keeps the largest score
+so far, the sum of the exponentials so far and the weighted sum of the values so far. When a block brings a larger score,
+what was added up before is scaled down by exp(old maximum - new maximum): the result is that of a softmax over the whole
+row, though no whole row ever existed.
+
+Two things make it fast. The scale and log2(e) are multiplied into Q once, so that the inner loop needs only exp2. And the
+keys are walked in two phases: blocks that every query of the program sees in full need no mask; only those on the
+diagonal (causal), or behind the end of the sequence, are masked.
+"""
+
+import math
+
+import numpy as np
+import triton
+import triton.language as tl
+
+import common
+
+
+def get_autotune_configs():
+    tiles = [(128, 64, 4), (128, 128, 8), (64, 64, 4), (64, 32, 4), (32, 64, 4), (64, 256, 8)]
+    return [triton.Config({"BLOCK_M": m, "BLOCK_N": n}, num_warps=warps, num_stages=3) for m, n, warps in tiles]
+
+
+@triton.jit
+def attend(
+    acc, row_sum, row_max, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, first, last, n_ctx, offs_m,
+    HEAD_DIM: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr,
+):
+    offs_d = tl.arange(0, HEAD_DIM)
+    for start in range(first, last, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        k_ptrs = k_ptr + offs_d[:, None] * stride_kd + offs_n[None, :] * stride_kn
+        v_ptrs = v_ptr + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd
+        if MASKED:
+            k = tl.load(k_ptrs, mask=offs_n[None, :] < n_ctx, other=0.0)
+            v = tl.load(v_ptrs, mask=offs_n[:, None] < n_ctx, other=0.0)
+        else:
+            k = tl.load(k_ptrs)
+            v = tl.load(v_ptrs)
+        scores = tl.dot(q, k)
+        if MASKED:
+            seen = offs_n[None, :] < n_ctx
+            if CAUSAL:
+                seen = seen & (offs_n[None, :] <= offs_m[:, None])
+            scores = tl.where(seen, scores, -float("inf"))
+        new_max = tl.maximum(row_max, tl.max(scores, 1))
+        weights = tl.exp2(scores - new_max[:, None])
+        rescale = tl.exp2(row_max - new_max)
+        row_sum = row_sum * rescale + tl.sum(weights, 1)
+        acc = tl.dot(weights.to(v.dtype), v, acc * rescale[:, None])
+        row_max = new_max
+    return acc, row_sum, row_max
+
+
+@triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"])
+@triton.jit
+def attention_kernel(
+    q_ptr, k_ptr, v_ptr, out_ptr, scale, n_heads, n_ctx,
+    stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
+    stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+):
+    block = tl.program_id(0)
+    batch = tl.program_id(1) // n_heads
+    head = tl.program_id(1) % n_heads
+    q_ptr += batch * stride_qz + head * stride_qh
+    k_ptr += batch * stride_kz + head * stride_kh
+    v_ptr += batch * stride_vz + head * stride_vh
+    out_ptr += batch * stride_oz + head * stride_oh
+
+    offs_m = block * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, HEAD_DIM)
+    rows = offs_m[:, None] < n_ctx
+    q = tl.load(q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd, mask=rows, other=0.0)
+    q = (q * (scale * 1.4426950408889634)).to(q.dtype)  # log2(e): exp(x) = exp2(x * log2(e))
+
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+    if CAUSAL:
+        full = block * BLOCK_M // BLOCK_N * BLOCK_N  # keys before this one are seen by every query of this program
+        last = min((block + 1) * BLOCK_M, n_ctx)
+    else:
+        full = n_ctx // BLOCK_N * BLOCK_N
+        last = n_ctx
+    acc, row_sum, row_max = attend(
+        acc, row_sum, row_max, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, 0, full, n_ctx, offs_m,
+        HEAD_DIM, BLOCK_N, False, CAUSAL)
+    acc, row_sum, row_max = attend(
+        acc, row_sum, row_max, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, full, last, n_ctx, offs_m,
+        HEAD_DIM, BLOCK_N, True, CAUSAL)
+
+    out = acc / row_sum[:, None]
+    out_ptrs = out_ptr + offs_m[:, None] * stride_on + offs_d[None, :] * stride_od
+    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=rows)
+
+
+def attention(q, k, v, causal=False, out=None):
+    batches, heads, n_ctx, head_dim = q.shape
+    if k.shape != q.shape or v.shape != q.shape:
+        raise ValueError(f"attention needs q, k and v of one shape, not {q.shape}, {k.shape} and {v.shape}")
+    if head_dim & (head_dim - 1):
+        raise ValueError(f"attention needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
+    out = np.empty(q.shape, q.dtype) if out is None else out
+    grid = lambda meta: (triton.cdiv(n_ctx, meta["BLOCK_M"]), batches * heads)
+    attention_kernel[grid](
+        q, k, v, out, 1.0 / math.sqrt(head_dim), heads, n_ctx, *common.strides(q), *common.strides(k), *common.strides(v),
+        *common.strides(out), HEAD_DIM=head_dim, CAUSAL=causal)
+    return out
+
+
+kernel_fn = attention
+
+
+def reference_fn(q, k, v, causal=False):
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        scores = np.where(np.tri(q.shape[2], dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights @ v / weights.sum(axis=-1, keepdims=True)
+
+
+def get_inputs(batches=1, heads=4, n_ctx=512, head_dim=64, dtype="fp32"):
+    return [common.randn(batches, heads, n_ctx, head_dim, dtype=dtype, seed=seed) for seed in (1, 2, 3)]
+
+
+def flops(batches, heads, n_ctx, head_dim, causal):
+    return 4.0 * batches * heads * n_ctx * n_ctx * head_dim * (0.5 if causal else 1)
+
+
+def cases(quick):
+    for causal in (False, True):
+        name = " causal" if causal else ""
+        yield common.Case(f"1x1x1x16{name}", "fp32", [*get_inputs(1, 1, 1, 16), causal])
+        yield common.Case(f"2x3x133x32{name}", "fp32", [*get_inputs(2, 3, 133, 32), causal])
+    shape = (1, 1, 256, 64) if quick else (1, 8, 1024, 64)
+    for causal, dtype in [(True, "fp16"), (False, "fp16"), (True, "fp32"), (False, "fp32")]:
+        size = "x".join(map(str, shape)) + (" causal" if causal else "")
+        yield common.Case(size, dtype, [*get_inputs(*shape, dtype), causal], flops=flops(*shape, causal))
+
+
+def run(quick=False):
+    return common.run("attention", kernel_fn, reference_fn, cases(quick), quick)
+
+
+if __name__ == "__main__":
+    common.main(run)

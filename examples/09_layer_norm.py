@@ -1,0 +1,82 @@
+"""Layer normalisation, forward: two reductions of one row that is loaded once.
+
+Each program owns a row. It takes the mean, then the variance around that mean (subtracting first keeps the digits that
+E[x^2] - E[x]^2 would lose), scales, shifts and stores. Mean and reciprocal deviation go to memory too, where a backward
+pass wants them.
+"""
+
+import numpy as np
+import triton
+import triton.language as tl
+
+import common
+
+MAX_BLOCK = 65536
+
+
+@triton.jit
+def layer_norm_kernel(
+    x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd_ptr, x_row_stride, y_row_stride, n_cols, eps, BLOCK_SIZE: tl.constexpr
+):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK_SIZE)
+    mask = columns < n_cols
+    x = tl.load(x_ptr + row * x_row_stride + columns, mask=mask, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=0) / n_cols
+    centred = tl.where(mask, x - mean, 0.0)
+    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / n_cols + eps)
+    tl.store(mean_ptr + row, mean)
+    tl.store(rstd_ptr + row, rstd)
+
+    weight = tl.load(weight_ptr + columns, mask=mask, other=0.0).to(tl.float32)
+    bias = tl.load(bias_ptr + columns, mask=mask, other=0.0).to(tl.float32)
+    y = centred * rstd * weight + bias
+    tl.store(y_ptr + row * y_row_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def layer_norm(x, weight, bias, eps=1e-5, out=None):
+    n_rows, n_cols = x.shape
+    if n_cols > MAX_BLOCK:
+        raise ValueError(f"layer_norm holds a row in one block of at most {MAX_BLOCK} elements; this row has {n_cols}")
+    if n_cols > 1 and common.strides(x)[1] != 1:
+        raise ValueError("layer_norm needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+    if out is None:
+        out = np.empty(x.shape, x.dtype), np.empty(n_rows, np.float32), np.empty(n_rows, np.float32)
+    y, mean, rstd = out
+    layer_norm_kernel[(n_rows,)](
+        x, weight, bias, y, mean, rstd, common.strides(x)[0], common.strides(y)[0], n_cols, eps,
+        BLOCK_SIZE=triton.next_power_of_2(n_cols))
+    return out
+
+
+kernel_fn = layer_norm
+
+
+def reference_fn(x, weight, bias, eps=1e-5):
+    x = x.astype(np.float64)
+    mean = x.mean(axis=1)
+    rstd = 1.0 / np.sqrt(x.var(axis=1) + eps)
+    return (x - mean[:, None]) * rstd[:, None] * weight.astype(np.float64) + bias.astype(np.float64), mean, rstd
+
+
+def get_inputs(rows=1151, columns=1024, dtype="fp32"):
+    return [common.randn(rows, columns, dtype=dtype, seed=1), *(common.randn(columns, dtype=dtype, seed=seed) for seed in (2, 3))]
+
+
+def cases(quick):
+    # Of a single element nothing is left after its mean is taken off; eps alone decides rstd.
+    yield common.Case("3x1", "fp32", get_inputs(3, 1), terms=1000)
+    yield common.Case("10x781", "fp32", get_inputs(10, 781), terms=8)
+    x, weight, bias = get_inputs(40, 1000)
+    yield common.Case("40x517 of 1000", "fp32", [x[:, :517], weight[:517], bias[:517]], terms=8)
+    rows, columns = (64, 1024) if quick else (16384, 1024)
+    yield common.Case(f"{rows // 4}x{columns}", "fp16", get_inputs(rows // 4, columns, "fp16"), bytes=4.0 * rows // 4 * columns)
+    yield common.Case(f"{rows}x{columns}", "fp32", get_inputs(rows, columns), terms=8, bytes=8.0 * rows * columns)
+
+
+def run(quick=False):
+    return common.run("layer norm", kernel_fn, reference_fn, cases(quick), quick)
+
+
+if __name__ == "__main__":
+    common.main(run)

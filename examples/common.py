@@ -1,0 +1,132 @@
+"""What every example's host side shares: random inputs, tolerances, checking, timing and the printed table.
+
+A kernel is accepted when it agrees with a float64 reference. How far it may be off depends on two things only: the
+precision of its element type, and how many products or terms were added up (rounding errors grow with the square root
+of that count). Both live in one table here, so that no example chooses a tolerance of its own.
+"""
+
+import sys
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+try:
+    from ml_dtypes import bfloat16
+except ImportError:  # NumPy alone has no bfloat16; the cases that want it are left out
+    bfloat16 = None
+
+# Allowed error of one rounded result, by the inputs' element type. Integer results are exact; "int8" is for what is
+# scaled to fp32 afterwards.
+TOLERANCE = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 1e-2, "bf16": 1e-2, "int8": 1e-5}
+
+DTYPES = {"fp64": np.float64, "fp32": np.float32, "fp16": np.float16, "int32": np.int32, "int8": np.int8}
+if bfloat16 is not None:
+    DTYPES["bf16"] = bfloat16
+
+ROW = "{:<24} {:<22} {:<5} {:>9} {:>11} {:>14}"
+
+
+@dataclass
+class Case:
+    """One row of the table: inputs of a size and dtype, and what they cost."""
+
+    size: str
+    dtype: str
+    args: list
+    terms: int = 1  # how many terms each result adds up
+    flops: float = 0.0  # arithmetic of one call, or
+    bytes: float = 0.0  # memory traffic of one call
+    options: dict = field(default_factory=dict)
+
+
+@dataclass
+class Result:
+    kernel: str
+    case: Case
+    error: float
+    ok: bool
+    milliseconds: float = 0.0
+
+    def rate(self):
+        if not self.milliseconds:
+            return ""
+        if self.case.flops:
+            return f"{self.case.flops / self.milliseconds / 1e6:.1f} GFLOP/s"
+        return f"{self.case.bytes / self.milliseconds / 1e6:.1f} GB/s"
+
+    def line(self):
+        check = "ok" if self.ok else "WRONG"
+        took = f"{self.milliseconds:.3f} ms" if self.milliseconds else ""
+        return ROW.format(self.kernel, self.case.size, self.case.dtype, check, took, self.rate())
+
+
+def randn(*shape, dtype="fp32", seed=0):
+    """Standard normal numbers: zeros and constants would flatter both speed and accuracy."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(shape, dtype=np.float32).astype(DTYPES[dtype], copy=False)
+
+
+def strides(array):
+    """Strides in elements, as kernels count them."""
+    return tuple(step // array.itemsize for step in array.strides)
+
+
+def worst_error(actual, expected, dtype, terms):
+    """The largest error in units of what is allowed; at most 1 passes."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    if actual.shape != expected.shape:
+        return float("inf")
+    if actual.size == 0:
+        return 0.0
+    if np.issubdtype(actual.dtype, np.integer):
+        return 0.0 if np.array_equal(actual, expected) else float("inf")
+    actual, expected = actual.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(expected)
+    if not np.array_equal(actual[~finite], expected[~finite], equal_nan=True) or not np.isfinite(actual[finite]).all():
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    allowed = TOLERANCE[dtype] * (np.sqrt(terms) + np.abs(expected[finite]))
+    return float(np.max(np.abs(actual[finite] - expected[finite]) / allowed))
+
+
+def as_tuple(results):
+    return results if isinstance(results, tuple) else (results,)
+
+
+def time_ms(call, seconds=0.3):
+    """Median of repeated calls after a warm-up call, in milliseconds."""
+    call()
+    start = time.perf_counter()
+    call()
+    once = max(time.perf_counter() - start, 1e-7)
+    samples = []
+    for _ in range(int(min(max(seconds / once, 3), 200))):
+        start = time.perf_counter()
+        call()
+        samples.append(time.perf_counter() - start)
+    return float(np.median(samples)) * 1e3
+
+
+def run(kernel, kernel_fn, reference_fn, cases, quick):
+    """Checks every case against the reference, times the last (largest) of each dtype, prints and returns the rows."""
+    cases = list(cases)
+    timed = {case.dtype: index for index, case in enumerate(cases)}
+    results = []
+    for index, case in enumerate(cases):
+        actual = kernel_fn(*case.args, **case.options)
+        expected = reference_fn(*case.args, **case.options)
+        error = max(worst_error(a, e, case.dtype, case.terms) for a, e in zip(as_tuple(actual), as_tuple(expected)))
+        result = Result(kernel, case, error, error <= 1)
+        if result.ok and not quick and timed[case.dtype] == index:
+            result.milliseconds = time_ms(lambda: kernel_fn(*case.args, **case.options, out=actual))
+        print(result.line(), flush=True)
+        results.append(result)
+    return results
+
+
+def main(run_example):
+    """The `__main__` of an example: runs it, and exits with 1 if a result was wrong. `--quick` checks small sizes only."""
+    print(ROW.format("kernel", "size", "dtype", "check", "time", "rate"))
+    sys.exit(0 if all(result.ok for result in run_example("--quick" in sys.argv)) else 1)

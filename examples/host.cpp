@@ -1,0 +1,48 @@
+// A C++ program that runs the kernel of 01_vector_add.py: no Python, no compiler installed, one library to link.
+//
+//   clang++-22 -std=c++20 -Iinclude examples/host.cpp -Lbuild/lib -ltilewright -o host
+//   ./host examples/01_vector_add.py
+//
+// The kernel is read from its file, compiled at the first launch for the types that it is called with, and cached. Errors
+// are values: a wrong kernel or a wrong call is answered with the same text, line and caret that the command prints.
+#include "tilewright/tilewright.h"
+
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+static int fail(const std::string &message) {
+  std::fprintf(stderr, "%s\n", message.c_str());
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  auto module = tilewright::Module::fromFile(argc > 1 ? argv[1] : "examples/01_vector_add.py");
+  if (!module) return fail(module.error());
+  auto add = module->kernel("add_kernel");
+  if (!add) return fail(add.error());
+
+  constexpr int64_t n = 98432;
+  std::mt19937 generator(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(n), y(n), out(n);
+  for (int64_t i = 0; i < n; ++i) {
+    x[i] = normal(generator);
+    y[i] = normal(generator);
+  }
+
+  // The grid may be given as numbers or, as here, follow from the arguments.
+  auto grid = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n_elements"], meta["BLOCK_SIZE"])); };
+  auto done = add->launch(grid, {x, y, out, n, {"BLOCK_SIZE", 1024}});
+  if (!done) return fail(done.error());
+
+  for (int64_t i = 0; i < n; ++i)
+    if (out[i] != x[i] + y[i]) return fail("element " + std::to_string(i) + " is wrong");
+  std::printf("added %lld elements\n", static_cast<long long>(n));
+
+  // What went wrong is said in words: this kernel has no block size of 1000.
+  auto refused = add->launch(tilewright::Grid(1), {x, y, out, n, {"BLOCK_SIZE", 1000}});
+  if (refused) return fail("a block size that is no power of two was accepted");
+  std::printf("%s\n", refused.error().c_str());
+}

@@ -1,0 +1,266 @@
+// Tilewright from C++20: load a kernel file, launch its kernels.
+//
+//   auto module = tilewright::Module::fromFile("vector_add.py");
+//   if (!module) return std::puts(module.error().c_str());
+//   auto add = module->kernel("add_kernel");
+//   auto done = add->launch({tilewright::cdiv(n, 1024)}, {x, y, out, n, {"BLOCK_SIZE", 1024}});
+//
+// A header over the C interface of libtilewright: nothing of the compiler is needed to build against it.
+#pragma once
+
+#include "tilewright/c.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+/// A T, or a message that says what is wrong, where, and what to do.
+template <typename T>
+class [[nodiscard]] Result {
+public:
+  Result(T value) : state(std::move(value)) {}
+  static Result failure(std::string message) { return Result(nullptr, std::move(message)); }
+  explicit operator bool() const { return state.has_value(); }
+  T &operator*() { return *state; }
+  const T &operator*() const { return *state; }
+  T *operator->() { return &*state; }
+  const T *operator->() const { return &*state; }
+  const std::string &error() const { return message; }
+
+private:
+  Result(std::nullptr_t, std::string message) : message(std::move(message)) {}
+  std::optional<T> state;
+  std::string message;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+public:
+  Result() = default;
+  static Result failure(std::string message) {
+    Result result;
+    result.failed = true;
+    result.message = std::move(message);
+    return result;
+  }
+  explicit operator bool() const { return !failed; }
+  const std::string &error() const { return message; }
+
+private:
+  bool failed = false;
+  std::string message;
+};
+
+/// Tags for memory whose elements C++ has no type for: the bits as they lie in memory.
+struct half { uint16_t bits; };
+struct bfloat16 { uint16_t bits; };
+struct float8e5 { uint8_t bits; };
+struct float8e4 { uint8_t bits; };
+
+namespace detail {
+template <typename T>
+constexpr TwType typeOf() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, half>) return TW_F16;
+  else if constexpr (std::is_same_v<U, bfloat16>) return TW_BF16;
+  else if constexpr (std::is_same_v<U, float8e5>) return TW_F8E5;
+  else if constexpr (std::is_same_v<U, float8e4>) return TW_F8E4;
+  else if constexpr (std::is_same_v<U, float>) return TW_F32;
+  else if constexpr (std::is_same_v<U, double>) return TW_F64;
+  else if constexpr (std::is_same_v<U, bool>) return TW_I1;
+  else {
+    static_assert(std::is_integral_v<U>, "kernels take pointers to numbers");
+    constexpr bool isSigned = std::is_signed_v<U>;
+    if constexpr (sizeof(U) == 1) return isSigned ? TW_I8 : TW_U8;
+    else if constexpr (sizeof(U) == 2) return isSigned ? TW_I16 : TW_U16;
+    else if constexpr (sizeof(U) == 4) return isSigned ? TW_I32 : TW_U32;
+    else return isSigned ? TW_I64 : TW_U64;
+  }
+}
+/// Takes ownership of `error`.
+inline std::string takeError(TwError *error) {
+  std::string text = error ? twErrorText(error) : "unknown error";
+  twErrorFree(error);
+  return text;
+}
+} // namespace detail
+
+/// One argument. Made implicitly from pointers, spans, vectors, numbers, bools and nullptr (None); `{"NAME", value}` passes one by name.
+class Arg {
+public:
+  template <typename T> requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>)
+  Arg(T *pointer) : Arg(pointer, 0) {}
+  template <typename T>
+  Arg(std::span<T> memory) : Arg(memory.data(), static_cast<int64_t>(memory.size_bytes())) {}
+  template <typename T>
+  Arg(std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
+  template <typename T>
+  Arg(const std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
+  template <typename T> requires std::is_arithmetic_v<T>
+  Arg(T number) {
+    if constexpr (std::is_same_v<T, bool>) {
+      raw.kind = TW_BOOL;
+      raw.value.integer = number;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      raw.kind = TW_FLOAT;
+      raw.value.floating = number;
+    } else if constexpr (std::is_signed_v<T>) {
+      raw.kind = TW_INT;
+      raw.value.integer = number;
+    } else {
+      raw.kind = TW_UINT;
+      raw.value.unsignedInteger = number;
+    }
+  }
+  Arg(std::nullptr_t) { raw.kind = TW_NONE; }
+  Arg(const char *text) {
+    raw.kind = TW_STRING;
+    raw.value.string = text;
+  }
+  /// By name. The name must outlive the launch.
+  template <typename T>
+  Arg(const char *name, T &&value) : Arg(std::forward<T>(value)) { raw.name = name; }
+
+  const TwArgument &c() const { return raw; }
+
+private:
+  template <typename T>
+  Arg(T *pointer, int64_t bytes) {
+    raw.kind = TW_POINTER;
+    raw.type = detail::typeOf<T>();
+    raw.bytes = bytes;
+    raw.value.pointer = const_cast<std::remove_cv_t<T> *>(pointer);
+  }
+  TwArgument raw{};
+};
+
+/// The programs of a launch: one to three extents.
+class Grid {
+public:
+  Grid(int64_t x) : raw{{x, 1, 1}, 1} {}
+  Grid(int64_t x, int64_t y) : raw{{x, y, 1}, 2} {}
+  Grid(int64_t x, int64_t y, int64_t z) : raw{{x, y, z}, 3} {}
+  const TwGrid &c() const { return raw; }
+
+private:
+  TwGrid raw;
+};
+
+/// What a grid function sees: the integer arguments by name, those chosen by the tuner included.
+class Meta {
+public:
+  explicit Meta(const TwMeta *meta) : meta(meta) {}
+  /// 0 where there is no such argument.
+  int64_t operator[](const char *name) const { return twMetaInteger(meta, name, nullptr); }
+
+private:
+  const TwMeta *meta;
+};
+
+struct Options {
+  int64_t threads = 0; // 0: TILEWRIGHT_NUM_THREADS, or all processors
+  int64_t numWarps = 0, numStages = 0;
+};
+
+constexpr int64_t cdiv(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
+
+/// A kernel. Copies share compiled code and tuning results; launches may come from any thread.
+class Kernel {
+public:
+  /// Runs the grid and returns when it is done. The first launch with new types, constants or alignments compiles.
+  Result<void> launch(Grid grid, std::initializer_list<Arg> arguments, Options options = {}) const {
+    return run(&grid.c(), nullptr, nullptr, arguments, options);
+  }
+  /// `grid`: called with the arguments (a Meta) and returns a Grid.
+  template <typename F> requires std::is_invocable_r_v<Grid, F &, Meta>
+  Result<void> launch(F grid, std::initializer_list<Arg> arguments, Options options = {}) const {
+    TwGridFunction call = [](void *context, const TwMeta *meta, TwGrid *result) -> int {
+      *result = Grid((*static_cast<F *>(context))(Meta(meta))).c();
+      return 1;
+    };
+    return run(nullptr, call, &grid, arguments, options);
+  }
+  /// The specialisation for these arguments as text: "ast", "tt", "loops", "llvm" or "asm".
+  Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, Options options = {}) const {
+    Raw raw(arguments);
+    TwOptions c{options.threads, options.numWarps, options.numStages};
+    TwError *error = nullptr;
+    char *text = twEmit(handle.get(), stage, raw.data, raw.count, &c, &error);
+    if (!text) return Result<std::string>::failure(detail::takeError(error));
+    std::string result = text;
+    twStringFree(text);
+    return result;
+  }
+
+private:
+  friend class Module;
+  explicit Kernel(TwKernel *kernel) : handle(kernel, twKernelFree) {}
+
+  struct Raw {
+    explicit Raw(std::initializer_list<Arg> arguments) : count(arguments.size()) {
+      data = fixed;
+      if (count > 32) {
+        large.resize(count);
+        data = large.data();
+      }
+      size_t i = 0;
+      for (const Arg &argument : arguments) data[i++] = argument.c();
+    }
+    TwArgument fixed[32]; // enough for most kernels without allocating
+    std::vector<TwArgument> large;
+    TwArgument *data;
+    size_t count;
+  };
+
+  Result<void> run(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments, Options options) const {
+    Raw raw(arguments);
+    TwOptions c{options.threads, options.numWarps, options.numStages};
+    TwError *error = nullptr;
+    if (twLaunch(handle.get(), grid, function, context, raw.data, raw.count, &c, &error)) return {};
+    return Result<void>::failure(detail::takeError(error));
+  }
+
+  std::shared_ptr<TwKernel> handle;
+};
+
+/// A kernel file.
+class Module {
+public:
+  static Result<Module> fromFile(const std::string &path) {
+    TwError *error = nullptr;
+    return make(twModuleFromFile(path.c_str(), &error), error);
+  }
+  /// `name` stands for a file name in messages.
+  static Result<Module> fromSource(const std::string &source, const std::string &name) {
+    TwError *error = nullptr;
+    return make(twModuleFromSource(source.c_str(), name.c_str(), &error), error);
+  }
+  Result<Kernel> kernel(const std::string &name) const {
+    TwError *error = nullptr;
+    if (TwKernel *kernel = twKernelFind(handle.get(), name.c_str(), &error)) return Kernel(kernel);
+    return Result<Kernel>::failure(detail::takeError(error));
+  }
+  std::vector<std::string> kernelNames() const {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < twModuleKernelCount(handle.get()); ++i) names.push_back(twModuleKernelName(handle.get(), i));
+    return names;
+  }
+
+private:
+  explicit Module(TwModule *module) : handle(module, twModuleFree) {}
+  static Result<Module> make(TwModule *module, TwError *error) {
+    if (module) return Module(module);
+    return Result<Module>::failure(detail::takeError(error));
+  }
+  std::shared_ptr<TwModule> handle;
+};
+
+} // namespace tilewright

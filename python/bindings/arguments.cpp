@@ -1,0 +1,262 @@
+// Launch arguments. This is on the path of every launch, so what an object is, is found out once for its type: afterwards an argument costs
+// a look into a small table and a read of its fields.
+//
+// NumPy's arrays are read in place: the head of PyArrayObject is part of NumPy's ABI since 1.0 and the same in 2.x. The buffer protocol
+// would do, but it refuses ml_dtypes' element types and costs five times as much.
+
+#include "core.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+namespace tilewright::python {
+
+namespace {
+
+struct ArrayHead {
+  PyObject_HEAD
+  char *data;
+  int rank;
+  Py_ssize_t *shape;
+  Py_ssize_t *strides;
+  PyObject *base;
+  PyObject *dtype;
+  int flags;
+};
+
+enum class Family : uint8_t { unknown, integer, floating, boolean, text, none, array, tensor, exchange, buffer, tuple, ours, descriptor, torchDtype, numpyScalar };
+
+// Objects in the tables are kept alive by them, so an address never comes to mean something else.
+struct Tables {
+  llvm::DenseMap<PyTypeObject *, Family> families;
+  llvm::DenseMap<PyObject *, Scalar> dtypes;
+};
+Tables &tables() {
+  static auto *instance = new Tables;
+  return *instance;
+}
+
+std::string typeText(nb::handle object) {
+  nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr())));
+  return nb::cast<std::string>(nb::str(nb::repr(type)));
+}
+
+[[noreturn]] void refuse(nb::handle object, const char *parameter, const std::string &why) {
+  std::string text = "failed to specialize argument of type: " + nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr()))).attr("__name__")));
+  if (parameter) text = "parameter '" + std::string(parameter) + "': " + text;
+  raise(PyExc_TypeError, text + (why.empty() ? "" : ": " + why));
+}
+
+Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
+  auto &known = tables().dtypes;
+  if (auto found = known.find(dtype.ptr()); found != known.end()) return found->second;
+  nb::object order = nb::getattr(dtype, "isnative", nb::none());
+  if (!order.is_none() && !nb::cast<bool>(order)) refuse(object, parameter, "its bytes are in the other order; convert it with .astype");
+  std::string name = nb::cast<std::string>(nb::str(nb::getattr(dtype, "name", dtype)));
+  std::optional<Scalar> scalar = scalarNamed(name);
+  if (!scalar) refuse(object, parameter, "kernels have no element type '" + name + "'");
+  // Element types are few objects for the whole process; those made in numbers (by pickling, say) must not fill the table.
+  if (known.size() < 256) known[dtype.inc_ref().ptr()] = *scalar;
+  return *scalar;
+}
+
+// Bytes from the first element on, where all elements lie behind it; otherwise 0: unknown.
+int64_t span(int64_t rank, const Py_ssize_t *shape, const Py_ssize_t *strides, int64_t itemBytes) {
+  int64_t bytes = itemBytes;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (shape[i] == 0 || strides[i] < 0) return 0;
+    bytes += (shape[i] - 1) * strides[i];
+  }
+  return bytes;
+}
+
+Argument arrayArgument(nb::handle object, const char *parameter) {
+  auto *array = reinterpret_cast<ArrayHead *>(object.ptr());
+  Scalar scalar = scalarOf(array->dtype, object, parameter);
+  return Argument::pointer(array->data, scalar, span(array->rank, array->shape, array->strides, byteSize(scalar)));
+}
+
+// What PyTorch's tensors look like; many others look so, too.
+Argument tensorArgument(nb::handle object, const char *parameter) {
+  Scalar scalar = scalarOf(object.attr("dtype"), object, parameter);
+  if (nb::object device = nb::getattr(object, "device", nb::none()); !device.is_none()) {
+    nb::object kind = nb::getattr(device, "type", nb::none());
+    if (nb::isinstance<nb::str>(kind) && nb::cast<std::string>(kind) != "cpu" && nb::cast<std::string>(kind) != "meta")
+      raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the tensor is on '" + nb::cast<std::string>(nb::str(device)) +
+                                  "', and this kernel runs on the CPU; move it with .cpu()");
+  }
+  nb::object address = object.attr("data_ptr")();
+  void *data = PyLong_AsVoidPtr(address.ptr());
+  if (PyErr_Occurred()) throw nb::python_error();
+  int64_t bytes = 0;
+  if (nb::object count = nb::getattr(object, "numel", nb::object()); count.is_valid() && PyCallable_Check(count.ptr())) {
+    nb::object contiguous = nb::getattr(object, "is_contiguous", nb::object());
+    if (contiguous.is_valid() && nb::cast<bool>(contiguous())) bytes = nb::cast<int64_t>(count()) * byteSize(scalar);
+  }
+  return Argument::pointer(data, scalar, bytes);
+}
+
+std::optional<Scalar> dlpackScalar(nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  auto sized = [&](Scalar b8, Scalar b16, Scalar b32, Scalar b64) -> std::optional<Scalar> {
+    switch (type.bits) {
+    case 8: return b8;
+    case 16: return b16;
+    case 32: return b32;
+    case 64: return b64;
+    default: return std::nullopt;
+    }
+  };
+  if (type.lanes != 1) return std::nullopt;
+  switch (static_cast<int>(type.code)) {
+  case static_cast<int>(Code::Int): return sized(Scalar::int8, Scalar::int16, Scalar::int32, Scalar::int64);
+  case static_cast<int>(Code::UInt): return sized(Scalar::uint8, Scalar::uint16, Scalar::uint32, Scalar::uint64);
+  case static_cast<int>(Code::Float): return type.bits == 8 ? std::nullopt : sized(Scalar::fp16, Scalar::fp16, Scalar::fp32, Scalar::fp64);
+  case static_cast<int>(Code::Bfloat): return Scalar::bf16;
+  case static_cast<int>(Code::Bool): return Scalar::int1;
+  // DLPack 1.1: the 8-bit floats.
+  case 9: return Scalar::fp8e4b15;
+  case 10: return Scalar::fp8e4nv;
+  case 11: return Scalar::fp8e4b8;
+  case 12: return Scalar::fp8e5;
+  case 13: return Scalar::fp8e5b16;
+  default: return std::nullopt;
+  }
+}
+
+Argument exchangedArgument(nb::handle object, const char *parameter) {
+  nb::ndarray<nb::ro> array;
+  if (!nb::try_cast(object, array)) {
+    PyErr_Clear();
+    refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
+  }
+  if (array.device_type() != nb::device::cpu::value) raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the array is not in the CPU's memory");
+  std::optional<Scalar> scalar = dlpackScalar(array.dtype());
+  if (!scalar) refuse(object, parameter, "kernels have no such element type");
+  // The object itself keeps the memory; the caller holds it for as long as the launch takes.
+  int64_t bytes = byteSize(*scalar);
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    if (array.shape(i) == 0 || array.stride(i) < 0) {
+      bytes = 0;
+      break;
+    }
+    bytes += (static_cast<int64_t>(array.shape(i)) - 1) * array.stride(i) * byteSize(*scalar);
+  }
+  return Argument::pointer(const_cast<void *>(array.data()), *scalar, bytes);
+}
+
+std::vector<int64_t> integers(nb::handle sequence) {
+  std::vector<int64_t> out;
+  for (nb::handle item : nb::iter(sequence)) {
+    nb::object number = nb::steal(PyNumber_Index(item.ptr()));
+    if (!number.is_valid()) {
+      PyErr_Clear();
+      number = nb::steal(PyNumber_Index(item.attr("value").ptr())); // a constexpr
+      if (!number.is_valid()) throw nb::python_error();
+    }
+    out.push_back(nb::cast<int64_t>(number));
+  }
+  return out;
+}
+
+Argument descriptorArgument(nb::handle object, const char *parameter) {
+  Argument base = toArgument(object.attr("base"), parameter);
+  if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
+  if (nb::object padding = nb::getattr(object, "padding", nb::none()); nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
+    raise(PyExc_ValueError, "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
+  return Argument::descriptor(base.address(), base.element(), integers(object.attr("shape")), integers(object.attr("strides")),
+                              integers(object.attr("block_shape")), base.bytes());
+}
+
+Family familyOf(nb::handle object) {
+  PyObject *raw = object.ptr();
+  if (PyLong_Check(raw)) return Family::integer;
+  if (PyFloat_Check(raw)) return Family::floating;
+  if (PyUnicode_Check(raw)) return Family::text;
+  if (PyTuple_Check(raw) || PyList_Check(raw)) return Family::tuple;
+  if (nb::hasattr(object, "_tilewright_value") || nb::hasattr(object, "_tilewright_name") || nb::isinstance<PyKernel>(object)) return Family::ours;
+  if (nb::hasattr(object, "data_ptr")) return Family::tensor;
+  nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(raw)));
+  nb::object modules = nb::module_::import_("sys").attr("modules");
+  if (modules.contains("numpy")) {
+    nb::object numpy = modules["numpy"];
+    if (PyObject_IsInstance(raw, numpy.attr("ndarray").ptr()) == 1) return Family::array;
+    if (PyObject_IsInstance(raw, numpy.attr("generic").ptr()) == 1) return Family::numpyScalar;
+    if (PyObject_IsInstance(raw, numpy.attr("dtype").ptr()) == 1) return Family::torchDtype;
+  }
+  if (nb::hasattr(object, "block_shape") && nb::hasattr(object, "base")) return Family::descriptor;
+  if (nb::hasattr(object, "__dlpack__")) return Family::exchange;
+  if (PyObject_CheckBuffer(raw)) return Family::buffer;
+  if (nb::cast<std::string>(nb::str(type.attr("__module__"))) == "torch" && nb::cast<std::string>(type.attr("__name__")) == "dtype") return Family::torchDtype;
+  return Family::ours; // functions and other constants, or nothing that a kernel can take
+}
+
+Argument integerArgument(nb::handle object) {
+  int overflow = 0;
+  long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+  if (overflow == 0) return Argument::integer(value);
+  if (overflow > 0) {
+    unsigned long long large = PyLong_AsUnsignedLongLong(object.ptr());
+    if (!PyErr_Occurred()) return Argument::unsignedInteger(large);
+    PyErr_Clear();
+  }
+  raise(PyExc_OverflowError, "integer argument " + nb::cast<std::string>(nb::str(object)) + " does not fit in 64 bits");
+}
+
+Argument tupleArgument(nb::handle object, const char *parameter) {
+  std::vector<Argument> members;
+  for (nb::handle item : nb::iter(object)) members.push_back(toArgument(item, parameter));
+  std::vector<std::string> names;
+  if (nb::object fields = nb::getattr(object, "_fields", nb::none()); !fields.is_none())
+    for (nb::handle field : nb::iter(fields)) names.push_back(nb::cast<std::string>(nb::str(field)));
+  return Argument::tuple(std::move(members), std::move(names));
+}
+
+Argument constantArgument(nb::handle object, const char *parameter) {
+  Value value = toValue(object);
+  if (value.asHost()) refuse(object, parameter, "");
+  return Argument::constant(std::move(value));
+}
+
+} // namespace
+
+Argument toArgument(nb::handle object, const char *parameter) {
+  PyObject *raw = object.ptr();
+  if (raw == Py_None) return Argument::none();
+  if (raw == Py_True || raw == Py_False) return Argument::boolean(raw == Py_True);
+  auto &families = tables().families;
+  PyTypeObject *type = Py_TYPE(raw);
+  Family family;
+  if (auto found = families.find(type); found != families.end()) {
+    family = found->second;
+  } else {
+    family = familyOf(object);
+    if (families.size() < 1024) {
+      Py_INCREF(type);
+      families[type] = family;
+    }
+  }
+  switch (family) {
+  case Family::integer: return integerArgument(object);
+  case Family::floating: return Argument::floating(PyFloat_AsDouble(raw));
+  case Family::array: return arrayArgument(object, parameter);
+  case Family::tensor: return tensorArgument(object, parameter);
+  case Family::exchange:
+  case Family::buffer: return exchangedArgument(object, parameter);
+  case Family::tuple: return tupleArgument(object, parameter);
+  case Family::descriptor: return descriptorArgument(object, parameter);
+  case Family::torchDtype: {
+    Scalar scalar = scalarOf(object, object, parameter);
+    return Argument::constant(Value::type(scalar));
+  }
+  case Family::numpyScalar: return toArgument(object.attr("item")(), parameter);
+  default: return constantArgument(object, parameter);
+  }
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,121 @@
+// What the parts of the extension module share.
+//
+// Python's kernels live in live modules: a name in a kernel is whatever the module holds when the kernel is compiled. So the compiler's
+// Namespace is implemented over Python's dicts here (scope.cpp), its values are made from Python's objects (values.cpp), and a launch turns
+// arguments into the runtime's (arguments.cpp). Everything else is the compiler's and the runtime's own work.
+//
+// The GIL: it is released while kernels are compiled and run. Callbacks from the compiler (a name, a function call) take it again.
+#pragma once
+
+#include "runtime/kernel.h"
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+
+// ---- objects
+
+/// A Python object that C++ values hold. Copies and ends may happen without the GIL.
+using Shared = std::shared_ptr<PyObject>;
+Shared share(nb::handle object);
+
+/// A member of a Python module of the package, found once: packageObject("language.core", "constexpr").
+nb::handle packageObject(const char *module, const char *name);
+[[noreturn]] void raise(PyObject *type, const std::string &message);
+
+// ---- values.cpp
+
+/// Any object as the compiler sees it. Objects that mean nothing to it are HostValues.
+Value toValue(nb::handle object);
+/// The Python object for a value; a Python error (TypeError) for HostValues.
+nb::object fromValue(const Value &value);
+/// A member of the language by its full name: "triton.language.math.exp".
+std::optional<Value> languageValue(const std::string &path);
+/// The type a dtype object or its text stands for.
+std::optional<Type> toType(nb::handle object);
+/// "float32", "torch.bfloat16", "fp16", "float8_e4m3fn": a tensor library's or our own name of an element type.
+std::optional<Scalar> scalarNamed(std::string name);
+
+// ---- scope.cpp
+
+/// A constant that a kernel was compiled with, and where it came from.
+struct UsedGlobal {
+  Shared holder; // a dict, or a closure's cell
+  std::string name;
+  Shared value;
+};
+/// While it lives, the constants that this thread's compilation reads from live scopes are added to `used`.
+class Recorder {
+public:
+  explicit Recorder(std::vector<UsedGlobal> &used);
+  ~Recorder();
+
+private:
+  std::vector<UsedGlobal> *previous;
+};
+/// Raises RuntimeError if one of them is no longer what it was.
+void checkUnchanged(const std::vector<UsedGlobal> &used);
+
+/// The names a Python function sees: its closure, then its globals.
+std::shared_ptr<Namespace> functionScope(nb::dict globals, nb::dict cells, std::string path);
+/// The members of a module, class or other object that holds names.
+std::shared_ptr<Namespace> objectScope(nb::handle object, std::string path);
+
+// ---- arguments.cpp
+
+Argument toArgument(nb::handle object, const char *parameter);
+
+// ---- errors.cpp
+
+/// Raises what the first error of `diagnostics` is in Python: TypeError, KeyError, ValueError, OutOfResources, CompilationError ...
+[[noreturn]] void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function);
+/// Hands warnings to Python's `warnings`.
+void showWarnings(const Diagnostics &diagnostics);
+
+// ---- interpret.cpp
+
+/// One specialisation for the interpreter.
+class InterpretedKernel {
+public:
+  static std::shared_ptr<InterpretedKernel> create(const CompileRequest &request, Diagnostics &diagnostics);
+  ~InterpretedKernel();
+  /// Runs the grid without the GIL. The text of what went wrong, or empty.
+  std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, std::string &printed) const;
+
+private:
+  InterpretedKernel();
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+// ---- kernel.cpp
+
+enum class Engine { cpu, interpret };
+
+/// What launches of this thread use. Set by `with tilewright.engine(...)`.
+struct EngineState {
+  Engine engine = Engine::cpu;
+  bool checkBounds = false;
+};
+EngineState &engineState();
+
+/// A Python function marked @jit: the base of tilewright.JITFunction.
+class PyKernel {
+public:
+  /// The function as the compiler knows it. Parsed at first use; raises CompilationError.
+  std::shared_ptr<const JitFunction> jit();
+  std::string name;
+
+  struct State;
+  std::shared_ptr<State> state;
+};
+
+void defineKernel(nb::module_ &module);
+
+} // namespace tilewright::python

@@ -1,0 +1,74 @@
+// Diagnostics as Python's exceptions and warnings.
+
+#include "core.h"
+
+#include <nanobind/stl/string.h>
+
+namespace tilewright::python {
+
+static nb::object asRecord(const Diagnostic &diagnostic) {
+  nb::dict record;
+  record["name"] = std::string(diagName(diagnostic.id));
+  record["severity"] = diagnostic.severity == Severity::error ? "error" : diagnostic.severity == Severity::warning ? "warning" : "note";
+  record["message"] = diagnostic.message;
+  record["hint"] = diagnostic.hint;
+  record["file"] = diagnostic.file;
+  record["line"] = diagnostic.line;
+  record["column"] = diagnostic.column;
+  record["length"] = diagnostic.length;
+  record["text"] = diagnostic.lineText;
+  nb::list notes;
+  for (const Diagnostic &note : diagnostic.notes) notes.append(asRecord(note));
+  record["notes"] = notes;
+  return record;
+}
+
+// Errors about a call belong to the caller; the kernel's text is only a help then.
+static PyObject *callError(Diag id) {
+  switch (id) {
+  case Diag::unknownArgument: return PyExc_KeyError;
+  case Diag::repeatedArgument:
+  case Diag::missingArgument:
+  case Diag::tooManyArguments:
+  case Diag::argumentType:
+  case Diag::unsupportedArgument:
+  case Diag::constexprArgument: return PyExc_TypeError;
+  case Diag::badGrid:
+  case Diag::invalidOption:
+  case Diag::badSignature: return PyExc_ValueError;
+  case Diag::noArena: return PyExc_MemoryError;
+  case Diag::fileNotFound: return PyExc_FileNotFoundError;
+  default: return nullptr;
+  }
+}
+
+void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
+  const Diagnostic *first = nullptr;
+  for (const Diagnostic &record : diagnostics.all())
+    if (!first && record.severity == Severity::error) first = &record;
+  if (!first) raise(PyExc_RuntimeError, "the compiler failed without saying why; please report this");
+  if (PyObject *type = callError(first->id)) {
+    std::string text = first->message;
+    if (!first->hint.empty()) text += " (" + first->hint + ")";
+    raise(type, text);
+  }
+  static nb::handle make = packageObject("compiler.errors", "compilation_error");
+  nb::list records;
+  for (const Diagnostic &record : diagnostics.all()) records.append(asRecord(record));
+  std::string source;
+  if (function && function->module) source = std::string(function->module->source->text());
+  nb::object error = make(diagnostics.render(), records, source);
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+void showWarnings(const Diagnostics &diagnostics) {
+  for (const Diagnostic &record : diagnostics.all()) {
+    if (record.severity != Severity::warning) continue;
+    std::string text = record.message + (record.hint.empty() ? "" : " (" + record.hint + ")");
+    if (!record.file.empty()) text = record.file + ":" + std::to_string(record.line) + ":" + std::to_string(record.column) + ": " + text;
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
+  }
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,71 @@
+// The reference interpreter as an engine for launches.
+
+#include "core.h"
+
+#include "ir/interpret.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tilewright::python {
+
+struct InterpretedKernel::Impl {
+  std::unique_ptr<TileProgram> program;
+  std::string name;
+  std::vector<ArgumentSpec> specs;
+  std::vector<std::string> parameters;
+  bool debug = false;
+};
+
+InterpretedKernel::InterpretedKernel() : impl(std::make_unique<Impl>()) {}
+InterpretedKernel::~InterpretedKernel() = default;
+
+std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  std::shared_ptr<InterpretedKernel> kernel(new InterpretedKernel);
+  kernel->impl->program = TileProgram::create(request, diagnostics);
+  if (!kernel->impl->program) return nullptr;
+  kernel->impl->name = request.kernel->name;
+  kernel->impl->specs = request.args;
+  kernel->impl->debug = request.options.debug;
+  for (const JitFunction::Parameter &parameter : request.kernel->parameters) kernel->impl->parameters.push_back(parameter.name);
+  return kernel;
+}
+
+static void append(const ArgumentSpec &spec, const Argument &argument, const std::string &name, std::vector<InterpretArg> &args,
+                   std::vector<MemoryRange> &memory, bool &allKnown) {
+  if (spec.constant) return;
+  if (!spec.members.empty()) {
+    for (size_t i = 0; i < spec.members.size(); ++i)
+      append(spec.members[i], argument.members()[i], name + "[" + std::to_string(i) + "]", args, memory, allKnown);
+    return;
+  }
+  bool isDescriptor = argument.kind() == Argument::Kind::descriptor;
+  if (isDescriptor)
+    args.push_back(InterpretArg::ofDescriptor(argument.address(), argument.shape().vec(), argument.strides().vec()));
+  else if (spec.type.isPointer())
+    args.push_back(argument.isPointer() ? InterpretArg::ofPointer(argument.address()) : InterpretArg::ofPointer(reinterpret_cast<void *>(argument.asInteger())));
+  else if (isFloat(spec.type.scalar()))
+    args.push_back(InterpretArg::ofFloat(spec.type.scalar() == Scalar::fp32 ? static_cast<double>(static_cast<float>(argument.asDouble())) : argument.asDouble()));
+  else
+    args.push_back(InterpretArg::ofInteger(argument.asInteger()));
+  if (!isDescriptor && !argument.isPointer()) return;
+  uint64_t begin = reinterpret_cast<uint64_t>(argument.address());
+  if (argument.bytes() > 0)
+    memory.push_back({begin, begin + static_cast<uint64_t>(argument.bytes()), name});
+  else if (begin)
+    allKnown = false;
+}
+
+std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, std::string &printed) const {
+  std::vector<InterpretArg> args;
+  InterpretOptions options;
+  bool allKnown = true;
+  for (size_t i = 0; i < impl->specs.size(); ++i) append(impl->specs[i], arguments[i], impl->parameters[i], args, options.memory, allKnown);
+  options.checkBounds = checkBounds && allKnown;
+  options.skipAsserts = !impl->debug;
+  options.print = [&](llvm::StringRef line) { printed += line; };
+  int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
+  llvm::Error error = interpret(impl->program->module(), impl->name, args, grid.extent, 0, programs, options);
+  return error ? llvm::toString(std::move(error)) : std::string();
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,134 @@
+// Names of a kernel, looked up in the live module when the compiler asks.
+//
+// A kernel is compiled once for the constants it saw. What it saw is recorded, so that a later launch can tell that a constant has changed:
+// running code made for the old value would be silently wrong.
+
+#include "core.h"
+
+#include <nanobind/stl/string.h>
+
+namespace tilewright::python {
+
+static thread_local std::vector<UsedGlobal> *recording = nullptr;
+
+Recorder::Recorder(std::vector<UsedGlobal> &used) : previous(recording) { recording = &used; }
+Recorder::~Recorder() { recording = previous; }
+
+static void record(nb::handle holder, const std::string &name, nb::handle object, const Value &value) {
+  if (!recording) return;
+  bool constant = value.asBool() || value.asInt() || value.asFloat() || value.asString() || value.asSequence() || value.isNone();
+  if (!constant) return;
+  for (const UsedGlobal &used : *recording)
+    if (used.holder.get() == holder.ptr() && used.name == name) return;
+  recording->push_back({share(holder), name, share(object)});
+}
+
+void checkUnchanged(const std::vector<UsedGlobal> &used) {
+  for (const UsedGlobal &global : used) {
+    nb::object now;
+    if (PyDict_Check(global.holder.get())) {
+      now = nb::borrow(PyDict_GetItemString(global.holder.get(), global.name.c_str()));
+    } else {
+      now = nb::getattr(nb::handle(global.holder.get()), "cell_contents", nb::object());
+    }
+    if (now.ptr() == global.value.get()) continue;
+    int same = now.is_valid() ? PyObject_RichCompareBool(now.ptr(), global.value.get(), Py_EQ) : 0;
+    if (same == 1) continue;
+    PyErr_Clear();
+    auto text = [](nb::handle object) { return object.is_valid() ? nb::cast<std::string>(nb::repr(object)) : std::string("undefined"); };
+    raise(PyExc_RuntimeError, "Global variable " + global.name + " has changed since we compiled this kernel, from " +
+                                  text(nb::handle(global.value.get())) + " to " + text(now));
+  }
+}
+
+// No exception may cross the compiler, which is built without them.
+template <typename F>
+static std::optional<Value> guarded(Diagnostics &diagnostics, F &&look) {
+  nb::gil_scoped_acquire gil;
+  try {
+    return look();
+  } catch (nb::python_error &error) {
+    diagnostics.error({}, Diag::raisedException, {nb::cast<std::string>(nb::str(error.value()))});
+    return std::nullopt;
+  }
+}
+
+namespace {
+
+class LiveScope : public Namespace {
+public:
+  LiveScope(nb::dict globals, nb::dict cells, std::string path) : globals(share(globals)), cells(share(cells)), file(std::move(path)) {}
+  std::string path() const override { return file; }
+
+  std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
+    return guarded(diagnostics, [&] { return find(name.str()); });
+  }
+
+  std::vector<std::string> names() const override {
+    nb::gil_scoped_acquire gil;
+    std::vector<std::string> all;
+    for (const Shared &dict : {cells, globals})
+      for (auto [key, value] : nb::borrow<nb::dict>(dict.get()))
+        if (nb::isinstance<nb::str>(key)) all.push_back(nb::cast<std::string>(key));
+    return all;
+  }
+
+private:
+  std::optional<Value> find(const std::string &key) {
+    if (PyObject *cell = PyDict_GetItemString(cells.get(), key.c_str())) {
+      nb::object content = nb::getattr(nb::handle(cell), "cell_contents", nb::object());
+      if (!content.is_valid()) return std::nullopt; // assigned later
+      return valueOf(cell, key, content);
+    }
+    PyObject *found = PyDict_GetItemString(globals.get(), key.c_str());
+    if (!found) return std::nullopt;
+    return valueOf(globals.get(), key, nb::borrow(found));
+  }
+
+  static Value valueOf(nb::handle holder, const std::string &name, nb::object object) {
+    Value value = toValue(object);
+    record(holder, name, object, value);
+    return value;
+  }
+  Shared globals, cells;
+  std::string file;
+};
+
+class ObjectScope : public Namespace {
+public:
+  ObjectScope(nb::handle object, std::string path) : object(share(object)), title(std::move(path)) {}
+  std::string path() const override { return title; }
+
+  std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
+    return guarded(diagnostics, [&]() -> std::optional<Value> {
+      std::string key = name.str();
+      nb::object member = nb::getattr(nb::handle(object.get()), key.c_str(), nb::object());
+      if (!member.is_valid()) return std::nullopt;
+      Value value = toValue(member);
+      if (PyModule_Check(object.get())) record(PyModule_GetDict(object.get()), key, member, value);
+      return value;
+    });
+  }
+
+  std::vector<std::string> names() const override {
+    nb::gil_scoped_acquire gil;
+    std::vector<std::string> all;
+    nb::object list = nb::steal(PyObject_Dir(object.get()));
+    for (nb::handle name : nb::iter(list)) all.push_back(nb::cast<std::string>(nb::str(name)));
+    return all;
+  }
+
+private:
+  Shared object;
+  std::string title;
+};
+
+} // namespace
+
+std::shared_ptr<Namespace> functionScope(nb::dict globals, nb::dict cells, std::string path) {
+  return std::make_shared<LiveScope>(std::move(globals), std::move(cells), std::move(path));
+}
+
+std::shared_ptr<Namespace> objectScope(nb::handle object, std::string path) { return std::make_shared<ObjectScope>(object, std::move(path)); }
+
+} // namespace tilewright::python

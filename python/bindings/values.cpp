@@ -1,0 +1,253 @@
+// Python's objects as the compiler's values, and back.
+
+#include "core.h"
+
+#include "frontend/builtins.h"
+#include "frontend/module.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+#include <nanobind/stl/string.h>
+
+namespace tilewright::python {
+
+Shared share(nb::handle object) {
+  return Shared(object.inc_ref().ptr(), [](PyObject *held) {
+    if (!Py_IsInitialized()) return;
+    nb::gil_scoped_acquire gil;
+    Py_DECREF(held);
+  });
+}
+
+nb::handle packageObject(const char *module, const char *name) {
+  // Borrowed for good: the package's modules outlive every kernel.
+  nb::object found = nb::module_::import_((std::string("tilewright.") + module).c_str()).attr(name);
+  return found.release();
+}
+
+void raise(PyObject *type, const std::string &message) {
+  PyErr_SetString(type, message.c_str());
+  throw nb::python_error();
+}
+
+std::optional<Scalar> scalarNamed(std::string name) {
+  if (size_t dot = name.rfind('.'); dot != std::string::npos) name = name.substr(dot + 1);
+  if (name == "bool" || name == "bool_") return Scalar::int1;
+  if (name == "float8_e4m3fn") return Scalar::fp8e4nv;
+  if (name == "float8_e5m2") return Scalar::fp8e5;
+  if (name == "float8_e4m3fnuz") return Scalar::fp8e4b8;
+  if (name == "float8_e5m2fnuz") return Scalar::fp8e5b16;
+  if (name == "float8_e4m3b11fnuz") return Scalar::fp8e4b15;
+  if (name == "half") return Scalar::fp16;
+  if (name == "float8e4b15x4") return std::nullopt;
+  std::optional<Type> type = languageType(name);
+  if (!type) type = parseTypeName(name);
+  if (!type || !type->isScalar() || type->scalar() == Scalar::void_) return std::nullopt;
+  return type->scalar();
+}
+
+std::optional<Type> toType(nb::handle object) {
+  if (nb::isinstance<nb::str>(object)) {
+    std::string text = nb::cast<std::string>(object);
+    if (std::optional<Type> type = parseTypeName(text)) return type;
+    if (size_t dot = text.rfind('.'); dot != std::string::npos) text = text.substr(dot + 1);
+    return languageType(text);
+  }
+  static nb::handle dtype = packageObject("language.core", "dtype");
+  if (PyObject_IsInstance(object.ptr(), dtype.ptr()) != 1) return std::nullopt;
+  return parseTypeName(nb::cast<std::string>(object.attr("_tilewright_name")));
+}
+
+std::optional<Value> languageValue(const std::string &path) {
+  size_t dot = path.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  std::shared_ptr<Namespace> module = languageModule(path.substr(0, dot));
+  Diagnostics ignored;
+  return module ? module->lookup(path.substr(dot + 1), ignored) : std::nullopt;
+}
+
+static std::optional<Int> toInt(nb::handle object) {
+  int overflow = 0;
+  long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+  if (overflow == 0) return value;
+  nb::object high = nb::steal(PyNumber_Rshift(object.ptr(), nb::int_(64).ptr()));
+  nb::object low = nb::steal(PyNumber_And(object.ptr(), nb::int_(~0ull).ptr()));
+  long long top = PyLong_AsLongLongAndOverflow(high.ptr(), &overflow);
+  if (overflow != 0) return std::nullopt;
+  unsigned long long bottom = PyLong_AsUnsignedLongLong(low.ptr());
+  return static_cast<Int>((static_cast<unsigned __int128>(static_cast<unsigned long long>(top)) << 64) | bottom);
+}
+
+static std::vector<Value> items(nb::handle sequence) {
+  std::vector<Value> out;
+  for (nb::handle item : nb::iter(sequence)) out.push_back(toValue(item));
+  return out;
+}
+
+static std::string typeName(nb::handle object) {
+  nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr())));
+  return nb::cast<std::string>(nb::str(type.attr("__module__"))) + "." + nb::cast<std::string>(nb::str(type.attr("__qualname__")));
+}
+
+namespace {
+/// A Python function as the compiler may call it: with constants, at compile time.
+class PyCallable : public Callable {
+public:
+  PyCallable(nb::handle function, std::string name) : function(share(function)), functionName(std::move(name)) {}
+  std::string name() const override { return functionName; }
+  std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords, SourceRange range,
+                            Diagnostics &diagnostics) const override {
+    nb::gil_scoped_acquire gil;
+    try {
+      nb::list positional;
+      for (const Value &arg : args) positional.append(fromValue(arg));
+      nb::dict named;
+      for (const auto &[key, value] : keywords) named[key.c_str()] = fromValue(value);
+      nb::object result = nb::steal(PyObject_Call(function.get(), nb::tuple(positional).ptr(), named.ptr()));
+      if (!result.is_valid()) throw nb::python_error();
+      return toValue(result);
+    } catch (nb::python_error &error) {
+      std::string text = nb::cast<std::string>(nb::str(error.value()));
+      std::string kind = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
+      diagnostics.error(range, Diag::raisedException, {text.empty() ? kind : kind + ": " + text});
+      return std::nullopt;
+    }
+  }
+  nb::handle object() const { return function.get(); }
+
+private:
+  Shared function;
+  std::string functionName;
+};
+} // namespace
+
+static std::shared_ptr<const Callable> callableOf(nb::handle object) {
+  nb::object name = nb::getattr(object, "__name__", nb::none());
+  return std::make_shared<PyCallable>(object, name.is_none() ? typeName(object) : nb::cast<std::string>(nb::str(name)));
+}
+
+static bool isFrom(nb::handle object, const char *module) {
+  nb::object from = nb::getattr(object, "__module__", nb::none());
+  return nb::isinstance<nb::str>(from) && nb::cast<std::string>(from) == module;
+}
+
+static Value valueOfClass(nb::handle object) {
+  if (isFrom(object, "builtins"))
+    if (std::optional<Value> function = pythonFunction(nb::cast<std::string>(object.attr("__name__")))) return *function;
+  // Classes are both: names to look up, and functions. Enumerations and holders of constants are what kernels use.
+  return Value::nameSpace(objectScope(object, "the class " + nb::cast<std::string>(object.attr("__name__"))));
+}
+
+static std::string moduleName(nb::handle module) {
+  nb::object name = nb::getattr(module, "__name__", nb::none());
+  return name.is_none() ? "?" : nb::cast<std::string>(nb::str(name));
+}
+
+static Value valueOfModule(nb::handle object) {
+  std::string name = moduleName(object);
+  llvm::StringRef rest = name;
+  if (rest.consume_front("tilewright") || rest.consume_front("triton")) {
+    if (std::shared_ptr<Namespace> ours = languageModule(("triton" + rest).str())) return Value::nameSpace(ours);
+  }
+  return Value::nameSpace(objectScope(object, name));
+}
+
+Value toValue(nb::handle object) {
+  PyObject *raw = object.ptr();
+  if (raw == Py_None) return Value::none();
+  if (raw == Py_Ellipsis) return Value::ellipsis();
+  if (PyBool_Check(raw)) return Value::boolean(raw == Py_True);
+  if (PyLong_Check(raw)) {
+    std::optional<Int> number = toInt(object);
+    return number ? Value::integer(*number) : Value::host("an int of more than 128 bits");
+  }
+  if (PyFloat_Check(raw)) return Value::floating(PyFloat_AsDouble(raw));
+  if (PyUnicode_Check(raw)) return Value::string(nb::cast<std::string>(object));
+  if (PyTuple_Check(raw)) {
+    nb::object fields = nb::getattr(object, "_fields", nb::none());
+    if (fields.is_none()) return Value::tuple(items(object));
+    std::vector<std::string> names;
+    for (nb::handle field : nb::iter(fields)) names.push_back(nb::cast<std::string>(nb::str(field)));
+    return Value::namedTuple(std::move(names), items(object));
+  }
+  if (PyList_Check(raw)) return Value::list(items(object));
+  if (PyDict_Check(raw)) {
+    std::vector<std::pair<Value, Value>> pairs;
+    for (auto [key, value] : nb::borrow<nb::dict>(object)) pairs.push_back({toValue(key), toValue(value)});
+    return Value::dict(std::move(pairs));
+  }
+  if (PyAnySet_Check(raw)) return Value::set(items(object));
+  if (nb::isinstance<PyKernel>(object)) return Value::function(nb::cast<PyKernel &>(object).jit());
+  if (PyModule_Check(raw)) return valueOfModule(object);
+  // Ours say what they are: constexprs, dtypes, builtins and the language's classes, the tuner's wrappers.
+  if (nb::object inner = nb::getattr(object, "_tilewright_value", nb::object()); inner.is_valid()) {
+    if (!PyType_Check(raw)) return toValue(inner);
+  } else if (std::optional<Type> type = toType(object)) {
+    return Value::type(*type);
+  }
+  if (nb::object path = nb::getattr(object, "_tilewright_path", nb::none()); nb::isinstance<nb::str>(path)) {
+    // Instances of the language's classes (a tl.range made on the host) mean nothing here.
+    bool itself = PyType_Check(raw) || nb::hasattr(object, "_tilewright_builtin");
+    if (itself)
+      if (std::optional<Value> value = languageValue(nb::cast<std::string>(path))) return *value;
+  }
+  if (PyType_Check(raw)) return valueOfClass(object);
+  if (PyCFunction_Check(raw) && isFrom(object, "builtins"))
+    if (std::optional<Value> function = pythonFunction(nb::cast<std::string>(object.attr("__name__")))) return *function;
+  if (PyFunction_Check(raw) || PyCFunction_Check(raw) || PyMethod_Check(raw)) return Value::callable(callableOf(object));
+  if (PyIndex_Check(raw)) { // NumPy's integers
+    nb::object number = nb::steal(PyNumber_Index(raw));
+    if (!number.is_valid())
+      PyErr_Clear(); // arrays have __index__, too
+    else if (std::optional<Int> value = toInt(number))
+      return Value::integer(*value);
+  }
+  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "shape") && nb::hasattr(object, "item") && PyObject_HasAttrString(raw, "__float__") &&
+      nb::isinstance<nb::tuple>(object.attr("shape")) && nb::len(object.attr("shape")) == 0) { // NumPy's scalars
+    nb::object plain = object.attr("item")();
+    if (PyFloat_Check(plain.ptr()) || PyBool_Check(plain.ptr())) return toValue(plain);
+  }
+  if (PyCallable_Check(raw)) return Value::callable(callableOf(object));
+  return Value::host("the " + typeName(object) + " object");
+}
+
+static nb::object sequenceOf(const Sequence &sequence) {
+  nb::list list;
+  for (const Value &item : sequence.items) list.append(fromValue(item));
+  if (sequence.isSet) return nb::steal(PySet_New(list.ptr()));
+  if (!sequence.fieldNames.empty()) {
+    nb::list fields;
+    for (const std::string &name : sequence.fieldNames) fields.append(name);
+    nb::object type = nb::module_::import_("collections").attr("namedtuple")("values", fields);
+    return type(*nb::tuple(list));
+  }
+  return sequence.isTuple ? nb::object(nb::tuple(list)) : nb::object(list);
+}
+
+nb::object fromValue(const Value &value) {
+  if (value.isNone()) return nb::none();
+  if (value.isEllipsis()) return nb::ellipsis();
+  if (const bool *truth = value.asBool()) return nb::bool_(*truth);
+  if (const Int *number = value.asInt()) return nb::steal(PyLong_FromString(intToString(*number).c_str(), nullptr, 10));
+  if (const double *number = value.asFloat()) return nb::float_(*number);
+  if (const std::string *text = value.asString()) return nb::str(text->c_str(), text->size());
+  if (const Sequence *sequence = value.asSequence()) return sequenceOf(*sequence);
+  if (const Dict *dict = value.asDict()) {
+    nb::dict out;
+    for (const auto &[key, item] : dict->items) out[fromValue(key)] = fromValue(item);
+    return out;
+  }
+  if (const Type *type = value.asType()) {
+    static nb::handle make = packageObject("language.core", "type_named");
+    return make(signatureName(*type));
+  }
+  if (const Builtin *builtin = value.asBuiltin()) {
+    static nb::handle find = packageObject("language.core", "member_named");
+    return find(builtin->path.str());
+  }
+  if (std::shared_ptr<const Callable> callable = value.asCallable())
+    if (auto *ours = dynamic_cast<const PyCallable *>(callable.get())) return nb::borrow(ours->object());
+  raise(PyExc_TypeError, value.describe() + " cannot be handed to a Python function");
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,138 @@
+// A kernel's object is small and complete: one function, constants, calls of math functions. LLVM's full JIT (sessions, lazy lookup, symbol
+// tables shared by many modules) would cost more than linking it, so the linker underneath, JITLink, is used alone: parse the ELF bytes into
+// a graph, let it lay out and relocate them, keep the mapping alive.
+
+#include "codegen/jit.h"
+
+#include "support/half.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/ExecutionEngine/JITLink/JITLink.h"
+#include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
+#include "llvm/ExecutionEngine/Orc/SymbolStringPool.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace tilewright {
+
+// Conversions of 16-bit floats: the compiler's run-time library has them, but not every system's libgcc does.
+// By the calling convention a 16-bit float travels in the low half of a vector register's first lane.
+extern "C" {
+static _Float16 tilewrightTruncFloatHalf(float value) { return __builtin_bit_cast(_Float16, halfBits(value)); }
+static _Float16 tilewrightTruncDoubleHalf(double value) { return __builtin_bit_cast(_Float16, halfBits(value)); }
+static float tilewrightExtendHalf(_Float16 value) { return halfValue(__builtin_bit_cast(uint16_t, value)); }
+static _Float16 tilewrightTruncFloatBfloat(float value) { return __builtin_bit_cast(_Float16, bfloatBits(value)); }
+static _Float16 tilewrightTruncDoubleBfloat(double value) { return __builtin_bit_cast(_Float16, bfloatBits(value)); }
+}
+
+static void *ownSymbol(StringRef name) {
+  static const StringMap<void *> table = {
+      {"__truncsfhf2", reinterpret_cast<void *>(tilewrightTruncFloatHalf)},   {"__truncdfhf2", reinterpret_cast<void *>(tilewrightTruncDoubleHalf)},
+      {"__extendhfsf2", reinterpret_cast<void *>(tilewrightExtendHalf)},
+      {"__truncsfbf2", reinterpret_cast<void *>(tilewrightTruncFloatBfloat)}, {"__truncdfbf2", reinterpret_cast<void *>(tilewrightTruncDoubleBfloat)},
+  };
+  return table.lookup(name);
+}
+
+// The host program may lack libm, or hold it where dlsym(RTLD_DEFAULT) does not look; libmvec is missing on some systems.
+static void *findSymbol(StringRef name) {
+  if (void *own = ownSymbol(name)) return own;
+  std::string text = name.str();
+  if (void *address = ::dlsym(RTLD_DEFAULT, text.c_str())) return address;
+  for (const char *library : {"libmvec.so.1", "libm.so.6", "libc.so.6", "libgcc_s.so.1"})
+    if (void *handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL)) // opened once, counted afterwards
+      if (void *address = ::dlsym(handle, text.c_str())) return address;
+  return nullptr;
+}
+
+struct LoadedObject::Impl {
+  StringMap<void *> symbols;
+  jitlink::JITLinkMemoryManager::FinalizedAlloc memory;
+};
+
+static jitlink::InProcessMemoryManager &memoryManager() {
+  static auto *manager = new jitlink::InProcessMemoryManager(sys::Process::getPageSizeEstimate());
+  return *manager;
+}
+
+static const std::shared_ptr<orc::SymbolStringPool> &symbolPool() {
+  static auto *pool = new std::shared_ptr<orc::SymbolStringPool>(std::make_shared<orc::SymbolStringPool>());
+  return *pool;
+}
+
+namespace {
+
+// All calls come back on the linking thread before link() returns, as the memory manager works in this process.
+class LinkContext : public jitlink::JITLinkContext {
+public:
+  LinkContext(StringMap<void *> &symbols, jitlink::JITLinkMemoryManager::FinalizedAlloc &memory, std::string &error)
+      : JITLinkContext(nullptr), symbols(symbols), memory(memory), error(error) {}
+
+  jitlink::JITLinkMemoryManager &getMemoryManager() override { return memoryManager(); }
+  void notifyFailed(Error failure) override { error = toString(std::move(failure)); }
+
+  void lookup(const LookupMap &wanted, std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> continuation) override {
+    jitlink::AsyncLookupResult found;
+    for (const auto &[name, flags] : wanted) {
+      void *address = findSymbol(*name);
+      if (!address && flags != jitlink::SymbolLookupFlags::WeaklyReferencedSymbol)
+        return continuation->run(createStringError("nothing on this system defines '" + *name + "'"));
+      found[name] = {orc::ExecutorAddr::fromPtr(address), JITSymbolFlags::Exported};
+    }
+    continuation->run(std::move(found));
+  }
+
+  Error notifyResolved(jitlink::LinkGraph &graph) override {
+    for (jitlink::Symbol *symbol : graph.defined_symbols())
+      if (symbol->hasName() && symbol->getScope() != jitlink::Scope::Local) symbols[*symbol->getName()] = symbol->getAddress().toPtr<void *>();
+    return Error::success();
+  }
+
+  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc alloc) override { memory = std::move(alloc); }
+
+private:
+  StringMap<void *> &symbols;
+  jitlink::JITLinkMemoryManager::FinalizedAlloc &memory;
+  std::string &error;
+};
+
+} // namespace
+
+LoadedObject::LoadedObject() : impl(std::make_unique<Impl>()) {}
+
+LoadedObject::~LoadedObject() {
+  if (!impl->memory) return;
+  std::vector<jitlink::JITLinkMemoryManager::FinalizedAlloc> allocations;
+  allocations.push_back(std::move(impl->memory));
+  consumeError(memoryManager().deallocate(std::move(allocations)));
+}
+
+std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std::string &error) {
+  error.clear();
+  // A damaged file would be parsed up to the damage; the parser itself checks the rest.
+  if (identify_magic(object) != file_magic::elf_relocatable) {
+    error = "it is not a relocatable ELF object";
+    return nullptr;
+  }
+  Expected<std::unique_ptr<jitlink::LinkGraph>> graph = jitlink::createLinkGraphFromObject(MemoryBufferRef(object, "kernel"), symbolPool());
+  if (!graph) {
+    error = toString(graph.takeError());
+    return nullptr;
+  }
+  std::shared_ptr<LoadedObject> loaded(new LoadedObject);
+  jitlink::link(std::move(*graph), std::make_unique<LinkContext>(loaded->impl->symbols, loaded->impl->memory, error));
+  if (!error.empty() || !loaded->impl->memory) {
+    if (error.empty()) error = "the linker gave no result";
+    return nullptr;
+  }
+  return loaded;
+}
+
+void *LoadedObject::lookup(const std::string &symbol) const { return impl->symbols.lookup(symbol); }
+
+} // namespace tilewright

@@ -1,0 +1,263 @@
+// THE pipeline: source -> artifact. The only place that knows the order of things.
+
+#include "compile.h"
+
+#include "codegen/lower.h"
+#include "codegen/object.h"
+#include "cpu/lower.h"
+#include "ir/passes.h"
+#include "ir/tt.h"
+#include "support/hash.h"
+#include "syntax/parser.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <chrono>
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+using namespace mlir;
+
+namespace tilewright {
+
+//===---------------------------------------------------------------------------------------------------------- contexts
+
+/// Contexts are expensive to fill with dialects, so a thread keeps its own.
+static MLIRContext &threadContext() {
+  thread_local std::unique_ptr<MLIRContext> context = [] {
+    DialectRegistry registry;
+    tt::registerDialects(registry);
+    registerCodegenDialects(registry);
+    auto fresh = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    fresh->loadAllAvailableDialects();
+    return fresh;
+  }();
+  return *context;
+}
+
+//===------------------------------------------------------------------------------------------------------- diagnostics
+
+/// The innermost place in a file that a location knows.
+static FileLineColLoc placeOf(Location location) {
+  FileLineColLoc found;
+  location->walk([&](Location part) {
+    if (auto place = dyn_cast<FileLineColLoc>(part)) {
+      found = place;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return found;
+}
+
+static SourceRange rangeOf(Location location, const SourceFile *source) {
+  FileLineColLoc place = placeOf(location);
+  if (!place || !source || place.getFilename().getValue() != source->name()) return {};
+  std::string_view text = source->text();
+  int64_t line = source->position(0).line;
+  size_t offset = 0;
+  while (line < int64_t(place.getLine()) && offset < text.size()) {
+    size_t next = text.find('\n', offset);
+    if (next == std::string_view::npos) return {};
+    offset = next + 1;
+    ++line;
+  }
+  offset = std::min(text.size(), offset + std::max<size_t>(1, place.getColumn()) - 1);
+  return {source, uint32_t(offset), uint32_t(std::min(text.size(), offset + 1))};
+}
+
+/// Turns the errors that passes attach to operations into diagnostics.
+static auto forwardErrors(MLIRContext &context, const SourceFile *source, Diagnostics &diagnostics) {
+  return ScopedDiagnosticHandler(&context, [source, &diagnostics](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error) return success();
+    std::string text = diagnostic.str();
+    SourceRange range = rangeOf(diagnostic.getLocation(), source);
+    if (!range.file)
+      if (FileLineColLoc place = placeOf(diagnostic.getLocation()))
+        text = place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn()) + ": " + text;
+    diagnostics.error(range, Diag::invalidIr, {text});
+    return success();
+  });
+}
+
+//===---------------------------------------------------------------------------------------------------------- pipeline
+
+namespace {
+struct Step { const char *name; LogicalResult (*run)(ModuleOp); };
+} // namespace
+
+/// From what the front end emits to what the machines take.
+constexpr Step machineFreeSteps[] = {
+    {"inline-calls", inlineCalls},
+    {"expand-block-pointers", expandBlockPointers},
+    {"simplify", simplify},
+    {"scalarize-carried", scalarizeCarried},
+    {"simplify-again", simplify},
+};
+
+using OnStep = std::function<void(llvm::StringRef, double)>;
+
+template <typename Function>
+static auto timed(const OnStep &onStep, llvm::StringRef name, Function function) {
+  auto start = std::chrono::steady_clock::now();
+  auto result = function();
+  if (onStep) onStep(name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return result;
+}
+
+/// A pass that fails without a word is a bug of ours, and says so.
+static bool runStep(const Step &step, ModuleOp module, const OnStep &onStep, Diagnostics &diagnostics) {
+  if (succeeded(timed(onStep, step.name, [&] { return step.run(module); }))) return true;
+  if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {step.name});
+  return false;
+}
+
+static OwningOpRef<ModuleOp> emit(MLIRContext &context, const CompileRequest &request, Diagnostics &diagnostics) {
+  return timed(request.onStep, "emit-tiles", [&] { return emitTiles(context, *request.kernel, request.args, request.options, diagnostics); });
+}
+
+/// tt -> loops -> the LLVM dialect. Stops before `last`.
+static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion, LoopsInfo &info, Stage last, const OnStep &onStep,
+                        Diagnostics &diagnostics) {
+  for (const Step &step : machineFreeSteps)
+    if (!runStep(step, module, onStep, diagnostics)) return false;
+  bool lowered = succeeded(timed(onStep, "lower-to-loops", [&] { return lowerToLoops(module, target, fpFusion, info); }));
+  if (!lowered) {
+    if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"lower-to-loops"});
+    return false;
+  }
+  if (last == Stage::loops) return true;
+  if (fpFusion) allowFpFusion(module);
+  if (failed(timed(onStep, "lower-to-llvm", [&] { return lowerToLlvm(module); }))) {
+    if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"lower-to-llvm"});
+    return false;
+  }
+  return true;
+}
+
+static std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  flags.useLocalScope();
+  module->print(stream, flags);
+  stream << "\n";
+  return text;
+}
+
+static std::unique_ptr<CpuArtifact> finish(ModuleOp module, const LoopsInfo &info, const CpuTarget &target, const OnStep &onStep, Diagnostics &diagnostics) {
+  auto object = timed(onStep, "generate-code", [&] { return generateCode(module, target, CodeKind::object); });
+  if (!object) {
+    if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-code"});
+    return nullptr;
+  }
+  auto artifact = std::make_unique<CpuArtifact>();
+  artifact->entry = info.entry;
+  artifact->object = std::move(*object);
+  artifact->arenaBytes = info.arenaBytes;
+  for (uint8_t slot : info.slots) artifact->slots.push_back(SlotKind(slot));
+  return artifact;
+}
+
+std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
+  OwningOpRef<ModuleOp> module = emit(context, request, diagnostics);
+  if (!module) return nullptr;
+  LoopsInfo info;
+  if (!lowerForCpu(*module, request.target, request.options.fpFusion, info, Stage::object, request.onStep, diagnostics)) return nullptr;
+  return finish(*module, info, request.target, request.onStep, diagnostics);
+}
+
+std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics) {
+  if (stage == Stage::ast) return printAst(*request.kernel->module);
+  MLIRContext &context = threadContext();
+  auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
+  OwningOpRef<ModuleOp> module = emit(context, request, diagnostics);
+  if (!module) return std::nullopt;
+  if (stage == Stage::tt) {
+    if (!runStep(machineFreeSteps[0], *module, request.onStep, diagnostics) || !runStep(machineFreeSteps[2], *module, request.onStep, diagnostics))
+      return std::nullopt;
+    return textOf(*module);
+  }
+  LoopsInfo info;
+  if (!lowerForCpu(*module, request.target, request.options.fpFusion, info, stage, request.onStep, diagnostics)) return std::nullopt;
+  if (stage == Stage::loops) return textOf(*module);
+  CodeKind kind = stage == Stage::llvm ? CodeKind::llvm : stage == Stage::assembly ? CodeKind::assembly : CodeKind::object;
+  auto code = timed(request.onStep, "generate-code", [&] { return generateCode(*module, request.target, kind); });
+  if (!code && !diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-code"});
+  return code;
+}
+
+std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name, const CpuTarget &target,
+                                               Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto source = SourceFile::create(fileName, text, 1);
+  auto handler = forwardErrors(context, source.get(), diagnostics);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context), fileName);
+  if (!module) return nullptr;
+  if (!name.empty())
+    for (auto function : llvm::make_early_inc_range(module->getOps<tt::FuncOp>()))
+      if (function.isPublic() && function.getName() != name) function.setPrivate();
+  LoopsInfo info;
+  if (!lowerForCpu(*module, target, true, info, Stage::object, {}, diagnostics)) return nullptr;
+  return finish(*module, info, target, {}, diagnostics);
+}
+
+//===------------------------------------------------------------------------------------------------------ tile programs
+
+struct TileProgram::Impl {
+  OwningOpRef<ModuleOp> module;
+};
+
+TileProgram::TileProgram() : impl(std::make_unique<Impl>()) {}
+TileProgram::~TileProgram() = default;
+ModuleOp TileProgram::module() const { return *impl->module; }
+
+std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
+  auto program = std::unique_ptr<TileProgram>(new TileProgram());
+  program->impl->module = emit(context, request, diagnostics);
+  if (!program->impl->module) return nullptr;
+  return program;
+}
+
+//===------------------------------------------------------------------------------------------------------------ build
+
+/// The build id that the linker wrote into the object file holding this code, or its path and size where it wrote none.
+std::string buildId() {
+  static const std::string id = [] {
+    struct Search { uintptr_t address; std::string id; } search{reinterpret_cast<uintptr_t>(&buildId), {}};
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, size_t, void *data) -> int {
+          auto &search = *static_cast<Search *>(data);
+          bool ours = false;
+          for (int i = 0; i < info->dlpi_phnum; ++i) {
+            const auto &header = info->dlpi_phdr[i];
+            uintptr_t start = info->dlpi_addr + header.p_vaddr;
+            if (header.p_type == PT_LOAD && search.address >= start && search.address < start + header.p_memsz) ours = true;
+          }
+          if (!ours) return 0;
+          Hasher hasher;
+          for (int i = 0; i < info->dlpi_phnum; ++i) {
+            const auto &header = info->dlpi_phdr[i];
+            const char *start = reinterpret_cast<const char *>(info->dlpi_addr + header.p_vaddr);
+            if (header.p_type == PT_NOTE) hasher.add(std::string_view(start, header.p_memsz));
+            // Code is hashed too: the linker writes a build id only where it is asked to.
+            if (header.p_type == PT_LOAD && (header.p_flags & PF_X)) hasher.add(std::string_view(start, header.p_memsz));
+          }
+          search.id = hasher.hex();
+          return 1;
+        },
+        &search);
+    return search.id;
+  }();
+  return id;
+}
+
+} // namespace tilewright

@@ -1,0 +1,65 @@
+// The compiler's face: a kernel function and what it is specialised for go in, an artifact comes out. compile.cpp is the one place that
+// knows the order of things.
+#pragma once
+
+#include "frontend/frontend.h"
+#include "support/target.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// How a launch argument lies in its 8-byte slot: pointers and i64 as they are, smaller integers sign- or zero-extended, f32 as its bits
+/// in the low half, f16 and bf16 in the low 16 bits, f64 as its bits.
+enum class SlotKind : uint8_t { pointer, i1, i8, i16, i32, i64, f16, bf16, f32, f64 };
+
+/// A compiled kernel for a CPU. Relocatable object code; position independent; its one entry has the type KernelEntry.
+struct CpuArtifact {
+  std::string entry;      // symbol
+  std::string object;     // ELF bytes
+  int64_t arenaBytes = 0; // scratch that each worker must bring, 64-byte aligned
+  std::vector<SlotKind> slots;
+};
+
+/// Runs the programs [first, last) of the grid, x fastest. `args`: one slot an argument of the tt.func. `arena`: 64-byte aligned.
+using KernelEntry = void (*)(const uint64_t *args, const int32_t *grid, int64_t first, int64_t last, char *arena);
+
+enum class Stage { ast, tt, loops, llvm, assembly, object };
+
+struct CompileRequest {
+  const JitFunction *kernel = nullptr;
+  std::vector<ArgumentSpec> args;
+  KernelOptions options;
+  CpuTarget target;
+  /// Seconds each step took, by name, if wanted.
+  std::function<void(llvm::StringRef step, double seconds)> onStep;
+};
+
+/// Null after an error.
+std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagnostics &diagnostics);
+/// The kernel at one stage, as text (object: bytes). Nothing after an error.
+std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics);
+/// The same from TTIR text instead of a kernel file; `name` may be empty where there is one public function.
+std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name, const CpuTarget &target,
+                                               Diagnostics &diagnostics);
+
+/// The tt module, ready for the interpreter. It owns its context.
+class TileProgram {
+public:
+  static std::unique_ptr<TileProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
+  ~TileProgram();
+  mlir::ModuleOp module() const;
+
+private:
+  TileProgram();
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// Identifies this build of the compiler in cache keys.
+std::string buildId();
+
+} // namespace tilewright

@@ -1,0 +1,368 @@
+// Deciding what is recomputed and what is stored.
+//
+//   %x = tt.load ...            used by a max and by an exp: loaded twice (nothing is written in between)
+//   %e = math.exp (%x - %max)   used by a sum and by a store: expensive and wanted twice, so it is stored once
+//   %m = cmpi slt %offs, %n     costs next to nothing: computed by everybody who needs it
+//
+// The decisions run from the last operation to the first, because a tile's consumers must be known: a stored consumer is a root of its own.
+
+#include "cpu/analysis.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+constexpr int64_t expensive = 8; // a stored tile costs a store and a load per vector and a pass of its own; below this, recomputing is no slower
+
+llvm::ArrayRef<int64_t> shapeOf(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? tile.getShape() : llvm::ArrayRef<int64_t>();
+}
+
+int64_t elementBytes(Type element) {
+  if (isa<PointerType>(element)) return 8;
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+TileAnalysis::TileAnalysis(Operation *function) : function(function) {
+  // Innermost and last operations first.
+  function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isTile(result)) decide(result);
+  });
+}
+
+//===------------------------------------------------------------------------------------------------------------ steps
+
+static bool isElementwise(Operation *op) {
+  if (op->getNumRegions() != 0) return false;
+  if (op->hasTrait<OpTrait::Elementwise>()) return true;
+  return isa<arith::SelectOp>(op);
+}
+
+Step TileAnalysis::step(Value tile, int64_t dim) {
+  if (shapeOf(tile).empty() || shapeOf(tile)[dim] == 1) return {Step::constant, 0, false};
+  auto found = steps.find({tile, dim});
+  if (found != steps.end()) return found->second;
+  Step result = computeStep(tile, dim);
+  steps[{tile, dim}] = result;
+  return result;
+}
+
+static Step addSteps(Step a, Step b, int64_t sign) {
+  bool wraps = a.wraps || b.wraps;
+  if (a.kind == Step::other || b.kind == Step::other) return {};
+  if (a.kind == Step::uniform || b.kind == Step::uniform) return {Step::uniform, 0, wraps};
+  return {Step::constant, a.amount + sign * b.amount, wraps};
+}
+
+static std::optional<int64_t> constantOf(Value value) {
+  APInt integer;
+  if (matchPattern(value, m_ConstantInt(&integer))) return integer.getSExtValue();
+  if (auto splat = value.getDefiningOp<SplatOp>()) return constantOf(splat.getSrc());
+  DenseElementsAttr dense;
+  if (matchPattern(value, m_Constant(&dense)) && dense.isSplat() && dense.getElementType().isInteger())
+    return dense.getSplatValue<APInt>().getSExtValue();
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>()) return constantOf(broadcast.getSrc());
+  return std::nullopt;
+}
+
+Step TileAnalysis::computeStep(Value tile, int64_t dim) {
+  constexpr Step zero{Step::constant, 0, false};
+  Operation *op = tile.getDefiningOp();
+  if (!op) return {};
+  // A hint of the user's: max_contiguous(x, n) with n no smaller than the tile makes x a range.
+  if (auto hint = op->getAttrOfType<DenseIntElementsAttr>("tt.contiguity"))
+    if (dim < hint.getNumElements() && getElementTypeOrSelf(tile).isInteger() &&
+        (*(hint.value_begin<APInt>() + dim)).getSExtValue() >= shapeOf(tile)[dim] && isa<arith::RemSIOp, arith::RemUIOp>(op))
+      return {Step::constant, 1, false};
+  return llvm::TypeSwitch<Operation *, Step>(op)
+      .Case([&](arith::ConstantOp c) {
+        auto dense = dyn_cast<DenseElementsAttr>(c.getValue());
+        return dense && dense.isSplat() ? zero : Step{};
+      })
+      .Case([&](SplatOp) { return zero; })
+      .Case([&](MakeRangeOp) { return Step{Step::constant, 1, false}; })
+      .Case([&](ExpandDimsOp expand) {
+        int64_t axis = expand.getAxis();
+        return dim == axis ? zero : step(expand.getSrc(), dim < axis ? dim : dim - 1);
+      })
+      .Case([&](BroadcastOp broadcast) { return step(broadcast.getSrc(), dim); })
+      .Case([&](TransOp trans) { return step(trans.getSrc(), trans.getOrder()[dim]); })
+      .Case([&](arith::AddIOp add) { return addSteps(step(add.getLhs(), dim), step(add.getRhs(), dim), 1); })
+      .Case([&](arith::SubIOp sub) { return addSteps(step(sub.getLhs(), dim), step(sub.getRhs(), dim), -1); })
+      .Case([&](arith::MulIOp mul) {
+        Step l = step(mul.getLhs(), dim), r = step(mul.getRhs(), dim);
+        if (l.isZero() && r.isZero()) return zero;
+        if (!l.isZero() && !r.isZero()) return Step{};
+        Step moving = l.isZero() ? r : l;
+        if (moving.kind == Step::other) return Step{};
+        auto factor = constantOf(l.isZero() ? mul.getLhs() : mul.getRhs());
+        if (moving.kind == Step::constant && factor) return Step{Step::constant, moving.amount * *factor, moving.wraps};
+        return Step{Step::uniform, 0, moving.wraps};
+      })
+      .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto ext) {
+        return getElementTypeOrSelf(ext.getIn()).isInteger(1) ? (step(ext.getIn(), dim).isZero() ? zero : Step{}) : step(ext.getIn(), dim);
+      })
+      .Case([&](arith::TruncIOp trunc) {
+        Step s = step(trunc.getIn(), dim);
+        return s.isZero() || getElementTypeOrSelf(tile).getIntOrFloatBitWidth() >= 32 ? s : Step{};
+      })
+      .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
+        Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
+        if (l.isZero() && r.isZero()) return zero;
+        // (start + i) % n: a range until it wraps.
+        if (l.kind == Step::constant && l.amount == 1 && r.isZero() && shapeOf(rem.getRhs()) == shapeOf(tile)) return Step{Step::constant, 1, true};
+        return Step{};
+      })
+      .Case([&](AddPtrOp add) {
+        Step p = step(add.getPtr(), dim), o = step(add.getOffset(), dim);
+        auto pointer = dyn_cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
+        o.amount *= elementBytes(pointer.getPointeeType());
+        return addSteps(p, o, 1);
+      })
+      .Default([&](Operation *other) {
+        if (!isElementwise(other) && !isa<LoadOp>(other)) return Step{};
+        for (Value operand : other->getOperands())
+          if (!step(operand, dim).isZero()) return Step{};
+        return zero;
+      });
+}
+
+void TileAnalysis::wrapping(Value tile, int64_t dim, llvm::SmallVectorImpl<Operation *> &rems) {
+  if (!isTile(tile) || !step(tile, dim).wraps) return;
+  Operation *op = tile.getDefiningOp();
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
+    if (!llvm::is_contained(rems, op)) rems.push_back(op);
+    return;
+  }
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) return wrapping(expand.getSrc(), dim < int64_t(expand.getAxis()) ? dim : dim - 1, rems);
+  if (auto trans = dyn_cast<TransOp>(op)) return wrapping(trans.getSrc(), trans.getOrder()[dim], rems);
+  for (Value operand : op->getOperands()) wrapping(operand, dim, rems);
+}
+
+//===------------------------------------------------------------------------------------------------------------ masks
+
+bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
+  Operation *op = mask.getDefiningOp();
+  if (!op) return false;
+  if (auto both = dyn_cast<arith::AndIOp>(op)) return box(both.getLhs(), terms) && box(both.getRhs(), terms);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return box(broadcast.getSrc(), terms); // same rank, so the same dimensions
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    size_t first = terms.size();
+    if (!box(expand.getSrc(), terms)) return false;
+    for (size_t i = first; i < terms.size(); ++i)
+      if (terms[i].dim >= int64_t(expand.getAxis())) ++terms[i].dim;
+    return true;
+  }
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || !isTile(mask)) return false;
+  bool less, lhsIsIndex;
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::slt: case arith::CmpIPredicate::sle: case arith::CmpIPredicate::ult: case arith::CmpIPredicate::ule: less = true; break;
+  case arith::CmpIPredicate::sgt: case arith::CmpIPredicate::sge: case arith::CmpIPredicate::ugt: case arith::CmpIPredicate::uge: less = false; break;
+  default: return false;
+  }
+  lhsIsIndex = less;
+  Value index = lhsIsIndex ? compare.getLhs() : compare.getRhs();
+  Value bound = lhsIsIndex ? compare.getRhs() : compare.getLhs();
+  int64_t dim = -1;
+  for (int64_t d = 0, rank = shapeOf(mask).size(); d < rank; ++d) {
+    if (!step(bound, d).isZero()) return false;
+    Step s = step(index, d);
+    if (s.isZero()) continue;
+    if (dim != -1 || s.kind != Step::constant || s.amount != 1 || s.wraps) return false;
+    dim = d;
+  }
+  terms.push_back({op, dim, lhsIsIndex});
+  return true;
+}
+
+//===---------------------------------------------------------------------------------------------------------- decisions
+
+int64_t TileAnalysis::cost(Value tile) {
+  if (!isTile(tile)) return 0;
+  auto found = costs.find(tile);
+  if (found != costs.end()) return found->second;
+  Operation *op = tile.getDefiningOp();
+  int64_t result = 1;
+  if (op && !mustStore(op) && !isa<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) {
+    result = 0;
+    for (Value operand : op->getOperands()) result += cost(operand);
+    bool affine = true;
+    for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d) affine &= step(tile, d).kind != Step::other;
+    if (affine && !isa<LoadOp>(op))
+      result = 0;
+    else if (isa<LoadOp>(op))
+      result += 4;
+    else if (isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::ErfOp, ExternElementwiseOp, math::TanhOp>(op))
+      result += 12;
+    else if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp, PreciseDivFOp, PreciseSqrtOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+      result += 6;
+    else if (!isa<BroadcastOp, ExpandDimsOp, TransOp>(op))
+      result += 1;
+    result = std::min<int64_t>(result, 1000);
+  } else if (isa_and_nonnull<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) {
+    result = 0;
+  }
+  costs[tile] = result;
+  return result;
+}
+
+/// Results of these always live in scratch (or are views of what does).
+bool TileAnalysis::mustStore(Operation *op) {
+  if (isElementwise(op)) return false;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    return !dense || !dense.isSplat();
+  }
+  return !isa<SplatOp, MakeRangeOp, ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op);
+}
+
+static bool isOnDemandUser(Operation *user) {
+  return isElementwise(user) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(user);
+}
+
+void TileAnalysis::demands(Value tile, bool expands, llvm::SmallVectorImpl<Demand> &out) {
+  for (Operation *user : tile.getUsers()) {
+    bool recomputed = isOnDemandUser(user) && user->getNumResults() == 1 && isTile(user->getResult(0)) && !stored.contains(user->getResult(0));
+    if (!recomputed) {
+      // The operands of a gather's source and of scans are copied whole.
+      if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands; })) out.push_back({user, expands});
+      continue;
+    }
+    bool grows = isa<BroadcastOp>(user) && cast<RankedTensorType>(user->getResult(0).getType()).getNumElements() >
+                                               cast<RankedTensorType>(tile.getType()).getNumElements();
+    if (out.size() < 64) demands(user->getResult(0), expands || grows, out);
+  }
+}
+
+/// The pointers that a tile's loads read, with the offsets added to them.
+static void loadsOf(Value tile, const llvm::DenseSet<Value> &stored, llvm::SmallPtrSetImpl<Operation *> &seen, llvm::SmallVectorImpl<LoadOp> &loads) {
+  Operation *op = tile.getDefiningOp();
+  if (!op || !isTile(tile) || stored.contains(tile) || !seen.insert(op).second) return;
+  if (auto load = dyn_cast<LoadOp>(op)) loads.push_back(load);
+  if (!isOnDemandUser(op)) return;
+  for (Value operand : op->getOperands()) loadsOf(operand, stored, seen, loads);
+}
+
+static bool writesMemory(Operation *op) {
+  if (isa<LoadOp>(op)) return false;
+  if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
+    if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) return effects.hasEffect<MemoryEffects::Write>();
+  }
+  if (op->getNumRegions() == 0) return !isMemoryEffectFree(op);
+  bool writes = false;
+  op->walk([&](Operation *inner) { writes |= inner != op && inner->getNumRegions() == 0 && writesMemory(inner); });
+  return writes;
+}
+
+/// The tile of pointers as base argument and offset: splat(base) + offset.
+static std::pair<Value, Value> baseAndOffset(Value pointer) {
+  Value offset;
+  while (Operation *op = pointer.getDefiningOp()) {
+    if (auto add = dyn_cast<AddPtrOp>(op)) {
+      if (offset && add.getOffset() != offset) return {pointer, nullptr};
+      offset = add.getOffset();
+      pointer = add.getPtr();
+    } else if (isa<SplatOp, BroadcastOp>(op)) {
+      pointer = op->getOperand(0);
+    } else {
+      break;
+    }
+  }
+  return {pointer, offset};
+}
+
+/// The kernel argument that a pointer comes from, if there is one.
+static Value rootArgument(Value pointer) {
+  while (Operation *op = pointer.getDefiningOp()) {
+    if (!isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp, BitcastOp>(op)) return {};
+    pointer = op->getOperand(0);
+  }
+  return isa<FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
+}
+
+/// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
+static bool storeDisturbs(LoadOp load, StoreOp store) {
+  if (load.getPtr() == store.getPtr()) return false;
+  Value from = rootArgument(load.getPtr()), to = rootArgument(store.getPtr());
+  if (from && to && from != to) return false; // two arguments overlap only if they are the same tensor, read and written at the same index
+  auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
+  auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
+  return !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);
+}
+
+void TileAnalysis::decide(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (mustStore(op)) {
+    stored.insert(tile);
+    return;
+  }
+  if (isa<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) return;
+  llvm::SmallVector<Demand> roots;
+  demands(tile, false, roots);
+  int64_t own = cost(tile);
+  bool nested = false, expands = false;
+  for (Demand d : roots) {
+    nested |= d.root->getBlock() != op->getBlock();
+    expands |= d.expands;
+  }
+  llvm::SmallVector<LoadOp> loads;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  if (isa<LoadOp>(op)) loads.push_back(cast<LoadOp>(op)); // deeper loads decide for themselves
+  for (LoadOp load : loads) {
+    bool disturbed = nested || load.getIsVolatile();
+    for (Demand d : roots) {
+      if (disturbed) break;
+      for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())
+        disturbed = writesMemory(between);
+      if (auto store = dyn_cast<StoreOp>(d.root)) disturbed |= storeDisturbs(load, store);
+      else disturbed |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
+    }
+    if (disturbed && !roots.empty()) {
+      stored.insert(tile);
+      return;
+    }
+  }
+  int64_t consumers = 0; // distinct operations, however often each expands
+  llvm::SmallPtrSet<Operation *, 8> distinct;
+  for (Demand d : roots) consumers += distinct.insert(d.root).second;
+  bool gathers = false;
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    gathers = true;
+    auto shape = shapeOf(tile);
+    for (int64_t d = 0, rank = shape.size(); d < rank; ++d) {
+      Step s = step(load.getPtr(), d);
+      gathers &= !(s.kind == Step::constant && s.amount == elementBytes(getElementTypeOrSelf(tile)));
+    }
+    gathers &= cast<RankedTensorType>(tile.getType()).getNumElements() > 1;
+    bool everywhereSame = true;
+    for (int64_t d = 0, rank = shape.size(); d < rank; ++d) everywhereSame &= step(load.getPtr(), d).isZero();
+    gathers &= !everywhereSame;
+  }
+  if ((own >= expensive || gathers) && (consumers > 1 || expands || nested)) stored.insert(tile);
+  if (nested && own >= 4) stored.insert(tile);
+}
+
+bool TileAnalysis::isReadAfter(Value tile, Operation *position) {
+  llvm::SmallVector<Demand> roots;
+  demands(tile, false, roots);
+  Block *block = position->getBlock();
+  for (Demand d : roots) {
+    Operation *ancestor = block->findAncestorOpInBlock(*d.root);
+    if (!ancestor || position->isBeforeInBlock(ancestor)) return true;
+    if (ancestor == position && d.root != position) return true;
+  }
+  return false;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,65 @@
+// What is known of tiles before any code is emitted: how a tile varies along its dimensions, which masks are boxes, and which tiles get stored.
+#pragma once
+
+#include "ir/tt.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tilewright::cpu {
+
+/// How a tile's elements change from one index to the next along one dimension.
+struct Step {
+  enum Kind { constant, uniform, other } kind = other; // uniform: by the same amount each time, known at run time only
+  int64_t amount = 0;                                  // constant: integers count 1, pointers bytes; 0: no change
+  bool wraps = false; // holds only where an `x % n` on the way does not wrap around inside the tile
+  bool isZero() const { return kind == constant && amount == 0; }
+};
+
+/// One `index < bound` of a mask: true for the first so many indices of dimension `dim`.
+struct BoxTerm {
+  mlir::Operation *compare; // arith.cmpi
+  int64_t dim;              // of the mask's tile; -1: the same everywhere
+  bool indexIsLhs;
+};
+
+/// The shape of a tile type; empty for scalars.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return shapeOf(value.getType()); }
+inline bool isTile(mlir::Type type) { return llvm::isa<mlir::RankedTensorType>(type); }
+inline bool isTile(mlir::Value value) { return isTile(value.getType()); }
+/// Bytes of an element in memory; pointers 8, i1 1.
+int64_t elementBytes(mlir::Type element);
+
+class TileAnalysis {
+public:
+  explicit TileAnalysis(mlir::Operation *function);
+
+  Step step(mlir::Value tile, int64_t dim);
+  /// Whether `mask` is a conjunction of box terms; appends them.
+  bool box(mlir::Value mask, llvm::SmallVectorImpl<BoxTerm> &terms);
+  /// All remainders in `tile`'s expression that `Step::wraps` along `dim` relies on.
+  void wrapping(mlir::Value tile, int64_t dim, llvm::SmallVectorImpl<mlir::Operation *> &rems);
+
+  /// Whether the tile lives in scratch rather than being recomputed.
+  bool isStored(mlir::Value tile) const { return stored.contains(tile); }
+  /// Whether some root that runs after `position` (in the same block) still reads `tile` as it is before `position`.
+  bool isReadAfter(mlir::Value tile, mlir::Operation *position);
+  /// Estimated instructions a vector of the tile costs when computed on demand.
+  int64_t cost(mlir::Value tile);
+
+private:
+  struct Demand { mlir::Operation *root; bool expands; };
+  Step computeStep(mlir::Value tile, int64_t dim);
+  void demands(mlir::Value tile, bool expands, llvm::SmallVectorImpl<Demand> &out);
+  void decide(mlir::Value tile);
+  bool mustStore(mlir::Operation *op);
+
+  mlir::Operation *function;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step> steps;
+  llvm::DenseMap<mlir::Value, int64_t> costs;
+  llvm::DenseSet<mlir::Value> stored;
+};
+
+} // namespace tilewright::cpu

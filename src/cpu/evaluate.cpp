@@ -1,0 +1,419 @@
+// A tile's value at a place, computed when somebody asks for it.
+//
+// What does not change along the vector dimension comes out as one scalar; what changes by a constant step comes out as the scalar at index
+// 0 and the step, so that `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing inside. Code goes to the
+// outermost loop level that knows all indices it needs. Elements that are pointers are i64 here.
+
+#include "cpu/lowering.h"
+#include "cpu/math.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+static Type laneElement(Type element, MLIRContext *context) {
+  return isa<PointerType>(element) ? Type(IntegerType::get(context, 64)) : element;
+}
+
+static bool isNarrowFloat(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; }
+
+void Lowering::refuse(Operation *op, const llvm::Twine &what) {
+  if (!failedAny) op->emitError() << what;
+  failedAny = true;
+}
+
+int64_t Lowering::levelOf(Value tile, const Place &place) {
+  int64_t level = 0;
+  auto shape = shapeOf(tile);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1) level = std::max(level, place.at[d].level);
+  return level;
+}
+
+Lanes Lowering::evaluate(Value tile, const Place &wanted) {
+  if (!isTile(tile)) {
+    Value value = scalar(tile);
+    if (isa<PointerType>(tile.getType())) value = pointerToInt(b, value);
+    return {Lanes::uniform, value, 0, {}};
+  }
+  Place place = wanted;
+  auto shape = shapeOf(tile);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1) {
+      place.at[d] = {zeroIndex, 0};
+      if (place.vector == int64_t(d)) place.vector = -1, place.lanes = 1;
+    }
+
+  // The same tile at the same place is computed once a level.
+  int64_t level = levelOf(tile, place);
+  std::vector<const void *> key;
+  if (!levels.empty()) {
+    key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector), reinterpret_cast<const void *>(place.lanes)};
+    for (const Index &index : place.at) key.push_back(index.value.getAsOpaquePointer());
+    auto &memo = levels[level].memo;
+    auto found = memo.find(key);
+    if (found != memo.end()) return found->second;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  bool outside = !levels.empty() && level + 1 < int64_t(levels.size());
+  if (outside) b.setInsertionPoint(levels[level].inner);
+
+  Lanes result;
+  Step step = place.vector < 0 ? Step{} : analysis->step(tile, place.vector);
+  Type element = getElementTypeOrSelf(tile);
+  bool stepsHere = step.kind != Step::other && (!step.wraps || assumeNoWrap) && (step.isZero() || element.isInteger() || isa<PointerType>(element));
+  if (place.vector >= 0 && stepsHere) {
+    Place first = place;
+    first.vector = -1, first.lanes = 1;
+    first.at[place.vector] = {zeroIndex, 0};
+    Value base = evaluateScalar(tile, first);
+    if (step.isZero()) {
+      result = {Lanes::uniform, base, 0, {}};
+    } else if (step.kind == Step::constant) {
+      result = {Lanes::affine, base, step.amount, {}};
+    } else {
+      Place second = first;
+      second.at[place.vector] = {constantIndex(b, 1), 0};
+      Value next = evaluateScalar(tile, second);
+      result = {Lanes::affine, base, 0, scalarToIndex(arith::SubIOp::create(b, next, base))};
+    }
+  } else if (auto buffer = buffers.find(tile); buffer != buffers.end()) {
+    result = readBuffer(buffer->second, element, place);
+  } else if (Operation *op = tile.getDefiningOp()) {
+    result = evaluateOp(op, tile, place);
+  } else {
+    refuse(kernel, "a tile argument is not supported by the cpu back end");
+    result = {Lanes::uniform, constantIndex(b, 0), 0, {}};
+  }
+  if (!levels.empty()) levels[level].memo[key] = result;
+  return result;
+}
+
+Value Lowering::evaluateScalar(Value tile, Place place) {
+  place.vector = -1;
+  place.lanes = 1;
+  return evaluate(tile, place).value;
+}
+
+Value Lowering::asVector(const Lanes &lanes, Type element, const Place &place) {
+  if (lanes.kind == Lanes::vector) return lanes.value;
+  if (lanes.kind == Lanes::uniform) return splat(b, lanes.value, place.lanes);
+  Type type = lanes.value.getType();
+  auto fit = [&](Value index) -> Value {
+    int64_t width = type.getIntOrFloatBitWidth();
+    return width == 64 ? index : Value(arith::TruncIOp::create(b, type, index));
+  };
+  Value position = place.at[place.vector].value;
+  if (lanes.uniformStep) {
+    Value start = arith::AddIOp::create(b, lanes.value, fit(arith::MulIOp::create(b, position, lanes.uniformStep)));
+    Value steps = arith::MulIOp::create(b, iota(b, type, place.lanes, 1), splat(b, fit(lanes.uniformStep), place.lanes));
+    return arith::AddIOp::create(b, splat(b, start, place.lanes), steps);
+  }
+  Value moved = lanes.step == 1 ? position : Value(arith::MulIOp::create(b, position, constantIndex(b, lanes.step)));
+  Value start = arith::AddIOp::create(b, lanes.value, fit(moved));
+  return arith::AddIOp::create(b, splat(b, start, place.lanes), iota(b, type, place.lanes, lanes.step));
+}
+
+Lanes Lowering::evaluateOp(Operation *op, Value tile, const Place &place) {
+  auto uniform = [](Value value) { return Lanes{Lanes::uniform, value, 0, {}}; };
+  Type element = getElementTypeOrSelf(tile);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto dense = cast<DenseElementsAttr>(constant.getValue());
+    return uniform(arith::ConstantOp::create(b, cast<TypedAttr>(dense.getSplatValue<Attribute>())));
+  }
+  if (auto make = dyn_cast<SplatOp>(op)) {
+    Value value = scalar(make.getSrc());
+    return uniform(isa<PointerType>(element) ? pointerToInt(b, value) : value);
+  }
+  if (auto range = dyn_cast<MakeRangeOp>(op)) {
+    Value index = arith::TruncIOp::create(b, b.getI32Type(), place.at[0].value);
+    Value start = constantInt(b, b.getI32Type(), range.getStart());
+    return uniform(range.getStart() == 0 ? index : Value(arith::AddIOp::create(b, index, start)));
+  }
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    Place source = place;
+    source.at.erase(source.at.begin() + expand.getAxis());
+    if (source.vector > int64_t(expand.getAxis())) --source.vector;
+    return evaluate(expand.getSrc(), source);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluate(broadcast.getSrc(), place);
+  if (auto trans = dyn_cast<TransOp>(op)) {
+    Place source = place;
+    for (auto [d, s] : llvm::enumerate(trans.getOrder())) {
+      source.at[s] = place.at[d];
+      if (place.vector == int64_t(d)) source.vector = s;
+    }
+    return evaluate(trans.getSrc(), source);
+  }
+  if (auto load = dyn_cast<LoadOp>(op)) return evaluateLoad(load, place);
+
+  llvm::SmallVector<Value> operands;
+  bool vector = place.vector >= 0;
+  if (auto divide = dyn_cast<arith::DivFOp>(op); divide && vector && element.isF32()) {
+    // By the same divisor everywhere: one division outside the loop. (Upstream's fp32 `/` is approximate too; div_rn is exact.)
+    Lanes divisor = evaluate(divide.getRhs(), place);
+    if (divisor.kind == Lanes::uniform) {
+      Value inverse = arith::DivFOp::create(b, constantFloat(b, element, 1.0), divisor.value);
+      Value value = asVector(evaluate(divide.getLhs(), place), element, place);
+      return {Lanes::vector, arith::MulFOp::create(b, value, splat(b, inverse, place.lanes)), 0, {}};
+    }
+  }
+  for (Value operand : op->getOperands()) {
+    Lanes lanes = evaluate(operand, place);
+    operands.push_back(vector ? asVector(lanes, getElementTypeOrSelf(operand), place) : lanes.value);
+  }
+  Value result = emitElementwise(op, operands);
+  return {vector ? Lanes::vector : Lanes::uniform, result, 0, {}};
+}
+
+Lanes Lowering::evaluateLoad(LoadOp load, const Place &place) {
+  Type element = laneElement(getElementTypeOrSelf(load.getResult()), b.getContext());
+  int64_t bytes = elementBytes(element);
+  Value mask = load.getMask();
+  // A load that leaves all loops is not guarded by their bounds.
+  bool always = !mask || (trueMasks.contains(mask) && levelOf(load.getResult(), place) > 0);
+  auto constantMask = [&](Value m) {
+    APInt value;
+    return m && matchPattern(m, m_ConstantInt(&value)) && value.isOne();
+  };
+  Lanes pointer = evaluate(load.getPtr(), place);
+  Lanes maskLanes, other;
+  if (!always) {
+    maskLanes = evaluate(mask, place);
+    always = maskLanes.kind == Lanes::uniform && constantMask(maskLanes.value);
+    if (load.getOther()) other = evaluate(load.getOther(), place);
+  }
+  auto zero = [&]() -> Value {
+    return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0);
+  };
+  if (place.vector < 0) {
+    if (always) return {Lanes::uniform, cpu::load(b, element, intToPointer(b, pointer.value), bytes), 0, {}};
+    Value otherwise = load.getOther() ? other.value : zero();
+    auto branch = scf::IfOp::create(b, TypeRange{element}, maskLanes.value, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, cpu::load(b, element, intToPointer(b, pointer.value), bytes));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, otherwise);
+    return {Lanes::uniform, branch.getResult(0), 0, {}};
+  }
+  Type type = vectorOf(element, place.lanes);
+  Value position = place.at[place.vector].value;
+  Value maskVector = always ? Value() : asVector(maskLanes, b.getI1Type(), place);
+  Value otherVector;
+  if (!always) otherVector = load.getOther() ? asVector(other, element, place) : splat(b, zero(), place.lanes);
+  if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
+    Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
+    Value value = always ? cpu::load(b, type, address, bytes) : maskedLoad(b, type, address, maskVector, otherVector, bytes);
+    return {Lanes::vector, value, 0, {}};
+  }
+  if (pointer.kind == Lanes::affine && always) {
+    Value step = pointer.uniformStep ? pointer.uniformStep : constantIndex(b, pointer.step);
+    Value address = arith::AddIOp::create(b, pointer.value, arith::MulIOp::create(b, position, step));
+    Value result = splat(b, zero(), place.lanes);
+    for (int64_t lane = 0; lane < place.lanes; ++lane) {
+      result = insertLane(b, result, cpu::load(b, element, intToPointer(b, address), bytes), lane);
+      address = arith::AddIOp::create(b, address, step);
+    }
+    return {Lanes::vector, result, 0, {}};
+  }
+  Value addresses = asVector(pointer, b.getI64Type(), place);
+  return {Lanes::vector, gather(b, type, addresses, maskVector, otherVector, bytes), 0, {}};
+}
+
+Lanes Lowering::readBuffer(const Buffer &buffer, Type logical, const Place &place) {
+  Value address = bufferAddress(buffer, place);
+  int64_t bytes = elementBytes(buffer.element);
+  Type element = laneElement(logical, b.getContext());
+  if (place.vector < 0) return {Lanes::uniform, convertTo(cpu::load(b, buffer.element, address, bytes), element), 0, {}};
+  int64_t stride = buffer.strides[place.vector];
+  Type type = vectorOf(buffer.element, place.lanes);
+  if (stride == 1) return {Lanes::vector, convertTo(cpu::load(b, type, address, bytes), element), 0, {}};
+  Value result;
+  for (int64_t lane = 0; lane < place.lanes; ++lane) {
+    Value value = cpu::load(b, buffer.element, pointerAtConstant(b, address, lane * stride * bytes), bytes);
+    result = result ? insertLane(b, result, value, lane) : splat(b, value, place.lanes);
+  }
+  return {Lanes::vector, convertTo(result, element), 0, {}};
+}
+
+//===------------------------------------------------------------------------------------------------- elementwise, once
+
+Value Lowering::convertTo(Value value, Type element) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == element) return value;
+  if (!isa<FloatType>(from) || !isa<FloatType>(element)) return value;
+  return convertFloat(b, target, value, element, false);
+}
+
+static std::optional<MathFunction> mathFunctionOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<MathFunction>>(op)
+      .Case([](math::ExpOp) { return MathFunction::exp; })
+      .Case([](math::Exp2Op) { return MathFunction::exp2; })
+      .Case([](math::ExpM1Op) { return MathFunction::expm1; })
+      .Case([](math::LogOp) { return MathFunction::log; })
+      .Case([](math::Log2Op) { return MathFunction::log2; })
+      .Case([](math::Log10Op) { return MathFunction::log10; })
+      .Case([](math::Log1pOp) { return MathFunction::log1p; })
+      .Case([](math::SinOp) { return MathFunction::sin; })
+      .Case([](math::CosOp) { return MathFunction::cos; })
+      .Case([](math::TanhOp) { return MathFunction::tanh; })
+      .Case([](math::ErfOp) { return MathFunction::erf; })
+      .Case([](math::RsqrtOp) { return MathFunction::rsqrt; })
+      .Case<math::SqrtOp, PreciseSqrtOp>([](auto) { return MathFunction::sqrt; })
+      .Case([](math::FloorOp) { return MathFunction::floor; })
+      .Case([](math::CeilOp) { return MathFunction::ceil; })
+      .Case([](math::TruncOp) { return MathFunction::trunc; })
+      .Case([](math::RoundEvenOp) { return MathFunction::rint; })
+      .Case([](math::AbsFOp) { return MathFunction::abs; })
+      .Case([](ExternElementwiseOp e) { return mathFunctionBySymbol(e.getSymbol()); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// The same operation on other operand and result types.
+static Value recreate(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands, Type type) {
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(operands);
+  state.addTypes(type);
+  for (NamedAttribute attribute : op->getAttrs())
+    if (!attribute.getName().strref().starts_with("tt.")) state.addAttribute(attribute.getName(), attribute.getValue());
+  return b.create(state)->getResult(0);
+}
+
+/// x86 traps on division by zero and on the smallest integer over -1; a GPU does not, and lanes behind a mask often hold such operands.
+static Value safeDivisor(ImplicitLocOpBuilder &b, Value dividend, Value divisor, bool isSigned) {
+  APInt constant;
+  DenseElementsAttr dense;
+  if (matchPattern(divisor, m_ConstantInt(&constant)) && !constant.isZero() && !constant.isAllOnes()) return divisor;
+  if (matchPattern(divisor, m_Constant(&dense)) && dense.isSplat() && !dense.getSplatValue<APInt>().isZero() && !dense.getSplatValue<APInt>().isAllOnes())
+    return divisor;
+  Type type = divisor.getType();
+  Value one = constantInt(b, type, 1);
+  Value unsafe = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, 0));
+  if (isSigned) {
+    int64_t width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+    Value smallest = constantInt(b, type, APInt::getSignedMinValue(width).getSExtValue());
+    Value overflows = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, -1)),
+                                            arith::CmpIOp::create(b, arith::CmpIPredicate::eq, dividend, smallest));
+    unsafe = arith::OrIOp::create(b, unsafe, overflows);
+  }
+  return arith::SelectOp::create(b, unsafe, one, divisor);
+}
+
+Value Lowering::emitElementwise(Operation *op, ValueRange given) {
+  llvm::SmallVector<Value> operands(given);
+  Type logical = getElementTypeOrSelf(op->getResult(0));
+  Type element = laneElement(logical, b.getContext());
+  int64_t lanes = operands.empty() ? 1 : lanesOf(operands.front().getType());
+  Type type = vectorOf(element, lanes);
+
+  if (isa<arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op)) {
+    bool truncate = false;
+    if (auto convert = dyn_cast<FpToFpOp>(op)) truncate = convert.getRounding() && *convert.getRounding() == RoundingMode::RTZ;
+    return convertFloat(b, target, operands[0], element, truncate);
+  }
+  // Arithmetic of narrow floats is fp32 arithmetic, rounded after each operation.
+  bool arithmetic = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp,
+                        arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp, ClampFOp, PreciseDivFOp, math::FmaOp>(op) ||
+                    mathFunctionOf(op);
+  if (arithmetic)
+    for (Value &operand : operands)
+      if (isNarrowFloat(getElementTypeOrSelf(operand.getType()))) operand = convertFloat(b, target, operand, b.getF32Type(), false);
+  Type computed = isNarrowFloat(element) ? vectorOf(b.getF32Type(), lanes) : type;
+
+  Value result = llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>([&](auto) {
+        Value value = recreate(b, op, operands, computed);
+        if (fpFusion) value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
+        return value;
+      })
+      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto) {
+        operands[1] = safeDivisor(b, operands[0], operands[1], true);
+        return recreate(b, op, operands, type);
+      })
+      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) {
+        operands[1] = safeDivisor(b, operands[0], operands[1], false);
+        return recreate(b, op, operands, type);
+      })
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
+      .Case([&](arith::BitcastOp) { return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0])); })
+      .Case<PtrToIntOp, IntToPtrOp>([&](auto) { return operands[0]; })
+      .Case([&](tt::BitcastOp) { return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0])); })
+      .Case([&](AddPtrOp add) -> Value {
+        Value offset = operands[1];
+        if (getElementTypeOrSelf(offset.getType()).getIntOrFloatBitWidth() < 64) offset = arith::ExtSIOp::create(b, type, offset);
+        auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
+        Value bytes = constantInt(b, type, elementBytes(pointer.getPointeeType()));
+        return arith::AddIOp::create(b, operands[0], arith::MulIOp::create(b, offset, bytes));
+      })
+      .Case([&](ClampFOp clamp) -> Value {
+        if (clamp.getPropagateNan() == PropagateNan::ALL)
+          return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, operands[0], operands[1]), operands[2]);
+        return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, operands[0], operands[1]), operands[2]);
+      })
+      .Case([&](PreciseDivFOp) { return arith::DivFOp::create(b, operands[0], operands[1]); })
+      .Case([&](math::FmaOp) { return fma(b, operands[0], operands[1], operands[2]); })
+      .Case([&](math::AbsIOp) -> Value {
+        Value zero = constantInt(b, type, 0);
+        Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, operands[0], zero);
+        return arith::SelectOp::create(b, negative, arith::SubIOp::create(b, zero, operands[0]), operands[0]);
+      })
+      .Case([&](MulhiUIOp) -> Value {
+        int64_t width = element.getIntOrFloatBitWidth();
+        Type wide = vectorOf(b.getIntegerType(2 * width), lanes);
+        Value product = arith::MulIOp::create(b, arith::ExtUIOp::create(b, wide, operands[0]), arith::ExtUIOp::create(b, wide, operands[1]));
+        Value shift = arith::ConstantOp::create(b, isa<VectorType>(wide)
+            ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(wide), b.getIntegerAttr(getElementTypeOrSelf(wide), width)))
+            : TypedAttr(b.getIntegerAttr(wide, width)));
+        return arith::TruncIOp::create(b, type, arith::ShRUIOp::create(b, product, shift));
+      })
+      .Case([&](arith::ConstantOp constant) -> Value { return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue())); })
+      .Default([&](Operation *other) -> Value {
+        if (auto function = mathFunctionOf(other)) return emitMath(b, target, *function, operands);
+        if (!isa<arith::ArithDialect>(other->getDialect()) || other->getNumRegions() != 0 || other->getNumResults() != 1) {
+          if (auto external = dyn_cast<ExternElementwiseOp>(other))
+            refuse(other, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
+          else
+            refuse(other, "'" + other->getName().getStringRef() + "' is not supported by the cpu back end");
+          return isa<FloatType>(element) ? splat(b, constantFloat(b, element, 0), lanes) : splat(b, constantInt(b, element, 0), lanes);
+        }
+        return recreate(b, other, operands, isa<arith::SelectOp, arith::CmpFOp>(other) ? type : computed);
+      });
+  if (result.getType() != type && isNarrowFloat(element)) result = convertFloat(b, target, result, element, false);
+  return result;
+}
+
+llvm::SmallVector<Value> Lowering::emitRegion(Region &region, ValueRange args) {
+  Block &block = region.front();
+  llvm::DenseMap<Value, Value> map;
+  for (auto [argument, value] : llvm::zip(block.getArguments(), args)) map[argument] = value;
+  int64_t lanes = lanesOf(args.front().getType());
+  for (Operation &op : block.without_terminator()) {
+    llvm::SmallVector<Value> operands;
+    if (op.getNumRegions() != 0 || op.getNumResults() != 1) {
+      refuse(&op, "'" + op.getName().getStringRef() + "' inside a combine function is not supported by the cpu back end");
+      return llvm::SmallVector<Value>(args.take_front(args.size() / 2));
+    }
+    for (Value operand : op.getOperands()) {
+      auto found = map.find(operand);
+      operands.push_back(found != map.end() ? found->second : splat(b, scalar(operand), lanes));
+    }
+    Value result = emitElementwise(&op, operands);
+    if (isa<arith::ConstantOp>(op)) result = splat(b, result, lanes);
+    map[op.getResult(0)] = result;
+  }
+  llvm::SmallVector<Value> results;
+  for (Value value : block.getTerminator()->getOperands()) {
+    auto found = map.find(value);
+    results.push_back(found != map.end() ? found->second : splat(b, scalar(value), lanes));
+  }
+  return results;
+}
+
+} // namespace tilewright::cpu

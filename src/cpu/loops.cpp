@@ -1,0 +1,376 @@
+// Loop nests over a tile's index space.
+//
+//   store %ptrs, %v, (%rows < %M) & (%cols < %N)
+//   for i in [0, M')                    M' = how many rows the mask leaves
+//     for j in [0, N' & -8) step 8      all loads and the store without masks
+//     for j in [N' & -8, N') step 8     the rest with masks: at most one turn
+//
+// For a root that is not a store the elements outside the mask count as well (they are `other`), so the second loop runs to the tile's end.
+
+#include "cpu/lowering.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+static std::optional<int64_t> constantIndexValue(Value value) {
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue())) return integer.getInt();
+  return std::nullopt;
+}
+
+llvm::SmallVector<Value> Lowering::forLoop(Value from, Value to, int64_t step, ValueRange carriedIn,
+                                           llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body) {
+  auto first = constantIndexValue(from), last = constantIndexValue(to);
+  if (first && last) {
+    if (*last <= *first) return llvm::SmallVector<Value>(carriedIn);
+    if (*last - *first <= step) return body(from, carriedIn); // one turn needs no loop
+  }
+  auto loop = scf::ForOp::create(b, from, to, constantIndex(b, step), carriedIn);
+  OpBuilder::InsertionGuard guard(b);
+  if (!levels.empty()) {
+    levels.back().inner = loop;
+    levels.emplace_back();
+  }
+  b.setInsertionPointToStart(loop.getBody());
+  llvm::SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carriedIn.empty()) {
+    b.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(b, results);
+  }
+  if (!levels.empty()) {
+    levels.pop_back();
+    levels.back().inner = nullptr;
+  }
+  return llvm::SmallVector<Value>(loop.getResults());
+}
+
+void Lowering::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+  forLoop(from, to, step, ValueRange(), [&](Value index, ValueRange) {
+    body(index);
+    return llvm::SmallVector<Value>();
+  });
+}
+
+void Lowering::emitLoops(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim) {
+  auto outer = std::move(levels);
+  levels.clear();
+  levels.emplace_back();
+  Place place;
+  place.at.assign(spec.shape.size(), {zeroIndex, 0});
+  place.vector = vectorDim;
+  place.lanes = vectorDim < 0 ? 1 : spec.chunk[vectorDim];
+  loopLevel(spec, body, 0, true, place, vectorDim);
+  levels = std::move(outer);
+}
+
+void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full, Place place,
+                         int64_t vectorDim) {
+  if (level == spec.order.size()) {
+    // No dimension left (a tile of one element, say).
+    llvm::SmallVector<Value> added;
+    if (full)
+      for (Value mask : spec.fullMasks)
+        if (trueMasks.insert(mask).second) added.push_back(mask);
+    body({place});
+    for (Value mask : added) trueMasks.erase(mask);
+    return;
+  }
+  int64_t dim = spec.order[level], size = spec.shape[dim], chunk = spec.chunk[dim];
+  bool innermost = level + 1 == spec.order.size();
+  Value end = spec.extent.empty() || !spec.extent[dim] ? constantIndex(b, size) : spec.extent[dim];
+  Value bound = !full || spec.full.empty() ? Value() : spec.full[dim];
+
+  auto run = [&](Value from, Value to, bool sectionFull, int64_t unroll) {
+    forLoop(from, to, chunk * unroll, [&](Value index) {
+      int64_t here = levels.size() - 1;
+      if (!innermost) {
+        Place inner = place;
+        inner.at[dim] = {index, constantIndexValue(index) ? 0 : here};
+        loopLevel(spec, body, level + 1, sectionFull, inner, vectorDim);
+        return;
+      }
+      llvm::SmallVector<Place> places;
+      for (int64_t u = 0; u < unroll; ++u) {
+        Place each = place;
+        Value moved = u == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, u * chunk)));
+        each.at[dim] = {moved, constantIndexValue(index) ? 0 : here};
+        places.push_back(each);
+      }
+      llvm::SmallVector<Value> added;
+      if (sectionFull)
+        for (Value mask : spec.fullMasks)
+          if (trueMasks.insert(mask).second) added.push_back(mask);
+      body(places);
+      for (Value mask : added) trueMasks.erase(mask);
+    });
+  };
+  // `unroll` bodies a turn as far as they go, then one.
+  auto runUnrolled = [&](Value to, bool constantEnd) {
+    int64_t unroll = innermost ? std::min(spec.unroll, size / chunk) : 1;
+    if (unroll <= 1) return run(constantIndex(b, 0), to, full, 1);
+    if (constantEnd) return run(constantIndex(b, 0), to, full, unroll);
+    Value most = arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll)));
+    run(constantIndex(b, 0), most, full, unroll);
+    run(most, to, full, 1);
+  };
+  if (!bound) {
+    bool constantEnd = spec.extent.empty() || !spec.extent[dim];
+    if (full) return runUnrolled(end, constantEnd);
+    return run(constantIndex(b, 0), end, false, 1);
+  }
+  Value middle = chunk == 1 ? bound : Value(arith::AndIOp::create(b, bound, constantIndex(b, -chunk)));
+  runUnrolled(middle, false);
+  run(middle, end, false, 1);
+}
+
+//===------------------------------------------------------------------------------------------------------------ masks
+
+Value Lowering::boxCount(const BoxTerm &term, int64_t size) {
+  auto compare = cast<arith::CmpIOp>(term.compare);
+  Value index = term.indexIsLhs ? compare.getLhs() : compare.getRhs();
+  Value bound = term.indexIsLhs ? compare.getRhs() : compare.getLhs();
+  Place origin;
+  origin.at.assign(shapeOf(index).size(), {zeroIndex, 0});
+  auto predicate = compare.getPredicate();
+  bool isUnsigned = predicate == arith::CmpIPredicate::ult || predicate == arith::CmpIPredicate::ule || predicate == arith::CmpIPredicate::ugt ||
+                    predicate == arith::CmpIPredicate::uge;
+  bool inclusive = predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::ule || predicate == arith::CmpIPredicate::sge ||
+                   predicate == arith::CmpIPredicate::uge;
+  auto widen = [&](Value value) -> Value {
+    if (value.getType().isInteger(64)) return value;
+    return isUnsigned ? Value(arith::ExtUIOp::create(b, b.getI64Type(), value)) : Value(arith::ExtSIOp::create(b, b.getI64Type(), value));
+  };
+  Value first = widen(evaluateScalar(index, origin)), last = widen(evaluateScalar(bound, origin));
+  Value count = arith::SubIOp::create(b, last, first);
+  if (inclusive) count = arith::AddIOp::create(b, count, constantIndex(b, 1));
+  count = arith::MaxSIOp::create(b, count, constantIndex(b, 0));
+  return arith::MinSIOp::create(b, count, constantIndex(b, size));
+}
+
+/// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same map.
+void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks,
+                            llvm::DenseSet<Value> &seen) {
+  Operation *op = tile.getDefiningOp();
+  if (!op || !isTile(tile) || buffers.contains(tile) || !seen.insert(tile).second) return;
+  if (auto load = dyn_cast<LoadOp>(op))
+    if (load.getMask()) masks.push_back({load.getMask(), llvm::SmallVector<int64_t>(dims)});
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    llvm::SmallVector<int64_t> inner(dims);
+    inner.erase(inner.begin() + expand.getAxis());
+    return collectMasks(expand.getSrc(), inner, masks, seen);
+  }
+  if (auto trans = dyn_cast<TransOp>(op)) {
+    llvm::SmallVector<int64_t> inner(dims.size());
+    for (auto [d, s] : llvm::enumerate(trans.getOrder())) inner[s] = dims[d];
+    return collectMasks(trans.getSrc(), inner, masks, seen);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    llvm::SmallVector<int64_t> inner(dims);
+    auto shape = shapeOf(broadcast.getSrc());
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] == 1) inner[d] = -1;
+    return collectMasks(broadcast.getSrc(), inner, masks, seen);
+  }
+  for (Value operand : op->getOperands()) collectMasks(operand, dims, masks, seen);
+}
+
+void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
+  int64_t rank = spec.shape.size();
+  llvm::SmallVector<int64_t> identity;
+  for (int64_t d = 0; d < rank; ++d) identity.push_back(d);
+  llvm::SmallVector<std::pair<Value, llvm::SmallVector<int64_t>>> masks;
+  llvm::DenseSet<Value> seen;
+  if (storeMask) masks.push_back({storeMask, identity});
+  for (Value tile : tiles) collectMasks(tile, identity, masks, seen);
+
+  llvm::SmallVector<Value, 3> extent(rank), full(rank);
+  llvm::SmallVector<bool, 3> onlyStore(rank, true);
+  llvm::DenseMap<Operation *, Value> counts;
+  llvm::DenseSet<Operation *> storeTerms;
+  Value everywhere; // i1: the terms that do not depend on an index
+  Value storeEverywhere;
+  auto smaller = [&](Value &slot, Value count) { slot = slot ? Value(arith::MinSIOp::create(b, slot, count)) : count; };
+  for (auto &[mask, dims] : masks) {
+    llvm::SmallVector<BoxTerm> terms;
+    if (!analysis->box(mask, terms)) continue;
+    bool isStore = storeMask && mask == storeMask && &mask == &masks.front().first;
+    // A term along a dimension that the root does not have (it was broadcast away) holds for index 0 only: leave such masks alone.
+    bool usable = llvm::all_of(terms, [&](const BoxTerm &t) { return t.dim < 0 || dims[t.dim] >= 0; });
+    if (!usable) continue;
+    for (const BoxTerm &term : terms) {
+      if (term.dim < 0) {
+        auto compare = cast<arith::CmpIOp>(term.compare);
+        Place origin;
+        origin.at.assign(shapeOf(compare.getResult()).size(), {zeroIndex, 0});
+        Value holds = evaluateScalar(compare.getResult(), origin);
+        everywhere = everywhere ? Value(arith::AndIOp::create(b, everywhere, holds)) : holds;
+        if (isStore) storeEverywhere = storeEverywhere ? Value(arith::AndIOp::create(b, storeEverywhere, holds)) : holds;
+        continue;
+      }
+      int64_t dim = dims[term.dim];
+      Value &count = counts[term.compare];
+      if (!count) count = boxCount(term, spec.shape[dim]);
+      auto predicate = cast<arith::CmpIOp>(term.compare).getPredicate();
+      bool isSigned = predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::sgt ||
+                      predicate == arith::CmpIPredicate::sge;
+      if (isStore && isSigned) { // unsigned indices may start above the bound and wrap into it
+        smaller(extent[dim], count);
+        storeTerms.insert(term.compare);
+      }
+      if (!storeTerms.contains(term.compare)) onlyStore[dim] = false;
+      smaller(full[dim], count);
+    }
+    spec.fullMasks.push_back(mask);
+  }
+  // Inside a store's own extent its masks hold for each single index: no second loop for those dimensions.
+  for (int64_t d = 0; d < rank; ++d)
+    if (full[d] && onlyStore[d] && spec.chunk[d] == 1) full[d] = {};
+  int64_t outermost = spec.order.empty() ? -1 : spec.order.front();
+  if (everywhere && outermost >= 0) {
+    Value size = constantIndex(b, spec.shape[outermost]), none = constantIndex(b, 0);
+    if (storeEverywhere) {
+      Value end = extent[outermost] ? extent[outermost] : size;
+      extent[outermost] = arith::SelectOp::create(b, storeEverywhere, end, none);
+    }
+    Value most = full[outermost] ? full[outermost] : (extent[outermost] ? extent[outermost] : size);
+    full[outermost] = arith::SelectOp::create(b, everywhere, most, none);
+  }
+  spec.extent = extent;
+  spec.full = full;
+}
+
+//===-------------------------------------------------------------------------------------------------- vector dimension
+
+void Lowering::scoreDims(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &scores, llvm::DenseSet<Value> &seen) {
+  if (!isTile(tile) || !seen.insert(tile).second) return;
+  if (auto found = buffers.find(tile); found != buffers.end()) {
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (dims[d] >= 0 && shapeOf(tile)[d] > 1) scores[dims[d]] += found->second.strides[d] == 1 ? 2 : -2;
+    return;
+  }
+  Operation *op = tile.getDefiningOp();
+  if (!op) return;
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] < 0 || shapeOf(tile)[d] == 1) continue;
+      Step s = analysis->step(load.getPtr(), d);
+      if (!s.isZero()) scores[dims[d]] += s.kind == Step::constant && s.amount == bytes ? 4 : -4;
+    }
+    return;
+  }
+  llvm::SmallVector<int64_t> inner(dims);
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    inner.erase(inner.begin() + expand.getAxis());
+  } else if (auto trans = dyn_cast<TransOp>(op)) {
+    for (auto [d, s] : llvm::enumerate(trans.getOrder())) inner[s] = dims[d];
+  }
+  for (Value operand : op->getOperands()) scoreDims(operand, inner, scores, seen);
+}
+
+int64_t Lowering::chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers) {
+  int64_t rank = shape.size();
+  if (rank == 0) return -1;
+  llvm::SmallVector<int64_t> scores(rank, 0), identity;
+  for (int64_t d = 0; d < rank; ++d) identity.push_back(d);
+  llvm::DenseSet<Value> seen;
+  for (Value tile : tiles) scoreDims(tile, identity, scores, seen);
+  for (Value pointer : pointers)
+    for (int64_t d = 0; d < rank; ++d) {
+      Step s = analysis->step(pointer, d);
+      auto type = cast<PointerType>(getElementTypeOrSelf(pointer));
+      if (!s.isZero()) scores[d] += s.kind == Step::constant && s.amount == elementBytes(type.getPointeeType()) ? 5 : -5;
+    }
+  int64_t best = -1;
+  for (int64_t d = rank - 1; d >= 0; --d) {
+    if (shape[d] == 1) continue;
+    if (shape[d] < 4) scores[d] -= 3;
+    if (best < 0 || scores[d] > scores[best]) best = d;
+  }
+  return best;
+}
+
+int64_t Lowering::widestElement(Value tile, llvm::DenseSet<Value> &seen) {
+  if (!isTile(tile) || !seen.insert(tile).second) return 1;
+  Type element = getElementTypeOrSelf(tile);
+  Operation *op = tile.getDefiningOp();
+  int64_t rank = shapeOf(tile).size();
+  bool affine = true;
+  for (int64_t d = 0; d < rank; ++d) affine &= analysis->step(tile, d).kind != Step::other;
+  if (affine && op && !isa<LoadOp>(op)) return 1;
+  int64_t own = elementBytes(element);
+  if (isa<FloatType>(element) && own < 4) own = 4; // computed in fp32
+  if (isa<PointerType>(element)) own = 1;
+  if (!op || buffers.contains(tile) || isa<LoadOp>(op)) return own;
+  for (Value operand : op->getOperands()) own = std::max(own, widestElement(operand, seen));
+  return own;
+}
+
+int64_t Lowering::chunkFor(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles) {
+  if (vectorDim < 0) return 1;
+  llvm::DenseSet<Value> seen;
+  int64_t widest = 1;
+  for (Value tile : tiles) widest = std::max(widest, widestElement(tile, seen));
+  return std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
+}
+
+//===-------------------------------------------------------------------------------------------------------- wrap-around
+
+void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim, llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &rems,
+                              llvm::DenseSet<Value> &seen) {
+  if (!isTile(tile) || buffers.contains(tile) || !seen.insert(tile).second) return;
+  Operation *op = tile.getDefiningOp();
+  if (!op) return;
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (dims[d] == dim && analysis->step(tile, d).wraps) rems.push_back({op, shapeOf(tile)[d]});
+    return;
+  }
+  llvm::SmallVector<int64_t> inner(dims);
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    inner.erase(inner.begin() + expand.getAxis());
+  } else if (auto trans = dyn_cast<TransOp>(op)) {
+    for (auto [d, s] : llvm::enumerate(trans.getOrder())) inner[s] = dims[d];
+  }
+  for (Value operand : op->getOperands()) wrapConditions(operand, inner, dim, rems, seen);
+}
+
+void Lowering::withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
+  llvm::SmallVector<std::pair<Operation *, int64_t>> rems;
+  llvm::DenseSet<Value> seen;
+  for (Value tile : tiles) {
+    llvm::SmallVector<int64_t> identity;
+    for (size_t d = 0; d < shapeOf(tile).size(); ++d) identity.push_back(d);
+    if (dim >= 0) wrapConditions(tile, identity, dim, rems, seen);
+  }
+  Value holds;
+  for (auto [op, size] : rems) {
+    Place origin;
+    origin.at.assign(shapeOf(op->getResult(0)).size(), {zeroIndex, 0});
+    bool oneDim = true;
+    for (size_t d = 0, moving = 0; d < origin.at.size(); ++d)
+      if (!analysis->step(op->getOperand(0), d).isZero() && ++moving > 1) oneDim = false;
+    if (!oneDim) return body();
+    Value start = scalarToIndex(evaluateScalar(op->getOperand(0), origin)), count = scalarToIndex(evaluateScalar(op->getOperand(1), origin));
+    Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
+    Value end = arith::AddIOp::create(b, arith::RemSIOp::create(b, start, safe), constantIndex(b, size));
+    Value inside = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
+                                         arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
+    holds = holds ? Value(arith::AndIOp::create(b, holds, inside)) : inside;
+  }
+  if (!holds) return body();
+  auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
+  OpBuilder::InsertionGuard guard(b);
+  bool before = assumeNoWrap;
+  b.setInsertionPointToStart(branch.thenBlock());
+  assumeNoWrap = true;
+  body();
+  b.setInsertionPointToStart(branch.elseBlock());
+  assumeNoWrap = false;
+  body();
+  assumeNoWrap = before;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,31 @@
+// tt -> loops of vectors for a CPU.
+//
+// A tile is an index space, not a vector. A tile that can be computed from its indices is never stored: whoever consumes it computes it
+// inside its own loop, one machine vector at a time. Loops come only from roots: stores, dots, reductions, scans, carried tiles, and
+// tiles that are expensive and wanted more than once; those live in a scratch arena. Code size therefore does not follow the block size.
+#pragma once
+
+#include "support/target.h"
+
+#include "llvm/Support/LogicalResult.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mlir { class ModuleOp; }
+
+namespace tilewright {
+
+struct LoopsInfo {
+  std::string entry;             // symbol of the function of type KernelEntry
+  int64_t arenaBytes = 0;        // scratch of one worker
+  std::vector<uint8_t> slots;    // SlotKind of each argument
+};
+
+/// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by
+/// `entry(args, grid, first, last, arena)` and the function of one program: llvm.func with scf, arith and llvm inside.
+/// What the back end lacks is refused with an error on the op.
+llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion, LoopsInfo &info);
+
+} // namespace tilewright

@@ -1,0 +1,168 @@
+// The CPU lowering's one class. Its parts: lower.cpp (operations in order, control flow), evaluate.cpp (a tile's value at a place),
+// loops.cpp (loop nests over an index space), roots_*.cpp (what makes loops), entry.cpp (the functions around a program).
+#pragma once
+
+#include "cpu/analysis.h"
+#include "cpu/emit.h"
+#include "cpu/lower.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <functional>
+#include <map>
+
+namespace tilewright::cpu {
+
+/// A tile in memory: element (i0, i1, ...) is at base + sum(i * stride) elements. `element` may be wider than the tile's own type (a dot's
+/// fp32 accumulator of an fp16 tile); readers convert.
+struct Buffer {
+  Value base; // !llvm.ptr
+  Type element;
+  llvm::SmallVector<int64_t> strides;
+  int64_t offset = 0; // elements
+};
+
+/// One index of a place: its value (i64) and the loop level at which it is known.
+struct Index {
+  Value value;
+  int64_t level = 0;
+};
+
+/// Where a tile is asked for: one index a dimension; along dimension `vector`, `lanes` elements from there on. vector == -1: one element.
+struct Place {
+  llvm::SmallVector<Index, 3> at;
+  int64_t vector = -1;
+  int64_t lanes = 1;
+};
+
+/// A tile's elements at a place.
+struct Lanes {
+  enum Kind { uniform, affine, vector } kind = uniform;
+  Value value;         // uniform: the scalar; affine: the scalar at index 0 of the vector dimension; vector: the vector
+  int64_t step = 0;    // affine: integers count 1, pointers bytes
+  Value uniformStep;   // affine with a step known at run time (i64)
+};
+
+/// How loops run over an index space.
+struct LoopSpec {
+  llvm::ArrayRef<int64_t> shape;
+  llvm::SmallVector<int64_t, 3> order;  // dimensions, outermost first
+  llvm::SmallVector<int64_t, 3> chunk;  // indices taken at once, by dimension
+  int64_t unroll = 1;                   // bodies per turn of the innermost loop
+  llvm::SmallVector<Value, 3> extent;   // by dimension: no index from here on is wanted (null: shape)
+  llvm::SmallVector<Value, 3> full;     // by dimension: below this all `fullMasks` hold (null: everywhere)
+  llvm::SmallVector<Value> fullMasks;
+};
+
+class Lowering {
+public:
+  Lowering(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion);
+  mlir::LogicalResult run(LoopsInfo &info);
+
+private:
+  // lower.cpp
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  mlir::LogicalResult lowerScalar(mlir::Operation *op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
+  mlir::LogicalResult yieldTiles(ValueRange values, llvm::ArrayRef<Buffer> targets, mlir::Operation *yield);
+  Type lowered(Type type); // scalars: pointers become !llvm.ptr
+  Value scalar(Value value);
+  Value scalarToIndex(Value value); // any integer -> i64, sign-extended
+
+  // evaluate.cpp
+  Lanes evaluate(Value tile, const Place &place);
+  Lanes evaluateOp(mlir::Operation *op, Value tile, const Place &place);
+  Lanes evaluateLoad(tt::LoadOp load, const Place &place);
+  Lanes readBuffer(const Buffer &buffer, Type logical, const Place &place);
+  Value evaluateScalar(Value tile, Place place); // the element at the place
+  Value asVector(const Lanes &lanes, Type element, const Place &place);
+  /// One elementwise operation on scalars or vectors of its operands. Null after an error on `op`.
+  Value emitElementwise(mlir::Operation *op, ValueRange operands);
+  /// The combine region of a reduction or scan on scalars or vectors.
+  llvm::SmallVector<Value> emitRegion(mlir::Region &region, ValueRange args);
+  Place placeOf(Value operand, Value tile, const Place &place); // the operand's place for an elementwise or shape op's result place
+  int64_t levelOf(Value tile, const Place &place);
+  void refuse(mlir::Operation *op, const llvm::Twine &what);
+
+  // loops.cpp
+  void emitLoops(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim);
+  void loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full, Place place, int64_t vectorDim);
+  void forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
+  llvm::SmallVector<Value> forLoop(Value from, Value to, int64_t step, ValueRange carried,
+                                   llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body);
+  /// Fills `extent` and `full` from the masks of the loads that `tiles` compute on demand and, for stores, the store's own mask.
+  void applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask);
+  void collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks,
+                    llvm::DenseSet<Value> &seen);
+  Value boxCount(const BoxTerm &term, int64_t size);
+  /// The dimension to take vectors along, judged by the memory accesses of `tiles` (same index space) and `pointers`.
+  int64_t chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);
+  void scoreDims(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &scores, llvm::DenseSet<Value> &seen);
+  int64_t chunkFor(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles);
+  int64_t widestElement(Value tile, llvm::DenseSet<Value> &seen);
+  /// Runs `body` under the assumption that no `x % n` wraps inside the tile where that holds at run time, else without.
+  void withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body);
+  void wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim, llvm::SmallVectorImpl<std::pair<mlir::Operation *, int64_t>> &rems,
+                      llvm::DenseSet<Value> &seen);
+
+  // roots_store.cpp
+  Buffer allocate(llvm::ArrayRef<int64_t> shape, Type element);
+  Buffer allocateFor(Value tile);
+  void materialize(Value tile, const Buffer &target);
+  Buffer buffered(Value tile); // the tile's buffer, made now if it is not there
+  void lowerStore(tt::StoreOp op);
+  Value streamingPays(tt::StoreOp op, int64_t vectorDim, int64_t chunk); // i1, or null where it never does
+  void lowerScalarStore(tt::StoreOp op);
+  void storeChunk(const Buffer &target, Value vector, const Place &place);
+  Value bufferAddress(const Buffer &buffer, const Place &place);
+  Value convertTo(Value value, Type element);  // between float types, scalars or vectors
+  std::optional<Buffer> carriedTarget(Value tile, mlir::Operation *position);
+
+  // roots_reduce.cpp
+  void lowerReduce(tt::ReduceOp op);
+  void lowerScan(tt::ScanOp op);
+  void lowerHistogram(tt::HistogramOp op);
+  void lowerGather(tt::GatherOp op);
+
+  // roots_dot.cpp
+  void lowerDot(tt::DotOp op);
+  void packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t panel, Type operand, llvm::ArrayRef<Index> batch);
+
+  // roots_atomic.cpp
+  void lowerAtomic(mlir::Operation *op);
+  void lowerPrint(tt::PrintOp op);
+  void lowerAssert(tt::AssertOp op);
+
+  // entry.cpp
+  mlir::LogicalResult createFunctions(tt::FuncOp kernel, LoopsInfo &info);
+
+  struct Level {
+    mlir::Operation *inner = nullptr; // the loop of the next level, before which this level's code goes
+    std::map<std::vector<const void *>, Lanes> memo;
+  };
+
+  mlir::ModuleOp module;
+  const CpuTarget &target;
+  bool fpFusion;
+  ImplicitLocOpBuilder b;
+  std::unique_ptr<TileAnalysis> analysis;
+  llvm::DenseMap<Value, Value> scalars;
+  llvm::DenseMap<Value, Buffer> buffers;
+  llvm::DenseMap<Value, Buffer> carried; // a loop's region argument -> its buffer
+  llvm::SmallVector<Level> levels;
+  llvm::DenseSet<Value> trueMasks;       // masks that hold in the loop being emitted
+  bool assumeNoWrap = false;
+  int64_t arenaUsed = 0, arenaPeak = 0;
+  Value arena;
+  llvm::SmallVector<Value, 3> programId, numPrograms;
+  llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current op
+  bool streams = false;                    // some store is a streaming one: fence at the end
+  bool failedAny = false;
+  tt::FuncOp kernel;
+  Value zeroIndex;
+};
+
+} // namespace tilewright::cpu

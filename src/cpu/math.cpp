@@ -1,0 +1,205 @@
+// Which way each function of the language takes: one instruction (sqrt, rounding), inlined arithmetic (math_inline.cpp), or a function of
+// glibc's libmvec, whose names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes, one v per
+// argument, the scalar's name. Vectors are cut or widened to what the machine (and so the library) has; scalars call libm.
+#include "cpu/math.h"
+#include "cpu/math_ops.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+
+static StringRef libmName(MathFunction function) {
+  switch (function) {
+  case MathFunction::exp: return "exp";
+  case MathFunction::exp2: return "exp2";
+  case MathFunction::expm1: return "expm1";
+  case MathFunction::log: return "log";
+  case MathFunction::log2: return "log2";
+  case MathFunction::log10: return "log10";
+  case MathFunction::log1p: return "log1p";
+  case MathFunction::sin: return "sin";
+  case MathFunction::cos: return "cos";
+  case MathFunction::tan: return "tan";
+  case MathFunction::asin: return "asin";
+  case MathFunction::acos: return "acos";
+  case MathFunction::atan: return "atan";
+  case MathFunction::sinh: return "sinh";
+  case MathFunction::cosh: return "cosh";
+  case MathFunction::tanh: return "tanh";
+  case MathFunction::asinh: return "asinh";
+  case MathFunction::acosh: return "acosh";
+  case MathFunction::atanh: return "atanh";
+  case MathFunction::erf: return "erf";
+  case MathFunction::erfc: return "erfc";
+  case MathFunction::cbrt: return "cbrt";
+  case MathFunction::pow: return "pow";
+  case MathFunction::atan2: return "atan2";
+  case MathFunction::hypot: return "hypot";
+  case MathFunction::sqrt: return "sqrt";
+  case MathFunction::rsqrt: return "rsqrt";
+  case MathFunction::floor: return "floor";
+  case MathFunction::ceil: return "ceil";
+  case MathFunction::trunc: return "trunc";
+  case MathFunction::round: return "round";
+  case MathFunction::rint: return "rint";
+  case MathFunction::abs: return "fabs";
+  case MathFunction::fmod: return "fmod";
+  }
+  return "";
+}
+
+std::optional<MathFunction> mathFunctionBySymbol(StringRef symbol) {
+  symbol.consume_front("__nv_");
+  symbol.consume_front("fast_");
+  if (symbol == "nearbyint" || symbol == "nearbyintf") return MathFunction::rint;
+  for (int64_t attempt = 0; attempt < 2; ++attempt) {
+    for (int64_t i = 0; i <= static_cast<int64_t>(MathFunction::fmod); ++i)
+      if (symbol == libmName(static_cast<MathFunction>(i))) return static_cast<MathFunction>(i);
+    if (!symbol.consume_back("f")) break; // erf is itself, erff its f32 form
+  }
+  return std::nullopt;
+}
+
+static Type elementOf(Type type) { return isa<VectorType>(type) ? cast<VectorType>(type).getElementType() : type; }
+
+static Value lanesFrom(ImplicitLocOpBuilder &b, Value vector, int64_t first, int64_t count) {
+  SmallVector<int32_t> mask;
+  int64_t lanes = lanesOf(vector.getType());
+  for (int64_t i = 0; i < count; ++i) mask.push_back((first + i) % lanes);
+  return shuffle(b, vector, vector, mask);
+}
+
+static Value concatenate(ImplicitLocOpBuilder &b, Value low, Value high) {
+  SmallVector<int32_t> mask;
+  for (int64_t i = 0; i < 2 * lanesOf(low.getType()); ++i) mask.push_back(i);
+  return shuffle(b, low, high, mask);
+}
+
+/// libmvec reads whole registers: a short vector is widened by repeating its lanes (valid arguments, so no slow paths).
+static Value callLibrary(MathOps &m, StringRef name, SmallVector<Value> operands) {
+  Type element = elementOf(m.realType);
+  int64_t lanes = lanesOf(m.realType), bytes = m.width / 8;
+  std::string scalarName = (name + (m.width == 32 ? "f" : "")).str();
+  if (lanes == 1) return callFunction(m.b, scalarName, m.realType, operands);
+  int64_t wide = std::max(lanes, 16 / bytes);
+  for (Value &operand : operands)
+    if (wide != lanes) operand = lanesFrom(m.b, operand, 0, wide);
+  StringRef level = wide * bytes == 64 ? "e" : wide * bytes == 32 ? "d" : "b";
+  std::string vectorName = ("_ZGV" + level + "N" + Twine(wide) + std::string(operands.size(), 'v') + "_" + scalarName).str();
+  Value result = callFunction(m.b, vectorName, vectorOf(element, wide), operands);
+  return wide == lanes ? result : lanesFrom(m.b, result, 0, lanes);
+}
+
+/// Whole numbers without the rounding instruction of SSE4.1: adding and subtracting 2^23 (2^52) rounds; larger numbers are whole already.
+static Value roundInSoftware(MathOps &m, MathFunction function, Value x) {
+  Value large = m.real(m.width == 32 ? 0x1p23 : 0x1p52);
+  Value magnitude = m.absolute(x);
+  Value whole = m.subtract(m.add(magnitude, large), large);
+  Value one = m.real(1), zero = m.real(0);
+  if (function == MathFunction::trunc) {
+    whole = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
+  } else if (function == MathFunction::floor || function == MathFunction::ceil) {
+    // In terms of the magnitude: down or up, by the sign.
+    Value down = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
+    Value up = m.add(whole, m.select(m.less(whole, magnitude), one, zero));
+    Value negative = m.less(x, zero);
+    whole = function == MathFunction::floor ? m.select(negative, up, down) : m.select(negative, down, up);
+  }
+  return m.select(m.less(magnitude, large), m.withSignOf(whole, x), x);
+}
+
+static Value roundToWhole(MathOps &m, MathFunction function, Value x) {
+  if (m.target.vectorBytes < 32) return roundInSoftware(m, function, x);
+  std::string name = ("llvm." + libmName(function)).str();
+  return callIntrinsic(m.b, name, m.realType, {x});
+}
+
+/// Halves away from zero. The difference to the truncated value is exact.
+static Value roundHalfAway(MathOps &m, Value x) {
+  Value magnitude = m.absolute(x);
+  Value whole = roundToWhole(m, MathFunction::trunc, magnitude);
+  Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
+  return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
+}
+
+// |x| - trunc(|x| / |y|) * |y| is exact with one rounding while the quotient fits in the fraction: the rounded quotient is the true one or one
+// too large, and either remainder is a number of the type. Larger quotients (and infinities, and division by zero) take the C library's way.
+static Value emitFmod(MathOps &m, Value x, Value y) {
+  if (lanesOf(m.realType) == 1 || !m.target.fma) return arith::RemFOp::create(m.b, x, y);
+  Value magnitude = m.absolute(x), divisor = m.absolute(y);
+  Value quotient = roundToWhole(m, MathFunction::trunc, m.divide(magnitude, divisor));
+  Value rest = m.multiplyAdd(m.subtract(m.real(0), quotient), divisor, magnitude);
+  rest = m.select(m.less(rest, m.real(0)), m.add(rest, divisor), rest);
+  Value fits = m.less(quotient, m.real(m.width == 32 ? 0x1p23 : 0x1p52));
+  Value smaller = m.less(magnitude, divisor); // an infinite divisor too
+  Value result = m.select(smaller, x, m.withSignOf(rest, x));
+  Value safe = arith::OrIOp::create(m.b, fits, smaller);
+  Type word = m.b.getIntegerType(lanesOf(m.realType));
+  Value all = arith::CmpIOp::create(m.b, arith::CmpIPredicate::eq, reinterpret(m.b, word, safe), constantInt(m.b, word, -1));
+  auto branch = scf::IfOp::create(m.b, TypeRange{m.realType}, all, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(m.b);
+  m.b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(m.b, result);
+  m.b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(m.b, arith::RemFOp::create(m.b, x, y).getResult());
+  return branch.getResult(0);
+}
+
+static std::optional<Value> emitInline(MathOps &m, MathFunction function, Value x) {
+  if (m.width != 32) return std::nullopt;
+  switch (function) {
+  case MathFunction::exp: return inlineExp(m, x);
+  case MathFunction::exp2: return inlineExp2(m, x);
+  case MathFunction::log: return inlineLog(m, x);
+  case MathFunction::log2: return inlineLog2(m, x);
+  case MathFunction::tanh: return inlineTanh(m, x);
+  case MathFunction::erf: return inlineErf(m, x);
+  default: return std::nullopt;
+  }
+}
+
+static Value emitFitting(MathOps &m, MathFunction function, ValueRange operands) {
+  Value x = operands[0];
+  switch (function) {
+  case MathFunction::sqrt: return callIntrinsic(m.b, "llvm.sqrt", m.realType, {x});
+  case MathFunction::rsqrt: return m.divide(m.real(1), callIntrinsic(m.b, "llvm.sqrt", m.realType, {x}));
+  case MathFunction::abs: return callIntrinsic(m.b, "llvm.fabs", m.realType, {x});
+  case MathFunction::floor:
+  case MathFunction::ceil:
+  case MathFunction::trunc:
+  case MathFunction::rint: return roundToWhole(m, function, x);
+  case MathFunction::round: return roundHalfAway(m, x);
+  case MathFunction::fmod: return emitFmod(m, x, operands[1]);
+  default: break;
+  }
+  if (std::optional<Value> result = emitInline(m, function, x)) return *result;
+  return callLibrary(m, libmName(function), SmallVector<Value>(operands));
+}
+
+Value emitMath(ImplicitLocOpBuilder &b, const CpuTarget &target, MathFunction function, ValueRange operands) {
+  Type type = operands[0].getType(), element = elementOf(type);
+  int64_t bits = element.getIntOrFloatBitWidth(), lanes = lanesOf(type);
+  if (bits < 32) {
+    SmallVector<Value> wide;
+    for (Value operand : operands) wide.push_back(convertFloat(b, target, operand, b.getF32Type(), /*truncate=*/false));
+    return convertFloat(b, target, emitMath(b, target, function, wide), element, /*truncate=*/false);
+  }
+  if (lanes * bits / 8 > target.vectorBytes) {
+    Value halves[2];
+    for (int64_t half = 0; half < 2; ++half) {
+      SmallVector<Value> parts;
+      for (Value operand : operands) parts.push_back(lanesFrom(b, operand, half * lanes / 2, lanes / 2));
+      halves[half] = emitMath(b, target, function, parts);
+    }
+    return concatenate(b, halves[0], halves[1]);
+  }
+  MathOps ops(b, target, type);
+  return emitFitting(ops, function, operands);
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,23 @@
+// Vector math: each function of the language on scalars and vectors, as inlined arithmetic or a libmvec call, never a scalar libm loop.
+#pragma once
+
+#include "cpu/emit.h"
+
+namespace tilewright::cpu {
+
+enum class MathFunction {
+  exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, cbrt,
+  sqrt, rsqrt, floor, ceil, trunc, round, rint, abs, pow, atan2, hypot, fmod,
+};
+
+/// `function` of f32 or f64 operands (scalars or vectors of any power-of-two length; longer than the machine's are split, shorter widened).
+/// f16 and bf16 operands are computed in f32 and rounded. Errors: exp exp2 log log2 sin cos erf tanh within 2 ULP in f32 (4 for libmvec's).
+Value emitMath(ImplicitLocOpBuilder &b, const CpuTarget &target, MathFunction function, ValueRange operands);
+/// The function that a libdevice or libm symbol names ("__nv_tanhf", "tanhf", "tanh"), if any.
+std::optional<MathFunction> mathFunctionBySymbol(llvm::StringRef symbol);
+
+/// Conversions that the machine lacks: f16, bf16 and the 8-bit floats to f32 and back (round to nearest even; toward zero if `truncate`),
+/// on vectors and scalars.
+Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value, Type element, bool truncate);
+
+} // namespace tilewright::cpu

@@ -1,0 +1,64 @@
+// Short names for the arithmetic of one float type and the integers that hold its bits, on scalars or vectors alike: a polynomial written
+// with them reads like its formula.
+#pragma once
+
+#include "cpu/emit.h"
+
+namespace tilewright::cpu {
+
+class MathOps {
+public:
+  /// `type`: f32 or f64, or a vector of them.
+  MathOps(ImplicitLocOpBuilder &b, const CpuTarget &target, Type type);
+
+  ImplicitLocOpBuilder &b;
+  const CpuTarget &target;
+  Type realType, wordType, maskType;
+  int64_t width, fraction; // bits of the type, and of its fraction field
+
+  Value real(double value) { return constantFloat(b, realType, value); }
+  Value word(int64_t value) { return constantInt(b, wordType, value); }
+
+  Value add(Value x, Value y) { return mlir::arith::AddFOp::create(b, x, y); }
+  Value subtract(Value x, Value y) { return mlir::arith::SubFOp::create(b, x, y); }
+  Value multiply(Value x, Value y) { return mlir::arith::MulFOp::create(b, x, y); }
+  Value divide(Value x, Value y) { return mlir::arith::DivFOp::create(b, x, y); }
+  /// x * y + z, with one rounding where the machine can.
+  Value multiplyAdd(Value x, Value y, Value z);
+  Value multiplyAdd(Value x, double y, Value z) { return multiplyAdd(x, real(y), z); }
+  /// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule.
+  Value polynomial(Value x, llvm::ArrayRef<double> coefficients);
+
+  /// Ordered comparisons: false for NaN.
+  Value less(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OLT, x, y); }
+  Value lessOrEqual(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OLE, x, y); }
+  Value equal(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OEQ, x, y); }
+  Value compare(mlir::arith::CmpFPredicate predicate, Value x, Value y) { return mlir::arith::CmpFOp::create(b, predicate, x, y); }
+  Value compareWords(mlir::arith::CmpIPredicate predicate, Value x, Value y) { return mlir::arith::CmpIOp::create(b, predicate, x, y); }
+  Value select(Value mask, Value yes, Value no) { return mlir::arith::SelectOp::create(b, mask, yes, no); }
+
+  Value bits(Value x) { return mlir::arith::BitcastOp::create(b, wordType, x); }
+  Value fromBits(Value x) { return mlir::arith::BitcastOp::create(b, realType, x); }
+  Value addWords(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
+  Value subtractWords(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
+  Value bitAnd(Value x, int64_t y) { return mlir::arith::AndIOp::create(b, x, word(y)); }
+  Value bitOr(Value x, Value y) { return mlir::arith::OrIOp::create(b, x, y); }
+  Value shiftLeft(Value x, int64_t count) { return mlir::arith::ShLIOp::create(b, x, word(count)); }
+  Value shiftRight(Value x, int64_t count) { return mlir::arith::ShRUIOp::create(b, x, word(count)); }
+  Value shiftRightSigned(Value x, int64_t count) { return mlir::arith::ShRSIOp::create(b, x, word(count)); }
+
+  Value absolute(Value x) { return fromBits(bitAnd(bits(x), magnitudeMask())); }
+  /// The magnitude of the first (which must not be negative) with the sign of the second.
+  Value withSignOf(Value magnitude, Value sign) { return fromBits(bitOr(bits(magnitude), bitAnd(bits(sign), ~magnitudeMask()))); }
+  int64_t magnitudeMask() const { return width == 64 ? INT64_MAX : INT32_MAX; }
+};
+
+/// f32 only. Within 2 ULP of the true value for every input (measured maxima stand beside the coefficients).
+Value inlineExp(MathOps &m, Value x);
+Value inlineExp2(MathOps &m, Value x);
+Value inlineLog(MathOps &m, Value x);
+Value inlineLog2(MathOps &m, Value x);
+Value inlineTanh(MathOps &m, Value x);
+Value inlineErf(MathOps &m, Value x);
+
+} // namespace tilewright::cpu

@@ -1,0 +1,249 @@
+// Reductions, scans, histograms and gathers.
+//
+// A reduction along the vector dimension keeps up to four vectors of partial results, combined pairwise at the end and then lane by lane in
+// halves; along another dimension it keeps one vector for each output chunk and walks the axis in order. Both orders depend on shapes and
+// the target alone, so results are the same bits whatever the number of threads. Combine functions are taken as associative and
+// commutative, as upstream takes them; scans keep the order.
+
+#include "cpu/lowering.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+constexpr int64_t accumulators = 4; // add has latency 3 to 4 and two ports take it: four vectors keep them busy with the loads
+
+void Lowering::lowerReduce(ReduceOp op) {
+  auto shape = shapeOf(op.getSrcs()[0]);
+  int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
+  auto sources = op.getSrcs();
+  int64_t vectorDim = chooseVectorDim(shape, sources, {});
+  int64_t chunk = chunkFor(shape, vectorDim, sources);
+  bool along = vectorDim == axis;
+
+  llvm::SmallVector<Buffer> results;
+  for (Value result : op.getResults())
+    if (isTile(result)) results.push_back(allocateFor(result));
+
+  LoopSpec spec;
+  spec.shape = shape;
+  spec.chunk.assign(rank, 1);
+  if (vectorDim >= 0) spec.chunk[vectorDim] = chunk;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != axis && d != vectorDim && shape[d] > 1) spec.order.push_back(d);
+  if (!along && vectorDim >= 0) spec.order.push_back(vectorDim);
+  spec.unroll = along ? 1 : accumulators;
+  applyMasks(spec, sources, {});
+  Value axisFull = spec.full.empty() ? Value() : spec.full[axis];
+  if (axisFull) spec.full[axis] = {};
+
+  int64_t width = along ? chunk : 1; // indices of the axis taken at once
+  auto elements = [&](const Place &place) {
+    llvm::SmallVector<Value> values;
+    for (Value source : sources) {
+      Type element = getElementTypeOrSelf(source);
+      values.push_back(place.vector < 0 ? evaluateScalar(source, place) : asVector(evaluate(source, place), element, place));
+    }
+    return values;
+  };
+  // Runs `inner` without the assumption that masks hold.
+  auto guarded = [&](bool maskHolds, llvm::function_ref<void()> inner) {
+    if (maskHolds || !axisFull) return inner();
+    auto saved = trueMasks;
+    for (Value mask : spec.fullMasks) trueMasks.erase(mask);
+    inner();
+    trueMasks = saved;
+  };
+
+  auto reduceAt = [&](llvm::ArrayRef<Place> places) {
+    // One chain of partial results for each place and accumulator.
+    int64_t chains = along ? std::min(accumulators, size / width) : 1;
+    int64_t stride = width * chains;
+    llvm::SmallVector<Value> partial;
+    auto at = [&](const Place &base, Value index, int64_t level, int64_t chain) {
+      Place place = base;
+      Value moved = chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, chain * width)));
+      place.at[axis] = {moved, level};
+      place.vector = vectorDim;
+      place.lanes = vectorDim < 0 ? 1 : chunk;
+      return place;
+    };
+    guarded(false, [&] {
+      for (const Place &place : places)
+        for (int64_t chain = 0; chain < chains; ++chain) {
+          Place start = place;
+          start.at[axis] = {chain == 0 ? zeroIndex : constantIndex(b, chain * width), 0};
+          start.vector = vectorDim;
+          start.lanes = vectorDim < 0 ? 1 : chunk;
+          llvm::append_range(partial, elements(start));
+        }
+    });
+    auto step = [&](Value index, ValueRange carriedIn) {
+      llvm::SmallVector<Value> next;
+      int64_t level = levels.size() - 1, slot = 0;
+      for (const Place &place : places)
+        for (int64_t chain = 0; chain < chains; ++chain) {
+          llvm::SmallVector<Value> both;
+          for (size_t i = 0; i < sources.size(); ++i) both.push_back(carriedIn[slot++]);
+          llvm::append_range(both, elements(at(place, index, level, chain)));
+          llvm::append_range(next, emitRegion(op.getCombineOp(), both));
+        }
+      return next;
+    };
+    Value start = constantIndex(b, stride), end = constantIndex(b, size);
+    if (axisFull) {
+      Value full = arith::AndIOp::create(b, axisFull, constantIndex(b, -stride));
+      full = arith::MaxSIOp::create(b, full, start);
+      partial = forLoop(start, full, stride, partial, step);
+      guarded(false, [&] { partial = forLoop(full, end, stride, partial, step); });
+    } else {
+      partial = forLoop(start, end, stride, partial, step);
+    }
+    // Pairs of chains, then halves of the vector.
+    size_t count = sources.size();
+    size_t slot = 0, result = 0;
+    for (const Place &place : places) {
+      llvm::SmallVector<llvm::SmallVector<Value>> chainValues;
+      for (int64_t chain = 0; chain < chains; ++chain, slot += count)
+        chainValues.push_back(llvm::SmallVector<Value>(partial.begin() + slot, partial.begin() + slot + count));
+      while (chainValues.size() > 1) {
+        llvm::SmallVector<llvm::SmallVector<Value>> next;
+        for (size_t i = 0; i + 1 < chainValues.size(); i += 2) {
+          llvm::SmallVector<Value> both = chainValues[i];
+          llvm::append_range(both, chainValues[i + 1]);
+          next.push_back(emitRegion(op.getCombineOp(), both));
+        }
+        chainValues = next;
+      }
+      llvm::SmallVector<Value> values = chainValues.front();
+      for (int64_t lanes = along ? width : 1; lanes > 1; lanes /= 2) {
+        llvm::SmallVector<Value> both;
+        for (int64_t half = 0; half < 2; ++half)
+          for (Value value : values) {
+            if (lanes == 2) {
+              both.push_back(extractLane(b, value, half));
+              continue;
+            }
+            llvm::SmallVector<int32_t> mask;
+            for (int64_t lane = 0; lane < lanes / 2; ++lane) mask.push_back(half * lanes / 2 + lane);
+            both.push_back(shuffle(b, value, value, mask));
+          }
+        values = emitRegion(op.getCombineOp(), both);
+      }
+      Place to = place;
+      to.at.erase(to.at.begin() + axis);
+      if (along) to.vector = -1, to.lanes = 1;
+      else if (to.vector > axis) --to.vector;
+      for (auto [i, value] : llvm::enumerate(values)) {
+        if (results.empty()) scalars[op->getResult(i)] = value;
+        else storeChunk(results[i], value, to);
+      }
+      (void)result;
+    }
+  };
+  emitLoops(spec, reduceAt, along ? -1 : vectorDim);
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    if (isTile(result)) buffers[result] = results[i];
+}
+
+void Lowering::lowerScan(ScanOp op) {
+  auto shape = shapeOf(op.getSrcs()[0]);
+  int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
+  llvm::SmallVector<Buffer> results;
+  for (auto [source, result] : llvm::zip(op.getSrcs(), op.getResults())) {
+    results.push_back(allocateFor(result));
+    materialize(source, results.back());
+  }
+  // Then in place, along the axis; other dimensions side by side.
+  int64_t vectorDim = rank > 1 && axis != rank - 1 && shape[rank - 1] > 1 ? rank - 1 : -1;
+  LoopSpec spec;
+  spec.shape = shape;
+  spec.chunk.assign(rank, 1);
+  int64_t widest = 1;
+  for (const Buffer &buffer : results) widest = std::max(widest, elementBytes(buffer.element));
+  if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != axis && shape[d] > 1) spec.order.push_back(d);
+  emitLoops(
+      spec,
+      [&](llvm::ArrayRef<Place> places) {
+        Place place = places.front();
+        auto read = [&](Value index) {
+          Place here = place;
+          here.at[axis] = {index, int64_t(levels.size()) - 1};
+          llvm::SmallVector<Value> values;
+          for (auto [buffer, result] : llvm::zip(results, op.getResults()))
+            values.push_back(readBuffer(buffer, getElementTypeOrSelf(result), here).value);
+          return values;
+        };
+        Value first = op.getReverse() ? constantIndex(b, size - 1) : zeroIndex;
+        forLoop(constantIndex(b, 1), constantIndex(b, size), 1, read(first), [&](Value turn, ValueRange carriedIn) {
+          Value index = op.getReverse() ? Value(arith::SubIOp::create(b, constantIndex(b, size - 1), turn)) : turn;
+          llvm::SmallVector<Value> both(carriedIn);
+          llvm::append_range(both, read(index));
+          llvm::SmallVector<Value> values = emitRegion(op.getCombineOp(), both);
+          Place here = place;
+          here.at[axis] = {index, int64_t(levels.size()) - 1};
+          for (auto [buffer, value] : llvm::zip(results, values)) storeChunk(buffer, value, here);
+          return values;
+        });
+      },
+      vectorDim);
+  for (auto [result, buffer] : llvm::zip(op.getResults(), results)) buffers[result] = buffer;
+}
+
+void Lowering::lowerHistogram(HistogramOp op) {
+  Buffer result = allocateFor(op.getResult());
+  int64_t bins = shapeOf(op.getResult())[0], bytes = elementBytes(result.element);
+  Value zero = constantInt(b, result.element, 0), one = constantInt(b, result.element, 1);
+  Place bin;
+  bin.at.push_back({zeroIndex, 0});
+  forLoop(constantIndex(b, 0), constantIndex(b, bins), 1, [&](Value index) {
+    bin.at[0].value = index;
+    storeChunk(result, zero, bin);
+  });
+  LoopSpec spec;
+  spec.shape = shapeOf(op.getSrc());
+  spec.chunk.assign(1, 1);
+  if (spec.shape[0] > 1) spec.order.push_back(0);
+  emitLoops(
+      spec,
+      [&](llvm::ArrayRef<Place> places) {
+        Value value = evaluateScalar(op.getSrc(), places[0]);
+        Value index = value.getType().isInteger(64) ? value : Value(arith::ExtUIOp::create(b, b.getI64Type(), value));
+        Value counted = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, constantIndex(b, bins));
+        if (op.getMask()) counted = arith::AndIOp::create(b, counted, evaluateScalar(op.getMask(), places[0]));
+        auto branch = scf::IfOp::create(b, TypeRange{}, counted, false);
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(branch.thenBlock());
+        Value address = pointerAt(b, result.base, index, bytes);
+        cpu::store(b, arith::AddIOp::create(b, cpu::load(b, result.element, address, bytes), one), address, bytes, false);
+      },
+      -1);
+  buffers[op.getResult()] = result;
+}
+
+void Lowering::lowerGather(GatherOp op) {
+  Buffer source = buffered(op.getSrc());
+  Buffer result = allocateFor(op.getResult());
+  auto shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis();
+  LoopSpec spec;
+  spec.shape = shape;
+  spec.chunk.assign(shape.size(), 1);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1) spec.order.push_back(d);
+  emitLoops(
+      spec,
+      [&](llvm::ArrayRef<Place> places) {
+        Place from = places[0];
+        Value index = scalarToIndex(evaluateScalar(op.getIndices(), places[0]));
+        from.at[axis] = {index, int64_t(levels.size()) - 1};
+        storeChunk(result, readBuffer(source, getElementTypeOrSelf(op.getSrc()), from).value, places[0]);
+      },
+      -1);
+  buffers[op.getResult()] = result;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,168 @@
+// Block pointers and tensor descriptors: strided tensors in memory, from which whole blocks are taken.
+
+#include "frontend/builtin_emitters.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+using Value = tilewright::Value;
+
+// A number or integer scalar as `width` bits; offsets are i32 and must not be cut.
+static mlir::Value indexValue(Emitter &e, Arguments &args, size_t i, const Operand &x, int64_t width) {
+  Scalar scalar = width == 64 ? Scalar::int64 : Scalar::int32;
+  if (x.isNumber()) {
+    std::optional<Int> number = x.constant.toInt();
+    if (!number) return args.wrong(i, "integers"), mlir::Value();
+    const Int limit = Int(1) << (width - 1);
+    if (*number < -limit || *number >= limit)
+      return e.ops.failAt(args.ranges[i], Diag::scalarRange, {x.constant.repr(), scalarName(scalar).str()}), mlir::Value();
+    return e.ops.scalarConstant(x.constant, scalar).handle;
+  }
+  if (!x.isRuntime() || !x.type.scalarType().isScalar() || !isInteger(x.type.scalar()) || x.type.elements() != 1)
+    return args.wrong(i, "integer scalars"), mlir::Value();
+  if (bitWidth(x.type.scalar()) > width)
+    return e.ops.failAt(args.ranges[i], Diag::offsetWidth, {x.describe()}), mlir::Value();
+  Maybe value = e.ops.cast(e.ops.item(x), Type(scalar));
+  return value ? value->handle : mlir::Value();
+}
+
+static bool indexValues(Emitter &e, Arguments &args, size_t i, int64_t width, llvm::SmallVectorImpl<mlir::Value> &handles) {
+  std::optional<std::vector<Operand>> items = args.list(i);
+  for (const Operand &item : *items) {
+    handles.push_back(indexValue(e, args, i, item, width));
+    if (!handles.back()) return false;
+  }
+  return true;
+}
+
+static bool sameRank(Emitter &e, Arguments &args, size_t i, size_t have, size_t want) {
+  if (have == want) return true;
+  args.wrong(i, std::to_string(want) + (want == 1 ? " entry" : " entries") + ", one for each dimension");
+  return false;
+}
+
+// ---- block pointers
+
+Maybe emitMakeBlockPtr(Emitter &e, Arguments &args) {
+  Operand base = args[0];
+  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer()) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_block_ptr", base.describe()});
+  llvm::SmallVector<mlir::Value> shape, strides, offsets;
+  if (!indexValues(e, args, 1, 64, shape) || !indexValues(e, args, 2, 64, strides) || !indexValues(e, args, 3, 32, offsets)) return std::nullopt;
+  std::optional<std::vector<int64_t>> block = args.integers(4), order = block ? args.integers(5) : std::nullopt;
+  if (!order || !e.ops.checkShape(*block)) return std::nullopt;
+  if (!sameRank(e, args, 1, shape.size(), block->size()) || !sameRank(e, args, 2, strides.size(), block->size()) ||
+      !sameRank(e, args, 3, offsets.size(), block->size()) || !sameRank(e, args, 5, order->size(), block->size()))
+    return std::nullopt;
+  std::vector<int64_t> sorted = *order;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != static_cast<int64_t>(i)) return args.wrong(5, "each dimension once, the fastest first");
+  if (base.type.element() == Type(Scalar::int1)) {
+    Maybe bytes = e.ops.cast(base, Type::pointer(Type(Scalar::int8), base.type.isConst(), base.type.addressSpace()));
+    if (!bytes) return std::nullopt;
+    base = *bytes;
+  }
+  Type type = Type::pointer(Type::block(base.type.element(), *block), base.type.isConst(), base.type.addressSpace());
+  std::vector<int32_t> dims(order->begin(), order->end());
+  auto op = tt::MakeTensorPtrOp::create(e.ops.b, e.ops.irType(type), base.handle, shape, strides, offsets, dims);
+  return Operand::of(op.getResult(), type);
+}
+
+Maybe emitAdvance(Emitter &e, Arguments &args) {
+  const Operand &base = args[0];
+  if (!base.isBlockPointer()) return args.wrong(0, "a block pointer");
+  llvm::SmallVector<mlir::Value> offsets;
+  if (!indexValues(e, args, 1, 32, offsets) || !sameRank(e, args, 1, offsets.size(), base.type.element().shape().size())) return std::nullopt;
+  return Operand::of(tt::AdvanceOp::create(e.ops.b, base.handle.getType(), base.handle, offsets).getResult(), base.type);
+}
+
+// ---- tensor descriptors
+
+Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
+  const Operand &base = args[0];
+  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer()) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_tensor_descriptor", base.describe()});
+  std::optional<std::vector<Operand>> shape = args.list(1), strides = args.list(2);
+  std::optional<std::vector<int64_t>> block = args.integers(3);
+  std::optional<std::string> padding = block ? args.string(4) : std::nullopt;
+  if (!padding || !e.ops.checkShape(*block)) return std::nullopt;
+  size_t rank = block->size();
+  if (rank < 1 || rank > 5) return args.wrong(3, "1 to 5 dimensions");
+  if (!sameRank(e, args, 1, shape->size(), rank) || !sameRank(e, args, 2, strides->size(), rank)) return std::nullopt;
+  Type element = base.type.element();
+  int64_t bytes = element.isScalar() ? byteSize(element.scalar()) : 8;
+  if (block->back() * bytes < 16) return e.ops.failAt(args.ranges[3], Diag::descriptorRow, {std::to_string(block->back()), element.str(), std::to_string(block->back() * bytes)});
+  const Operand &last = strides->back();
+  if (!last.isConstant() || last.constant.toInt() != Int(1)) return e.ops.failAt(args.ranges[2], Diag::descriptorStride, {last.describe()});
+  if (*padding != "zero" && *padding != "nan" && !padding->empty())
+    return e.ops.failAt(args.ranges[4], Diag::badOption, {"'" + *padding + "'", "padding_option", "'zero', 'nan'"});
+  if (*padding == "nan" && isInteger(element.scalar())) return e.ops.failAt(args.ranges[4], Diag::nanPadding, {element.str()});
+
+  Operand result;
+  result.kind = Operand::Kind::descriptor;
+  result.type = Type::descriptor(element, *block);
+  llvm::SmallVector<mlir::Value> handles[2];
+  for (size_t part = 0; part < 2; ++part)
+    for (const Operand &item : part == 0 ? *shape : *strides) {
+      handles[part].push_back(indexValue(e, args, 1 + part, item, part == 0 ? 32 : 64));
+      if (!handles[part].back()) return std::nullopt;
+      result.items.push_back(Operand::of(handles[part].back(), Type(part == 0 ? Scalar::int32 : Scalar::int64)));
+    }
+  auto option = *padding == "nan" ? tt::PaddingOption::PAD_NAN : tt::PaddingOption::PAD_ZERO;
+  result.handle = tt::MakeTensorDescOp::create(e.ops.b, e.ops.irType(result.type), base.handle, handles[0], handles[1], option).getResult();
+  return result;
+}
+
+static bool readDescriptor(Emitter &e, Arguments &args, llvm::SmallVectorImpl<mlir::Value> &offsets) {
+  if (args[0].kind != Operand::Kind::descriptor) {
+    args.wrong(0, "a tensor descriptor");
+    return false;
+  }
+  return indexValues(e, args, 1, 32, offsets) && sameRank(e, args, 1, offsets.size(), args[0].type.shape().size());
+}
+
+Maybe emitDescriptorLoad(Emitter &e, Arguments &args) {
+  llvm::SmallVector<mlir::Value> offsets;
+  if (!readDescriptor(e, args, offsets)) return std::nullopt;
+  Type type = Type::block(args[0].type.element(), args[0].type.shape());
+  auto op = tt::DescriptorLoadOp::create(e.ops.b, e.ops.irType(type), args[0].handle, offsets);
+  return Operand::of(op.getResult(), type);
+}
+
+static Maybe blockValue(Emitter &e, Arguments &args) {
+  Maybe value = args.tensor(2);
+  if (!value) return std::nullopt;
+  const Type &descriptor = args[0].type;
+  if (!value->isBlock()) value = e.ops.splat(*value, descriptor.shape());
+  if (value->type.shape() != descriptor.shape()) return e.ops.failAt(args.ranges[2], Diag::storeShape, {args[2].describe(), descriptor.str()});
+  return e.ops.cast(*value, descriptor.element());
+}
+
+Maybe emitDescriptorStore(Emitter &e, Arguments &args) {
+  llvm::SmallVector<mlir::Value> offsets;
+  if (!readDescriptor(e, args, offsets)) return std::nullopt;
+  Maybe value = blockValue(e, args);
+  if (!value) return std::nullopt;
+  tt::DescriptorStoreOp::create(e.ops.b, args[0].handle, value->handle, offsets);
+  return Operand::none();
+}
+
+static Maybe descriptorReduce(Emitter &e, Arguments &args, tt::DescriptorReduceKind kind) {
+  llvm::SmallVector<mlir::Value> offsets;
+  if (!readDescriptor(e, args, offsets)) return std::nullopt;
+  Maybe value = blockValue(e, args);
+  if (!value) return std::nullopt;
+  tt::DescriptorReduceOp::create(e.ops.b, kind, args[0].handle, value->handle, offsets);
+  return Operand::none();
+}
+Maybe emitDescriptorAdd(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::ADD); }
+Maybe emitDescriptorMin(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::MIN); }
+Maybe emitDescriptorMax(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::MAX); }
+Maybe emitDescriptorAnd(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::AND); }
+Maybe emitDescriptorOr(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::OR); }
+Maybe emitDescriptorXor(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::XOR); }
+
+Maybe emitDescriptorGather(Emitter &e, Arguments &args) { return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor gather", "load rows with a tile of pointers"}); }
+Maybe emitDescriptorScatter(Emitter &e, Arguments &args) { return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor scatter", "store rows with a tile of pointers"}); }
+
+} // namespace tilewright

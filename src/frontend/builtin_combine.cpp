@@ -1,0 +1,270 @@
+// Builtins in which elements meet: dot, reductions and scans by a jit function, histogram, gather.
+
+#include "frontend/builtin_emitters.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+using Value = tilewright::Value;
+
+// ---- dot
+
+static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) {
+  bool isGpu = e.unit.options->backend == "cuda";
+  if (args.isNone(3)) {
+    std::optional<bool> allow = args.isNone(4) ? std::optional(true) : args.boolean(4);
+    if (!allow) return std::nullopt;
+    return isGpu && *allow ? tt::InputPrecision::TF32 : tt::InputPrecision::IEEE;
+  }
+  std::optional<std::string> text = args.string(3);
+  if (!text) return std::nullopt;
+  std::string lower = llvm::StringRef(*text).lower();
+  if (lower == "tf32") return tt::InputPrecision::TF32;
+  if (lower == "tf32x3") return tt::InputPrecision::TF32x3;
+  if (lower == "ieee") return tt::InputPrecision::IEEE;
+  if (lower == "bf16x3") return tt::InputPrecision::BF16x3;
+  if (lower == "bf16x6") return tt::InputPrecision::BF16x6;
+  return e.ops.failAt(args.ranges[3], Diag::badOption, {"'" + *text + "'", "input_precision", "'tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'"});
+}
+
+Maybe emitDot(Emitter &e, Arguments &args) {
+  Maybe x = args.tile(0), y = x ? args.tile(1) : std::nullopt;
+  if (!y) return std::nullopt;
+  for (size_t i : {0, 1})
+    if (!args[i].type.element().isScalar()) return args.wrong(i, "a tile of numbers");
+  Scalar left = x->type.scalar(), right = y->type.scalar();
+  auto multiplies = [](Scalar scalar) { return isFloat(scalar) || scalar == Scalar::int8; };
+  for (size_t i : {0, 1})
+    if (!multiplies(args[i].type.scalar())) return e.ops.failAt(args.ranges[i], Diag::dotType, {args[i].type.element().str()});
+  if (left != right && !(isFp8(left) && isFp8(right))) return e.ops.fail(Diag::dotTypes, {scalarName(left).str(), scalarName(right).str()});
+  size_t rank = x->type.shape().size();
+  if ((rank != 2 && rank != 3) || y->type.shape().size() != rank) return e.ops.fail(Diag::dotRank, {x->describe(), y->describe()});
+  int64_t m = x->type.shape()[rank - 2], k = x->type.shape()[rank - 1], n = y->type.shape()[rank - 1];
+  if (y->type.shape()[rank - 2] != k || (rank == 3 && x->type.shape()[0] != y->type.shape()[0])) return e.ops.fail(Diag::dotShapes, {x->describe(), y->describe()});
+  if (e.unit.options->backend == "cuda") {
+    int64_t least = 256 / bitWidth(left);
+    if (k < least) return e.ops.fail(Diag::dotInner, {std::to_string(k), std::to_string(least), scalarName(left).str()});
+  }
+  std::optional<tt::InputPrecision> mode = precision(e, args);
+  if (!mode) return std::nullopt;
+  std::optional<Type> wanted = args.isNone(6) ? std::optional(Type(Scalar::fp32)) : args.type(6);
+  if (!wanted) return std::nullopt;
+  Scalar result = wanted->scalar();
+  if (isInteger(left)) result = Scalar::int32;
+  else if (result == Scalar::bf16) return e.ops.failAt(args.ranges[6], Diag::dotResult, {"bf16"});
+  else if (left == Scalar::fp32 || left == Scalar::bf16) result = Scalar::fp32;
+  else if (left == Scalar::fp64) result = Scalar::fp64;
+  else if (!wanted->isScalar() || (result != Scalar::fp16 && result != Scalar::fp32)) return e.ops.failAt(args.ranges[6], Diag::dotResult, {wanted->str()});
+  llvm::SmallVector<int64_t> shape{m, n};
+  if (rank == 3) shape.insert(shape.begin(), x->type.shape()[0]);
+  if (!e.ops.checkShape(shape)) return std::nullopt;
+  Type type = Type::block(Type(result), shape);
+  Operand acc;
+  if (args.isNone(2)) {
+    acc = e.ops.splat(e.ops.integerConstant(0, result), shape);
+  } else {
+    Maybe given = args.tile(2);
+    if (!given) return std::nullopt;
+    if (given->type != type) return e.ops.failAt(args.ranges[2], Diag::dotAccumulator, {given->describe(), type.str()});
+    acc = *given;
+  }
+  int64_t imprecise = isFp8(left) && e.unit.options->capability == 90 ? int64_t(1) << 30 : 0;
+  if (!args.isNone(5)) {
+    std::optional<int64_t> limit = args.integer(5);
+    if (!limit) return std::nullopt;
+    imprecise = isFp8(left) ? *limit : 0;
+  }
+  auto op = tt::DotOp::create(e.ops.b, acc.handle.getType(), x->handle, y->handle, acc.handle, *mode, static_cast<int32_t>(imprecise));
+  return Operand::of(op.getResult(), type);
+}
+
+// ---- reduce and scan
+
+// The tiles of a reduction: one, or a tuple of them with one shape.
+static std::optional<std::vector<Operand>> inputTiles(Emitter &e, Arguments &args) {
+  std::optional<std::vector<Operand>> inputs = args.list(0);
+  if (inputs->empty()) return args.wrong(0, "at least one tile");
+  for (const Operand &input : *inputs) {
+    if (!input.isBlock()) return args.wrong(0, "a tile or a tuple of tiles");
+    if (input.type.shape() != inputs->front().type.shape()) return e.ops.failAt(args.ranges[0], Diag::combineShapes, {inputs->front().describe(), input.describe()});
+  }
+  return inputs;
+}
+
+static std::optional<int64_t> axisOf(Emitter &e, Arguments &args, int64_t rank) {
+  std::optional<int64_t> axis = args.integer(1);
+  if (!axis) return std::nullopt;
+  if (*axis < -rank || *axis >= rank) return e.ops.failAt(args.ranges[1], Diag::axisRange, {std::to_string(*axis), std::to_string(rank)});
+  return *axis < 0 ? *axis + rank : *axis;
+}
+
+// The region: two elements of each tile in, one of each out, by a call of the function.
+template <typename Return>
+static bool combineRegion(Emitter &e, Arguments &args, Region &region, const std::vector<Operand> &inputs) {
+  std::shared_ptr<const JitFunction> function = args.function(2);
+  if (!function) return false;
+  OpBuilder::InsertionGuard guard(e.ops.b);
+  Block *block = e.ops.b.createBlock(&region);
+  CallArguments call{args.range, {}, {}, {}};
+  for (size_t i = 0; i < 2 * inputs.size(); ++i) {
+    Type element = inputs[i % inputs.size()].type.element();
+    call.positional.push_back(Operand::of(block->addArgument(e.ops.irType(element), e.ops.b.getLoc()), element));
+    call.ranges.push_back(args.range);
+  }
+  Maybe result = e.callFunction(*function, std::move(call));
+  if (!result) return false;
+  std::vector<Operand> values = result->isTuple() ? result->items : std::vector<Operand>{*result};
+  llvm::SmallVector<mlir::Value> handles;
+  bool fits = values.size() == inputs.size();
+  for (size_t i = 0; fits && i < values.size(); ++i) {
+    fits = values[i].isRuntime() && values[i].type == inputs[i].type.element();
+    handles.push_back(values[i].handle);
+  }
+  if (!fits) {
+    std::string wanted, got;
+    for (const Operand &input : inputs) wanted += (wanted.empty() ? "" : ", ") + input.type.element().str();
+    for (const Operand &value : values) got += (got.empty() ? "" : ", ") + value.describe();
+    e.ops.failAt(args.ranges[2], Diag::combineResult, {function->name, got, wanted});
+    return false;
+  }
+  Return::create(e.ops.b, handles);
+  return true;
+}
+
+static Operand oneOrTuple(Arguments &args, std::vector<Operand> results) { return args[0].isTuple() ? Operand::tuple(std::move(results)) : results[0]; }
+
+static std::optional<std::vector<Operand>> reduced(Emitter &e, Arguments &args, std::vector<Operand> inputs, std::optional<int64_t> axis, bool keep) {
+  size_t rank = inputs[0].type.shape().size();
+  if (!axis && rank > 1)
+    for (Operand &input : inputs) input = e.ops.reshape(input, {input.type.elements()}, true);
+  int64_t along = axis.value_or(0);
+  llvm::SmallVector<int64_t> shape(inputs[0].type.shape());
+  shape.erase(shape.begin() + along);
+  llvm::SmallVector<mlir::Value> handles;
+  llvm::SmallVector<mlir::Type> types;
+  for (const Operand &input : inputs) {
+    handles.push_back(input.handle);
+    types.push_back(e.ops.irType(shape.empty() ? input.type.element() : Type::block(input.type.element(), shape)));
+  }
+  auto op = tt::ReduceOp::create(e.ops.b, types, handles, static_cast<uint32_t>(along));
+  if (!combineRegion<tt::ReduceReturnOp>(e, args, op.getCombineOp(), inputs)) {
+    op.erase();
+    return std::nullopt;
+  }
+  std::vector<Operand> results;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Type element = inputs[i].type.element();
+    Operand result = Operand::of(op.getResult()[i], shape.empty() ? element : Type::block(element, shape));
+    if (keep && axis) result = e.ops.expandDims(result, *axis);
+    for (size_t k = 0; keep && !axis && k < rank; ++k) result = e.ops.expandDims(result, 0);
+    results.push_back(result);
+  }
+  return results;
+}
+
+Maybe emitReduce(Emitter &e, Arguments &args) {
+  // A scalar has one element: there is nothing to combine.
+  if (args[0].isRuntime() && !args[0].isBlock() && args.isNone(1)) return args[0];
+  std::optional<std::vector<Operand>> inputs = inputTiles(e, args);
+  std::optional<bool> keep = inputs ? args.boolean(3) : std::nullopt;
+  if (!keep) return std::nullopt;
+  std::optional<int64_t> axis;
+  if (!args.isNone(1)) {
+    axis = axisOf(e, args, static_cast<int64_t>(inputs->front().type.shape().size()));
+    if (!axis) return std::nullopt;
+  }
+  std::optional<std::vector<Operand>> results = reduced(e, args, std::move(*inputs), axis, *keep);
+  return results ? Maybe(oneOrTuple(args, std::move(*results))) : std::nullopt;
+}
+
+// The tile together with the index of each element along the axis (among all elements, where there is no axis).
+Maybe emitReduceWithIndices(Emitter &e, Arguments &args) {
+  Maybe x = args.tile(0);
+  std::optional<bool> keep = x ? args.boolean(3) : std::nullopt;
+  if (!keep) return std::nullopt;
+  std::optional<int64_t> axis;
+  if (!args.isNone(1)) {
+    axis = axisOf(e, args, static_cast<int64_t>(x->type.shape().size()));
+    if (!axis) return std::nullopt;
+  }
+  size_t rank = x->type.shape().size();
+  Operand input = *x;
+  if (!axis && rank > 1) input = e.ops.reshape(input, {input.type.elements()}, false); // in order: the index counts
+  int64_t length = input.type.shape()[axis.value_or(0)];
+  Type indexType = Type::block(Type(Scalar::int32), {length});
+  Operand index = Operand::of(tt::MakeRangeOp::create(e.ops.b, e.ops.irType(indexType), 0, static_cast<int32_t>(length)).getResult(), indexType);
+  for (int64_t dim = 0; axis && dim < static_cast<int64_t>(rank); ++dim)
+    if (dim != *axis) index = e.ops.expandDims(index, dim);
+  Maybe wide = e.ops.broadcastTo(index, input.type.shape());
+  if (!wide) return std::nullopt;
+  std::optional<std::vector<Operand>> results = reduced(e, args, {input, *wide}, axis.value_or(0), *keep && (axis || rank == 1));
+  if (!results) return std::nullopt;
+  if (*keep && !axis && rank > 1)
+    for (Operand &result : *results)
+      for (size_t k = 0; k < rank; ++k) result = e.ops.expandDims(result, 0);
+  return Operand::tuple(std::move(*results));
+}
+
+Maybe emitPromoteBf16(Emitter &e, Arguments &args) {
+  Maybe x = args.tensor(0);
+  if (!x || x->type.scalarType() != Type(Scalar::bf16)) return x;
+  return e.ops.cast(*x, Type(Scalar::fp32));
+}
+
+Maybe emitScan(Emitter &e, Arguments &args) {
+  std::optional<std::vector<Operand>> inputs = inputTiles(e, args);
+  std::optional<bool> reverse = inputs ? args.boolean(3) : std::nullopt;
+  std::optional<int64_t> axis = reverse ? axisOf(e, args, static_cast<int64_t>(inputs->front().type.shape().size())) : std::nullopt;
+  if (!axis) return std::nullopt;
+  llvm::SmallVector<mlir::Value> handles;
+  llvm::SmallVector<mlir::Type> types;
+  for (const Operand &input : *inputs) {
+    handles.push_back(input.handle);
+    types.push_back(input.handle.getType());
+  }
+  auto op = tt::ScanOp::create(e.ops.b, types, handles, static_cast<uint32_t>(*axis), *reverse);
+  if (!combineRegion<tt::ScanReturnOp>(e, args, op.getCombineOp(), *inputs)) {
+    op.erase();
+    return std::nullopt;
+  }
+  std::vector<Operand> results;
+  for (size_t i = 0; i < inputs->size(); ++i) results.push_back(Operand::of(op.getResult()[i], (*inputs)[i].type));
+  return oneOrTuple(args, std::move(results));
+}
+
+// ---- histogram and gather
+
+Maybe emitHistogram(Emitter &e, Arguments &args) {
+  Maybe x = args.tile(0);
+  std::optional<int64_t> bins = x ? args.integer(1) : std::nullopt;
+  if (!bins || !e.ops.checkShape({*bins})) return std::nullopt;
+  if (x->type.shape().size() != 1 || !x->type.element().isScalar() || !isInteger(x->type.scalar())) return args.wrong(0, "a tile of integers with one dimension");
+  mlir::Value mask;
+  if (!args.isNone(2)) {
+    Maybe given = args.tensor(2);
+    if (given && given->type.scalarType() != Type(Scalar::int1)) return e.ops.failAt(args.ranges[2], Diag::maskType, {given->describe()});
+    if (given) given = e.ops.broadcastTo(*given, x->type.shape());
+    if (!given) return std::nullopt;
+    mask = given->handle;
+  }
+  Type type = Type::block(Type(Scalar::int32), {*bins});
+  return Operand::of(tt::HistogramOp::create(e.ops.b, e.ops.irType(type), x->handle, mask).getResult(), type);
+}
+
+Maybe emitGather(Emitter &e, Arguments &args) {
+  Maybe x = args.tile(0), index = x ? args.tile(1) : std::nullopt;
+  std::optional<int64_t> axis = index ? args.integer(2) : std::nullopt;
+  if (!axis) return std::nullopt;
+  int64_t rank = static_cast<int64_t>(x->type.shape().size());
+  if (*axis < -rank || *axis >= rank) return e.ops.failAt(args.ranges[2], Diag::axisRange, {std::to_string(*axis), std::to_string(rank)});
+  if (*axis < 0) *axis += rank;
+  if (!index->type.element().isScalar() || !isInteger(index->type.scalar())) return args.wrong(1, "a tile of integers");
+  bool fits = static_cast<int64_t>(index->type.shape().size()) == rank;
+  for (int64_t dim = 0; fits && dim < rank; ++dim) fits = dim == *axis || index->type.shape()[dim] == x->type.shape()[dim];
+  if (!fits) return args.wrong(1, "the shape of the source except along the axis");
+  Type type = Type::block(x->type.element(), index->type.shape());
+  return Operand::of(tt::GatherOp::create(e.ops.b, e.ops.irType(type), x->handle, index->handle, static_cast<uint32_t>(*axis)).getResult(), type);
+}
+
+} // namespace tilewright

@@ -1,0 +1,13 @@
+// The functions behind the rows of builtins.def; they live in builtin_*.cpp.
+#pragma once
+
+#include "frontend/emit.h"
+
+namespace tilewright {
+
+#define BUILTIN(path, signature, summary, function) Maybe function(Emitter &emitter, Arguments &args);
+#include "frontend/builtins.def"
+/// All functions of libdevice.def.
+Maybe emitLibdevice(Emitter &emitter, Arguments &args);
+
+} // namespace tilewright

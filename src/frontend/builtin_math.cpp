@@ -1,0 +1,254 @@
+// Elementwise builtins: choosing, arithmetic by name, mathematical functions, libdevice.
+
+#include "frontend/builtin_emitters.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+using Value = tilewright::Value;
+
+Maybe emitWhere(Emitter &e, Arguments &args) {
+  for (size_t i = 0; i < 3; ++i)
+    if (!args[i].isRuntime() && !args[i].isNumber()) return args.wrong(i, "a tile or a number");
+  return e.ops.where_(args[0], args[1], args[2]);
+}
+
+// x + y by name; constexprs meet as run-time values, since the result is one.
+static Maybe arithmetic(Emitter &e, Arguments &args, Maybe (Semantics::*operation)(Operand, Operand, bool)) {
+  std::optional<bool> checked = args.boolean(2);
+  if (!checked) return std::nullopt;
+  Operand x = args[0], y = args[1];
+  if (x.isNumber() && y.isNumber()) {
+    Maybe tensor = args.tensor(0);
+    if (!tensor) return std::nullopt;
+    x = *tensor;
+  }
+  return (e.ops.*operation)(x, y, *checked);
+}
+Maybe emitAdd(Emitter &e, Arguments &args) { return arithmetic(e, args, &Semantics::add); }
+Maybe emitSub(Emitter &e, Arguments &args) { return arithmetic(e, args, &Semantics::sub); }
+Maybe emitMul(Emitter &e, Arguments &args) { return arithmetic(e, args, &Semantics::mul); }
+
+// ---- minimum, maximum, clamp
+
+static std::optional<tt::PropagateNan> nanRule(Arguments &args, size_t i) {
+  std::optional<std::string> rule = args.string(i);
+  if (!rule) return std::nullopt;
+  if (*rule == "all") return tt::PropagateNan::ALL;
+  if (*rule == "none") return tt::PropagateNan::NONE;
+  return args.wrong(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
+}
+
+static Maybe withoutBf16(Emitter &e, const Operand &x) {
+  if (x.isRuntime() && x.type.scalarType() == Type(Scalar::bf16)) return e.ops.cast(x, Type(Scalar::fp32));
+  return x;
+}
+
+static Maybe extremum(Emitter &e, Arguments &args, bool isMaximum) {
+  std::optional<tt::PropagateNan> rule = nanRule(args, 2);
+  if (!rule) return std::nullopt;
+  // As upstream, bf16 is compared as fp32, and numbers take part with the type they have on their own.
+  Maybe left = args.tensor(0), right = left ? args.tensor(1) : std::nullopt;
+  if (!right) return std::nullopt;
+  bool xNumber = args[0].isNumber(), yNumber = args[1].isNumber();
+  Maybe x = withoutBf16(e, xNumber && !yNumber ? args[0] : *left), y = withoutBf16(e, yNumber && !xNumber ? args[1] : *right);
+  if (!x || !y) return std::nullopt;
+  Operand a = *x, b = *y;
+  if (!e.ops.promote(a, b, {}, isMaximum ? "maximum" : "minimum")) return std::nullopt;
+  Scalar scalar = a.type.scalar();
+  auto made = [&](auto op) { return Operand::of(op.getResult(), a.type); };
+  auto &builder = e.ops.b;
+  if (isFloat(scalar)) {
+    if (*rule == tt::PropagateNan::ALL)
+      return isMaximum ? made(arith::MaximumFOp::create(builder, a.handle, b.handle)) : made(arith::MinimumFOp::create(builder, a.handle, b.handle));
+    return isMaximum ? made(arith::MaxNumFOp::create(builder, a.handle, b.handle)) : made(arith::MinNumFOp::create(builder, a.handle, b.handle));
+  }
+  if (isSigned(scalar))
+    return isMaximum ? made(arith::MaxSIOp::create(builder, a.handle, b.handle)) : made(arith::MinSIOp::create(builder, a.handle, b.handle));
+  return isMaximum ? made(arith::MaxUIOp::create(builder, a.handle, b.handle)) : made(arith::MinUIOp::create(builder, a.handle, b.handle));
+}
+Maybe emitMinimum(Emitter &e, Arguments &args) { return extremum(e, args, false); }
+Maybe emitMaximum(Emitter &e, Arguments &args) { return extremum(e, args, true); }
+
+Maybe emitClamp(Emitter &e, Arguments &args) {
+  std::optional<tt::PropagateNan> rule = nanRule(args, 3);
+  Operand values[3];
+  for (size_t i = 0; i < 3; ++i) {
+    Maybe value = rule ? args.tensor(i) : std::nullopt;
+    if (value) value = withoutBf16(e, *value);
+    if (!value) return std::nullopt;
+    values[i] = *value;
+  }
+  auto &[x, low, high] = values;
+  if (!e.ops.promote(low, high, {}, "clamp") || !e.ops.promote(x, low, {}, "clamp") || !e.ops.promote(x, high, {}, "clamp") || !e.ops.promote(x, low, {}, "clamp"))
+    return std::nullopt;
+  if (!isFloat(x.type.scalar())) return e.ops.failAt(args.ranges[0], Diag::clampType, {x.describe()});
+  return Operand::of(tt::ClampFOp::create(e.ops.b, x.handle, low.handle, high.handle, *rule).getResult(), x.type);
+}
+
+Maybe emitAbs(Emitter &e, Arguments &args) {
+  Maybe x = args.tensor(0);
+  if (!x) return std::nullopt;
+  if (!x->type.scalarType().isScalar()) return args.wrong(0, "numbers");
+  Scalar scalar = x->type.scalar();
+  if (isFloat(scalar)) return Operand::of(math::AbsFOp::create(e.ops.b, x->handle).getResult(), x->type);
+  if (isSigned(scalar)) return Operand::of(math::AbsIOp::create(e.ops.b, x->handle).getResult(), x->type);
+  return x;
+}
+
+// ---- division and products with a rounding or width of their own
+
+static bool pairOf(Emitter &e, Arguments &args, Operand &x, Operand &y) {
+  Maybe left = args.tensor(0), right = left ? args.tensor(1) : std::nullopt;
+  if (!right) return false;
+  x = args[0].isNumber() && !args[1].isNumber() ? args[0] : *left;
+  y = args[1].isNumber() && !args[0].isNumber() ? args[1] : *right;
+  return e.ops.promote(x, y, {}, ("tl." + args.builtin.path).str());
+}
+
+static std::nullopt_t wrongType(Emitter &e, Arguments &args, const Operand &x, llvm::StringRef wanted, llvm::StringRef fix) {
+  return e.ops.failAt(args.ranges[0], Diag::mathType, {("tl." + args.builtin.path).str(), wanted.str(), x.type.scalarType().str(), fix.str()});
+}
+
+Maybe emitFdiv(Emitter &e, Arguments &args) {
+  Operand x, y;
+  if (!pairOf(e, args, x, y)) return std::nullopt;
+  if (!isFloat(x.type.scalar())) return wrongType(e, args, x, "floats", ".to(tl.float32)");
+  return Operand::of(arith::DivFOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
+}
+
+Maybe emitDivRn(Emitter &e, Arguments &args) {
+  Operand x, y;
+  if (!pairOf(e, args, x, y)) return std::nullopt;
+  if (x.type.scalarType() != Type(Scalar::fp32)) return wrongType(e, args, x, "fp32", ".to(tl.float32)");
+  return Operand::of(tt::PreciseDivFOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
+}
+
+Maybe emitUmulhi(Emitter &e, Arguments &args) {
+  Operand x, y;
+  if (!pairOf(e, args, x, y)) return std::nullopt;
+  if (!isInteger(x.type.scalar()) || bitWidth(x.type.scalar()) < 32) return wrongType(e, args, x, "integers of 32 or 64 bits", ".to(tl.uint32)");
+  return Operand::of(tt::MulhiUIOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
+}
+
+Maybe emitFma(Emitter &e, Arguments &args) {
+  Operand x, y;
+  if (!pairOf(e, args, x, y)) return std::nullopt;
+  Maybe third = args.tensor(2);
+  if (!third) return std::nullopt;
+  Operand z = args[2].isNumber() ? args[2] : *third;
+  if (!e.ops.promote(z, x, {}, "tl.fma") || !e.ops.promote(z, y, {}, "tl.fma") || !e.ops.promote(z, x, {}, "tl.fma")) return std::nullopt;
+  if (!isFloat(x.type.scalar())) return wrongType(e, args, x, "floats", "x * y + z");
+  return Operand::of(math::FmaOp::create(e.ops.b, x.handle, y.handle, z.handle).getResult(), x.type);
+}
+
+// ---- functions of fp32 and fp64
+
+static Maybe floatArgument(Emitter &e, Arguments &args, bool doubles) {
+  Maybe x = args.tensor(0);
+  if (!x) return std::nullopt;
+  Type scalar = x->type.scalarType();
+  if (scalar == Type(Scalar::fp32) || (doubles && scalar == Type(Scalar::fp64))) return x;
+  return wrongType(e, args, *x, doubles ? "fp32 or fp64" : "fp32", ".to(tl.float32)");
+}
+
+template <typename Op>
+static Maybe function(Emitter &e, Arguments &args, bool doubles) {
+  Maybe x = floatArgument(e, args, doubles);
+  if (!x) return std::nullopt;
+  return Operand::of(Op::create(e.ops.b, x->handle).getResult(), x->type);
+}
+Maybe emitExp(Emitter &e, Arguments &args) { return function<math::ExpOp>(e, args, true); }
+Maybe emitExp2(Emitter &e, Arguments &args) { return function<math::Exp2Op>(e, args, true); }
+Maybe emitLog(Emitter &e, Arguments &args) { return function<math::LogOp>(e, args, true); }
+Maybe emitLog2(Emitter &e, Arguments &args) { return function<math::Log2Op>(e, args, true); }
+Maybe emitSin(Emitter &e, Arguments &args) { return function<math::SinOp>(e, args, true); }
+Maybe emitCos(Emitter &e, Arguments &args) { return function<math::CosOp>(e, args, true); }
+Maybe emitSqrt(Emitter &e, Arguments &args) { return function<math::SqrtOp>(e, args, true); }
+Maybe emitRsqrt(Emitter &e, Arguments &args) { return function<math::RsqrtOp>(e, args, true); }
+Maybe emitErf(Emitter &e, Arguments &args) { return function<math::ErfOp>(e, args, true); }
+Maybe emitFloor(Emitter &e, Arguments &args) { return function<math::FloorOp>(e, args, true); }
+Maybe emitCeil(Emitter &e, Arguments &args) { return function<math::CeilOp>(e, args, true); }
+Maybe emitSqrtRn(Emitter &e, Arguments &args) { return function<tt::PreciseSqrtOp>(e, args, false); }
+
+// ---- libdevice
+
+namespace {
+struct Overload {
+  llvm::StringRef name, result, parameters, symbol;
+};
+} // namespace
+
+static constexpr Overload overloads[] = {
+#define LIBDEVICE(name, result, parameters, symbol) {name, result, parameters, symbol},
+#include "frontend/libdevice.def"
+};
+
+static Scalar scalarOfLetter(char letter) {
+  switch (letter) {
+  case 'f': return Scalar::fp32;
+  case 'd': return Scalar::fp64;
+  case 'l': return Scalar::int64;
+  case 'u': return Scalar::uint32;
+  case 'v': return Scalar::uint64;
+  default: return Scalar::int32; // 'i', and 'b' before it is made a bool
+  }
+}
+
+static const Overload *findOverload(llvm::StringRef name, llvm::ArrayRef<Operand> values) {
+  for (const Overload &overload : overloads) {
+    if (overload.name != name || overload.parameters.size() != values.size()) continue;
+    bool fits = true;
+    for (size_t i = 0; i < values.size(); ++i) fits = fits && values[i].type.scalarType() == Type(scalarOfLetter(overload.parameters[i]));
+    if (fits) return &overload;
+  }
+  return nullptr;
+}
+
+Maybe emitLibdevice(Emitter &e, Arguments &args) {
+  llvm::StringRef name = args.builtin.path.substr(args.builtin.path.rfind('.') + 1);
+  std::vector<Operand> values;
+  for (size_t i = 0; i < args.values.size(); ++i) {
+    Maybe value = args.tensor(i);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  const Overload *overload = findOverload(name, values);
+  if (!overload && values.size() > 1) { // in their common type
+    for (size_t round = 0; round < 2; ++round)
+      for (size_t i = 0; i < values.size(); ++i) {
+        size_t k = (i + 1) % values.size();
+        if (!e.ops.promote(values[i], values[k], {}, "libdevice." + name.str())) return std::nullopt;
+      }
+    overload = findOverload(name, values);
+  }
+  if (!overload) {
+    std::string known;
+    for (const Overload &other : overloads) {
+      if (other.name != name) continue;
+      known += known.empty() ? "(" : " or (";
+      for (size_t i = 0; i < other.parameters.size(); ++i) known += (i ? ", " : "") + scalarName(scalarOfLetter(other.parameters[i])).str();
+      known += ")";
+    }
+    return wrongType(e, args, values[0], known, ".to(tl.float32)");
+  }
+  Operand head = values[0];
+  for (size_t round = 0; round < 2; ++round) // twice: the last may have made the common shape larger
+    for (Operand &value : values)
+      if (!e.ops.broadcast(head, value)) return std::nullopt;
+  llvm::SmallVector<mlir::Value> handles;
+  for (const Operand &value : values) handles.push_back(value.handle);
+  Type type = head.type.withElement(Type(scalarOfLetter(overload->result[0])));
+  auto op = tt::ExternElementwiseOp::create(e.ops.b, e.ops.irType(type), handles, "", "", overload->symbol, true);
+  Operand result = Operand::of(op.getResult(), type);
+  return overload->result == "b" ? e.ops.cast(result, Type(Scalar::int1)) : Maybe(result);
+}
+
+Maybe emitExternElementwise(Emitter &e, Arguments &args) {
+  return e.ops.fail(Diag::refusedBuiltin, {"extern_elementwise", "call the function through tl.extra.libdevice"});
+}
+
+} // namespace tilewright

@@ -1,0 +1,293 @@
+// Functions: one tt.func for a kernel and one for each jit function that it calls, made once for each combination of argument types and
+// constexprs. Constexprs are gone from the IR: they are part of the function's name.
+
+#include "frontend/emit.h"
+#include "frontend/evaluate.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+using Value = tilewright::Value;
+
+// ---- names of functions
+
+// A type in a function's name: i32, Pfp32, fp32S64_64S.
+static std::string mangle(const Type &type) {
+  if (type.isPointer()) return (type.isConst() ? "CP" : "P") + mangle(type.element());
+  if (type.isScalar()) {
+    Scalar scalar = type.scalar();
+    if (!isInteger(scalar)) return scalarName(scalar).str();
+    return (isSigned(scalar) || scalar == Scalar::int1 ? "i" : "u") + std::to_string(bitWidth(scalar));
+  }
+  std::string text = (type.isDescriptor() ? "TD" : "") + mangle(type.element()) + "S";
+  for (size_t i = 0; i < type.shape().size(); ++i) text += (i ? "_" : "") + std::to_string(type.shape()[i]);
+  return text + "S";
+}
+
+// `types` and `constants` are what the name shows; `key` also tells functions of one name apart.
+static void describeArgument(const Operand &x, std::string path, std::string &types, std::string &constants, std::string &key) {
+  if (x.isConstant()) {
+    const void *identity = nullptr;
+    if (std::shared_ptr<const JitFunction> function = x.constant.asFunction()) identity = function->decl;
+    if (const Builtin *builtin = x.constant.asBuiltin()) identity = builtin;
+    if (std::shared_ptr<const Callable> callable = x.constant.asCallable()) identity = callable.get();
+    if (std::shared_ptr<Namespace> scope = x.constant.asNamespace()) identity = scope.get();
+    bool isFloating = x.constant.asFloat(), isBoolean = x.constant.asBool();
+    std::string text = x.constant.repr();
+    constants += (constants.empty() ? "" : "_") + path + "cconstexpr_" + text + "_";
+    key += "c" + text + (isFloating ? "f" : isBoolean ? "b" : "") + "@" + std::to_string(reinterpret_cast<uintptr_t>(identity)) + ";";
+    return;
+  }
+  if (x.isTuple()) {
+    key += "(";
+    for (size_t i = 0; i < x.items.size(); ++i) describeArgument(x.items[i], path + std::to_string(i) + ",", types, constants, key);
+    for (const std::string &field : x.fields) key += field + ",";
+    key += ")";
+    return;
+  }
+  types += (types.empty() ? "" : "_") + mangle(x.type);
+  key += "t" + x.type.str() + (x.kind == Operand::Kind::descriptor ? std::to_string(x.items.size()) : "") + ";";
+}
+
+static std::string symbolName(Unit &unit, const std::string &wanted) {
+  std::string name;
+  for (char c : wanted) {
+    if (c == '.') name += "_d_";
+    else if (c == '\'') name += "_sq_";
+    else name += (c == '[' || c == ']' || c == ' ' || c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32) ? '_' : c;
+  }
+  if (name.size() > 200) name.resize(200);
+  std::string unique = name;
+  for (int64_t i = 1; unit.module.lookupSymbol(unique); ++i) unique = name + "_" + std::to_string(i);
+  return unique;
+}
+
+// ---- the body
+
+Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
+  ops.b.setInsertionPointToEnd(&op.getBody().front());
+  for (size_t i = 0; i < args.size(); ++i) locals[function.parameters[i].name] = std::move(args[i]);
+  Maybe result;
+  Flow flow = sequence(function.decl->body, nullptr, result);
+  if (flow == Flow::failed) return std::nullopt;
+  if (!result) result = Operand::none();
+  llvm::SmallVector<mlir::Value> handles;
+  flatten(*result, handles);
+  tt::ReturnOp::create(ops.b, handles);
+  op.setType(FunctionType::get(unit.context, op.getFunctionType().getInputs(), TypeRange(ValueRange(handles))));
+  return result;
+}
+
+static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<mlir::Type> inputs, bool isPublic, bool noInline, mlir::Location location) {
+  OpBuilder builder = OpBuilder::atBlockEnd(unit.module.getBody());
+  auto op = tt::FuncOp::create(builder, location, name, FunctionType::get(unit.context, inputs, {}));
+  op.setSymVisibilityAttr(builder.getStringAttr(isPublic ? "public" : "private"));
+  op->setAttr("noinline", builder.getBoolAttr(noInline));
+  if (op.getBody().empty()) {
+    Block *entry = builder.createBlock(&op.getBody());
+    for (mlir::Type input : inputs) entry->addArgument(input, location);
+  }
+  return op;
+}
+
+// ---- calls of jit functions
+
+Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
+  SourceRange range = given.range;
+  const std::vector<JitFunction::Parameter> &parameters = callee.parameters;
+  std::vector<Maybe> values(parameters.size());
+  size_t next = 0;
+  for (size_t i = 0; i < parameters.size() && next < given.positional.size(); ++i) {
+    if (parameters[i].isVariadic) {
+      values[i] = Operand::tuple({given.positional.begin() + next, given.positional.end()});
+      next = given.positional.size();
+      break;
+    }
+    values[i] = given.positional[next++];
+  }
+  if (next < given.positional.size())
+    return ops.failAt(range, Diag::callTooManyArguments, {callee.name, std::to_string(parameters.size()), std::to_string(given.positional.size())});
+  for (CallArguments::Keyword &keyword : given.keywords) {
+    auto found = llvm::find_if(parameters, [&](const JitFunction::Parameter &p) { return p.name == keyword.name; });
+    if (found == parameters.end()) {
+      std::vector<std::string> names;
+      for (const JitFunction::Parameter &parameter : parameters) names.push_back(parameter.name);
+      std::string near = nearestName(keyword.name, names);
+      return ops.failAt(keyword.range, Diag::callUnknownArgument, {callee.name, keyword.name, near.empty() ? "it takes " + joinNames(names, 12) : "did you mean '" + near + "'?"});
+    }
+    Maybe &slot = values[found - parameters.begin()];
+    if (slot) return ops.failAt(keyword.range, Diag::argumentTwice, {callee.name, keyword.name});
+    slot = std::move(keyword.value);
+  }
+  std::vector<Operand> args;
+  std::string types, constants, key = std::to_string(reinterpret_cast<uintptr_t>(callee.decl)) + ":";
+  llvm::SmallVector<mlir::Value> handles;
+  llvm::SmallVector<mlir::Type> inputs;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const JitFunction::Parameter &parameter = parameters[i];
+    if (!values[i] && parameter.isVariadic) values[i] = Operand::tuple({});
+    if (!values[i] && parameter.defaultValue) values[i] = Operand::of(*parameter.defaultValue);
+    if (!values[i]) return ops.failAt(range, Diag::callMissingArgument, {callee.name, parameter.name});
+    if (parameter.isConstexpr && !values[i]->value()) return ops.failAt(range, Diag::constexprExpected, {"parameter '" + parameter.name + "' of '" + callee.name + "'", values[i]->describe()});
+    if (values[i]->kind == Operand::Kind::method) return ops.failAt(range, Diag::unsupportedSyntax, {"a bound method as an argument", "call it here"});
+    describeArgument(*values[i], "(" + std::to_string(i) + ",)", types, constants, key);
+    flatten(*values[i], handles);
+    args.push_back(std::move(*values[i]));
+  }
+  for (mlir::Value handle : handles) inputs.push_back(handle.getType());
+
+  auto found = unit.functions.find(key);
+  if (found != unit.functions.end() && !found->second.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
+  if (found == unit.functions.end()) {
+    if (unit.calls.size() >= 200) return ops.failAt(range, Diag::recursiveCall, {callee.name});
+    std::string symbol = symbolName(unit, callee.name + "__" + types + "__" + constants);
+    Emitter inner(unit, callee);
+    tt::FuncOp op = makeFunction(unit, symbol, inputs, false, callee.noinline_, ops.locationOf(callee.decl->nameRange));
+    unit.functions[key].op = op;
+    llvm::SmallVector<mlir::Value> arguments(op.getBody().front().getArguments());
+    llvm::ArrayRef<mlir::Value> rest = arguments;
+    for (size_t i = 0; i < args.size(); ++i) {
+      args[i] = rebuild(args[i], rest);
+      if (args[i].isRuntime())
+        if (auto argument = dyn_cast<BlockArgument>(args[i].handle)) argument.setLoc(NameLoc::get(ops.b.getStringAttr(parameters[i].name), argument.getLoc()));
+    }
+    unit.calls.push_back(range);
+    Maybe result = inner.emitBody(op, std::move(args));
+    unit.calls.pop_back();
+    if (!result) return std::nullopt;
+    Unit::Function &entry = unit.functions[key];
+    entry.result = *result;
+    entry.finished = true;
+    found = unit.functions.find(key);
+  }
+  ops.at(range);
+  Unit::Function &target = found->second;
+  auto call = tt::CallOp::create(ops.b, target.op.getFunctionType().getResults(), target.op.getSymName(), handles, ArrayAttr(), ArrayAttr());
+  llvm::SmallVector<mlir::Value> results(call.getResults());
+  llvm::ArrayRef<mlir::Value> rest = results;
+  return rebuild(target.result, rest);
+}
+
+std::optional<Value> Emitter::languageName(llvm::StringRef name) {
+  if (const Builtin *builtin = findBuiltin(name)) return Value::builtin(builtin);
+  std::shared_ptr<Namespace> language = languageModule("triton.language");
+  return language ? language->lookup(name, *unit.diagnostics) : std::nullopt;
+}
+
+// ---- kernels
+
+// One parameter as tt.func arguments, and as the value that its name stands for once they are there.
+static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVectorImpl<mlir::Type> &inputs, llvm::SmallVectorImpl<int64_t> &divisibility) {
+  if (spec.constant) return true;
+  if (!spec.type.isDescriptor()) {
+    inputs.push_back(ops.irType(spec.type));
+    divisibility.push_back(spec.divisibility);
+    return true;
+  }
+  if (!ops.checkShape(spec.type.shape())) return false;
+  inputs.push_back(ops.irType(Type::pointer(spec.type.element(), false, 1)));
+  divisibility.push_back(16);
+  for (size_t i = 0; i < 2 * spec.type.shape().size(); ++i) {
+    inputs.push_back(ops.irType(Type(i < spec.type.shape().size() ? Scalar::int32 : Scalar::int64)));
+    divisibility.push_back(1);
+  }
+  return true;
+}
+
+static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::ArrayRef<BlockArgument> &arguments) {
+  if (spec.constant) return Operand::of(*spec.constant);
+  auto take = [&](Type type) {
+    Operand result = Operand::of(arguments.front(), std::move(type));
+    arguments = arguments.drop_front();
+    return result;
+  };
+  if (!spec.type.isDescriptor()) return take(spec.type);
+  Operand base = take(Type::pointer(spec.type.element(), false, 1)), result;
+  result.kind = Operand::Kind::descriptor;
+  result.type = spec.type;
+  llvm::SmallVector<mlir::Value> shape, strides;
+  for (size_t i = 0; i < 2 * spec.type.shape().size(); ++i) {
+    bool isShape = i < spec.type.shape().size();
+    result.items.push_back(take(Type(isShape ? Scalar::int32 : Scalar::int64)));
+    (isShape ? shape : strides).push_back(result.items.back().handle);
+  }
+  result.handle = tt::MakeTensorDescOp::create(ops.b, ops.irType(spec.type), base.handle, shape, strides, tt::PaddingOption::PAD_ZERO).getResult();
+  return result;
+}
+
+OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args, const KernelOptions &options,
+                                Diagnostics &diagnostics) {
+  context.loadDialect<tt::TTDialect, arith::ArithDialect, scf::SCFDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Unit unit{&context, *module, &options, &diagnostics, {}, {}};
+  Emitter emitter(unit, kernel);
+  emitter.ops.at(kernel.decl->nameRange);
+  const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;
+  bool variadic = !parameters.empty() && parameters.back().isVariadic;
+  if (variadic ? args.size() + 1 < parameters.size() : args.size() != parameters.size()) {
+    emitter.ops.fail(Diag::kernelArguments, {kernel.name, std::to_string(parameters.size()), std::to_string(args.size())});
+    return {};
+  }
+  llvm::SmallVector<mlir::Type> inputs;
+  llvm::SmallVector<int64_t> divisibility;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const JitFunction::Parameter &parameter = parameters[std::min(i, parameters.size() - 1)];
+    emitter.ops.at(parameter.range);
+    if (parameter.isConstexpr && !args[i].constant) {
+      emitter.ops.fail(Diag::constexprExpected, {"parameter '" + parameter.name + "' of '" + kernel.name + "'", args[i].type.str()});
+      return {};
+    }
+    if (!addParameter(emitter.ops, args[i], inputs, divisibility)) return {};
+    names.resize(inputs.size(), parameter.name);
+  }
+  emitter.ops.at(kernel.decl->nameRange);
+  tt::FuncOp op = makeFunction(unit, kernel.name, inputs, true, false, emitter.ops.locationOf(kernel.decl->nameRange));
+  unit.functions["kernel " + kernel.name].op = op;
+  emitter.ops.b.setInsertionPointToEnd(&op.getBody().front());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    BlockArgument argument = op.getBody().front().getArgument(i);
+    argument.setLoc(NameLoc::get(StringAttr::get(&context, names[i]), argument.getLoc()));
+    if (divisibility[i] > 1) op.setArgAttr(i, "tt.divisibility", emitter.ops.b.getI32IntegerAttr(static_cast<int32_t>(divisibility[i])));
+  }
+  llvm::SmallVector<BlockArgument> arguments(op.getBody().front().getArguments());
+  llvm::ArrayRef<BlockArgument> rest = arguments;
+  std::vector<Operand> values;
+  for (size_t i = 0; i < args.size(); ++i) {
+    Operand value = bindParameter(emitter.ops, args[i], rest);
+    if (variadic && i >= parameters.size() - 1) {
+      if (values.size() < parameters.size()) values.push_back(Operand::tuple({}));
+      values.back().items.push_back(std::move(value));
+    } else {
+      values.push_back(std::move(value));
+    }
+  }
+  if (variadic && values.size() < parameters.size()) values.push_back(Operand::tuple({}));
+  Maybe result = emitter.emitBody(op, std::move(values));
+  if (!result) return {};
+  if (!op.getFunctionType().getResults().empty()) {
+    emitter.ops.failAt(kernel.decl->nameRange, Diag::kernelResult, {kernel.name, result->describe()});
+    return {};
+  }
+  // The verifier sees what slipped through the checks above; its words become an error at the operation's place, not a crash later.
+  std::string message;
+  SourceRange place = kernel.decl->nameRange;
+  {
+    ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+      if (message.empty()) {
+        message = diagnostic.str();
+        if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) message += " (line " + std::to_string(location.getLine()) + ")";
+      }
+      return success();
+    });
+    if (succeeded(verify(*module))) return module;
+  }
+  emitter.ops.failAt(place, Diag::invalidTiles, {message.empty() ? "no reason given" : message});
+  return {};
+}
+
+} // namespace tilewright

@@ -1,0 +1,424 @@
+// Expressions. What only involves constexprs is computed here and now, with Python's meaning; anything that touches a run-time value emits
+// code. Both kinds meet freely: `BLOCK * 2 + offsets` multiplies now and adds at run time.
+
+#include "frontend/emit.h"
+#include "frontend/evaluate.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+using Value = tilewright::Value;
+
+
+Maybe Emitter::expression(const ast::Expr &expr) {
+  ops.at(expr.range);
+  switch (expr.kind) {
+  case ast::ExprKind::name: return name(cast<ast::NameExpr>(expr));
+  case ast::ExprKind::integer: return Operand::of(Value::integer(cast<ast::IntegerExpr>(expr).value));
+  case ast::ExprKind::floating: return Operand::of(Value::floating(cast<ast::FloatExpr>(expr).value));
+  case ast::ExprKind::string: return Operand::of(Value::string(cast<ast::StringExpr>(expr).value));
+  case ast::ExprKind::boolean: return Operand::of(Value::boolean(cast<ast::BoolExpr>(expr).value));
+  case ast::ExprKind::none: return Operand::none();
+  case ast::ExprKind::ellipsis: return Operand::of(Value::ellipsis());
+  case ast::ExprKind::fstring: return formatted(cast<ast::FStringExpr>(expr));
+  case ast::ExprKind::tuple:
+  case ast::ExprKind::list: {
+    llvm::ArrayRef<ast::Expr *> elements =
+        expr.kind == ast::ExprKind::tuple ? cast<ast::TupleExpr>(expr).elements : cast<ast::ListExpr>(expr).elements;
+    std::vector<Operand> items;
+    for (const ast::Expr *element : elements) {
+      auto *starred = dyn_cast<ast::StarredExpr>(element);
+      Maybe item = expression(starred ? *starred->value : *element);
+      if (!item) return std::nullopt;
+      if (!starred) items.push_back(std::move(*item));
+      else if (item->isTuple()) items.insert(items.end(), item->items.begin(), item->items.end());
+      else return ops.failAt(element->range, Diag::notATuple, {item->describe()});
+    }
+    return Operand::tuple(std::move(items));
+  }
+  case ast::ExprKind::attribute: {
+    const auto &access = cast<ast::AttributeExpr>(expr);
+    Maybe object = expression(*access.object);
+    if (!object) return std::nullopt;
+    ops.at(expr.range);
+    return attribute(*object, access.name, access.nameRange.file ? access.nameRange : expr.range);
+  }
+  case ast::ExprKind::subscript: return subscript(cast<ast::SubscriptExpr>(expr));
+  case ast::ExprKind::call: return callExpression(cast<ast::CallExpr>(expr));
+  case ast::ExprKind::unary: {
+    const auto &operation = cast<ast::UnaryExpr>(expr);
+    Maybe operand = expression(*operation.operand);
+    if (!operand) return std::nullopt;
+    ops.at(expr.range);
+    if (operand->isRuntime()) return ops.unary(operation.op, *operand);
+    std::optional<Value> value = operand->value();
+    if (!value) return ops.fail(Diag::operandType, {"this operator", operand->describe()});
+    std::optional<Value> result = evaluateUnary(operation.op, *value, expr.range, *unit.diagnostics);
+    if (!result) return ops.addCallNotes(), std::nullopt;
+    return Operand::of(*result);
+  }
+  case ast::ExprKind::binary: {
+    const auto &operation = cast<ast::BinaryExpr>(expr);
+    Maybe left = expression(*operation.lhs), right = left ? expression(*operation.rhs) : std::nullopt;
+    if (!left || !right) return std::nullopt;
+    return binary(operation.op, *left, *right, expr.range);
+  }
+  case ast::ExprKind::boolean_op: return booleanOp(cast<ast::BoolOpExpr>(expr));
+  case ast::ExprKind::compare: return compare(cast<ast::CompareExpr>(expr));
+  case ast::ExprKind::conditional: return conditional(cast<ast::ConditionalExpr>(expr));
+  case ast::ExprKind::comprehension: return comprehension(cast<ast::ComprehensionExpr>(expr));
+  case ast::ExprKind::named: {
+    const auto &named = cast<ast::NamedExpr>(expr);
+    Maybe value = expression(*named.value);
+    if (value) value = ops.decay(*value);
+    if (!value) return std::nullopt;
+    setLocal(named.name, *value);
+    return value;
+  }
+  case ast::ExprKind::lambda: return refuse(expr.range, "a lambda", "write a function with @triton.jit"), std::nullopt;
+  case ast::ExprKind::dict: return refuse(expr.range, "a dict", "use a tuple"), std::nullopt;
+  case ast::ExprKind::set: return refuse(expr.range, "a set", "use a tuple"), std::nullopt;
+  case ast::ExprKind::slice: return refuse(expr.range, "a slice here", ""), std::nullopt;
+  case ast::ExprKind::starred: return refuse(expr.range, "'*' here", ""), std::nullopt;
+  case ast::ExprKind::await: return refuse(expr.range, "'await'", ""), std::nullopt;
+  case ast::ExprKind::yield: return refuse(expr.range, "'yield'", ""), std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Maybe Emitter::name(const ast::NameExpr &expr) {
+  auto local = locals.find(expr.name);
+  if (local != locals.end()) return local->second;
+  if (auto gone = forgotten.find(expr.name); gone != forgotten.end())
+    return ops.failAt(expr.range, Diag::undefinedAfter, {expr.name, gone->second});
+  int64_t before = errorCount(*unit.diagnostics);
+  if (std::optional<Value> global = function.globals->lookup(expr.name, *unit.diagnostics)) {
+    if (const HostValue *host = global->asHost()) return ops.failAt(expr.range, Diag::hostName, {expr.name, host->description});
+    return Operand::of(*global);
+  }
+  if (errorCount(*unit.diagnostics) != before) return ops.addCallNotes(), std::nullopt;
+  if (std::optional<Value> python = pythonFunction(expr.name)) return Operand::of(*python);
+  std::vector<std::string> names = function.globals->names();
+  for (auto &[name, value] : locals) names.push_back(name.str());
+  return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
+}
+
+std::nullopt_t Emitter::unknown(SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name,
+                                const std::vector<std::string> &candidates) {
+  failUnknown(*unit.diagnostics, range, id, args, name, candidates);
+  ops.addCallNotes();
+  return std::nullopt;
+}
+
+// ---- operators
+
+Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, SourceRange range) {
+  ops.at(range);
+  std::optional<Value> left = x.value(), right = y.value();
+  if (left && right) {
+    std::optional<Value> result = evaluateBinary(op, *left, *right, range, *unit.diagnostics);
+    if (!result) return ops.addCallNotes(), std::nullopt;
+    return Operand::of(*result);
+  }
+  if (x.isTuple() && y.isTuple() && op == ast::BinaryOp::add) {
+    std::vector<Operand> items = x.items;
+    items.insert(items.end(), y.items.begin(), y.items.end());
+    return Operand::tuple(std::move(items));
+  }
+  if (x.isTuple() && op == ast::BinaryOp::mul && y.isConstant() && y.constant.toInt()) {
+    std::vector<Operand> items;
+    for (Int i = 0; i < *y.constant.toInt() && items.size() < 65536; ++i) items.insert(items.end(), x.items.begin(), x.items.end());
+    return Operand::tuple(std::move(items));
+  }
+  return ops.binary(op, x, y);
+}
+
+Maybe Emitter::compare(const ast::CompareExpr &expr) {
+  if (expr.ops.size() != 1) return ops.failAt(expr.range, Diag::chainedCompare, {});
+  Maybe x = expression(*expr.operands[0]), y = x ? expression(*expr.operands[1]) : std::nullopt;
+  if (!x || !y) return std::nullopt;
+  ops.at(expr.range);
+  ast::CompareOp op = expr.ops[0];
+  std::optional<Value> left = x->value(), right = y->value();
+  if (left && right) {
+    std::optional<Value> result = evaluateCompare(op, *left, *right, expr.range, *unit.diagnostics);
+    if (!result) return ops.addCallNotes(), std::nullopt;
+    return Operand::of(*result);
+  }
+  if (op == ast::CompareOp::is || op == ast::CompareOp::isNot) { // a run-time value is no constexpr: `mask is None`
+    bool same = x->isRuntime() && y->isRuntime() && x->handle == y->handle;
+    return Operand::of(Value::boolean(same == (op == ast::CompareOp::is)));
+  }
+  return ops.compare(op, *x, *y);
+}
+
+// Constexprs decide at once where they can, and else have no say; what is left is combined at run time.
+Maybe Emitter::booleanOp(const ast::BoolOpExpr &expr) {
+  Maybe result, last;
+  for (const ast::Expr *operand : expr.operands) {
+    Maybe value = expression(*operand);
+    if (!value) return std::nullopt;
+    ops.at(operand->range);
+    if (!value->isRuntime()) {
+      bool truth = value->isTuple() ? !value->items.empty() : value->constant.truth();
+      if (truth != expr.isAnd) return value;
+      last = value;
+      continue;
+    }
+    result = result ? ops.logical(expr.isAnd, *result, *value) : value;
+    if (!result) return std::nullopt;
+  }
+  return result ? result : last;
+}
+
+Maybe Emitter::conditional(const ast::ConditionalExpr &expr) {
+  Maybe test = condition(*expr.condition);
+  if (!test) return std::nullopt;
+  if (test->isConstant()) return expression(test->constant.truth() ? *expr.then : *expr.otherwise);
+  Maybe values[2];
+  Block blocks[2];
+  for (int i = 0; i < 2; ++i) {
+    OpBuilder::InsertionGuard guard(ops.b);
+    ops.b.setInsertionPointToStart(&blocks[i]);
+    values[i] = expression(i == 0 ? *expr.then : *expr.otherwise);
+    if (values[i]) values[i] = ops.decay(*values[i]);
+    if (!values[i]) return std::nullopt;
+  }
+  ops.at(expr.range);
+  if (!sameType(*values[0], *values[1])) return ops.fail(Diag::conditionalTypes, {values[0]->describe(), values[1]->describe()});
+  llvm::SmallVector<mlir::Value> handles[2];
+  for (int i = 0; i < 2; ++i) flatten(*values[i], handles[i]);
+  auto op = scf::IfOp::create(ops.b, TypeRange(ValueRange(handles[0])), test->handle, true, true);
+  for (int i = 0; i < 2; ++i) {
+    Block &into = i == 0 ? op.getThenRegion().front() : op.getElseRegion().front();
+    into.clear();
+    into.getOperations().splice(into.end(), blocks[i].getOperations());
+    OpBuilder::InsertionGuard guard(ops.b);
+    ops.b.setInsertionPointToEnd(&into);
+    scf::YieldOp::create(ops.b, handles[i]);
+  }
+  llvm::SmallVector<mlir::Value> results(op.getResults());
+  llvm::ArrayRef<mlir::Value> rest = results;
+  return rebuild(*values[0], rest);
+}
+
+Maybe Emitter::formatted(const ast::FStringExpr &expr) {
+  std::string text;
+  for (const ast::FStringExpr::Part &part : expr.parts) {
+    text += part.text;
+    if (!part.value) continue;
+    Maybe operand = expression(*part.value);
+    if (!operand) return std::nullopt;
+    std::optional<Value> value = operand->value();
+    if (!value) return ops.failAt(part.value->range, Diag::constexprExpected, {"a value in an f-string", operand->describe()});
+    std::string spec;
+    if (part.format) {
+      Maybe format = expression(*part.format);
+      if (!format) return std::nullopt;
+      if (const std::string *known = format->constant.asString()) spec = *known;
+    }
+    if (part.conversion == 'r' || part.conversion == 'a') value = Value::string(value->repr());
+    if (part.conversion == 's') value = Value::string(strOf(*value));
+    std::optional<std::string> piece = formatValue(*value, spec, part.value->range, *unit.diagnostics);
+    if (!piece) return ops.addCallNotes(), std::nullopt;
+    text += *piece;
+  }
+  return Operand::of(Value::string(std::move(text)));
+}
+
+Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
+  bool simple = expr.what == ast::ComprehensionKind::list || expr.what == ast::ComprehensionKind::generator;
+  if (!simple || expr.loops.size() != 1) return refuse(expr.range, "this comprehension", "use a list comprehension over one tuple"), std::nullopt;
+  const ast::ComprehensionExpr::For &loop = expr.loops[0];
+  Maybe source = expression(*loop.iterable);
+  if (!source) return std::nullopt;
+  if (!source->isTuple()) return ops.failAt(loop.iterable->range, Diag::notATuple, {source->describe()});
+  Locals before = locals;
+  std::vector<Operand> items;
+  for (const Operand &item : source->items) {
+    if (auto *target = dyn_cast<ast::NameExpr>(loop.target)) setLocal(target->name, item); // a constexpr stays one
+    else if (!assign(*loop.target, item)) return std::nullopt;
+    bool taken = true;
+    for (const ast::Expr *filter : loop.conditions) {
+      Maybe test = condition(*filter);
+      if (!test) return std::nullopt;
+      if (!test->isConstant()) return ops.failAt(filter->range, Diag::constexprExpected, {"the condition of a comprehension", test->describe()});
+      taken = taken && test->constant.truth();
+    }
+    if (!taken) continue;
+    Maybe value = expression(*expr.element);
+    if (!value) return std::nullopt;
+    items.push_back(std::move(*value));
+  }
+  locals = std::move(before);
+  return Operand::tuple(std::move(items));
+}
+
+// ---- subscripts
+
+Maybe Emitter::subscript(const ast::SubscriptExpr &expr) {
+  Maybe object = expression(*expr.object);
+  if (!object) return std::nullopt;
+  if (object->isRuntime()) return expandByIndex(*object, expr);
+  if (object->isTuple()) {
+    if (auto *slice = dyn_cast<ast::SliceExpr>(expr.index)) return sliceTuple(*object, *slice);
+    Maybe index = expression(*expr.index);
+    if (!index) return std::nullopt;
+    std::optional<Int> position = index->isConstant() ? index->constant.toInt() : std::nullopt;
+    if (!position) return ops.failAt(expr.index->range, Diag::constexprExpected, {"the index of a tuple", index->describe()});
+    Int size = static_cast<Int>(object->items.size());
+    Int at = *position < 0 ? *position + size : *position;
+    if (at < 0 || at >= size) return ops.failAt(expr.index->range, Diag::tupleIndex, {Value::integer(*position).repr(), std::to_string(object->items.size())});
+    return object->items[static_cast<size_t>(at)];
+  }
+  // `kernel[grid](...)` and the like have no meaning in a kernel; strings, dicts and lists of constants do.
+  Maybe index = expression(*expr.index);
+  if (!index) return std::nullopt;
+  ops.at(expr.range);
+  std::optional<Value> value = object->value(), at = index->value();
+  if (!value || !at) return ops.fail(Diag::operandType, {"[...]", object->describe()});
+  std::optional<Value> result = evaluateSubscript(*value, *at, expr.range, *unit.diagnostics);
+  if (!result) return ops.addCallNotes(), std::nullopt;
+  return Operand::of(*result);
+}
+
+Maybe Emitter::sliceTuple(const Operand &object, const ast::SliceExpr &slice) {
+  Value parts[3];
+  const ast::Expr *exprs[3] = {slice.lower, slice.upper, slice.step};
+  for (int i = 0; i < 3; ++i) {
+    if (!exprs[i]) continue;
+    Maybe part = expression(*exprs[i]);
+    if (!part) return std::nullopt;
+    if (!part->isConstant()) return ops.failAt(exprs[i]->range, Diag::constexprExpected, {"the bound of a slice", part->describe()});
+    parts[i] = part->constant;
+  }
+  std::optional<std::vector<int64_t>> positions =
+      slicePositions(makeSlice(parts[0], parts[1], parts[2]), static_cast<int64_t>(object.items.size()), slice.range, *unit.diagnostics);
+  if (!positions) return ops.addCallNotes(), std::nullopt;
+  std::vector<Operand> items;
+  for (int64_t position : *positions) items.push_back(object.items[static_cast<size_t>(position)]);
+  return Operand::tuple(std::move(items));
+}
+
+// x[:, None]: only whole dimensions and new ones.
+Maybe Emitter::expandByIndex(const Operand &object, const ast::SubscriptExpr &expr) {
+  std::vector<ast::Expr *> parts{expr.index};
+  if (auto *tuple = dyn_cast<ast::TupleExpr>(expr.index)) parts = tuple->elements;
+  Operand result = object;
+  int64_t axis = 0, whole = 0;
+  for (const ast::Expr *part : parts) {
+    auto *slice = dyn_cast<ast::SliceExpr>(part);
+    bool isNew = false;
+    if (!slice) {
+      Maybe value = expression(*part);
+      if (!value) return std::nullopt;
+      isNew = value->isNone();
+    }
+    if (slice && !slice->lower && !slice->upper && !slice->step) {
+      ++axis;
+      ++whole;
+    } else if (isNew) {
+      ops.at(expr.range);
+      result = ops.expandDims(result, axis++);
+    } else {
+      return ops.failAt(part->range, Diag::tileIndex, {object.describe()});
+    }
+  }
+  if (whole > static_cast<int64_t>(object.type.shape().size()))
+    return ops.failAt(expr.range, Diag::tooManyIndices, {std::to_string(whole), object.describe()});
+  return result;
+}
+
+// ---- attributes
+
+Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRange range) {
+  switch (object.kind) {
+  case Operand::Kind::runtime: return runtimeAttribute(object, name, range);
+  case Operand::Kind::descriptor: return descriptorAttribute(object, name, range);
+  case Operand::Kind::tuple:
+    for (size_t i = 0; i < object.fields.size(); ++i)
+      if (name == llvm::StringRef(object.fields[i])) return object.items[i];
+    if (!object.value() || !object.fields.empty()) return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
+    return constantAttribute(object, name, range);
+  case Operand::Kind::constant: return constantAttribute(object, name, range);
+  case Operand::Kind::method: break;
+  }
+  return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
+}
+
+static Operand intTuple(llvm::ArrayRef<int64_t> numbers) {
+  std::vector<Operand> items;
+  for (int64_t number : numbers) items.push_back(Operand::of(Value::integer(number)));
+  return Operand::tuple(std::move(items));
+}
+
+static Operand method(const Operand &object, Value callee) {
+  Operand result;
+  result.kind = Operand::Kind::method;
+  result.constant = std::move(callee);
+  result.items.push_back(object);
+  return result;
+}
+
+Maybe Emitter::runtimeAttribute(const Operand &object, llvm::StringRef name, SourceRange range) {
+  if (name == "shape") return intTuple(object.type.shape());
+  if (name == "dtype") return Operand::of(Value::type(object.type.scalarType()));
+  if (name == "type") return Operand::of(Value::type(object.type));
+  if (name == "numel") return Operand::of(Value::integer(object.type.elements()));
+  if (name == "T") {
+    CallArguments args{range, {object}, {range}, {}};
+    return callBuiltin(*findBuiltin("trans"), std::move(args));
+  }
+  llvm::StringRef canonical = name == "to" ? "cast" : name;
+  if (name == "to" || isMethod(name))
+    if (std::optional<Value> callee = languageName(canonical)) return method(object, *callee);
+  std::vector<std::string> names{"shape", "dtype", "type", "numel", "T", "to"};
+  for (const Builtin *builtin : allBuiltins())
+    if (isMethod(builtin->path)) names.push_back(builtin->path.str());
+  for (const char *library : {"sum", "max", "min", "argmax", "argmin", "cumsum", "cumprod", "softmax", "sigmoid", "cdiv", "sort", "flip"}) names.push_back(library);
+  return unknown(range, Diag::unknownMember, {object.describe(), name.str()}, name, names);
+}
+
+Maybe Emitter::descriptorAttribute(const Operand &object, llvm::StringRef name, SourceRange range) {
+  size_t rank = object.type.shape().size();
+  auto part = [&](size_t from) { return Operand::tuple({object.items.begin() + from, object.items.begin() + from + rank}); };
+  if (name == "shape" && object.items.size() == 2 * rank) return part(0);
+  if (name == "strides" && object.items.size() == 2 * rank) return part(rank);
+  if (name == "block_shape") return intTuple(object.type.shape());
+  if (name == "dtype") return Operand::of(Value::type(object.type.element()));
+  if (name == "type") return Operand::of(Value::type(object.type));
+  if (name == "block_type") return Operand::of(Value::type(Type::block(object.type.element(), object.type.shape())));
+  if (name == "load") return method(object, Value::builtin(findBuiltin("load_tensor_descriptor")));
+  if (name == "store") return method(object, Value::builtin(findBuiltin("store_tensor_descriptor")));
+  if (const Builtin *builtin = findBuiltin(("tensor_descriptor." + name).str())) return method(object, Value::builtin(builtin));
+  return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
+}
+
+Maybe Emitter::constantAttribute(const Operand &object, llvm::StringRef name, SourceRange range) {
+  if (object.isConstant()) {
+    if (object.isNumber() && name == "value") return object;
+    if (const Builtin *builtin = object.constant.asBuiltin()) {
+      if (builtin->path == "PropagateNan" && (name == "ALL" || name == "NONE")) return Operand::of(Value::string(name.lower()));
+    }
+    if (std::shared_ptr<Namespace> scope = object.constant.asNamespace()) {
+      int64_t before = errorCount(*unit.diagnostics);
+      std::optional<Value> member = scope->lookup(name, *unit.diagnostics);
+      if (member) {
+        if (const HostValue *host = member->asHost()) return ops.failAt(range, Diag::hostName, {name.str(), host->description});
+        return Operand::of(*member);
+      }
+      if (errorCount(*unit.diagnostics) != before) return ops.addCallNotes(), std::nullopt;
+      return unknown(range, Diag::unknownBuiltin, {name.str(), scope->path()}, name, scope->names());
+    }
+  }
+  std::optional<Value> value = object.value(), getter = pythonFunction("getattr");
+  if (!value || !getter || !getter->asCallable()) return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
+  std::optional<Value> result = getter->asCallable()->call({*value, Value::string(name.str())}, {}, range, *unit.diagnostics);
+  if (!result) return ops.addCallNotes(), std::nullopt;
+  return Operand::of(*result);
+}
+
+} // namespace tilewright

@@ -1,0 +1,346 @@
+// Statements: assignments, branches, returns. A branch on a constexpr picks its arm here and now; one on a run-time value becomes scf.if.
+
+#include "frontend/emit.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+using Value = tilewright::Value;
+
+bool Emitter::refuse(SourceRange range, llvm::StringRef what, llvm::StringRef instead) {
+  ops.failAt(range, Diag::unsupportedSyntax, {what.str(), instead.str()});
+  return false;
+}
+
+void Emitter::setLocal(llvm::StringRef name, Operand value) {
+  locals[name] = std::move(value);
+  forgotten.erase(name);
+}
+
+void Emitter::forget(llvm::StringRef name, std::string why) {
+  locals.erase(name);
+  forgotten[name] = std::move(why);
+}
+
+Emitter::Flow Emitter::sequence(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, Maybe &result) {
+  for (size_t i = 0; i < statements.size(); ++i) {
+    const ast::Stmt &stmt = *statements[i];
+    ops.at(stmt.range);
+    if (auto *ret = dyn_cast<ast::ReturnStmt>(&stmt)) {
+      if (loopDepth + unrollDepth > 0) {
+        ops.fail(Diag::returnInLoop, {});
+        return Flow::failed;
+      }
+      Maybe value = ret->value ? expression(*ret->value) : Maybe(Operand::none());
+      if (value) value = ops.decay(*value);
+      if (!value) return Flow::failed;
+      result = std::move(value);
+      return Flow::returned;
+    }
+    if (auto *branch = dyn_cast<ast::IfStmt>(&stmt); branch && loopDepth + unrollDepth == 0 && containsReturn(stmt)) {
+      Tail rest{statements.drop_front(i + 1), tail};
+      return returningIf(*branch, &rest, result);
+    }
+    if (!statement(stmt)) return Flow::failed;
+  }
+  return tail ? sequence(tail->statements, tail->next, result) : Flow::next;
+}
+
+static llvm::StringRef describeStatement(ast::StmtKind kind) {
+  switch (kind) {
+  case ast::StmtKind::delete_: return "'del'";
+  case ast::StmtKind::raise: return "'raise'";
+  case ast::StmtKind::global: return "'global'";
+  case ast::StmtKind::import:
+  case ast::StmtKind::importFrom: return "'import'";
+  case ast::StmtKind::with: return "'with'";
+  case ast::StmtKind::try_: return "'try'";
+  case ast::StmtKind::function: return "a nested function";
+  case ast::StmtKind::class_: return "a class";
+  case ast::StmtKind::match: return "'match'";
+  default: return "this statement";
+  }
+}
+
+static bool isConstexprAnnotation(const ast::Expr &expr) {
+  if (auto *attribute = dyn_cast<ast::AttributeExpr>(&expr)) return attribute->name == "constexpr";
+  if (auto *name = dyn_cast<ast::NameExpr>(&expr)) return name->name == "constexpr";
+  if (auto *text = dyn_cast<ast::StringExpr>(&expr)) return llvm::StringRef(text->value).ends_with("constexpr");
+  return false;
+}
+
+bool Emitter::statement(const ast::Stmt &stmt) {
+  ops.at(stmt.range);
+  switch (stmt.kind) {
+  case ast::StmtKind::pass: return true;
+  case ast::StmtKind::expression: {
+    const ast::Expr &value = *cast<ast::ExprStmt>(stmt).value;
+    return isa<ast::StringExpr>(value) || expression(value).has_value();
+  }
+  case ast::StmtKind::assign: {
+    const auto &assignment = cast<ast::AssignStmt>(stmt);
+    Maybe value = expression(*assignment.value);
+    if (!value) return false;
+    for (const ast::Expr *target : assignment.targets)
+      if (!assign(*target, *value)) return false;
+    return true;
+  }
+  case ast::StmtKind::augAssign: {
+    const auto &assignment = cast<ast::AugAssignStmt>(stmt);
+    Maybe left = expression(*assignment.target), right = left ? expression(*assignment.value) : std::nullopt;
+    if (!left || !right) return false;
+    Maybe value = binary(assignment.op, *left, *right, stmt.range);
+    return value && assign(*assignment.target, *value);
+  }
+  case ast::StmtKind::annAssign: {
+    const auto &assignment = cast<ast::AnnAssignStmt>(stmt);
+    auto *target = dyn_cast<ast::NameExpr>(assignment.target);
+    bool isConstexpr = isConstexprAnnotation(*assignment.annotation);
+    if (!assignment.value) {
+      if (target && isConstexpr) annotatedConstexpr.insert(target->name);
+      return true;
+    }
+    Maybe value = expression(*assignment.value);
+    if (!value) return false;
+    if (!isConstexpr || !target) return assign(*assignment.target, *value);
+    std::optional<Value> constant = value->value();
+    if (!constant) {
+      ops.failAt(assignment.value->range, Diag::constexprExpected, {"'" + target->name + "'", value->describe()});
+      return false;
+    }
+    if (locals.count(target->name) && unrollDepth == 0) {
+      ops.failAt(target->range, Diag::constexprRedefined, {target->name});
+      return false;
+    }
+    setLocal(target->name, Operand::of(*constant));
+    return true;
+  }
+  case ast::StmtKind::assert_: {
+    const auto &assertion = cast<ast::AssertStmt>(stmt);
+    CallArguments args{stmt.range, {}, {}, {}};
+    for (const ast::Expr *expr : {assertion.condition, assertion.message}) {
+      if (!expr) continue;
+      Maybe value = expression(*expr);
+      if (!value) return false;
+      args.positional.push_back(*value);
+      args.ranges.push_back(expr->range);
+    }
+    return callBuiltin(*findBuiltin("device_assert"), std::move(args)).has_value();
+  }
+  case ast::StmtKind::if_: return ifStatement(cast<ast::IfStmt>(stmt));
+  case ast::StmtKind::for_: return forLoop(cast<ast::ForStmt>(stmt));
+  case ast::StmtKind::while_: return whileLoop(cast<ast::WhileStmt>(stmt));
+  case ast::StmtKind::break_:
+  case ast::StmtKind::continue_:
+    ops.fail(Diag::loopExit, {stmt.kind == ast::StmtKind::break_ ? "break" : "continue"});
+    return false;
+  default: return refuse(stmt.range, describeStatement(stmt.kind), "");
+  }
+}
+
+// ---- assignment
+
+bool Emitter::assign(const ast::Expr &target, const Operand &value) {
+  if (auto *name = dyn_cast<ast::NameExpr>(&target)) {
+    bool keep = annotatedConstexpr.contains(name->name) && value.value();
+    Maybe decayed = keep ? Maybe(value) : ops.decay(value);
+    if (!decayed) return false;
+    // Operations carry the name of the variable they define, which dumps and messages show.
+    if (decayed->isRuntime())
+      if (Operation *op = decayed->handle.getDefiningOp(); op && op->getNumResults() == 1 && !isa<NameLoc>(op->getLoc()))
+        op->setLoc(NameLoc::get(ops.b.getStringAttr(name->name), op->getLoc()));
+    setLocal(name->name, std::move(*decayed));
+    return true;
+  }
+  llvm::ArrayRef<ast::Expr *> targets;
+  if (auto *tuple = dyn_cast<ast::TupleExpr>(&target)) targets = tuple->elements;
+  else if (auto *list = dyn_cast<ast::ListExpr>(&target)) targets = list->elements;
+  else if (isa<ast::SubscriptExpr>(target)) return refuse(target.range, "assignment to an element", "build a new tile, for example with tl.where");
+  else return refuse(target.range, "assignment to an attribute", "");
+  if (!value.isTuple()) {
+    ops.failAt(target.range, Diag::unpackTargets, {value.describe(), std::to_string(targets.size())});
+    return false;
+  }
+  if (value.items.size() != targets.size()) {
+    ops.failAt(target.range, Diag::unpackTargets, {value.describe(), std::to_string(targets.size())});
+    return false;
+  }
+  for (size_t i = 0; i < targets.size(); ++i)
+    if (!assign(*targets[i], value.items[i])) return false;
+  return true;
+}
+
+// ---- branches
+
+Maybe Emitter::condition(const ast::Expr &expr) {
+  Maybe value = expression(expr);
+  if (!value) return std::nullopt;
+  ops.at(expr.range);
+  if (!value->isRuntime()) {
+    if (value->isTuple()) return Operand::of(Value::boolean(!value->items.empty()));
+    if (!value->isConstant() || !(value->isNumber() || value->isNone() || value->constant.asString()))
+      return ops.fail(Diag::conditionType, {value->describe()});
+    return Operand::of(Value::boolean(value->constant.truth()));
+  }
+  if (value->isBlock()) {
+    if (value->type.elements() != 1) return ops.fail(Diag::ambiguousCondition, {value->type.str()});
+    value = ops.item(*value);
+  }
+  if (value->type.isPointer()) return ops.fail(Diag::conditionType, {value->describe()});
+  return ops.truth(*value);
+}
+
+Emitter::Arm Emitter::arm(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, const Locals &before) {
+  Arm result;
+  result.block = std::make_unique<Block>();
+  OpBuilder::InsertionGuard guard(ops.b);
+  ops.b.setInsertionPointToStart(result.block.get());
+  locals = before;
+  result.flow = sequence(statements, tail, result.returned);
+  result.locals = std::move(locals);
+  locals = before;
+  return result;
+}
+
+static void yieldAtEnd(ImplicitLocOpBuilder &b, Block &block, ValueRange values) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&block);
+  scf::YieldOp::create(b, values);
+}
+
+// An scf.if around two finished blocks, whose values are `thenValues` and `elseValues`.
+static scf::IfOp makeIf(ImplicitLocOpBuilder &b, mlir::Value condition, Block &thenBlock, Block &elseBlock, ValueRange thenValues, ValueRange elseValues) {
+  bool withElse = !thenValues.empty() || !elseBlock.empty();
+  auto op = scf::IfOp::create(b, TypeRange(thenValues), condition, /*addThenBlock=*/true, /*addElseBlock=*/withElse);
+  auto fill = [&](Block &into, Block &from, ValueRange values) {
+    into.clear();
+    into.getOperations().splice(into.end(), from.getOperations());
+    yieldAtEnd(b, into, values);
+  };
+  fill(op.getThenRegion().front(), thenBlock, thenValues);
+  if (withElse) fill(op.getElseRegion().front(), elseBlock, elseValues);
+  return op;
+}
+
+bool Emitter::ifStatement(const ast::IfStmt &stmt) {
+  Maybe test = condition(*stmt.condition);
+  if (!test) return false;
+  Maybe ignored;
+  if (test->isConstant()) return sequence(test->constant.truth() ? stmt.then : stmt.otherwise, nullptr, ignored) != Flow::failed;
+
+  Locals before = locals;
+  Arm thenArm = arm(stmt.then, nullptr, before);
+  if (thenArm.flow == Flow::failed) return false;
+  Arm elseArm = arm(stmt.otherwise, nullptr, before);
+  if (elseArm.flow == Flow::failed) return false;
+  ops.at(stmt.range);
+
+  // Which names have another value after one arm: those from before, in order, then those that both arms define.
+  std::vector<llvm::StringRef> names;
+  for (auto &[name, value] : before) names.push_back(name);
+  std::vector<llvm::StringRef> fresh;
+  for (auto &[name, value] : thenArm.locals)
+    if (!before.count(name)) {
+      if (elseArm.locals.count(name)) fresh.push_back(name);
+      else forgotten[name] = "in one arm of the 'if' on line " + std::to_string(stmt.range.file->position(stmt.range.begin).line);
+    }
+  for (auto &[name, value] : elseArm.locals)
+    if (!before.count(name) && !thenArm.locals.count(name))
+      forgotten[name] = "in one arm of the 'if' on line " + std::to_string(stmt.range.file->position(stmt.range.begin).line);
+  std::sort(fresh.begin(), fresh.end());
+  names.insert(names.end(), fresh.begin(), fresh.end());
+
+  llvm::SmallVector<mlir::Value> thenHandles, elseHandles;
+  std::vector<std::pair<llvm::StringRef, Operand>> merged;
+  Locals after = before;
+  for (llvm::StringRef name : names) {
+    auto inThen = thenArm.locals.find(name), inElse = elseArm.locals.find(name);
+    if (inThen == thenArm.locals.end() || inElse == elseArm.locals.end()) { // a loop variable that an arm used up
+      after.erase(name);
+      continue;
+    }
+    Operand &left = inThen->second, &right = inElse->second;
+    llvm::SmallVector<mlir::Value> leftHandles, rightHandles;
+    flatten(left, leftHandles);
+    flatten(right, rightHandles);
+    bool same = sameType(left, right);
+    if (same && leftHandles == rightHandles) {
+      after[name] = left;
+      continue;
+    }
+    if (!same) { // a constexpr in one arm and a run-time value in the other: both at run time, if the types agree
+      for (auto [side, block] : {std::pair(&left, thenArm.block.get()), std::pair(&right, elseArm.block.get())}) {
+        if (!side->isNumber()) continue;
+        OpBuilder::InsertionGuard guard(ops.b);
+        ops.b.setInsertionPointToEnd(block);
+        Maybe tensor = ops.toTensor(*side);
+        if (!tensor) return false;
+        *side = *tensor;
+      }
+      same = sameType(left, right);
+      if (!same) {
+        ops.fail(Diag::branchTypes, {name.str(), left.describe(), right.describe()});
+        return false;
+      }
+      leftHandles.clear();
+      rightHandles.clear();
+      flatten(left, leftHandles);
+      flatten(right, rightHandles);
+    }
+    thenHandles.append(leftHandles);
+    elseHandles.append(rightHandles);
+    merged.push_back({name, left});
+  }
+  scf::IfOp op = makeIf(ops.b, test->handle, *thenArm.block, *elseArm.block, thenHandles, elseHandles);
+  llvm::SmallVector<mlir::Value> results(op.getResults());
+  llvm::ArrayRef<mlir::Value> rest = results;
+  for (auto &[name, shape] : merged) after[name] = rebuild(shape, rest);
+  locals = std::move(after);
+  return true;
+}
+
+// An `if` with a return in it: what follows the `if` is emitted into each arm that goes on, so that every path ends in the function's value.
+Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Maybe &result) {
+  Maybe test = condition(*stmt.condition);
+  if (!test) return Flow::failed;
+  if (test->isConstant()) return sequence(test->constant.truth() ? stmt.then : stmt.otherwise, tail, result);
+
+  Locals before = locals;
+  Arm thenArm = arm(stmt.then, tail, before);
+  if (thenArm.flow == Flow::failed) return Flow::failed;
+  Arm elseArm = arm(stmt.otherwise, tail, before);
+  if (elseArm.flow == Flow::failed) return Flow::failed;
+  ops.at(stmt.range);
+
+  Operand thenValue = thenArm.returned.value_or(Operand::none()), elseValue = elseArm.returned.value_or(Operand::none());
+  // A path that falls off the end of a function with a value has none to give: any value will do.
+  auto anyValue = [&](const Operand &like, Block &block) {
+    OpBuilder::InsertionGuard guard(ops.b);
+    ops.b.setInsertionPointToEnd(&block);
+    llvm::SmallVector<mlir::Value> handles, poison;
+    flatten(like, handles);
+    for (mlir::Value handle : handles) poison.push_back(ub::PoisonOp::create(ops.b, handle.getType()).getResult());
+    llvm::ArrayRef<mlir::Value> rest = poison;
+    return rebuild(like, rest);
+  };
+  if (!thenArm.returned && elseArm.returned) thenValue = anyValue(elseValue, *thenArm.block);
+  if (thenArm.returned && !elseArm.returned) elseValue = anyValue(thenValue, *elseArm.block);
+  if (!sameType(thenValue, elseValue)) {
+    ops.fail(Diag::returnTypes, {thenValue.describe(), elseValue.describe()});
+    return Flow::failed;
+  }
+  llvm::SmallVector<mlir::Value> thenHandles, elseHandles;
+  flatten(thenValue, thenHandles);
+  flatten(elseValue, elseHandles);
+  scf::IfOp op = makeIf(ops.b, test->handle, *thenArm.block, *elseArm.block, thenHandles, elseHandles);
+  llvm::SmallVector<mlir::Value> results(op.getResults());
+  llvm::ArrayRef<mlir::Value> rest = results;
+  result = rebuild(thenValue, rest);
+  return Flow::returned;
+}
+
+} // namespace tilewright

@@ -1,0 +1,415 @@
+# The part of the language's library that is written in the language: reductions and scans by their combine functions, sorting networks,
+# random numbers. A kernel that calls tl.softmax gets the function of that name from this file, compiled like a function of its own.
+import triton
+import triton.language as tl
+
+
+# ---- helpers at compile time
+
+
+@triton.constexpr_function
+def _log2(n):
+    bits = 0
+    while n > 1:
+        n = n >> 1
+        bits = bits + 1
+    return bits
+
+
+@triton.constexpr_function
+def _sum_type(dtype, wanted):
+    if wanted is not None:
+        return wanted
+    if dtype.is_int() and dtype.primitive_bitwidth < 32:
+        return tl.int32 if dtype.is_int_signed() else tl.uint32
+    return dtype
+
+
+@triton.constexpr_function
+def _order_type(dtype):
+    if dtype.primitive_bitwidth >= 32:
+        return dtype
+    return tl.float32 if dtype.is_floating() else tl.int32
+
+
+@triton.constexpr_function
+def _bits_type(dtype):
+    bits = dtype.primitive_bitwidth
+    if bits == 1:
+        return tl.int1
+    if bits == 8:
+        return tl.int8
+    if bits == 16:
+        return tl.int16
+    return tl.int32 if bits == 32 else tl.int64
+
+
+@triton.constexpr_function
+def _axis(dim, rank):
+    if dim is None:
+        return rank - 1
+    return dim + rank if dim < 0 else dim
+
+
+# ---- arithmetic
+
+
+@triton.jit
+def cdiv(x, div):
+    return (x + (div - 1)) // div
+
+
+@triton.jit
+def sigmoid(x):
+    return 1 / (1 + tl.exp(-x))
+
+
+@triton.jit
+def softmax(x, dim=None, keep_dims=False, ieee_rounding=False):
+    axis: tl.constexpr = 0 if dim is None else dim
+    shifted = x - max(x, axis, keep_dims=keep_dims)
+    weights = tl.exp(shifted)
+    total = sum(weights, axis, keep_dims=keep_dims)
+    return tl.fdiv(weights, total, ieee_rounding)
+
+
+@triton.jit
+def swizzle2d(i, j, size_i, size_j, size_g):
+    linear = i * size_j + j
+    group_elements = size_g * size_j
+    group = linear // group_elements
+    first_i = group * size_g
+    rows = tl.minimum(size_i - first_i, size_g)
+    linear = linear % group_elements
+    return first_i + linear % rows, linear // rows
+
+
+@triton.jit
+def interleave(a, b):
+    pairs = tl.join(a, b)
+    if len(pairs.shape) == 1:
+        return pairs
+    else:
+        return tl.reshape(pairs, pairs.shape[:-2] + [2 * pairs.shape[-2]])
+
+
+# ---- reductions
+
+
+@triton.jit
+def _add(a, b):
+    return a + b
+
+
+@triton.jit
+def _multiply(a, b):
+    return a * b
+
+
+@triton.jit
+def _larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def _smaller(a, b):
+    return tl.minimum(a, b)
+
+
+@triton.jit
+def _exclusive_or(a, b):
+    return a ^ b
+
+
+@triton.jit
+def _bitwise_or(a, b):
+    return a | b
+
+
+@triton.jit
+def _larger_first(value1, index1, value2, index2):
+    wins = value1 > value2 or (value1 == value2 and index1 < index2)
+    return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
+
+
+@triton.jit
+def _larger_any(value1, index1, value2, index2):
+    wins = value1 > value2
+    return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
+
+
+@triton.jit
+def _smaller_first(value1, index1, value2, index2):
+    wins = value1 < value2 or (value1 == value2 and index1 < index2)
+    return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
+
+
+@triton.jit
+def _smaller_any(value1, index1, value2, index2):
+    wins = value1 < value2
+    return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
+
+
+@triton.jit
+def sum(input, axis=None, keep_dims=False, dtype: tl.constexpr = None):
+    out_dtype: tl.constexpr = _sum_type(input.dtype, dtype)
+    return tl.reduce(input.to(out_dtype), axis, _add, keep_dims=keep_dims)
+
+
+@triton.jit
+def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
+    input = tl._promote_bfloat16_to_float32(input)
+    if return_indices:
+        if return_indices_tie_break_left:
+            return tl._reduce_with_indices(input, axis, _larger_first, keep_dims=keep_dims)
+        else:
+            return tl._reduce_with_indices(input, axis, _larger_any, keep_dims=keep_dims)
+    else:
+        return tl.reduce(input.to(_order_type(input.dtype)), axis, _larger, keep_dims=keep_dims)
+
+
+@triton.jit
+def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
+    input = tl._promote_bfloat16_to_float32(input)
+    if return_indices:
+        if return_indices_tie_break_left:
+            return tl._reduce_with_indices(input, axis, _smaller_first, keep_dims=keep_dims)
+        else:
+            return tl._reduce_with_indices(input, axis, _smaller_any, keep_dims=keep_dims)
+    else:
+        return tl.reduce(input.to(_order_type(input.dtype)), axis, _smaller, keep_dims=keep_dims)
+
+
+@triton.jit
+def argmax(input, axis, tie_break_left=True, keep_dims=False):
+    _, index = max(input, axis, return_indices=True, return_indices_tie_break_left=tie_break_left, keep_dims=keep_dims)
+    return index
+
+
+@triton.jit
+def argmin(input, axis, tie_break_left=True, keep_dims=False):
+    _, index = min(input, axis, return_indices=True, return_indices_tie_break_left=tie_break_left, keep_dims=keep_dims)
+    return index
+
+
+@triton.jit
+def xor_sum(input, axis=None, keep_dims=False):
+    tl.static_assert(input.dtype.is_int(), "xor_sum takes integers")
+    return tl.reduce(input, axis, _exclusive_or, keep_dims=keep_dims)
+
+
+@triton.jit
+def reduce_or(input, axis=None, keep_dims=False):
+    tl.static_assert(input.dtype.is_int(), "reduce_or takes integers")
+    return tl.reduce(input, axis, _bitwise_or, keep_dims=keep_dims)
+
+
+# ---- scans
+
+
+@triton.jit
+def cumsum(input, axis=0, reverse=False, dtype: tl.constexpr = None):
+    input = tl._promote_bfloat16_to_float32(input)
+    out_dtype: tl.constexpr = _sum_type(input.dtype, dtype)
+    return tl.associative_scan(input.to(out_dtype), axis, _add, reverse)
+
+
+@triton.jit
+def cumprod(input, axis=0, reverse=False):
+    input = tl._promote_bfloat16_to_float32(input)
+    return tl.associative_scan(input, axis, _multiply, reverse)
+
+
+# ---- sorting: bitonic networks on a hypercube of as many dimensions of size 2 as the tile has index bits
+
+
+@triton.jit
+def _index_bit(rank: tl.constexpr, bit: tl.constexpr):
+    return tl.reshape(tl.arange(0, 2), [1] * (rank - bit - 1) + [2] + [1] * bit)
+
+
+@triton.jit
+def _exchange(x, flip, bit: tl.constexpr):
+    rank: tl.constexpr = _log2(x.numel)
+    bits = x.to(_bits_type(x.dtype), bitcast=True)
+    partner = bits ^ xor_sum(bits, rank - 1 - bit, True)
+    y = partner.to(x.dtype, bitcast=True)
+    upper = _index_bit(rank, bit)
+    return tl.where((x > y) != (flip ^ upper), y, x)
+
+
+# order: 0 rising, 1 falling, 2 rising and falling by turns
+@triton.jit
+def _merge_hypercube(x, stage: tl.constexpr, order: tl.constexpr):
+    if order == 2:
+        flip = _index_bit(_log2(x.numel), stage)
+    else:
+        flip = order
+    for i in tl.static_range(stage):
+        x = _exchange(x, flip, stage - 1 - i)
+    return x
+
+
+@triton.jit
+def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    axis: tl.constexpr = _axis(dim, len(x.shape))
+    tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be sorted")
+    log_n: tl.constexpr = _log2(x.shape[axis])
+    log_k: tl.constexpr = log_n if k is None else _log2(k)
+    rank: tl.constexpr = _log2(x.numel)
+    falling: tl.constexpr = 1 if descending else 0
+    h = tl.reshape(x, [2] * rank if rank > 0 else [1])
+    for i in tl.static_range(1, log_k + 1):
+        h = _merge_hypercube(h, i, 2 if i < log_n else falling)
+    for i in tl.static_range(log_k + 1, log_n + 1):
+        if descending:
+            h = tl.reduce(h, _log2(h.numel) - 1 - log_k, _larger)
+        else:
+            h = tl.reduce(h, _log2(h.numel) - 1 - log_k, _smaller)
+        h = _merge_hypercube(h, log_k, 2 if i < log_n else falling)
+    return tl.reshape(h, x.shape[:-1] + [2**log_k])
+
+
+@triton.jit
+def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    return sort_impl(x, dim=dim, descending=descending)
+
+
+@triton.jit
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+    return sort_impl(x, k=k, dim=dim, descending=True)
+
+
+@triton.jit
+def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    axis: tl.constexpr = _axis(dim, len(x.shape))
+    tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be merged")
+    falling: tl.constexpr = 1 if descending else 0
+    h = tl.reshape(x, [2] * _log2(x.numel))
+    h = _merge_hypercube(h, _log2(x.shape[axis]), falling)
+    return tl.reshape(h, x.shape)
+
+
+@triton.jit
+def flip(x, dim=None):
+    axis: tl.constexpr = _axis(dim, len(x.shape))
+    tl.static_assert(0 <= axis, "flip: there is no such dimension")
+    tl.static_assert(axis < len(x.shape), "flip: there is no such dimension")
+    steps: tl.constexpr = _log2(x.shape[axis])
+    bits = x.to(_bits_type(x.dtype), bitcast=True)
+    y = tl.reshape(bits, x.shape[:axis] + [2] * steps + x.shape[axis + 1:])
+    for i in tl.static_range(steps):
+        y = y ^ xor_sum(y, axis + i, True)
+    return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)
+
+
+# ---- random numbers: Philox-4x32-10 and Philox-4x64-10
+
+
+@triton.jit
+def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = 10):
+    wide: tl.constexpr = c0.dtype.primitive_bitwidth == 64
+    step0: tl.constexpr = 0x9E3779B97F4A7C15 if wide else 0x9E3779B9
+    step1: tl.constexpr = 0xBB67AE8584CAA73B if wide else 0xBB67AE85
+    factor0: tl.constexpr = 0xD2E7470EE14C6C93 if wide else 0xD2511F53
+    factor1: tl.constexpr = 0xCA5A826395121157 if wide else 0xCD9E8D57
+    for _ in tl.static_range(n_rounds):
+        a = factor0
+        b = factor1
+        old0, old2 = c0, c2
+        c0 = tl.umulhi(b, old2) ^ c1 ^ k0
+        c2 = tl.umulhi(a, old0) ^ c3 ^ k1
+        c1 = tl.mul(b, old2, sanitize_overflow=False)
+        c3 = tl.mul(a, old0, sanitize_overflow=False)
+        k0 = tl.add(k0, step0, sanitize_overflow=False)
+        k1 = tl.add(k1, step1, sanitize_overflow=False)
+    return c0, c1, c2, c3
+
+
+@triton.jit
+def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = 10):
+    seed = tl.to_tensor(seed)
+    tl.static_assert(seed.dtype.is_int(), "the seed is an integer")
+    seed = seed.to(tl.uint64)
+    c0 = tl.to_tensor(c0)
+    c1 = tl.to_tensor(c1)
+    c2 = tl.to_tensor(c2)
+    c3 = tl.to_tensor(c3)
+    if c0.dtype.primitive_bitwidth == 32:
+        dtype: tl.constexpr = tl.uint32
+        key1 = ((seed >> 32) & 0xffffffff).to(tl.uint32)
+        key0 = (seed & 0xffffffff).to(tl.uint32)
+    else:
+        tl.static_assert(c0.dtype.primitive_bitwidth == 64, "philox counts in 32 or 64 bits")
+        dtype: tl.constexpr = tl.uint64
+        key1 = tl.full((1, ), 0, dtype=tl.uint64)
+        key0 = seed
+    c0 = c0.to(dtype, bitcast=True)
+    c1 = c1.to(dtype, bitcast=True)
+    c2 = c2.to(dtype, bitcast=True)
+    c3 = c3.to(dtype, bitcast=True)
+    return philox_impl(c0, c1, c2, c3, key0, key1, n_rounds)
+
+
+@triton.jit
+def randint4x(seed, offset, n_rounds: tl.constexpr = 10):
+    low = offset.to(tl.uint32)
+    zero = low * 0
+    if offset.dtype.primitive_bitwidth > 32:
+        high = (offset >> 32).to(tl.uint32)
+    else:
+        high = zero
+    return philox(seed, low, high, zero, zero, n_rounds)
+
+
+@triton.jit
+def randint(seed, offset, n_rounds: tl.constexpr = 10):
+    first, _, _, _ = randint4x(seed, offset, n_rounds)
+    return first
+
+
+@triton.jit
+def uint_to_uniform_float(x):
+    if x.dtype.primitive_bitwidth == 32:
+        x = x.to(tl.int32, bitcast=True)
+        scale = 4.6566127342e-10
+    else:
+        tl.static_assert(x.dtype.primitive_bitwidth == 64, "uint_to_uniform_float takes 32 or 64 bits")
+        x = x.to(tl.int64, bitcast=True)
+        scale = 1.0842020432385337e-19
+    x = tl.where(x < 0, -x - 1, x)
+    return x * scale
+
+
+@triton.jit
+def pair_uniform_to_normal(u1, u2):
+    u1 = tl.maximum(1.0e-7, u1)
+    angle = 6.283185307179586 * u2
+    radius = tl.sqrt(-2.0 * tl.log(u1))
+    return radius * tl.cos(angle), radius * tl.sin(angle)
+
+
+@triton.jit
+def rand(seed, offset, n_rounds: tl.constexpr = 10):
+    return uint_to_uniform_float(randint(seed, offset, n_rounds))
+
+
+@triton.jit
+def rand4x(seed, offsets, n_rounds: tl.constexpr = 10):
+    i1, i2, i3, i4 = randint4x(seed, offsets, n_rounds)
+    return uint_to_uniform_float(i1), uint_to_uniform_float(i2), uint_to_uniform_float(i3), uint_to_uniform_float(i4)
+
+
+@triton.jit
+def randn(seed, offset, n_rounds: tl.constexpr = 10):
+    i1, i2, _, _ = randint4x(seed, offset, n_rounds)
+    first, _ = pair_uniform_to_normal(uint_to_uniform_float(i1), uint_to_uniform_float(i2))
+    return first
+
+
+@triton.jit
+def randn4x(seed, offset, n_rounds: tl.constexpr = 10):
+    u1, u2, u3, u4 = rand4x(seed, offset, n_rounds)
+    n1, n2 = pair_uniform_to_normal(u1, u2)
+    n3, n4 = pair_uniform_to_normal(u3, u4)
+    return n1, n2, n3, n4

@@ -1,0 +1,130 @@
+// The meaning of the language's operators: what type a result has, how operands are converted and broadcast, which operations come out.
+// One Semantics serves one function; it holds the place where code is added and the place in the source that is at work.
+#pragma once
+
+#include "frontend/frontend.h"
+#include "ir/tt.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tilewright {
+
+/// What an expression of a kernel stands for. A constexpr carries no IR; a run-time value is a scalar, a tile or a block pointer.
+struct Operand {
+  enum class Kind : uint8_t { constant, runtime, tuple, descriptor, method };
+  Kind kind = Kind::constant;
+  Value constant;                  // constant; of a method, what is called
+  mlir::Value handle;              // runtime, descriptor
+  Type type;                       // runtime, descriptor
+  std::vector<Operand> items;      // tuple: its members; descriptor: shape..., strides...; method: the object
+  std::vector<std::string> fields; // of a namedtuple
+
+  static Operand of(Value value);                          // tuples and lists of constants become tuples
+  static Operand of(mlir::Value handle, Type type);
+  static Operand tuple(std::vector<Operand> items);
+  static Operand none() { return {}; }
+
+  bool isConstant() const { return kind == Kind::constant; }
+  bool isRuntime() const { return kind == Kind::runtime; }
+  bool isTuple() const { return kind == Kind::tuple; }
+  bool isNone() const { return isConstant() && constant.isNone(); }
+  bool isNumber() const; // an int, float or bool constant
+  bool isBlock() const { return isRuntime() && type.isBlock(); }
+  bool isBlockPointer() const { return isRuntime() && type.isPointer() && type.element().isBlock(); }
+  /// The compile-time value, a tuple of constants included.
+  std::optional<Value> value() const;
+  /// For messages: "int32", "<['64'], fp32>", "the constexpr 4", "a tuple of 2".
+  std::string describe() const;
+};
+
+using Maybe = std::optional<Operand>;
+
+/// What the functions of one module share while they are emitted.
+struct Unit {
+  struct Function {
+    tt::FuncOp op;
+    Operand result; // handles are placeholders
+    bool finished = false;
+  };
+  mlir::MLIRContext *context;
+  mlir::ModuleOp module;
+  const KernelOptions *options;
+  Diagnostics *diagnostics;
+  llvm::StringMap<Function> functions;
+  std::vector<SourceRange> calls; // the chain of calls that leads to the function at work
+};
+
+class Semantics {
+public:
+  explicit Semantics(Unit &unit) : unit(unit), b(mlir::UnknownLoc::get(unit.context), unit.context) {}
+
+  Unit &unit;
+  mlir::ImplicitLocOpBuilder b;
+  SourceRange where; // what is being emitted: place of errors and of new operations
+
+  /// Moves to a place in the source.
+  void at(SourceRange range);
+  mlir::Location locationOf(SourceRange range);
+  /// Reports at `where` (`failAt`: elsewhere) with the chain of calls as notes.
+  std::nullopt_t fail(Diag id, std::initializer_list<std::string> args);
+  std::nullopt_t failAt(SourceRange range, Diag id, std::initializer_list<std::string> args);
+  /// Adds the chain of calls to an error that another part reported last.
+  void addCallNotes();
+
+  // ---- types and constants
+  mlir::Type irType(const Type &type);
+  /// A type that can be built: tile dimensions are powers of two, not too many elements.
+  bool checkShape(llvm::ArrayRef<int64_t> shape);
+  Operand scalarConstant(const Value &number, Scalar type);
+  Operand integerConstant(int64_t number, Scalar type) { return scalarConstant(Value::integer(number), type); }
+  /// Numbers become scalars of the type they have on their own; run-time values stay.
+  Maybe toTensor(const Operand &x);
+  /// Numbers in (tuples of) constants become scalars: what a plain assignment does.
+  Maybe decay(const Operand &x);
+
+  // ---- shape
+  Operand splat(const Operand &scalar, llvm::ArrayRef<int64_t> shape);
+  Operand expandDims(const Operand &x, int64_t axis);
+  Operand reshape(const Operand &x, llvm::ArrayRef<int64_t> shape, bool reorder);
+  Maybe broadcastTo(const Operand &x, llvm::ArrayRef<int64_t> shape);
+  bool broadcast(Operand &x, Operand &y);
+  Operand item(const Operand &x); // of a tile with one element
+
+  // ---- conversion
+  Maybe cast(const Operand &x, const Type &type);
+  Maybe castRounded(const Operand &x, const Type &type, llvm::StringRef rounding); // rounding "", "rtne", "rtz"
+  Maybe bitcast(const Operand &x, const Type &type);
+  /// As i1: a float or integer is compared with zero.
+  Maybe truth(const Operand &x);
+
+  // ---- operators; operands are run-time values or numbers, at least one of them the former
+  struct Promotion {
+    bool leftPointer = false, rightPointer = false, arithmetic = true, division = false;
+  };
+  bool promote(Operand &x, Operand &y, Promotion how, llvm::StringRef what);
+  Maybe binary(ast::BinaryOp op, const Operand &x, const Operand &y);
+  Maybe unary(ast::UnaryOp op, const Operand &x);
+  Maybe compare(ast::CompareOp op, const Operand &x, const Operand &y);
+  Maybe logical(bool isAnd, const Operand &x, const Operand &y);
+  Maybe add(Operand x, Operand y, bool checked);
+  Maybe sub(Operand x, Operand y, bool checked);
+  Maybe mul(Operand x, Operand y, bool checked);
+  Maybe bitwise(ast::BinaryOp op, Operand x, Operand y);
+  Maybe where_(Operand condition, Operand x, Operand y);
+
+private:
+  std::optional<Scalar> promotedScalar(const Operand &x, bool xNumber, const Operand &y, bool yNumber, bool division, llvm::StringRef what);
+  Maybe divide(Operand x, Operand y);
+  Maybe floorDivide(Operand x, Operand y);
+  Maybe remainder(Operand x, Operand y);
+  void checkOverflow(ast::BinaryOp op, const Operand &x, const Operand &y);
+};
+
+/// All handles in `x`, in order.
+void flatten(const Operand &x, llvm::SmallVectorImpl<mlir::Value> &handles);
+/// `shape` with its handles replaced, front first; those used are taken off `handles`.
+Operand rebuild(const Operand &shape, llvm::ArrayRef<mlir::Value> &handles);
+/// Same types, constants and structure.
+bool sameType(const Operand &x, const Operand &y);
+
+} // namespace tilewright

@@ -1,0 +1,80 @@
+// The language's types. Signedness lives here only: the IR's integers have none.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+enum class Scalar : uint8_t {
+  void_, int1, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+  fp8e5, fp8e5b16, fp8e4nv, fp8e4b8, fp8e4b15, fp16, bf16, fp32, fp64,
+};
+
+/// A type of the language, immutable and cheap to copy: a scalar, a pointer to a type, a block of a scalar or pointer, a tensor descriptor.
+class Type {
+public:
+  enum class Kind : uint8_t { scalar, pointer, block, descriptor };
+
+  Type() = default; // void
+  Type(Scalar scalar) : scalarKind(scalar) {}
+  static Type pointer(Type element, bool isConst, int64_t addressSpace);
+  static Type block(Type element, llvm::ArrayRef<int64_t> shape);            // element: scalar or pointer
+  static Type descriptor(Type element, llvm::ArrayRef<int64_t> blockShape);  // element: scalar
+
+  Kind kind() const { return typeKind; }
+  bool isScalar() const { return typeKind == Kind::scalar; }
+  bool isPointer() const { return typeKind == Kind::pointer; }
+  bool isBlock() const { return typeKind == Kind::block; }
+  bool isDescriptor() const { return typeKind == Kind::descriptor; }
+  /// The scalar of a scalar type; for the others, the scalar of `element()`.
+  Scalar scalar() const;
+  /// The element of a block, the pointee of a pointer, itself for a scalar.
+  Type element() const;
+  /// `element()` of a block, else itself: upstream's `.scalar`.
+  Type scalarType() const { return isBlock() ? element() : *this; }
+  llvm::ArrayRef<int64_t> shape() const { return dims; } // empty for scalars and pointers
+  int64_t elements() const;
+  bool isConst() const { return constPointee; }
+  int64_t addressSpace() const { return space; }
+  Type withElement(Type element) const; // the same shape (or a scalar) of another element
+
+  bool operator==(const Type &other) const;
+  bool operator!=(const Type &other) const { return !(*this == other); }
+
+  /// As messages show it: "fp32", "pointer<fp32>", "<['64', '32'], fp32>" in upstream's way of writing.
+  std::string str() const;
+
+private:
+  Kind typeKind = Kind::scalar;
+  Scalar scalarKind = Scalar::void_;
+  bool constPointee = false;
+  int64_t space = 1;
+  std::shared_ptr<const Type> inner;
+  std::vector<int64_t> dims;
+};
+
+bool isFloat(Scalar scalar);
+bool isInteger(Scalar scalar);        // bool included
+bool isSigned(Scalar scalar);         // signed integers; int1 is not
+bool isFp8(Scalar scalar);
+int64_t bitWidth(Scalar scalar);      // of the value: int1 is 1
+int64_t byteSize(Scalar scalar);      // in memory: int1 is 1
+/// "fp32", "int32", "uint8", "bf16", "fp8e4nv", ... as upstream's dtype.name.
+llvm::StringRef scalarName(Scalar scalar);
+/// Signature words: i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e5 fp8e4nv fp8e4b8 fp8e5b16 fp8e4b15 fp16 bf16 fp32 f32 fp64 f64 f16 B...,
+/// `*T` for pointers (`*kT` for const ones), `tensordesc<fp16[64,64]>` for descriptors. Attribute `tl.float32` names too: float32, bfloat16, int32, ...
+std::optional<Type> parseTypeName(llvm::StringRef text);
+/// A type as signatures and cache keys spell it: "i32", "*fp32", "*kfp16", "tensordesc<fp16[64,64]>". parseTypeName reads it back.
+std::string signatureName(const Type &type);
+/// The type that triton.language has under this attribute name ("float32", "uint8", "pi32_t"), if any, and all such names.
+std::optional<Type> languageType(llvm::StringRef name);
+std::vector<std::string> languageTypeNames();
+
+} // namespace tilewright

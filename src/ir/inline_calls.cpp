@@ -1,0 +1,136 @@
+// The back ends lower one function of structured control flow. The front end gives several functions, and an early `return` is a branch
+// between blocks. So every body is first lifted to scf, which makes it one block, and then put where it is called, callees before callers.
+//   before: cf.cond_br %done, ^bb1, ^bb2    ^bb1: tt.return    ^bb2: ... tt.call @helper(%x) ... tt.return
+//   after:  scf.if %done {} else { ... the body of @helper, with %x for its argument ... }    tt.return
+// A function that calls itself, directly or through others, is an error: there is no stack on a machine of tiles.
+#include "ir/passes.h"
+#include "ir/tt.h"
+
+#include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+
+/// Upstream's lifting, with a return of ours behind a loop that never ends.
+class Lifting : public ControlFlowToSCFTransformation {
+public:
+  FailureOr<Operation *> createUnreachableTerminator(Location loc, OpBuilder &builder, Region &region) override {
+    auto func = dyn_cast<tt::FuncOp>(region.getParentOp());
+    if (!func) return emitError(loc, "a loop without an end in the body of an element-wise map");
+    SmallVector<Value> results;
+    for (Type type : func.getResultTypes())
+      results.push_back(ub::PoisonOp::create(builder, loc, type));
+    return tt::ReturnOp::create(builder, loc, results).getOperation();
+  }
+};
+
+/// What upstream writes as a switch on an index is a few branches on a number here: no later stage needs to know more than scf.if.
+void turnIntoIfs(scf::IndexSwitchOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value flag = op.getArg();
+  Operation *cast = flag.getDefiningOp();
+  if (isa_and_present<arith::IndexCastOp, arith::IndexCastUIOp>(cast)) flag = cast->getOperand(0);
+  SmallVector<Value> results;
+  for (int64_t i = 0, count = op.getCases().size(); i < count; ++i) {
+    Value number = arith::ConstantOp::create(b, loc, b.getIntegerAttr(flag.getType(), op.getCases()[i]));
+    Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, flag, number);
+    auto branch = scf::IfOp::create(b, loc, op.getResultTypes(), here, /*addThenBlock=*/false, /*addElseBlock=*/false);
+    branch.getThenRegion().takeBody(op.getCaseRegions()[i]);
+    if (i == 0)
+      results.assign(branch.result_begin(), branch.result_end());
+    else
+      scf::YieldOp::create(b, loc, branch.getResults());
+    if (i + 1 == count)
+      branch.getElseRegion().takeBody(op.getDefaultRegion());
+    else
+      b.createBlock(&branch.getElseRegion());
+  }
+  op.replaceAllUsesWith(results);
+  op.erase();
+  if (cast && isOpTriviallyDead(cast)) cast->erase();
+}
+
+class Inliner {
+public:
+  explicit Inliner(ModuleOp module) : module(module), symbols(module) {}
+
+  LogicalResult run() {
+    for (tt::FuncOp func : module.getOps<tt::FuncOp>())
+      if (failed(visit(func))) return failure();
+    for (tt::FuncOp func : llvm::make_early_inc_range(module.getOps<tt::FuncOp>()))
+      if (func.isPrivate()) func.erase();
+    return success();
+  }
+
+private:
+  enum class State { open, done };
+
+  LogicalResult visit(tt::FuncOp func) {
+    if (states.count(func)) return success(); // a cycle is reported at its call
+    states[func] = State::open;
+    if (func.isExternal()) return func.emitError("@") << func.getName() << " is declared, but its body is not in this module";
+    if (failed(lift(func))) return failure();
+    SmallVector<tt::CallOp> calls;
+    func.walk([&](tt::CallOp call) { calls.push_back(call); });
+    for (tt::CallOp call : calls) {
+      auto callee = symbols.lookup<tt::FuncOp>(call.getCallee());
+      if (!callee) return call.emitError("calls @") << call.getCallee() << ", which is no function of this module";
+      if (states.count(callee) && states[callee] == State::open)
+        return call.emitError("recursion: @") << callee.getName() << " is still running when it is called here; write it as a loop";
+      if (failed(visit(callee))) return failure();
+      inlineBody(call, callee);
+    }
+    states[func] = State::done;
+    return success();
+  }
+
+  LogicalResult lift(tt::FuncOp func) {
+    SmallVector<Region *> regions;
+    func.walk([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        if (!region.empty() && !region.hasOneBlock()) regions.push_back(&region);
+    });
+    IRRewriter rewriter(func.getContext());
+    for (Region *region : regions) {
+      (void)eraseUnreachableBlocks(rewriter, *region);
+      Lifting lifting;
+      DominanceInfo dominance(func);
+      if (failed(transformCFGToSCF(*region, lifting, dominance)) || !region->hasOneBlock())
+        return func.emitError("the branches of @") << func.getName() << " cannot be written as if and while";
+    }
+    func.walk([](scf::IndexSwitchOp op) {
+      if (!op.getCases().empty()) turnIntoIfs(op);
+    });
+    return success();
+  }
+
+  void inlineBody(tt::CallOp call, tt::FuncOp callee) {
+    OpBuilder builder(call);
+    IRMapping mapping;
+    Block &body = callee.getBody().front();
+    mapping.map(body.getArguments(), call.getArgs());
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, mapping)->walk([&](Operation *inner) { inner->setLoc(CallSiteLoc::get(inner->getLoc(), call.getLoc())); });
+    for (auto [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
+      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    call.erase();
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  DenseMap<Operation *, State> states;
+};
+
+} // namespace
+
+LogicalResult tilewright::inlineCalls(ModuleOp module) {
+  return Inliner(module).run();
+}

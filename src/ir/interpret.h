@@ -1,0 +1,102 @@
+// The executable meaning of tt IR: a reference interpreter that runs a kernel with plain loops, one element at a time. It is the oracle
+// for both back ends, the engine behind `tilewright run --interpret` and TRITON_INTERPRET=1, and, given the ranges of memory that a
+// kernel may touch, the slow path of the sanitiser that names the operation behind a bad access.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+class Operation;
+class Value;
+} // namespace mlir
+
+namespace tilewright {
+
+/// One kernel argument, in the order of the tt.func's arguments: a pointer as its address in `bits`, an integer sign- or zero-extended
+/// to 64 bits in `bits`, a float in `value`, a tensor descriptor as the address of its tensor in `bits` with shape and strides in elements.
+struct InterpretArg {
+  enum Kind { pointer, integer, floating, descriptor };
+  Kind kind = integer;
+  uint64_t bits = 0;
+  double value = 0;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+  bool padWithNan = false;
+
+  static InterpretArg ofPointer(const void *address) { return {pointer, reinterpret_cast<uint64_t>(address), 0, {}, {}, false}; }
+  static InterpretArg ofInteger(int64_t number) { return {integer, static_cast<uint64_t>(number), 0, {}, {}, false}; }
+  static InterpretArg ofFloat(double number) { return {floating, 0, number, {}, {}, false}; }
+  static InterpretArg ofDescriptor(const void *address, std::vector<int64_t> shape, std::vector<int64_t> strides) {
+    return {descriptor, reinterpret_cast<uint64_t>(address), 0, std::move(shape), std::move(strides), false};
+  }
+};
+
+/// Memory that a kernel may touch: [begin, end), and the name to use for it in errors.
+struct MemoryRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  std::string name;
+};
+
+/// What is seen before each operation of a program. Everything in it is valid during the call only.
+struct InterpretStep {
+  mlir::Operation *op;
+  std::array<int64_t, 3> program;
+  /// A value that the program has computed already, as text: `3`, `[1.5, 2, ...]`; "not computed" for others. Long tiles are cut.
+  std::function<std::string(mlir::Value)> text;
+};
+
+struct InterpretOptions {
+  /// Called before each operation, in the order of execution. A false answer ends the run without an error.
+  std::function<bool(const InterpretStep &)> onStep;
+  /// Receives each line of tt.print, line break included. Without it, prints are dropped.
+  std::function<void(llvm::StringRef)> print;
+  /// If set, an access outside every range of `memory` is an error that names the operation, the address and the nearest range.
+  bool checkBounds = false;
+  std::vector<MemoryRange> memory;
+  /// If set, tt.assert and cf.assert are skipped: the kernel was compiled without its debug checks.
+  bool skipAsserts = false;
+  /// If set, a zero divisor in any element of a tile is an error. Otherwise only a scalar one is, for elements that no store will keep may
+  /// hold anything; they then give all ones as the quotient and the dividend as the remainder.
+  bool checkTileDivision = false;
+  /// If not 0, the number of operations after which a program is taken to wait for something that never comes.
+  int64_t maxSteps = 0;
+};
+
+/// What an interpreted kernel did wrong and where; the message is `file:line:column: program (x, y, z): text`.
+class InterpretError : public llvm::ErrorInfo<InterpretError> {
+public:
+  static char ID;
+  std::string file; // empty: the operation has no place in a source file
+  int64_t line = 0;
+  int64_t column = 0;
+  std::array<int64_t, 3> program{};
+  std::string text;
+
+  InterpretError(std::string text, std::array<int64_t, 3> program) : program(program), text(std::move(text)) {}
+  void log(llvm::raw_ostream &out) const override;
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+};
+
+/// Runs the programs [first, last) of `grid`, in launch order (x fastest), of the kernel `name`. Stops at the first error: an operation
+/// with no meaning here, a failed assertion, an integer division by zero, an access outside the given memory. Calls for disjoint ranges of
+/// programs may run at once on several threads, as the atomics are real ones; `module` is only read.
+///
+/// Orders that floating point can see: a reduction combines left to right along its axis, starting from the first element; a scan the same
+/// (or right to left where reversed); a dot adds its products to the accumulator in order of k, products and sums rounded to its type.
+/// What the hardware leaves open is settled as NVIDIA's does it: a float too large for an integer gives the nearest one and NaN gives 0, a
+/// float too large for an 8-bit float gives its largest finite value, a shift by the width or more gives 0 (or the sign), a zero stands in
+/// masked-off elements of loads without `other`.
+llvm::Error interpret(mlir::ModuleOp module, llvm::StringRef name, llvm::ArrayRef<InterpretArg> args, std::array<int64_t, 3> grid,
+                      int64_t first, int64_t last, const InterpretOptions &options);
+
+} // namespace tilewright

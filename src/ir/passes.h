@@ -1,0 +1,33 @@
+// The target-neutral passes over the tt dialect, in the order of a kernel's flow. Each is one file of the same name.
+#pragma once
+
+#include "llvm/Support/LogicalResult.h"
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace tilewright {
+
+/// Inlines every tt.call into its caller and removes the functions nobody needs any more; kernels (public functions) stay. Branches between
+/// blocks become scf.if and scf.while: afterwards each body is one block and no cf operation is left. Recursion is an error.
+llvm::LogicalResult inlineCalls(mlir::ModuleOp module);
+
+/// Rewrites block pointers (make_tensor_ptr, advance, boundary checks) and tensor descriptors into tiles of pointers with masks, also when
+/// they are carried by loops and branches: each becomes its base, shape, strides and offsets as scalars.
+///   before: %v = tt.load %block {boundaryCheck = array<i32: 0, 1>} : !tt.ptr<tensor<64x32xf16>>
+///   after:  %v = tt.load %ptrs, %mask, %zero : tensor<64x32x!tt.ptr<f16>>
+/// A kernel's descriptor argument becomes the pointer to its first element; its sizes (i32) and strides (i64) are the arguments behind it.
+llvm::LogicalResult expandBlockPointers(mlir::ModuleOp module);
+
+/// Folds, canonicalises, removes common subexpressions and dead code, and hoists what does not change out of loops.
+llvm::LogicalResult simplify(mlir::ModuleOp module);
+
+/// Turns a loop-carried tile that only moves by a uniform amount each turn into its start plus one carried scalar.
+///   before: iter_args(%p = %start) { ... yield (tt.addptr %p, splat %step) }
+///   after:  iter_args(%d = 0) { %p = tt.addptr %start, splat %d ... yield (%d + %step) }
+/// The scalar of pointers is i64 whatever the type of the steps; that of integer tiles has their type. A following simplify() brings it to
+/// the base: addptr (splat (addptr %base, %d)), %offsets.
+llvm::LogicalResult scalarizeCarried(mlir::ModuleOp module);
+
+} // namespace tilewright

@@ -1,0 +1,194 @@
+// A loop over K usually carries a tile of pointers that moves by the same amount everywhere. Carried as a tile it would have to be stored
+// or kept in registers, and nobody could see how its elements lie. Carried as one scalar it is recomputed where it is used.
+//   before: %r = scf.for ... iter_args(%p = %start) { ... scf.yield (tt.addptr %p, tt.splat %step) }
+//   after:  %d = scf.for ... iter_args(%m = 0)      { %p = tt.addptr %start, tt.splat %m ... scf.yield (%m + %step) }
+//           %r = tt.addptr %start, tt.splat %d
+// The scalar of integer tiles has their own type, so it wraps around as they do. That of pointers is i64: each step is widened before it is
+// added, as tt.addptr does, so a distance beyond the step's type is still right. Inner loops go first; what they leave is a chain again.
+#include "ir/passes.h"
+#include "ir/tt.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+
+/// The one scalar that all elements of `tile` have, or null. May make scalar operations at the builder's place, so `tile` must be
+/// visible there.
+class Uniform {
+public:
+  static bool is(Value tile) {
+    DenseElementsAttr constant;
+    if (matchPattern(tile, m_Constant(&constant))) return constant.isSplat();
+    Operation *op = tile.getDefiningOp();
+    if (!op || op->getNumResults() != 1) return false;
+    if (isa<tt::SplatOp>(op)) return true;
+    if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return is(op->getOperand(0));
+    return isScalarizable(op) && llvm::all_of(op->getOperands(), [](Value v) { return !isa<RankedTensorType>(v.getType()) || is(v); });
+  }
+
+  static Value get(OpBuilder &b, Value tile) {
+    if (!isa<RankedTensorType>(tile.getType())) return tile;
+    DenseElementsAttr constant;
+    if (matchPattern(tile, m_Constant(&constant)))
+      return arith::ConstantOp::create(b, tile.getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>()));
+    Operation *op = tile.getDefiningOp();
+    if (auto splat = dyn_cast<tt::SplatOp>(op)) return splat.getSrc();
+    if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return get(b, op->getOperand(0));
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(get(b, operand));
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(operands);
+    state.addTypes(getElementTypeOrSelf(tile.getType()));
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    return b.create(state)->getResult(0);
+  }
+
+private:
+  static bool isScalarizable(Operation *op) {
+    return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op);
+  }
+};
+
+/// One step of a chain: the carried tile plus or minus a uniform offset.
+struct Move {
+  Value offset;
+  bool minus;
+};
+
+/// The moves from `carried` to `next`, or nothing where it is no chain of them inside `body`.
+std::optional<SmallVector<Move>> chainOf(Value carried, Value next, Block *body) {
+  SmallVector<Move> moves;
+  for (Value at = next; at != carried;) {
+    Operation *op = at.getDefiningOp();
+    if (!op || op->getBlock() != body) return std::nullopt;
+    if (auto add = dyn_cast<tt::AddPtrOp>(op); add && Uniform::is(add.getOffset())) {
+      moves.push_back({add.getOffset(), false});
+      at = add.getPtr();
+    } else if (auto sub = dyn_cast<arith::SubIOp>(op); sub && Uniform::is(sub.getRhs())) {
+      moves.push_back({sub.getRhs(), true});
+      at = sub.getLhs();
+    } else if (auto sum = dyn_cast<arith::AddIOp>(op); sum && Uniform::is(sum.getRhs())) {
+      moves.push_back({sum.getRhs(), false});
+      at = sum.getLhs();
+    } else if (sum && Uniform::is(sum.getLhs())) {
+      moves.push_back({sum.getLhs(), false});
+      at = sum.getRhs();
+    } else {
+      return std::nullopt;
+    }
+  }
+  return moves;
+}
+
+bool canMove(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile && (tile.getElementType().isInteger() || isa<tt::PointerType>(tile.getElementType()));
+}
+
+/// The type of the scalar that says how far a tile has moved.
+Type distanceType(Type tile) {
+  Type element = getElementTypeOrSelf(tile);
+  return isa<tt::PointerType>(element) ? IntegerType::get(element.getContext(), 64) : element;
+}
+
+Value zeroDistance(OpBuilder &b, Location loc, Type tile) {
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(distanceType(tile), 0));
+}
+
+/// `start` moved by the scalar `distance`; gives the operation that reads `distance` too.
+std::pair<Value, Operation *> movedTile(OpBuilder &b, Location loc, Value start, Value distance) {
+  auto type = cast<RankedTensorType>(start.getType());
+  auto splat = tt::SplatOp::create(b, loc, tt::withElement(type, distance.getType()), distance);
+  if (isa<tt::PointerType>(type.getElementType())) return {tt::AddPtrOp::create(b, loc, start.getType(), start, splat), splat};
+  return {arith::AddIOp::create(b, loc, start, splat), splat};
+}
+
+/// The distance after one more turn.
+Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
+  for (const Move &move : llvm::reverse(moves)) {
+    Location loc = move.offset.getLoc();
+    Value step = Uniform::get(b, move.offset);
+    if (step.getType() != distance.getType()) step = arith::ExtSIOp::create(b, loc, distance.getType(), step);
+    distance =
+        move.minus ? arith::SubIOp::create(b, loc, distance, step).getResult() : arith::AddIOp::create(b, loc, distance, step).getResult();
+  }
+  return distance;
+}
+
+/// Makes the tile value `carried` (a block argument or a loop's result) the distance, and its users read `start` moved by it.
+void turnIntoDistance(OpBuilder &b, Value carried, Value start) {
+  carried.setType(distanceType(start.getType()));
+  auto [tile, splat] = movedTile(b, carried.getLoc(), start, carried);
+  carried.replaceAllUsesExcept(tile, splat);
+}
+
+/// Whether all moves fit the distance: a step wider than i64 cannot be written.
+bool fits(Type tile, ArrayRef<Move> moves) {
+  int64_t width = distanceType(tile).getIntOrFloatBitWidth();
+  return llvm::all_of(moves,
+                      [&](const Move &move) { return getElementTypeOrSelf(move.offset.getType()).getIntOrFloatBitWidth() <= width; });
+}
+
+void scalarize(scf::ForOp loop) {
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [index, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
+    Value start = loop.getInitArgs()[index];
+    if (!canMove(arg.getType())) continue;
+    std::optional<SmallVector<Move>> moves = chainOf(arg, yield->getOperand(index), loop.getBody());
+    if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
+    OpBuilder b(loop);
+    loop.getInitArgsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
+    b.setInsertionPointToStart(loop.getBody());
+    turnIntoDistance(b, arg, start);
+    b.setInsertionPoint(yield);
+    yield->setOperand(index, nextDistance(b, arg, *moves));
+    b.setInsertionPointAfter(loop);
+    turnIntoDistance(b, loop.getResult(index), start);
+  }
+}
+
+/// A while loop whose condition hands the tile on as it is: argument before -> argument after -> chain -> argument before.
+void scalarize(scf::WhileOp loop) {
+  scf::ConditionOp condition = loop.getConditionOp();
+  scf::YieldOp yield = loop.getYieldOp();
+  for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
+    if (!canMove(arg.getType())) continue;
+    SmallVector<int64_t> handedOn;
+    for (auto [place, value] : llvm::enumerate(condition.getArgs()))
+      if (value == arg) handedOn.push_back(place);
+    if (handedOn.size() != 1) continue;
+    int64_t place = handedOn.front();
+    BlockArgument after = loop.getAfterArguments()[place];
+    std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
+    if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
+    Value start = loop.getInits()[index];
+    OpBuilder b(loop);
+    loop.getInitsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
+    b.setInsertionPointToStart(loop.getBeforeBody());
+    turnIntoDistance(b, arg, start);
+    condition.getArgsMutable()[place].assign(arg);
+    b.setInsertionPointToStart(loop.getAfterBody());
+    turnIntoDistance(b, after, start);
+    b.setInsertionPoint(yield);
+    yield->setOperand(index, nextDistance(b, after, *moves));
+    b.setInsertionPointAfter(loop);
+    turnIntoDistance(b, loop.getResult(place), start);
+  }
+}
+
+} // namespace
+
+LogicalResult tilewright::scalarizeCarried(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      scalarize(loop);
+    else if (auto loop = dyn_cast<scf::WhileOp>(op))
+      scalarize(loop);
+  });
+  return success();
+}

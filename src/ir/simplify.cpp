@@ -1,0 +1,256 @@
+// One clean-up for every stage above the machines: folders, upstream's canonicalisation of arith and scf, the patterns below, then what
+// does not change leaves its loop, and what is computed twice is computed once. Nothing later may need the result to have a certain form.
+//
+// The patterns have one direction: what is the same for all elements becomes scalar, and scalars move towards the base of an address.
+//   before: addptr (broadcast (addptr (splat %base), %rows)), (splat %distance)
+//   after:  broadcast (addptr (splat (addptr %base, %distance)), %rows)
+// An offset is sign-extended before it is added, so offsets of addptr may change places; two of them may be added to one another only as
+// i64.
+#include "ir/passes.h"
+#include "ir/tt.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+
+bool isTile(Value v) {
+  return isa<RankedTensorType>(v.getType());
+}
+
+bool isZeroTile(Value v) {
+  return matchPattern(v, m_Zero()) || matchPattern(v, m_AnyZeroFloat());
+}
+
+/// Whether a pattern can see that all elements of `v` are the same.
+bool isSplat(Value v) {
+  DenseElementsAttr constant;
+  return v.getDefiningOp<tt::SplatOp>() || (matchPattern(v, m_Constant(&constant)) && constant.isSplat());
+}
+
+/// The scalar of what isSplat accepts.
+Value scalarOf(PatternRewriter &rewriter, Value v) {
+  if (auto splat = v.getDefiningOp<tt::SplatOp>()) return splat.getSrc();
+  DenseElementsAttr constant;
+  matchPattern(v, m_Constant(&constant));
+  return arith::ConstantOp::create(rewriter, v.getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>()));
+}
+
+/// Element-wise on splats: the operation on the scalars, and one splat.
+struct ScalarizeElementwise : RewritePattern {
+  explicit ScalarizeElementwise(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 || op->getNumRegions() != 0 || !isTile(op->getResult(0)) ||
+        !isPure(op) || op->getNumOperands() == 0 || isa<tt::ElementwiseInlineAsmOp>(op))
+      return failure();
+    bool anySplat = false;
+    for (Value operand : op->getOperands()) {
+      if (isTile(operand) && !isSplat(operand)) return failure();
+      anySplat |= bool(operand.getDefiningOp<tt::SplatOp>());
+    }
+    if (!anySplat) return failure();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isTile(operand) ? scalarOf(rewriter, operand) : operand);
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(operands);
+    state.addTypes(getElementTypeOrSelf(op->getResult(0).getType()));
+    state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    Operation *scalar = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<tt::SplatOp>(op, op->getResult(0).getType(), scalar->getResult(0));
+    return success();
+  }
+};
+
+/// A shape operation on a splat is a splat of the new shape.
+template <typename Op> struct ShapeOfSplat : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto splat = op.getSrc().template getDefiningOp<tt::SplatOp>();
+    if (!splat) return failure();
+    rewriter.replaceOpWithNewOp<tt::SplatOp>(op, op.getType(), splat.getSrc());
+    return success();
+  }
+};
+
+LogicalResult unsplatOfSplat(tt::UnsplatOp op, PatternRewriter &rewriter) {
+  if (!isSplat(op.getSrc())) return failure();
+  rewriter.replaceOp(op, scalarOf(rewriter, op.getSrc()));
+  return success();
+}
+
+LogicalResult broadcastOfBroadcast(tt::BroadcastOp op, PatternRewriter &rewriter) {
+  auto before = op.getSrc().getDefiningOp<tt::BroadcastOp>();
+  if (!before) return failure();
+  rewriter.replaceOpWithNewOp<tt::BroadcastOp>(op, op.getType(), before.getSrc());
+  return success();
+}
+
+LogicalResult splitOfJoin(tt::SplitOp op, PatternRewriter &rewriter) {
+  auto join = op.getSrc().getDefiningOp<tt::JoinOp>();
+  if (!join) return failure();
+  rewriter.replaceOp(op, {join.getLhs(), join.getRhs()});
+  return success();
+}
+
+LogicalResult bitcastOfBitcast(tt::BitcastOp op, PatternRewriter &rewriter) {
+  auto before = op.getSrc().getDefiningOp<tt::BitcastOp>();
+  if (!before) return failure();
+  rewriter.replaceOpWithNewOp<tt::BitcastOp>(op, op.getType(), before.getSrc());
+  return success();
+}
+
+LogicalResult pointerOfAddress(tt::PtrToIntOp op, PatternRewriter &rewriter) {
+  auto before = op.getSrc().getDefiningOp<tt::IntToPtrOp>();
+  if (!before || before.getSrc().getType() != op.getType()) return failure();
+  rewriter.replaceOp(op, before.getSrc());
+  return success();
+}
+
+LogicalResult addOffsets(tt::AddPtrOp op, PatternRewriter &rewriter) {
+  auto before = op.getPtr().getDefiningOp<tt::AddPtrOp>();
+  if (!before || before.getOffset().getType() != op.getOffset().getType() || !getElementTypeOrSelf(op.getOffset().getType()).isInteger(64))
+    return failure();
+  if (isSplat(op.getOffset()) != isSplat(before.getOffset())) return failure(); // the uniform one goes to the base instead
+  Value sum = arith::AddIOp::create(rewriter, op.getLoc(), before.getOffset(), op.getOffset());
+  rewriter.replaceOpWithNewOp<tt::AddPtrOp>(op, before.getPtr(), sum);
+  return success();
+}
+
+LogicalResult uniformOffsetFirst(tt::AddPtrOp op, PatternRewriter &rewriter) {
+  if (!isTile(op.getOffset()) || !isSplat(op.getOffset())) return failure();
+  if (auto before = op.getPtr().getDefiningOp<tt::AddPtrOp>(); before && !isSplat(before.getOffset())) {
+    Value moved = tt::AddPtrOp::create(rewriter, op.getLoc(), before.getPtr(), op.getOffset());
+    rewriter.replaceOpWithNewOp<tt::AddPtrOp>(op, moved, before.getOffset());
+    return success();
+  }
+  Operation *shape = op.getPtr().getDefiningOp();
+  if (!isa_and_present<tt::BroadcastOp, tt::ExpandDimsOp>(shape)) return failure();
+  Value source = shape->getOperand(0), offset = scalarOf(rewriter, op.getOffset());
+  Value splat = tt::SplatOp::create(rewriter, op.getLoc(), tt::withElement(source.getType(), offset.getType()), offset);
+  Value moved = tt::AddPtrOp::create(rewriter, op.getLoc(), source, splat);
+  Operation *copy = rewriter.clone(*shape);
+  rewriter.modifyOpInPlace(copy, [&] { copy->setOperand(0, moved); });
+  rewriter.replaceOp(op, copy->getResults());
+  return success();
+}
+
+/// dot(a, b, 0) + c -> dot(a, b, c)
+template <typename Add> struct AddToDot : OpRewritePattern<Add> {
+  using OpRewritePattern<Add>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Add op, PatternRewriter &rewriter) const override {
+    for (auto [product, addend] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      auto dot = product.template getDefiningOp<tt::DotOp>();
+      if (!dot || !dot->hasOneUse() || !isZeroTile(dot.getC()) || dot.getMaxNumImpreciseAcc() != 0) continue;
+      rewriter.replaceOpWithNewOp<tt::DotOp>(op, dot.getA(), dot.getB(), addend, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Whether `v` has its value where `op` stands, without a look at other blocks.
+bool isReadyBefore(Value v, Operation *op) {
+  if (Operation *def = v.getDefiningOp(); def && def->getBlock() == op->getBlock()) return def->isBeforeInBlock(op);
+  return v.getParentRegion()->isAncestor(op->getParentRegion());
+}
+
+/// select(m, load(p, m), x) -> load(p, m, x)
+LogicalResult selectOfLoad(arith::SelectOp op, PatternRewriter &rewriter) {
+  auto load = op.getTrueValue().getDefiningOp<tt::LoadOp>();
+  if (!load || !load->hasOneUse() || load.getMask() != op.getCondition() || load.getIsVolatile() ||
+      !isReadyBefore(op.getFalseValue(), load))
+    return failure();
+  rewriter.modifyOpInPlace(load, [&] { load.getOtherMutable().assign(op.getFalseValue()); });
+  rewriter.replaceOp(op, load.getResult());
+  return success();
+}
+
+LogicalResult loadWithKnownMask(tt::LoadOp op, PatternRewriter &rewriter) {
+  if (!op.getMask()) return failure();
+  if (matchPattern(op.getMask(), m_One())) {
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getMaskMutable().clear();
+      op.getOtherMutable().clear();
+    });
+    return success();
+  }
+  if (!matchPattern(op.getMask(), m_Zero()) || op.getIsVolatile()) return failure();
+  Type type = op.getType();
+  if (!op.getOther() && !getElementTypeOrSelf(type).isIntOrFloat()) return failure();
+  Value other = op.getOther();
+  if (!other) other = arith::ConstantOp::create(rewriter, op.getLoc(), cast<TypedAttr>(rewriter.getZeroAttr(type)));
+  rewriter.replaceOp(op, other);
+  return success();
+}
+
+LogicalResult storeWithKnownMask(tt::StoreOp op, PatternRewriter &rewriter) {
+  if (!op.getMask()) return failure();
+  if (matchPattern(op.getMask(), m_One())) {
+    rewriter.modifyOpInPlace(op, [&] { op.getMaskMutable().clear(); });
+    return success();
+  }
+  if (!matchPattern(op.getMask(), m_Zero())) return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
+LogicalResult atomicWithTrueMask(tt::AtomicRMWOp op, PatternRewriter &rewriter) {
+  if (!op.getMask() || !matchPattern(op.getMask(), m_One())) return failure();
+  rewriter.modifyOpInPlace(op, [&] { op.getMaskMutable().clear(); });
+  return success();
+}
+
+FrozenRewritePatternSet collectPatterns(MLIRContext *context) {
+  RewritePatternSet patterns(context);
+  for (StringRef name : {"arith", "math", "scf", "ub"})
+    if (Dialect *dialect = context->getLoadedDialect(name)) dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (isa<arith::ArithDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>(op.getDialect()))
+      op.getCanonicalizationPatterns(patterns, context);
+  patterns.add<ScalarizeElementwise, ShapeOfSplat<tt::BroadcastOp>, ShapeOfSplat<tt::ExpandDimsOp>, ShapeOfSplat<tt::ReshapeOp>,
+               ShapeOfSplat<tt::TransOp>, AddToDot<arith::AddFOp>, AddToDot<arith::AddIOp>>(context);
+  patterns.add(unsplatOfSplat).add(broadcastOfBroadcast).add(splitOfJoin).add(bitcastOfBitcast).add(pointerOfAddress).add(addOffsets);
+  patterns.add(uniformOffsetFirst).add(selectOfLoad).add(loadWithKnownMask).add(storeWithKnownMask).add(atomicWithTrueMask);
+  return std::move(patterns);
+}
+
+/// A value that nothing reads stands for many; after the patterns have made use of that, zero is one that every machine can make.
+void replacePoison(ModuleOp module) {
+  module.walk([](ub::PoisonOp op) {
+    OpBuilder b(op);
+    Type type = op.getType();
+    bool isAddress = tt::isPointerOrTileOfPointers(type) && !tt::isBlockPointer(type);
+    if (!isAddress && !getElementTypeOrSelf(type).isIntOrFloat()) return;
+    Type number = isAddress ? tt::withElement(type, b.getI64Type()) : type;
+    Value zero = arith::ConstantOp::create(b, op.getLoc(), cast<TypedAttr>(b.getZeroAttr(number)));
+    op.replaceAllUsesWith(isAddress ? tt::IntToPtrOp::create(b, op.getLoc(), type, zero).getResult() : zero);
+    op.erase();
+  });
+}
+
+} // namespace
+
+LogicalResult tilewright::simplify(ModuleOp module) {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled).setUseTopDownTraversal();
+  (void)applyPatternsGreedily(module, collectPatterns(module.getContext()), config); // what is left unfinished is still right
+  replacePoison(module);
+  module.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
+  IRRewriter rewriter(module.getContext());
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);
+  return success();
+}

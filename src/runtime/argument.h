@@ -1,0 +1,96 @@
+// What a host program hands to a kernel, and what the compiler is told about it.
+//
+// A launch names values; the compiler wants types and facts. `Argument` is the host's view (a pointer to fp32, the integer 98432, None);
+// `specialize` turns one into the compiler's (`*fp32`, multiple of 16). Both are done on every launch, so nothing here allocates for plain
+// pointers, numbers and None.
+#pragma once
+
+#include "frontend/frontend.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// One value for one kernel parameter.
+class Argument {
+public:
+  enum class Kind : uint8_t { missing, none, boolean, integer, unsignedInteger, floating, pointer, constant, tuple, descriptor };
+
+  /// `missing`: the parameter's default is taken.
+  Argument() = default;
+  static Argument none() { return Argument(Kind::none); }
+  static Argument boolean(bool value);
+  static Argument integer(int64_t value);
+  /// For values from 2^63 on; smaller ones become plain integers.
+  static Argument unsignedInteger(uint64_t value);
+  static Argument floating(double value);
+  /// `bytes`: size of the memory behind it, where known (0: unknown). Needed by reset_to_zero and restore_value only.
+  static Argument pointer(void *address, Scalar element, int64_t bytes);
+  /// Any compile-time value: numbers, bools and None become the plain kinds; strings, types, functions, tuples stay constants.
+  static Argument constant(Value value);
+  static Argument tuple(std::vector<Argument> members, std::vector<std::string> fieldNames);
+  /// A tensor descriptor made by the host. `strides` in elements.
+  static Argument descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides, std::vector<int64_t> blockShape,
+                             int64_t bytes);
+
+  Kind kind() const { return argumentKind; }
+  bool isPointer() const { return argumentKind == Kind::pointer; }
+  bool isNumber() const { return argumentKind >= Kind::boolean && argumentKind <= Kind::floating; }
+  Scalar element() const { return elementKind; } // of pointers and descriptors
+  void *address() const { return reinterpret_cast<void *>(bits); } // of pointers and descriptors
+  int64_t bytes() const { return extent; }
+  int64_t asInteger() const; // of numbers; floats are truncated
+  double asDouble() const;   // of numbers
+  llvm::ArrayRef<Argument> members() const;
+  llvm::ArrayRef<int64_t> shape() const, strides() const, blockShape() const; // of descriptors
+  /// As a compile-time value; nothing for pointers and descriptors.
+  std::optional<Value> value() const;
+  /// The type a message shows: "int", "pointer<fp32>", "None".
+  std::string describe() const;
+
+private:
+  struct Payload;
+  explicit Argument(Kind kind) : argumentKind(kind) {}
+  Kind argumentKind = Kind::missing;
+  Scalar elementKind = Scalar::void_;
+  uint64_t bits = 0;
+  int64_t extent = 0;
+  std::shared_ptr<const Payload> payload;
+  friend class KeyWriter;
+};
+
+struct NamedArgument {
+  llvm::StringRef name;
+  Argument value;
+};
+
+/// One argument for each parameter, in order; none is missing.
+using BoundArguments = llvm::SmallVector<Argument, 24>;
+
+/// Puts positional and named arguments (and defaults) in the order of the parameters. Unknown, repeated and missing ones are errors.
+std::optional<BoundArguments> bindArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
+                                            Diagnostics &diagnostics);
+/// The same with holes allowed: parameters without a value stay `missing` (a tuner fills them).
+std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
+                                                 Diagnostics &diagnostics);
+
+/// What the compiler is told about `arguments`. Nothing after an error (a float for `x: tl.int32`, a pointer for a constexpr).
+std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
+
+/// Bytes that are equal exactly where `specialize` gives equal answers.
+using SpecializationKey = llvm::SmallVector<uint8_t, 256>;
+void appendSpecializationKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, SpecializationKey &key);
+
+/// A specialisation as text, as parseSignature reads it: "x_ptr=*fp32:16, n=i32, BLOCK=1024". Enters the cache key.
+std::string signatureText(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs);
+
+/// Names of parameters and their compile-time values (numbers, None, constants), for grid functions and heuristics.
+Value argumentDict(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments);
+
+} // namespace tilewright

@@ -1,0 +1,15 @@
+// The rare parts of an Argument, kept out of line so that the common ones stay small.
+#pragma once
+
+#include "runtime/argument.h"
+
+namespace tilewright {
+
+struct Argument::Payload {
+  Value constant;
+  std::vector<Argument> members;
+  std::vector<std::string> fieldNames;
+  std::vector<int64_t> shape, strides, blockShape;
+};
+
+} // namespace tilewright

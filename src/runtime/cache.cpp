@@ -1,0 +1,162 @@
+// An entry: "TWCACHE1", the length of the payload (8 bytes, little endian), its BLAKE3 digest (64 hex digits), the payload.
+// The folder has 256 sub-folders by the first two digits of the key, as file systems dislike folders of a hundred thousand files.
+
+#include "runtime/cache.h"
+
+#include "frontend/module.h"
+#include "runtime/argument.h"
+#include "support/files.h"
+#include "support/hash.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tilewright {
+
+static constexpr std::string_view magic = "TWCACHE1";
+static constexpr std::string_view suffix = ".twc";
+static constexpr size_t headerBytes = 8 + 8 + 64;
+
+bool cacheEnabled() {
+  const char *setting = std::getenv("TILEWRIGHT_CACHE");
+  return !setting || std::string_view(setting) != "0";
+}
+
+static std::string entryFolder(const std::string &key) { return cacheDirectory() + "/" + key.substr(0, 2); }
+static std::string entryPath(const std::string &key) { return entryFolder(key) + "/" + key.substr(2) + std::string(suffix); }
+
+static void appendNumber(std::string &bytes, uint64_t number) {
+  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(number >> (8 * i));
+}
+
+static uint64_t numberAt(std::string_view bytes, size_t offset) {
+  uint64_t number = 0;
+  for (int i = 0; i < 8; ++i) number |= static_cast<uint64_t>(static_cast<uint8_t>(bytes[offset + static_cast<size_t>(i)])) << (8 * i);
+  return number;
+}
+
+// The payload, or why there is none.
+static Result<std::string> checkEntry(std::string bytes) {
+  if (bytes.size() < headerBytes) return Failure{"it ends within its header"};
+  if (std::string_view(bytes).substr(0, 8) != magic) return Failure{"it does not begin as entries do"};
+  if (numberAt(bytes, 8) != bytes.size() - headerBytes) return Failure{"it is not as long as it should be"};
+  std::string_view view = bytes;
+  if (hashHex(view.substr(headerBytes)) != view.substr(16, 64)) return Failure{"its checksum is wrong"};
+  bytes.erase(0, headerBytes);
+  return bytes;
+}
+
+std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagnostics) {
+  if (!cacheEnabled()) return std::nullopt;
+  std::string path = entryPath(key);
+  Result<std::string> file = readFile(path);
+  if (!file) return std::nullopt; // absent, or not readable, which storing will report
+  Result<std::string> payload = checkEntry(std::move(*file));
+  if (payload) return std::move(*payload);
+  diagnostics.warning({}, Diag::damagedCache, {path, payload.error()});
+  ::unlink(path.c_str());
+  return std::nullopt;
+}
+
+void storeCached(const std::string &key, std::string_view bytes, Diagnostics &diagnostics) {
+  if (!cacheEnabled()) return;
+  std::string file(magic);
+  file.reserve(headerBytes + bytes.size());
+  appendNumber(file, bytes.size());
+  file += hashHex(bytes);
+  file += bytes;
+  Result<void> done = makeDirectories(entryFolder(key));
+  if (done) done = writeFileAtomically(entryPath(key), file);
+  if (done) return;
+  static std::atomic<bool> reported{false};
+  if (!reported.exchange(true)) diagnostics.warning({}, Diag::cacheUnusable, {cacheDirectory(), done.error()});
+}
+
+std::string encodeArtifact(const CpuArtifact &artifact) {
+  std::string bytes;
+  appendNumber(bytes, artifact.entry.size());
+  appendNumber(bytes, artifact.slots.size());
+  appendNumber(bytes, static_cast<uint64_t>(artifact.arenaBytes));
+  bytes += artifact.entry;
+  for (SlotKind kind : artifact.slots) bytes += static_cast<char>(kind);
+  bytes += artifact.object;
+  return bytes;
+}
+
+std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
+  if (bytes.size() < 24) return std::nullopt;
+  uint64_t entry = numberAt(bytes, 0), slots = numberAt(bytes, 8);
+  if (entry > bytes.size() || slots > bytes.size() || 24 + entry + slots > bytes.size()) return std::nullopt;
+  CpuArtifact artifact;
+  artifact.arenaBytes = static_cast<int64_t>(numberAt(bytes, 16));
+  artifact.entry = bytes.substr(24, entry);
+  for (char kind : bytes.substr(24 + entry, slots)) {
+    if (static_cast<uint8_t>(kind) > static_cast<uint8_t>(SlotKind::f64)) return std::nullopt;
+    artifact.slots.push_back(static_cast<SlotKind>(kind));
+  }
+  artifact.object = bytes.substr(24 + entry + slots);
+  return artifact;
+}
+
+std::string kernelCacheKey(const CompileRequest &request) {
+  const KernelOptions &options = request.options;
+  Hasher hasher;
+  hasher.add("kernel").add(buildId()).add(dependencyHash(*request.kernel)).add(request.kernel->name);
+  hasher.add(signatureText(*request.kernel, request.args));
+  // A function given as an argument is part of the code, and its name says nothing about its body.
+  for (const ArgumentSpec &spec : request.args)
+    if (spec.constant)
+      if (std::shared_ptr<const JitFunction> function = spec.constant->asFunction()) hasher.add(dependencyHash(*function));
+  hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
+  hasher.addInteger(options.debug).addInteger(options.fpFusion).add(options.backend).addInteger(options.capability);
+  const CpuTarget &target = request.target;
+  hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
+  hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes);
+  return hasher.hex();
+}
+
+// Calls visit(path, bytes) for every entry of the folder.
+template <typename F>
+static void forEachEntry(F &&visit) {
+  std::string root = cacheDirectory();
+  DIR *top = ::opendir(root.c_str());
+  if (!top) return;
+  while (dirent *folder = ::readdir(top)) {
+    std::string_view name = folder->d_name;
+    if (name.size() != 2 || name == "..") continue;
+    std::string path = root + "/" + std::string(name);
+    DIR *inner = ::opendir(path.c_str());
+    if (!inner) continue;
+    while (dirent *file = ::readdir(inner)) {
+      std::string_view fileName = file->d_name;
+      // Temporary files of writers that were killed carry the suffix in their middle.
+      if (fileName.find(suffix) == std::string_view::npos) continue;
+      std::string filePath = path + "/" + std::string(fileName);
+      struct stat status {};
+      if (::stat(filePath.c_str(), &status) == 0) visit(filePath, static_cast<int64_t>(status.st_size));
+    }
+    ::closedir(inner);
+  }
+  ::closedir(top);
+}
+
+CacheUse cacheUse() {
+  CacheUse use;
+  forEachEntry([&](const std::string &, int64_t bytes) {
+    ++use.entries;
+    use.bytes += bytes;
+  });
+  return use;
+}
+
+int64_t clearCache() {
+  int64_t count = 0;
+  forEachEntry([&](const std::string &path, int64_t) { count += ::unlink(path.c_str()) == 0; });
+  return count;
+}
+
+} // namespace tilewright

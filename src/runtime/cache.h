@@ -1,0 +1,38 @@
+// Compiled kernels and tuning results on disk, shared by any number of processes.
+//
+// An entry is a file named by the hash of everything that its content depends on. It is written to a temporary file and renamed, so
+// readers see whole entries only; a checksum in the header finds those damaged later. A cache must never stop a program: a folder that
+// cannot be written, or is full, means working without it and one warning.
+#pragma once
+
+#include "compile.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tilewright {
+
+/// TILEWRIGHT_CACHE=0 turns it off.
+bool cacheEnabled();
+
+/// The bytes stored under `key` (hex), or nothing. A damaged entry is removed, reported as a warning and counts as absent.
+std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagnostics);
+/// Stores bytes under `key`. The first failure of a process is reported as a warning, the others are silent.
+void storeCached(const std::string &key, std::string_view bytes, Diagnostics &diagnostics);
+
+/// An artifact as bytes and back; nothing if the bytes are not one.
+std::string encodeArtifact(const CpuArtifact &artifact);
+std::optional<CpuArtifact> decodeArtifact(std::string_view bytes);
+
+/// The key of a kernel: compiler build, source with all it depends on, specialisation, options, target.
+std::string kernelCacheKey(const CompileRequest &request);
+
+struct CacheUse {
+  int64_t entries = 0, bytes = 0;
+};
+CacheUse cacheUse();
+/// Removes all entries; how many there were. Other files in the folder are left alone.
+int64_t clearCache();
+
+} // namespace tilewright

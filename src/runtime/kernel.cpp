@@ -1,0 +1,255 @@
+// The way from a launch to running code. Warm: a key is written to the stack, looked up, the slots are filled, the pool runs. Cold: the cache
+// folder is asked, then the compiler.
+
+#include "runtime/kernel.h"
+
+#include "runtime/cache.h"
+#include "runtime/pool.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace tilewright {
+
+static double secondsNow() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics) {
+  if (grid.rank < 1 || grid.rank > 3) {
+    diagnostics.error({}, Diag::badGrid, {"a grid of " + std::to_string(grid.rank) + " extents"});
+    return std::nullopt;
+  }
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t i = 0; i < 3; ++i) {
+    int64_t extent = grid.extent[static_cast<size_t>(i)];
+    if (extent < 0 || extent > INT32_MAX) {
+      diagnostics.error({}, Diag::badGrid, {"extent " + std::to_string(i) + " of the grid is " + std::to_string(extent)});
+      return std::nullopt;
+    }
+    if (extent == 0) empty = true;
+    // Two extents never overflow; the third may.
+    if (!empty && __builtin_mul_overflow(count, extent, &count)) {
+      diagnostics.error({}, Diag::badGrid, {"the grid has more programs than 63 bits can count"});
+      return std::nullopt;
+    }
+  }
+  return empty ? 0 : count;
+}
+
+std::shared_ptr<CompiledKernel> CompiledKernel::load(CpuArtifact artifact, Diagnostics &diagnostics) {
+  auto kernel = std::make_shared<CompiledKernel>();
+  std::string problem;
+  kernel->object = LoadedObject::load(artifact.object, problem);
+  if (kernel->object) {
+    kernel->function = reinterpret_cast<KernelEntry>(kernel->object->lookup(artifact.entry));
+    if (!kernel->function) problem = "it has no symbol '" + artifact.entry + "'";
+  }
+  if (!kernel->function) {
+    diagnostics.error({}, Diag::loadFailed, {artifact.entry, problem});
+    return nullptr;
+  }
+  kernel->code = std::move(artifact);
+  return kernel;
+}
+
+namespace {
+struct LaunchContext {
+  KernelEntry entry;
+  const uint64_t *slots;
+  int32_t grid[3];
+};
+} // namespace
+
+bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const {
+  std::optional<int64_t> programs = programCount(grid, diagnostics);
+  if (!programs) return false;
+  if (slots.size() != code.slots.size()) {
+    diagnostics.error({}, Diag::slotMismatch, {code.entry, std::to_string(code.slots.size()), std::to_string(slots.size())});
+    return false;
+  }
+  if (*programs == 0) return true;
+  LaunchContext context{function, slots.data(), {}};
+  for (size_t i = 0; i < 3; ++i) context.grid[i] = static_cast<int32_t>(grid.extent[i]);
+  PoolJob job;
+  job.body = [](void *raw, int64_t first, int64_t last, char *arena) {
+    LaunchContext &launch = *static_cast<LaunchContext *>(raw);
+    launch.entry(launch.slots, launch.grid, first, last, arena);
+  };
+  job.context = &context;
+  job.programs = *programs;
+  job.arenaBytes = code.arenaBytes;
+  job.threads = threads;
+  float known = programNanoseconds.load(std::memory_order_relaxed);
+  job.programNanoseconds = known;
+  PoolResult result = runOnPool(job);
+  if (!result.ok) {
+    diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
+    return false;
+  }
+  // The first run pays for cold caches, so its figure is replaced soon: later ones count half.
+  float mean = known < 0 ? result.programNanoseconds : (known + result.programNanoseconds) / 2;
+  programNanoseconds.store(mean, std::memory_order_relaxed);
+  return true;
+}
+
+static uint64_t floatSlot(SlotKind kind, double value) {
+  const llvm::fltSemantics *semantics = nullptr;
+  switch (kind) {
+  case SlotKind::f64: {
+    uint64_t bits;
+    std::memcpy(&bits, &value, 8);
+    return bits;
+  }
+  case SlotKind::f32: {
+    float narrow = static_cast<float>(value);
+    uint32_t bits;
+    std::memcpy(&bits, &narrow, 4);
+    return bits;
+  }
+  case SlotKind::f16: semantics = &llvm::APFloat::IEEEhalf(); break;
+  default: semantics = &llvm::APFloat::BFloat(); break;
+  }
+  llvm::APFloat number(value);
+  bool inexact = false;
+  number.convert(*semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return number.bitcastToAPInt().getZExtValue();
+}
+
+static uint64_t slotOf(const Argument &argument, SlotKind kind) {
+  switch (kind) {
+  case SlotKind::pointer: return argument.isNumber() ? static_cast<uint64_t>(argument.asInteger()) : reinterpret_cast<uint64_t>(argument.address());
+  case SlotKind::i1: return argument.kind() == Argument::Kind::floating ? argument.asDouble() != 0 : argument.asInteger() != 0;
+  case SlotKind::i8:
+  case SlotKind::i16:
+  case SlotKind::i32:
+  case SlotKind::i64: return static_cast<uint64_t>(argument.asInteger());
+  case SlotKind::f16:
+  case SlotKind::bf16:
+  case SlotKind::f32:
+  case SlotKind::f64: return floatSlot(kind, argument.asDouble());
+  }
+  return 0;
+}
+
+// Walks arguments and what they were compiled for together. A constant has no slot.
+static bool pack(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
+                 llvm::SmallVectorImpl<uint64_t> &slots) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const ArgumentSpec &spec = specs[i];
+    const Argument &argument = arguments[i];
+    if (spec.constant) continue;
+    if (!spec.members.empty()) {
+      if (!pack(spec.members, argument.members(), kinds, slots)) return false;
+      continue;
+    }
+    if (slots.size() >= kinds.size()) return false;
+    slots.push_back(slotOf(argument, kinds[slots.size()]));
+    if (argument.kind() != Argument::Kind::descriptor) continue;
+    for (int64_t extent : argument.shape()) slots.push_back(static_cast<uint64_t>(extent));
+    for (int64_t stride : argument.strides()) slots.push_back(static_cast<uint64_t>(stride));
+  }
+  return true;
+}
+
+bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
+  if (arguments.size() == argumentSpecs.size() && pack(argumentSpecs, arguments, code.slots, slots) && slots.size() == code.slots.size()) return true;
+  diagnostics.error({}, Diag::slotMismatch, {code.entry, std::to_string(code.slots.size()), std::to_string(slots.size())});
+  return false;
+}
+
+Kernel::Kernel(std::shared_ptr<const JitFunction> function) : jit(std::move(function)) {}
+Kernel::~Kernel() = default;
+
+static void appendOptions(const LaunchOptions &options, SpecializationKey &key) {
+  const KernelOptions &kernel = options.kernel;
+  int64_t numbers[] = {kernel.numWarps, kernel.numStages, kernel.numCtas, kernel.maxnreg.value_or(-1), kernel.capability,
+                       (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0)};
+  auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
+  key.append(bytes, bytes + sizeof(numbers));
+  key.append(kernel.backend.begin(), kernel.backend.end());
+}
+
+std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
+  SpecializationKey key;
+  appendSpecializationKey(*jit, arguments, key);
+  appendOptions(options, key);
+  std::string_view view(reinterpret_cast<const char *>(key.data()), key.size());
+  auto find = [&]() -> std::shared_ptr<const CompiledKernel> {
+    std::lock_guard<std::mutex> guard(mapLock);
+    auto found = versions.find(view);
+    return found == versions.end() ? nullptr : found->second;
+  };
+  if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
+
+  // One thread compiles; those that wanted the same find it done.
+  std::lock_guard<std::mutex> compiling(compileLock);
+  if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
+  std::optional<std::vector<ArgumentSpec>> specs = specialize(*jit, arguments, diagnostics);
+  if (!specs) return nullptr;
+  CompileRequest request;
+  request.kernel = jit.get();
+  request.args = *specs;
+  request.options = options.kernel;
+  request.target = hostCpu();
+
+  double start = secondsNow();
+  std::string cacheKey = cacheEnabled() ? kernelCacheKey(request) : "";
+  std::optional<CpuArtifact> artifact;
+  if (!cacheKey.empty())
+    if (std::optional<std::string> bytes = loadCached(cacheKey, diagnostics)) artifact = decodeArtifact(*bytes);
+  bool fromCache = artifact.has_value();
+  if (!artifact) {
+    std::unique_ptr<CpuArtifact> fresh = compileForCpu(request, diagnostics);
+    if (!fresh) return nullptr;
+    if (!cacheKey.empty()) storeCached(cacheKey, encodeArtifact(*fresh), diagnostics);
+    artifact = std::move(*fresh);
+  }
+  std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
+  if (!loaded) return nullptr;
+  loaded->argumentSpecs = std::move(*specs);
+  loaded->cached = fromCache;
+  loaded->seconds = fromCache ? 0 : secondsNow() - start;
+  std::lock_guard<std::mutex> guard(mapLock);
+  versions.emplace(view, loaded);
+  return loaded;
+}
+
+bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
+  std::shared_ptr<const CompiledKernel> compiled = compile(arguments, options, diagnostics);
+  if (!compiled) return false;
+  llvm::SmallVector<uint64_t, 32> slots;
+  return compiled->packSlots(arguments, slots, diagnostics) && compiled->launch(grid, slots, options.threads, diagnostics);
+}
+
+int64_t Kernel::compiledCount() const {
+  std::lock_guard<std::mutex> guard(mapLock);
+  return static_cast<int64_t>(versions.size());
+}
+
+void Kernel::clear() {
+  std::lock_guard<std::mutex> guard(mapLock);
+  versions.clear();
+}
+
+std::optional<Timing> timeRuns(const std::function<bool()> &run, double warmUpSeconds, double seconds) {
+  for (double start = secondsNow();;) {
+    if (!run()) return std::nullopt;
+    if (secondsNow() - start >= warmUpSeconds) break;
+  }
+  std::vector<double> times;
+  double start = secondsNow(), before = start;
+  while (times.size() < 3 || (before - start < seconds && times.size() < 10000)) {
+    if (!run()) return std::nullopt;
+    double after = secondsNow();
+    times.push_back(after - before);
+    before = after;
+  }
+  std::sort(times.begin(), times.end());
+  auto quantile = [&](double q) { return times[static_cast<size_t>(q * static_cast<double>(times.size() - 1) + 0.5)]; };
+  return Timing{quantile(0.5), quantile(0.2), quantile(0.8), static_cast<int64_t>(times.size())};
+}
+
+} // namespace tilewright

@@ -1,0 +1,107 @@
+// A kernel as a host program holds it: compiled once for each specialisation, launched many times.
+#pragma once
+
+#include "codegen/jit.h"
+#include "compile.h"
+#include "runtime/argument.h"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace tilewright {
+
+/// The programs of a launch: one to three extents. Extents not given are 1.
+struct Grid {
+  std::array<int64_t, 3> extent{1, 1, 1};
+  int64_t rank = 1;
+
+  Grid() = default;
+  Grid(int64_t x) : extent{x, 1, 1}, rank(1) {}
+  Grid(int64_t x, int64_t y) : extent{x, y, 1}, rank(2) {}
+  Grid(int64_t x, int64_t y, int64_t z) : extent{x, y, z}, rank(3) {}
+};
+
+struct LaunchOptions {
+  KernelOptions kernel;
+  int64_t threads = 0; // 0: the pool's default (TILEWRIGHT_NUM_THREADS, or the processors there are)
+};
+
+/// One specialisation, loaded and ready to run. Immutable but for its measured cost; safe to launch from any thread.
+class CompiledKernel {
+public:
+  /// Loads the code. Null, after an error, if it does not link.
+  static std::shared_ptr<CompiledKernel> load(CpuArtifact artifact, Diagnostics &diagnostics);
+
+  const CpuArtifact &artifact() const { return code; }
+  /// What it was compiled for; empty where it came from IR text.
+  const std::vector<ArgumentSpec> &specs() const { return argumentSpecs; }
+  double compileSeconds() const { return seconds; } // 0 if it came from the cache
+  bool fromCache() const { return cached; }
+  KernelEntry entry() const { return function; }
+
+  /// Runs all programs of the grid and returns when they are done. `slots`: as artifact().slots says. False, after an error, for a bad grid.
+  bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const;
+  /// `arguments`: one a parameter of the kernel, constants included (they take no slot). Appends to `slots`; false after an error.
+  bool packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const;
+
+private:
+  friend class Kernel;
+  CpuArtifact code;
+  std::vector<ArgumentSpec> argumentSpecs;
+  std::shared_ptr<LoadedObject> object;
+  KernelEntry function = nullptr;
+  double seconds = 0;
+  bool cached = false;
+  mutable std::atomic<float> programNanoseconds{-1}; // running mean; negative: not measured yet
+};
+
+/// A jit function with its compiled specialisations. Heuristics and autotuning are in tune/. Thread-safe.
+class Kernel {
+public:
+  explicit Kernel(std::shared_ptr<const JitFunction> function);
+  ~Kernel();
+  Kernel(const Kernel &) = delete;
+  Kernel &operator=(const Kernel &) = delete;
+
+  const JitFunction &function() const { return *jit; }
+  std::shared_ptr<const JitFunction> functionPointer() const { return jit; }
+
+  /// The specialisation for these arguments: from memory, from the cache folder, or compiled now. Null after an error; warnings
+  /// (a damaged cache entry) may be reported with a result.
+  std::shared_ptr<const CompiledKernel> compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
+
+  /// Compiles if needed and runs the grid. `arguments`: bound, none missing.
+  bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
+
+  /// How many specialisations are in memory.
+  int64_t compiledCount() const;
+  /// Forgets those in memory; running launches keep theirs.
+  void clear();
+
+private:
+  struct KeyHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+  std::shared_ptr<const JitFunction> jit;
+  mutable std::mutex mapLock, compileLock;
+  std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, KeyHash, std::equal_to<>> versions;
+};
+
+/// Checks a grid: extents from 0 to 2^31 - 1, and their product within 63 bits. The number of programs, or nothing after an error.
+std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics);
+
+struct Timing {
+  double median = 0, low = 0, high = 0; // seconds of one call; low and high: the 20th and 80th percentile
+  int64_t runs = 0;
+};
+/// Calls `run` for about `warmUpSeconds`, then for about `seconds` (at least 3 and at most 10000 times), and reports the times of the latter.
+/// Nothing if a call returns false.
+std::optional<Timing> timeRuns(const std::function<bool()> &run, double warmUpSeconds, double seconds);
+
+} // namespace tilewright

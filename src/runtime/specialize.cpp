@@ -1,0 +1,274 @@
+// From arguments to what the compiler is told. The rules are the language's: an int is i32 if it fits, else i64, else u64; a bool i1; a float
+// fp32; None is a constant; so is the integer 1; a multiple of 16, and a pointer aligned to 16 bytes, is promised to be one.
+//
+// The key is written by a walk of its own, which must distinguish exactly what `specialize` distinguishes: each case below has its twin.
+
+#include "runtime/argument.h"
+#include "runtime/argument_payload.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tilewright {
+
+namespace {
+
+/// How a parameter wants to be specialised.
+struct Wish {
+  bool value = true;     // == 1 and multiples of 16
+  bool alignment = true; // multiples of 16 only
+  const Type *annotation = nullptr;
+  bool isConst = false;
+};
+
+bool contains(const std::vector<std::string> &names, const std::string &name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+Wish wishOf(const JitFunction &kernel, const JitFunction::Parameter &parameter) {
+  Wish wish;
+  // Both lists are empty for almost every kernel.
+  if (!kernel.doNotSpecialize.empty() && contains(kernel.doNotSpecialize, parameter.name)) wish.value = wish.alignment = false;
+  if (!kernel.doNotSpecializeOnAlignment.empty() && contains(kernel.doNotSpecializeOnAlignment, parameter.name)) wish.alignment = false;
+  if (parameter.annotation) wish.annotation = &*parameter.annotation;
+  wish.isConst = parameter.isConst;
+  // Floats and bools have nothing to promise.
+  if (wish.annotation && wish.annotation->isScalar() && (isFloat(wish.annotation->scalar()) || wish.annotation->scalar() == Scalar::int1))
+    wish.value = wish.alignment = false;
+  return wish;
+}
+
+Scalar integerType(const Argument &argument) {
+  if (argument.kind() == Argument::Kind::unsignedInteger) return Scalar::uint64;
+  int64_t value = argument.asInteger();
+  bool fits = value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max();
+  return fits ? Scalar::int32 : Scalar::int64;
+}
+
+bool isMultipleOf16(const Argument &argument, const Wish &wish) {
+  bool isPointer = argument.kind() == Argument::Kind::pointer || argument.kind() == Argument::Kind::descriptor;
+  uint64_t bits = isPointer ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
+  return wish.alignment && bits % 16 == 0;
+}
+
+bool isFoldedOne(const Argument &argument, const Wish &wish) { return wish.value && !wish.annotation && argument.asInteger() == 1; }
+
+bool mismatch(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, Diagnostics &diagnostics) {
+  diagnostics.error(parameter.range, Diag::argumentType, {parameter.name, wish.annotation->str(), argument.describe()});
+  return false;
+}
+
+bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, ArgumentSpec &spec, Diagnostics &diagnostics) {
+  const Type *annotation = wish.annotation;
+  switch (argument.kind()) {
+  case Argument::Kind::none: spec.constant = Value::none(); return true;
+  case Argument::Kind::boolean:
+    if (annotation && !annotation->isScalar()) return mismatch(parameter, argument, wish, diagnostics);
+    spec.type = annotation ? *annotation : Type(Scalar::int1);
+    return true;
+  case Argument::Kind::integer:
+  case Argument::Kind::unsignedInteger:
+    if (isFoldedOne(argument, wish)) {
+      spec.constant = Value::integer(1);
+      return true;
+    }
+    spec.type = annotation ? *annotation : Type(integerType(argument));
+    if (isMultipleOf16(argument, wish)) spec.divisibility = 16;
+    return true;
+  case Argument::Kind::floating:
+    if (annotation && !(annotation->isScalar() && isFloat(annotation->scalar()))) return mismatch(parameter, argument, wish, diagnostics);
+    spec.type = annotation ? *annotation : Type(Scalar::fp32);
+    return true;
+  case Argument::Kind::pointer:
+    if (annotation && !annotation->isPointer()) return mismatch(parameter, argument, wish, diagnostics);
+    spec.type = annotation ? *annotation : Type::pointer(Type(argument.element()), wish.isConst, 1);
+    if (isMultipleOf16(argument, wish)) spec.divisibility = 16;
+    return true;
+  case Argument::Kind::descriptor:
+    spec.type = Type::descriptor(Type(argument.element()), argument.blockShape());
+    if (isMultipleOf16(argument, wish)) spec.divisibility = 16;
+    return true;
+  case Argument::Kind::constant: {
+    std::optional<Value> value = argument.value();
+    if (value->asFunction() || value->asType() || value->asBuiltin() || value->asCallable()) {
+      spec.constant = std::move(value);
+      return true;
+    }
+    diagnostics.error(parameter.range, Diag::unsupportedArgument, {parameter.name, argument.describe()});
+    return false;
+  }
+  case Argument::Kind::tuple: {
+    if (argument.members().empty()) {
+      spec.constant = Value::tuple({});
+      return true;
+    }
+    Wish memberWish = wish;
+    memberWish.annotation = nullptr;
+    for (const Argument &member : argument.members())
+      if (!specializeOne(parameter, member, memberWish, spec.members.emplace_back(), diagnostics)) return false;
+    return true;
+  }
+  case Argument::Kind::missing: break;
+  }
+  diagnostics.error(parameter.range, Diag::unsupportedArgument, {parameter.name, argument.describe()});
+  return false;
+}
+
+} // namespace
+
+std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
+  std::vector<ArgumentSpec> specs(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const JitFunction::Parameter &parameter = kernel.parameters[i];
+    if (parameter.isConstexpr) {
+      specs[i].constant = arguments[i].value();
+      if (specs[i].constant) continue;
+      diagnostics.error(parameter.range, Diag::constexprArgument, {parameter.name, arguments[i].describe()});
+      return std::nullopt;
+    }
+    if (!specializeOne(parameter, arguments[i], wishOf(kernel, parameter), specs[i], diagnostics)) return std::nullopt;
+  }
+  return specs;
+}
+
+/// Appends the facts about arguments that decide between specialisations.
+class KeyWriter {
+public:
+  explicit KeyWriter(SpecializationKey &key) : key(key) {}
+
+  void constant(const Argument &argument) {
+    key.push_back('c');
+    key.push_back(static_cast<uint8_t>(argument.kind()));
+    if (argument.isNumber()) return number(argument.bits);
+    if (argument.kind() == Argument::Kind::tuple) return tuple(argument, [&](const Argument &member) { constant(member); });
+    if (argument.kind() == Argument::Kind::constant) object(argument.payload->constant);
+  }
+
+  void runTime(const Argument &argument, const Wish &wish) {
+    switch (argument.kind()) {
+    case Argument::Kind::integer:
+    case Argument::Kind::unsignedInteger:
+      key.push_back(isFoldedOne(argument, wish) ? uint8_t('1') : static_cast<uint8_t>(integerType(argument)));
+      key.push_back(isMultipleOf16(argument, wish));
+      return;
+    case Argument::Kind::boolean: key.push_back('b'); return;
+    case Argument::Kind::floating: key.push_back('f'); return;
+    case Argument::Kind::pointer:
+      key.push_back('p');
+      key.push_back(static_cast<uint8_t>(argument.element()));
+      key.push_back(isMultipleOf16(argument, wish));
+      return;
+    case Argument::Kind::descriptor:
+      key.push_back('d');
+      key.push_back(static_cast<uint8_t>(argument.element()));
+      key.push_back(isMultipleOf16(argument, wish));
+      key.push_back(static_cast<uint8_t>(argument.blockShape().size()));
+      for (int64_t extent : argument.blockShape()) number(static_cast<uint64_t>(extent));
+      return;
+    case Argument::Kind::tuple: {
+      Wish memberWish = wish;
+      memberWish.annotation = nullptr;
+      return tuple(argument, [&](const Argument &member) { runTime(member, memberWish); });
+    }
+    case Argument::Kind::none:
+    case Argument::Kind::constant:
+    case Argument::Kind::missing: constant(argument); return;
+    }
+  }
+
+private:
+  void number(uint64_t bits) {
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<uint8_t>(bits >> (8 * i));
+    key.append(bytes, bytes + 8);
+  }
+
+  // Functions are told apart by identity (two may have one name), everything else by how it is written.
+  void object(const Value &value) {
+    if (std::shared_ptr<const JitFunction> function = value.asFunction()) {
+      key.push_back('F');
+      return number(reinterpret_cast<uint64_t>(function.get()));
+    }
+    if (std::shared_ptr<const Callable> callable = value.asCallable()) {
+      key.push_back('C');
+      return number(reinterpret_cast<uint64_t>(callable.get()));
+    }
+    if (const Sequence *sequence = value.asSequence()) {
+      key.push_back('(');
+      number(sequence->items.size());
+      for (const Value &item : sequence->items) object(item);
+      for (const std::string &name : sequence->fieldNames) text(name);
+      return;
+    }
+    key.push_back('r');
+    text(value.repr());
+  }
+
+  void text(const std::string &text) {
+    number(text.size());
+    key.append(text.begin(), text.end());
+  }
+
+  template <typename F>
+  void tuple(const Argument &argument, F &&member) {
+    key.push_back('(');
+    number(argument.members().size());
+    for (const Argument &item : argument.members()) member(item);
+    for (const std::string &name : argument.payload->fieldNames) text(name);
+  }
+
+  SpecializationKey &key;
+};
+
+void appendSpecializationKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, SpecializationKey &key) {
+  KeyWriter writer(key);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const JitFunction::Parameter &parameter = kernel.parameters[i];
+    if (parameter.isConstexpr)
+      writer.constant(arguments[i]);
+    else
+      writer.runTime(arguments[i], wishOf(kernel, parameter));
+  }
+}
+
+static std::string scalarWord(Scalar scalar) {
+  switch (scalar) {
+  case Scalar::int1: return "i1";
+  case Scalar::int8: return "i8";
+  case Scalar::int16: return "i16";
+  case Scalar::int32: return "i32";
+  case Scalar::int64: return "i64";
+  case Scalar::uint8: return "u8";
+  case Scalar::uint16: return "u16";
+  case Scalar::uint32: return "u32";
+  case Scalar::uint64: return "u64";
+  default: return scalarName(scalar).str();
+  }
+}
+
+static std::string typeWord(const Type &type) {
+  if (type.isPointer()) return (type.isConst() ? "*k" : "*") + typeWord(type.element());
+  if (type.isDescriptor()) {
+    std::string shape;
+    for (int64_t extent : type.shape()) shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+    return "tensordesc<" + scalarWord(type.scalar()) + "[" + shape + "]>";
+  }
+  return type.isScalar() ? scalarWord(type.scalar()) : type.str();
+}
+
+static std::string specWord(const ArgumentSpec &spec) {
+  if (!spec.members.empty()) {
+    std::string text = "(";
+    for (const ArgumentSpec &member : spec.members) text += specWord(member) + ", ";
+    text.resize(text.size() - 2);
+    return text + (spec.members.size() == 1 ? ",)" : ")");
+  }
+  if (spec.constant) return spec.constant->repr();
+  return typeWord(spec.type) + (spec.divisibility > 1 ? ":" + std::to_string(spec.divisibility) : "");
+}
+
+std::string signatureText(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs) {
+  std::string text;
+  for (size_t i = 0; i < specs.size(); ++i) text += (i ? ", " : "") + kernel.parameters[i].name + "=" + specWord(specs[i]);
+  return text;
+}
+
+} // namespace tilewright

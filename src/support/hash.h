@@ -1,0 +1,32 @@
+// Content addresses: BLAKE3, as lower-case hex. Cache keys and build identities are made of these.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tilewright {
+
+/// The 256-bit BLAKE3 digest of `bytes` as 64 hex digits.
+std::string hashHex(std::string_view bytes);
+
+/// Hashes a sequence of fields. Each field is hashed with its length, so ("ab", "c") and ("a", "bc") differ.
+class Hasher {
+public:
+  Hasher();
+  ~Hasher();
+  Hasher(Hasher &&other) noexcept;
+  Hasher &operator=(Hasher &&other) noexcept;
+
+  Hasher &add(std::string_view field);
+  Hasher &addInteger(int64_t field);
+  /// The digest of all fields so far, as 64 hex digits.
+  std::string hex() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace tilewright

@@ -1,0 +1,111 @@
+// The compiler speaks of three levels of x86 processor, not of models: what code is made from (vector width, number of registers, fused
+// multiply-add, masks) follows from the level, and only tuning and cache sizes from the model.
+
+#include "support/target.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <unistd.h>
+
+namespace tilewright {
+
+static CpuTarget baseline() {
+  CpuTarget target;
+  target.name = "sse2";
+  target.cpu = "x86-64";
+  target.features = "+sse2";
+  target.vectorBytes = 16;
+  target.registers = 16;
+  return target;
+}
+
+static CpuTarget avx2() {
+  CpuTarget target;
+  target.name = "avx2";
+  target.cpu = "x86-64-v3";
+  target.features = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,+popcnt,+sse4.2,+cx16";
+  target.vectorBytes = 32;
+  target.registers = 16;
+  target.fma = target.f16c = target.maskedMemory = target.gather = true;
+  return target;
+}
+
+static CpuTarget avx512() {
+  CpuTarget target = avx2();
+  target.name = "avx512";
+  target.cpu = "x86-64-v4";
+  // LLVM holds back from 64-byte vectors on some models; the loops made here ask for them by type.
+  target.features += ",+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,-prefer-256-bit";
+  target.vectorBytes = 64;
+  target.registers = 32;
+  return target;
+}
+
+// "512K" in /sys; libc knows the levels on most systems but answers 0 on some (musl, some virtual machines).
+static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
+  if (long bytes = ::sysconf(systemName); bytes > 0) return bytes;
+  for (int index = 0; index < 8; ++index) {
+    std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+    std::ifstream levelFile(folder + "/level"), sizeFile(folder + "/size"), typeFile(folder + "/type");
+    int found = 0;
+    int64_t size = 0;
+    char unit = 0;
+    std::string type;
+    if (!(levelFile >> found) || found != level || !(sizeFile >> size)) continue;
+    if (typeFile >> type && type == "Instruction") continue;
+    sizeFile >> unit;
+    return size * (unit == 'M' ? 1024 * 1024 : unit == 'K' ? 1024 : 1);
+  }
+  return otherwise;
+}
+
+static void setHostCaches(CpuTarget &target) {
+  target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
+  target.llcBytes = cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes);
+}
+
+static CpuTarget detect() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  auto has = [&](std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      if (!features.lookup(name)) return false;
+    return true;
+  };
+  bool isAvx2 = has({"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "popcnt"});
+  bool isAvx512 = isAvx2 && has({"avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512cd"});
+  std::string_view limit = std::getenv("TILEWRIGHT_CPU") ? std::getenv("TILEWRIGHT_CPU") : "";
+  if (limit == "avx2") isAvx512 = false;
+  if (limit == "sse2") isAvx2 = isAvx512 = false;
+  CpuTarget target = isAvx512 ? avx512() : isAvx2 ? avx2() : baseline();
+  // The model brings tuning, and with it instructions beyond the level (VNNI, BF16, SHA). A lowered level must not use them.
+  if (limit.empty() || limit == "native") {
+    target.cpu = llvm::sys::getHostCPUName().str();
+    // What the operating system does not save must stay off even if the model has it.
+    for (const auto &feature : features)
+      if (!feature.second) target.features += ",-" + feature.first().str();
+    for (const char *extra : {"avx512vnni", "avxvnni", "avx512bf16", "avx512fp16"})
+      if (features.lookup(extra)) target.features += std::string(",+") + extra;
+  }
+  setHostCaches(target);
+  return target;
+}
+
+const CpuTarget &hostCpu() {
+  static const CpuTarget host = detect();
+  return host;
+}
+
+std::optional<CpuTarget> cpuTarget(std::string_view level) {
+  if (level == "native" || level == "host") return hostCpu();
+  std::optional<CpuTarget> target;
+  if (level == "sse2") target = baseline();
+  if (level == "avx2") target = avx2();
+  if (level == "avx512") target = avx512();
+  if (target) setHostCaches(*target);
+  return target;
+}
+
+} // namespace tilewright

@@ -1,0 +1,105 @@
+// RUN: tilewright-opt %s --scalarize-carried -split-input-file | FileCheck %s
+
+// == a tile of pointers: the distance is i64, each step is widened first
+// CHECK-LABEL: @pointers(%arg0: tensor<64x!tt.ptr<f32>>, %arg1: i32)
+// CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[D:.*]] = %c0_i64) -> (i64)
+// CHECK: %[[S:.*]] = tt.splat %[[D]] : i64 -> tensor<64xi64>
+// CHECK: %[[P:.*]] = tt.addptr %arg0, %[[S]] : tensor<64x!tt.ptr<f32>>, tensor<64xi64>
+// CHECK: tt.load %[[P]]
+// CHECK: %[[STEP:.*]] = arith.extsi %arg1 : i32 to i64
+// CHECK: %[[NEXT:.*]] = arith.addi %[[D]], %[[STEP]] : i64
+// CHECK: scf.yield %[[NEXT]] : i64
+// CHECK: %[[LAST:.*]] = tt.splat %[[R]]
+// CHECK: tt.addptr %arg0, %[[LAST]]
+tt.func @pointers(%start: tensor<64x!tt.ptr<f32>>, %step: i32) -> tensor<64x!tt.ptr<f32>> {
+  %r = scf.for %i = %step to %step step %step iter_args(%p = %start) -> (tensor<64x!tt.ptr<f32>>) : i32 {
+    %v = tt.load %p : tensor<64x!tt.ptr<f32>>
+    tt.store %p, %v : tensor<64x!tt.ptr<f32>>
+    %s = tt.splat %step : i32 -> tensor<64xi32>
+    %q = tt.addptr %p, %s : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    scf.yield %q : tensor<64x!tt.ptr<f32>>
+  }
+  tt.return %r : tensor<64x!tt.ptr<f32>>
+}
+
+// -----
+
+// == integers keep their type, so they wrap around as before; steps may be constants, chains, and differ from turn to turn
+// CHECK-LABEL: @integers
+// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[D:.*]] = %c0_i32) -> (i32)
+// CHECK: %[[A:.*]] = arith.addi %[[D]], %c16_i32 : i32
+// CHECK: %[[B:.*]] = arith.subi %[[A]], %[[I]] : i32
+// CHECK: scf.yield %[[B]]
+tt.func @integers(%start: tensor<8xi32>, %n: i32, %out: tensor<8x!tt.ptr<i32>>) {
+  %c16 = arith.constant dense<16> : tensor<8xi32>
+  %r = scf.for %i = %n to %n step %n iter_args(%x = %start) -> (tensor<8xi32>) : i32 {
+    tt.store %out, %x : tensor<8x!tt.ptr<i32>>
+    %a = arith.addi %c16, %x : tensor<8xi32>
+    %s = tt.splat %i : i32 -> tensor<8xi32>
+    %b = arith.subi %a, %s : tensor<8xi32>
+    scf.yield %b : tensor<8xi32>
+  }
+  tt.return
+}
+
+// -----
+
+// == two loops: the outer tile moves by what the inner loop left
+// CHECK-LABEL: @nested
+// CHECK: scf.for {{.*}} iter_args(%[[OUTER:.*]] = %{{.*}}) -> (i64)
+// CHECK: %[[INNER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (i64)
+// CHECK: %[[NEXT:.*]] = arith.addi %[[OUTER]], %[[INNER]] : i64
+// CHECK: scf.yield %[[NEXT]]
+tt.func @nested(%start: tensor<8x!tt.ptr<i32>>, %n: i32) {
+  %one = arith.constant dense<1> : tensor<8xi64>
+  %r = scf.for %i = %n to %n step %n iter_args(%p = %start) -> (tensor<8x!tt.ptr<i32>>) : i32 {
+    %q = scf.for %j = %n to %n step %n iter_args(%s = %p) -> (tensor<8x!tt.ptr<i32>>) : i32 {
+      %v = tt.load %s : tensor<8x!tt.ptr<i32>>
+      tt.store %p, %v : tensor<8x!tt.ptr<i32>>
+      %t = tt.addptr %s, %one : tensor<8x!tt.ptr<i32>>, tensor<8xi64>
+      scf.yield %t : tensor<8x!tt.ptr<i32>>
+    }
+    scf.yield %q : tensor<8x!tt.ptr<i32>>
+  }
+  tt.return
+}
+
+// -----
+
+// == while: the condition hands the tile on as it is
+// CHECK-LABEL: @while_loop
+// CHECK: scf.while (%[[B:.*]] = %c0_i64{{.*}}) : (i64) -> i64
+// CHECK: scf.condition(%{{.*}}) %[[B]] : i64
+// CHECK: ^bb0(%[[D:.*]]: i64):
+// CHECK: %[[N:.*]] = arith.addi %[[D]]
+// CHECK: scf.yield %[[N]] : i64
+tt.func @while_loop(%start: tensor<8x!tt.ptr<i32>>, %flag: !tt.ptr<i1>) {
+  %one = arith.constant dense<1> : tensor<8xi32>
+  %r = scf.while (%p = %start) : (tensor<8x!tt.ptr<i32>>) -> tensor<8x!tt.ptr<i32>> {
+    %go = tt.load %flag : !tt.ptr<i1>
+    scf.condition(%go) %p : tensor<8x!tt.ptr<i32>>
+  } do {
+  ^bb0(%p: tensor<8x!tt.ptr<i32>>):
+    %v = tt.load %p : tensor<8x!tt.ptr<i32>>
+    tt.store %p, %v : tensor<8x!tt.ptr<i32>>
+    %q = tt.addptr %p, %one : tensor<8x!tt.ptr<i32>>, tensor<8xi32>
+    scf.yield %q : tensor<8x!tt.ptr<i32>>
+  }
+  tt.return
+}
+
+// -----
+
+// == left alone: elements that move by different amounts, and accumulators
+// CHECK-LABEL: @left_alone
+// CHECK: scf.for {{.*}} -> (tensor<8x!tt.ptr<f32>>, tensor<8xf32>)
+tt.func @left_alone(%start: tensor<8x!tt.ptr<f32>>, %acc: tensor<8xf32>, %n: i32) {
+  %range = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%p = %start, %a = %acc) -> (tensor<8x!tt.ptr<f32>>, tensor<8xf32>) : i32 {
+    %v = tt.load %p : tensor<8x!tt.ptr<f32>>
+    %b = arith.addf %a, %v : tensor<8xf32>
+    %q = tt.addptr %p, %range : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    scf.yield %q, %b : tensor<8x!tt.ptr<f32>>, tensor<8xf32>
+  }
+  tt.return
+}

@@ -1,0 +1,16 @@
+# The tests that run tools on text: `lit tests -Dbin=BUILD/bin`. Each test's own RUN lines say what it does.
+import os
+
+import lit.formats
+
+config.name = "tilewright"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".py", ".test"]
+config.excludes = ["lit.cfg.py", "CMakeLists.txt", "Inputs", "python", "run"]
+config.test_source_root = os.path.dirname(__file__)
+
+root = os.path.dirname(config.test_source_root)
+tools = lit_config.params.get("bin") or os.environ.get("TILEWRIGHT_BIN") or os.path.join(root, "build", "bin")
+config.test_exec_root = os.path.join(os.path.dirname(os.path.abspath(tools)), "tests")
+config.environment["PATH"] = os.pathsep.join([os.path.abspath(tools), "/usr/lib/llvm-22/bin", os.environ["PATH"]])
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=error"

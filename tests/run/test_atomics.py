@@ -1,0 +1,108 @@
+"""Atomic operations: results over many programs, values returned, masks, and a lock between programs."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import DTYPES, random, wide
+
+PROGRAMS, BLOCK = 64, 32
+
+
+@triton.jit
+def atomic_kernel(x_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    slot = out_ptr + offsets % n
+    mask = offsets % 5 != 0
+    if OP == "add":
+        tl.atomic_add(slot, x, mask=mask)
+    elif OP == "max":
+        tl.atomic_max(slot, x, mask=mask)
+    elif OP == "min":
+        tl.atomic_min(slot, x, mask=mask)
+    elif OP == "and":
+        tl.atomic_and(slot, x, mask=mask)
+    elif OP == "or":
+        tl.atomic_or(slot, x, mask=mask)
+    else:
+        tl.atomic_xor(slot, x, mask=mask)
+
+
+FUNCTIONS = {"add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+
+
+@pytest.mark.parametrize("op, dtype", [
+    *[(op, dtype) for op in FUNCTIONS for dtype in ("int32", "uint32", "int64")],
+    *[(op, dtype) for op in ("add", "max", "min") for dtype in ("fp32", "fp64")],
+    ("add", "fp16"),
+])
+def test_operations(op, dtype):
+    n = 10
+    x = random(PROGRAMS * BLOCK, dtype, 1)
+    if op == "add" and not dtype.startswith("fp"):
+        x = random(PROGRAMS * BLOCK, dtype, 1, 0, 1000)
+    start = random(n, dtype, 2, *((0, 1000) if op == "add" and not dtype.startswith("fp") else ()))
+    out = start.copy()
+    atomic_kernel[(PROGRAMS,)](x, out, n, OP=op, BLOCK=BLOCK)
+    offsets = np.arange(x.size)
+    used = offsets % 5 != 0
+    expected = wide(start)
+    FUNCTIONS[op].at(expected, (offsets % n)[used], wide(x)[used])
+    if dtype.startswith("fp") and op == "add":  # in any order: each of 200 additions may round
+        tolerance = {"fp16": 0.3, "fp32": 1e-4, "fp64": 1e-12}[dtype]
+        np.testing.assert_allclose(wide(out), expected, rtol=tolerance, atol=tolerance)
+    else:
+        np.testing.assert_array_equal(out, expected.astype(DTYPES[dtype]))
+
+
+@triton.jit
+def ticket_kernel(counter_ptr, seen_ptr):
+    ticket = tl.atomic_add(counter_ptr, 1)
+    tl.atomic_add(seen_ptr + ticket, 1)
+
+
+def test_a_scalar_atomic_happens_once_for_each_program():
+    counter, seen = np.zeros(1, np.int32), np.zeros(500, np.int32)
+    ticket_kernel[(500,)](counter, seen)
+    assert counter[0] == 500
+    np.testing.assert_array_equal(seen, 1)
+
+
+@triton.jit
+def exchange_kernel(x_ptr, old_ptr, swapped_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(old_ptr + offsets, tl.atomic_xchg(x_ptr + offsets, offsets))
+    expected = tl.where(offsets % 2 == 0, offsets, -1)
+    tl.store(swapped_ptr + offsets, tl.atomic_cas(x_ptr + offsets, expected, offsets * 100))
+
+
+def test_exchange_and_compare():
+    x = random(64, "int32", 1)
+    before = x.copy()
+    old, swapped = np.zeros_like(x), np.zeros_like(x)
+    exchange_kernel[(1,)](x, old, swapped, BLOCK=64)
+    lanes = np.arange(64)
+    np.testing.assert_array_equal(old, before)
+    np.testing.assert_array_equal(swapped, lanes)
+    np.testing.assert_array_equal(x, np.where(lanes % 2 == 0, lanes * 100, lanes))
+
+
+@triton.jit
+def locked_kernel(lock_ptr, total_ptr, x_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + offsets)
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    tl.store(total_ptr + offsets, tl.load(total_ptr + offsets) + x)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+def test_a_lock_between_programs():
+    x = random((200, 32), "int32", 1, -1000, 1000)
+    lock, total = np.zeros(1, np.int32), np.zeros(32, np.int32)
+    locked_kernel[(200,)](lock, total, x, BLOCK=32)
+    np.testing.assert_array_equal(total, x.sum(0))
+    assert lock[0] == 0

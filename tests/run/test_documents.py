@@ -1,0 +1,17 @@
+"""The kernel in the README is that of the first example, letter by letter."""
+
+import pathlib
+
+import pytest
+
+root = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def engine():
+    """No kernel runs here."""
+
+
+def test_the_first_kernel():
+    block = (root / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    assert block in (root / "examples" / "01_vector_add.py").read_text()

@@ -1,0 +1,126 @@
+"""tl.dot: shapes from one element to a GPU's tiles, dtypes, transposed operands, accumulators, batches, K loops."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import DTYPES, close, random, strides, wide
+
+
+@triton.jit
+def dot_kernel(
+    a_ptr, b_ptr, c_ptr, stride_am, stride_ak, stride_bk, stride_bn,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr,
+):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    a = tl.load(a_ptr + m[:, None] * stride_am + k[None, :] * stride_ak)
+    b = tl.load(b_ptr + k[:, None] * stride_bk + n[None, :] * stride_bn)
+    c = tl.dot(a, b, out_dtype=OUT, input_precision="ieee")
+    tl.store(c_ptr + m[:, None] * N + n[None, :], c)
+
+
+def dot(a, b, out_dtype=np.float32, out=tl.float32):
+    (m, k), n = a.shape, b.shape[1]
+    c = np.zeros((m, n), out_dtype)
+    dot_kernel[(1,)](a, b, c, *strides(a), *strides(b), M=m, N=n, K=k, OUT=out)
+    return c
+
+
+SHAPES = [(1, 1, 1), (1, 16, 16), (16, 1, 8), (2, 4, 1), (4, 8, 2), (16, 16, 16), (32, 64, 16), (64, 32, 128), (128, 128, 32), (8, 256, 64)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes(shape):
+    m, n, k = shape
+    a, b = random((m, k), "fp32", 1), random((k, n), "fp32", 2)
+    close(dot(a, b), wide(a) @ wide(b), "fp32", terms=k)
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32", "fp8e5", "fp8e4nv"])
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+def test_dtypes_and_transposed_operands(dtype, transposed):
+    m, n, k = 32, 64, 32
+    a = random((k, m), dtype, 1).T if "a" in transposed else random((m, k), dtype, 1)
+    b = random((n, k), dtype, 2).T if "b" in transposed else random((k, n), dtype, 2)
+    # Products of these types are exact in fp32, where they are added up.
+    close(dot(a, b), wide(a) @ wide(b), "fp32", terms=k)
+
+
+def test_fp64():
+    a, b = random((16, 32), "fp64", 1), random((32, 16), "fp64", 2)
+    close(dot(a, b, np.float64, tl.float64), a @ b, "fp64", terms=32)
+
+
+@pytest.mark.parametrize("shape", [(16, 16, 32), (64, 32, 64), (128, 128, 64)])
+def test_int8_is_exact(shape):
+    m, n, k = shape
+    a, b = random((m, k), "int8", 1), random((k, n), "int8", 2)
+    a[0], b[:, 0] = -128, -128  # the largest product there is, K times
+    np.testing.assert_array_equal(dot(a, b, np.int32, tl.int32), a.astype(np.int32) @ b.astype(np.int32))
+
+
+@triton.jit
+def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    q = tl.load(q_ptr + m[:, None] * D + d[None, :])
+    k = tl.load(k_ptr + n[:, None] * D + d[None, :])
+    v = tl.load(v_ptr + n[:, None] * D + d[None, :])
+    scores = tl.dot(q, tl.trans(k), input_precision="ieee")
+    scores = tl.where(scores > 0, scores, scores * 0.1)
+    acc = tl.full((M, D), 1.0, tl.float32)
+    tl.store(out_ptr + m[:, None] * D + d[None, :], tl.dot(scores, v, acc, input_precision="ieee"))
+
+
+def test_two_products_and_a_start_value():
+    q, k, v = (random((32, 16), "fp32", seed) for seed in (1, 2, 3))
+    out = np.zeros((32, 16), np.float32)
+    chain_kernel[(1,)](q, k, v, out, M=32, N=32, D=16)
+    scores = wide(q) @ wide(k).T
+    close(out, np.where(scores > 0, scores, 0.1 * scores) @ wide(v) + 1, "fp32", terms=16 * 32, scale=4.0)
+
+
+@triton.jit
+def batched_kernel(a_ptr, b_ptr, c_ptr, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i = tl.arange(0, B)[:, None, None]
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    k = tl.arange(0, K)
+    a = tl.load(a_ptr + i * M * K + m[None, :, None] * K + k[None, None, :])
+    b = tl.load(b_ptr + i * K * N + k[None, :, None] * N + n[None, None, :])
+    tl.store(c_ptr + i * M * N + m[None, :, None] * N + n[None, None, :], tl.dot(a, b, input_precision="ieee"))
+
+
+def test_batches():
+    a, b = random((4, 16, 32), "fp32", 1), random((4, 32, 16), "fp32", 2)
+    c = np.zeros((4, 16, 16), np.float32)
+    batched_kernel[(1,)](a, b, c, B=4, M=16, N=16, K=32)
+    close(c, wide(a) @ wide(b), "fp32", terms=32)
+
+
+@triton.jit
+def matmul_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, sam, sak, sbk, sbn, scm, scn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, BLOCK_K)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for start in range(0, K, BLOCK_K):
+        a = tl.load(a_ptr + m[:, None] * sam + (start + k)[None, :] * sak, mask=(m[:, None] < M) & (start + k[None, :] < K), other=0.0)
+        b = tl.load(b_ptr + (start + k)[:, None] * sbk + n[None, :] * sbn, mask=(start + k[:, None] < K) & (n[None, :] < N), other=0.0)
+        acc += tl.dot(a, b, input_precision="ieee")
+    c = c_ptr + m[:, None] * scm + n[None, :] * scn
+    tl.store(c, acc.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+@pytest.mark.parametrize("blocks", [(16, 16, 16), (64, 32, 32), (128, 128, 32)])
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 3, 100), (70, 131, 65)])
+def test_matmul(sizes, dtype, blocks):
+    m, n, k = sizes
+    a, b = random((m, k), dtype, 1), random((n, k), dtype, 2).T
+    c = np.zeros((n, m), DTYPES[dtype]).T
+    grid = (triton.cdiv(m, blocks[0]), triton.cdiv(n, blocks[1]))
+    matmul_kernel[grid](a, b, c, m, n, k, *strides(a), *strides(b), *strides(c), BLOCK_M=blocks[0], BLOCK_N=blocks[1], BLOCK_K=blocks[2])
+    close(c, wide(a) @ wide(b), dtype, terms=k)

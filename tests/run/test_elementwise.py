@@ -1,0 +1,244 @@
+"""Operators, mathematical functions and conversions, one element at a time."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import DTYPES, FLOATS, INTEGERS, close, random, wide
+
+SIZE = 237  # of a block of 256
+
+
+@triton.jit
+def binary_kernel(x_ptr, y_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=1)
+    y = tl.load(y_ptr + offsets, mask=mask, other=1)
+    if OP == "+":
+        z = x + y
+    elif OP == "-":
+        z = x - y
+    elif OP == "*":
+        z = x * y
+    elif OP == "/":
+        z = x / y
+    elif OP == "//":
+        z = x // y
+    elif OP == "%":
+        z = x % y
+    elif OP == "&":
+        z = x & y
+    elif OP == "|":
+        z = x | y
+    elif OP == "^":
+        z = x ^ y
+    elif OP == "<<":
+        z = x << y
+    elif OP == ">>":
+        z = x >> y
+    elif OP == "<":
+        z = x < y
+    elif OP == "<=":
+        z = x <= y
+    elif OP == "==":
+        z = x == y
+    elif OP == "!=":
+        z = x != y
+    elif OP == "min":
+        z = tl.minimum(x, y)
+    else:
+        z = tl.maximum(x, y)
+    tl.store(out_ptr + offsets, z, mask=mask)
+
+
+def binary(op, x, y, dtype):
+    out = np.zeros(x.shape, DTYPES[dtype])
+    binary_kernel[(1,)](x, y, out, x.size, OP=op, BLOCK=256)
+    return out
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", ["+", "-", "*", "/", "min", "max"])
+def test_float_arithmetic(op, dtype):
+    x, y = random(SIZE, dtype, 1), random(SIZE, dtype, 2)
+    y[np.abs(y) < 0.1] = 0.5
+    functions = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "min": np.minimum, "max": np.maximum}
+    close(binary(op, x, y, dtype), functions[op](wide(x), wide(y)), dtype)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("op", ["+", "-", "*", "&", "|", "^", "min", "max"])
+def test_integer_arithmetic_wraps(op, dtype):
+    x, y = random(SIZE, dtype, 1), random(SIZE, dtype, 2)
+    functions = {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor,
+                 "min": np.minimum, "max": np.maximum}
+    close(binary(op, x, y, dtype), functions[op](x, y), dtype)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_division_truncates(dtype):
+    x, y = random(SIZE, dtype, 1), random(SIZE, dtype, 2, 1, 100)
+    if not dtype.startswith("u"):
+        y[::2] *= -1
+    exact = [(int(a), int(b)) for a, b in zip(x, y)]
+    quotients = [abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) for a, b in exact]
+    close(binary("//", x, y, dtype), np.array(quotients, object).astype(DTYPES[dtype]), dtype)
+    remainders = [a - b * q for (a, b), q in zip(exact, quotients)]
+    close(binary("%", x, y, dtype), np.array(remainders, object).astype(DTYPES[dtype]), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "uint16", "uint32", "uint64"])
+def test_shifts(dtype):
+    x, y = random(SIZE, dtype, 1), random(SIZE, dtype, 2, 0, 15)
+    close(binary("<<", x, y, dtype), x << y, dtype)
+    close(binary(">>", x, y, dtype), x >> y, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint32", "fp16", "fp32", "fp64"])
+@pytest.mark.parametrize("op", ["<", "<=", "==", "!="])
+def test_comparisons(op, dtype):
+    x, y = random(SIZE, dtype, 1), random(SIZE, dtype, 2)
+    y[::3] = x[::3]
+    if dtype.startswith("fp"):
+        x[::7] = np.nan
+    functions = {"<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal}
+    close(binary(op, x, y, "int1"), functions[op](x, y), "int1")
+
+
+@triton.jit
+def unary_kernel(x_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=1)
+    if OP == "exp":
+        z = tl.exp(x)
+    elif OP == "exp2":
+        z = tl.exp2(x)
+    elif OP == "log":
+        z = tl.log(x)
+    elif OP == "log2":
+        z = tl.log2(x)
+    elif OP == "sin":
+        z = tl.sin(x)
+    elif OP == "cos":
+        z = tl.cos(x)
+    elif OP == "sqrt":
+        z = tl.sqrt(x)
+    elif OP == "rsqrt":
+        z = tl.rsqrt(x)
+    elif OP == "erf":
+        z = tl.erf(x)
+    elif OP == "floor":
+        z = tl.floor(x)
+    elif OP == "ceil":
+        z = tl.ceil(x)
+    elif OP == "sigmoid":
+        z = tl.sigmoid(x)
+    elif OP == "abs":
+        z = tl.abs(x)
+    elif OP == "-":
+        z = -x
+    else:
+        z = ~x
+    tl.store(out_ptr + offsets, z, mask=mask)
+
+
+def unary(op, x):
+    out = np.zeros(x.shape, x.dtype)
+    unary_kernel[(1,)](x, out, x.size, OP=op, BLOCK=256)
+    return out
+
+
+MATH = {
+    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": np.vectorize(math.erf), "floor": np.floor, "ceil": np.ceil,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "abs": np.abs, "-": np.negative,
+}
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp64"])
+@pytest.mark.parametrize("op", list(MATH))
+def test_functions(op, dtype):
+    x = random(SIZE, dtype, 1)
+    if op in ("log", "log2", "sqrt", "rsqrt"):
+        x = np.abs(x)
+    close(unary(op, x), MATH[op](wide(x)), dtype)
+
+
+@pytest.mark.parametrize("op", ["exp", "exp2", "log", "log2", "sqrt"])
+def test_functions_at_the_borders(op):
+    inf, nan = np.inf, np.nan
+    more = [-inf, 88.0, 89.0, -87.0, -100.0, -150.0] if "exp" in op else [-1.0]
+    x = np.array([0.0, -0.0, 1.0, inf, nan, 3.4e38, 1e-40, 1e-45, *more], np.float32)
+    with np.errstate(all="ignore"):
+        expected = MATH[op](wide(x)).astype(np.float32)
+    # A subnormal result may be off by one of its own few digits.
+    np.testing.assert_allclose(unary(op, x), expected, rtol=2e-6, atol=3e-45)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_unary(dtype):
+    x = random(SIZE, dtype, 1)
+    close(unary("~", x), ~x, dtype)
+    close(unary("-", x), np.negative(x), dtype)
+
+
+@triton.jit
+def cast_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+CAST = ["int8", "int32", "int64", "uint8", "uint32", "fp16", "bf16", "fp32", "fp64"]
+
+
+@pytest.mark.parametrize("target", CAST)
+@pytest.mark.parametrize("source", CAST)
+def test_casts(source, target):
+    x = random(SIZE, source, 1, 0, 100)
+    out = np.zeros(SIZE, DTYPES[target])
+    cast_kernel[(1,)](x, out, SIZE, BLOCK=256)
+    close(out, x.astype(DTYPES[target]), target)
+    if target in FLOATS:  # conversions are rounded correctly, and exactly where they can be
+        np.testing.assert_array_equal(out, x.astype(DTYPES[target]))
+
+
+@pytest.mark.parametrize("narrow", ["fp8e5", "fp8e4nv"])
+def test_casts_of_fp8(narrow):
+    values = np.arange(256, dtype=np.uint8).view(DTYPES[narrow])
+    values = values[np.isfinite(wide(values))]
+    out = np.zeros(values.size, np.float32)
+    cast_kernel[(1,)](values, out, values.size, BLOCK=256)
+    np.testing.assert_array_equal(out, values.astype(np.float32))
+    back = np.zeros(SIZE, DTYPES[narrow])
+    x = random(SIZE, "fp32", 1)
+    cast_kernel[(1,)](x, back, SIZE, BLOCK=256)
+    np.testing.assert_array_equal(wide(back), wide(x.astype(DTYPES[narrow])))
+
+
+@triton.jit
+def select_kernel(c_ptr, x_ptr, y_ptr, where_ptr, clamp_ptr, fma_ptr, nan_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    c = tl.load(c_ptr + offsets, mask=mask, other=0)
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    y = tl.load(y_ptr + offsets, mask=mask, other=0.0)
+    tl.store(where_ptr + offsets, tl.where(c != 0, x, y), mask=mask)
+    tl.store(clamp_ptr + offsets, tl.clamp(x, -0.5, 0.5), mask=mask)
+    tl.store(fma_ptr + offsets, tl.fma(x, y, x), mask=mask)
+    tl.store(nan_ptr + offsets, tl.maximum(x, tl.where(c != 0, y, float("nan")), propagate_nan=tl.PropagateNan.ALL), mask=mask)
+
+
+def test_where_clamp_fma_and_nan():
+    c, x, y = random(SIZE, "int32", 1, 0, 2), random(SIZE, "fp32", 2), random(SIZE, "fp32", 3)
+    outs = [np.zeros(SIZE, np.float32) for _ in range(4)]
+    select_kernel[(1,)](c, x, y, *outs, SIZE, BLOCK=256)
+    np.testing.assert_array_equal(outs[0], np.where(c != 0, x, y))
+    np.testing.assert_array_equal(outs[1], np.clip(x, np.float32(-0.5), np.float32(0.5)))
+    close(outs[2], wide(x) * wide(y) + wide(x), "fp32")
+    np.testing.assert_array_equal(outs[3], np.where(c != 0, np.maximum(x, y), np.float32(np.nan)))

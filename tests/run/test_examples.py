@@ -1,0 +1,77 @@
+"""Every example is run and checked, as it stands, on small sizes; and refuses what it says it refuses."""
+
+import importlib.util
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language
+
+folder = pathlib.Path(__file__).resolve().parents[2] / "examples"
+examples = sorted(path.stem for path in folder.glob("[0-9][0-9]_*.py"))
+
+
+@pytest.fixture
+def load(monkeypatch):
+    """Imports an example the way `python -m tilewright` does: its `triton` is this package."""
+    monkeypatch.setitem(sys.modules, "triton", tilewright)
+    monkeypatch.setitem(sys.modules, "triton.language", tilewright.language)
+    monkeypatch.syspath_prepend(str(folder))
+
+    def load_example(name):
+        spec = importlib.util.spec_from_file_location("example_" + name, folder / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load_example
+
+
+@pytest.mark.parametrize("name", examples)
+def test_example(name, load):
+    module = load(name)
+    wrong = [result.line() for result in module.run(quick=True) if not result.ok]
+    assert not wrong, "\n".join(wrong)
+    assert module.kernel_fn and module.reference_fn and module.get_inputs()
+
+
+def test_rows_wider_than_a_block(load):
+    with pytest.raises(ValueError, match="at most 65536"):
+        load("02_fused_softmax").softmax(np.zeros((1, 65537), np.float32))
+
+
+def test_inner_sizes_that_differ(load):
+    for name in ("03_matmul_basic", "04_matmul_grouped", "05_matmul_block_pointers", "06_matmul_autotuned"):
+        with pytest.raises(ValueError, match="inner sizes differ"):
+            load(name).matmul(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 1000, 4096])
+def test_softmax_of_large_and_infinite_values(columns, load):
+    softmax = load("02_fused_softmax")
+    x = np.random.default_rng(0).standard_normal((3, columns), np.float32) * 50
+    x[:, columns // 2 + 1 :] = -np.inf
+    np.testing.assert_allclose(softmax.softmax(x), softmax.reference_fn(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("length", [1, 31, 64, 65, 200])
+def test_attention_lengths(length, causal, load):
+    attention = load("07_attention")
+    q, k, v = attention.get_inputs(1, 2, length, 32)
+    q, k = q * 4, k * 4  # scores far apart: the running maximum moves
+    out = attention.attention(q, k.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), v, causal)
+    np.testing.assert_allclose(out, attention.reference_fn(q, k, v, causal), rtol=2e-5, atol=2e-5)
+
+
+def test_layer_norm_keeps_digits_of_a_large_mean(load):
+    layer_norm = load("09_layer_norm")
+    x, weight, bias = layer_norm.get_inputs(4, 1000)
+    y, mean, rstd = layer_norm.layer_norm(x + 1000, weight, bias)
+    expected = layer_norm.reference_fn(x + 1000, weight, bias)
+    np.testing.assert_allclose(rstd, expected[2], rtol=1e-4)
+    np.testing.assert_allclose(y, expected[0], rtol=1e-3, atol=1e-3)

@@ -1,0 +1,149 @@
+"""Reductions: every operator, axis, dtype and shape; user-written combinations; ties and NaN."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import DTYPES, close, is_float, random, wide
+
+
+@triton.jit
+def reduce_1d_kernel(x_ptr, out_ptr, n, fill, OP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=fill)
+    if OP == "sum":
+        z = tl.sum(x)
+    elif OP == "max":
+        z = tl.max(x)
+    elif OP == "min":
+        z = tl.min(x)
+    elif OP == "argmax":
+        z = tl.argmax(x, axis=0)
+    elif OP == "argmin":
+        z = tl.argmin(x, axis=0)
+    else:
+        z = tl.xor_sum(x)
+    tl.store(out_ptr, z)
+
+
+# Sums of narrow integers widen to 32 bits, and maxima of narrow floats to fp32.
+RESULT = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint32", "fp16", "bf16", "fp32", "fp64"])
+@pytest.mark.parametrize("op", ["sum", "max", "min"])
+@pytest.mark.parametrize("n", [1, 100, 1024])
+def test_one_dimension(op, dtype, n):
+    x = random(n, dtype, 1)
+    function = {"sum": np.sum, "max": np.max, "min": np.min}[op]
+    fill = 0 if op == "sum" else wide(x)[0].item()
+    result = RESULT.get(dtype, dtype)
+    out = np.zeros(1, DTYPES[result])
+    reduce_1d_kernel[(1,)](x, out, n, fill, OP=op, BLOCK=triton.next_power_of_2(n))
+    expected = np.array(function(wide(x))).astype(DTYPES[result]) if not is_float(dtype) else function(wide(x))
+    close(out[0], expected, result, terms=n)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "fp16", "fp32"])
+@pytest.mark.parametrize("op", ["argmax", "argmin"])
+def test_arg(op, dtype):
+    x = random(1000, dtype, 1) if dtype != "int32" else random(1000, dtype, 1, -20, 20)  # many ties: the first one wins
+    x[[300, 600]] = x.max() if op == "argmax" else x.min()
+    out = np.zeros(1, np.int32)
+    reduce_1d_kernel[(1,)](x, out, 1000, wide(x)[0].item(), OP=op, BLOCK=1024)
+    assert out[0] == (np.argmax(x) if op == "argmax" else np.argmin(x))
+
+
+def test_xor():
+    x = random(256, "int32", 1)
+    out = np.zeros(1, np.int32)
+    reduce_1d_kernel[(1,)](x, out, 256, 0, OP="xor", BLOCK=256)
+    assert out[0] == np.bitwise_xor.reduce(x)
+
+
+@triton.jit
+def reduce_2d_kernel(x_ptr, sum_ptr, max_ptr, arg_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    kept = tl.arange(0, N if AXIS == 0 else M)
+    tl.store(sum_ptr + kept, tl.sum(x, axis=AXIS))
+    best, where = tl.max(x, axis=AXIS, return_indices=True)
+    tl.store(max_ptr + kept, best)
+    tl.store(arg_ptr + kept, where)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 64), (64, 1), (4, 8), (32, 128), (128, 16)])
+def test_two_dimensions(shape, axis):
+    x = random(shape, "fp32", 1)
+    kept = shape[1 - axis]
+    total, best, where = np.zeros(kept, np.float32), np.zeros(kept, np.float32), np.zeros(kept, np.int32)
+    reduce_2d_kernel[(1,)](x, total, best, where, M=shape[0], N=shape[1], AXIS=axis)
+    close(total, wide(x).sum(axis), "fp32", terms=shape[axis])
+    np.testing.assert_array_equal(best, x.max(axis))
+    np.testing.assert_array_equal(where, x.argmax(axis))
+
+
+@triton.jit
+def reduce_3d_kernel(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    a, b, c = tl.arange(0, A)[:, None, None], tl.arange(0, B)[None, :, None], tl.arange(0, C)[None, None, :]
+    x = tl.load(x_ptr + a * B * C + b * C + c)
+    y = tl.sum(x, axis=1, keep_dims=True)
+    tl.store(out_ptr + a * C + c, y)
+
+
+def test_three_dimensions_keeping_one():
+    x = random((4, 8, 16), "fp32", 1)
+    out = np.zeros((4, 1, 16), np.float32)
+    reduce_3d_kernel[(1,)](x, out, A=4, B=8, C=16)
+    close(out, wide(x).sum(1, keepdims=True), "fp32", terms=8)
+
+
+@triton.jit
+def merge_moments(mean_a, m2_a, count_a, mean_b, m2_b, count_b):
+    delta = mean_b - mean_a
+    count = count_a + count_b
+    share = tl.where(count == 0.0, 0.0, count_b / count)
+    return mean_a + delta * share, m2_a + m2_b + delta * delta * count_a * share, count
+
+
+@triton.jit
+def product(a, b):
+    return a * b
+
+
+@triton.jit
+def custom_kernel(x_ptr, mean_ptr, var_ptr, product_ptr, n, BLOCK: tl.constexpr):
+    rows = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + rows * n + offsets, mask=mask, other=0.0)
+    mean, m2, count = tl.reduce((x, tl.zeros_like(x), mask.to(tl.float32)), 0, merge_moments)
+    tl.store(mean_ptr + rows, mean)
+    tl.store(var_ptr + rows, m2 / count)
+    tl.store(product_ptr + rows, tl.reduce(tl.where(mask, x, 1.0), 0, product))
+
+
+def test_combinations_written_by_the_user():
+    x = random((5, 100), "fp32", 1, 0.9, 1.1)
+    mean, var, total = (np.zeros(5, np.float32) for _ in range(3))
+    custom_kernel[(5,)](x, mean, var, total, 100, BLOCK=128)
+    close(mean, wide(x).mean(1), "fp32", terms=100)
+    close(var, wide(x).var(1), "fp32", terms=100)
+    close(total, wide(x).prod(1), "fp32", terms=100)
+
+
+def test_maximum_ignores_nan():
+    x = random(64, "fp32", 1)
+    x[::3] = np.nan
+    out = np.zeros(1, np.float32)
+    reduce_1d_kernel[(1,)](x, out, 64, 0.0, OP="max", BLOCK=64)
+    assert out[0] == np.nanmax(x)
+
+
+@pytest.mark.parametrize("n", [32768, 65536])
+def test_a_long_row(n):
+    x = random(n, "fp32", 1)
+    out = np.zeros(1, np.float32)
+    reduce_1d_kernel[(1,)](x, out, n, 0.0, OP="sum", BLOCK=n)
+    close(out[0], wide(x).sum(), "fp32", terms=n)

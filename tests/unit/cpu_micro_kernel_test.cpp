@@ -1,0 +1,126 @@
+#include "cpu_harness.h"
+
+#include "cpu/micro_kernel.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+struct Case {
+  int64_t m, n, k;
+  bool fromZero, scaled, columnMajorA;
+};
+
+// Small integers: every product and sum is exact in every type, so the order of additions cannot hide a mistake.
+template <typename Operand, typename Result>
+void checkDot(const CpuTarget &target, Type operand, Type result, const Case &test) {
+  bool pairs = operand.isInteger(16);
+  DotPlan plan;
+  plan.m = test.m, plan.n = test.n, plan.k = test.k;
+  plan.operand = operand, plan.result = result;
+  plan.aRow = test.columnMajorA ? 1 : test.k + 4;
+  plan.aCol = test.columnMajorA ? test.m + 2 : 1;
+  plan.panel = panelWidth(target, result, test.n);
+  plan.cRow = test.n + 8;
+  Compiled kernel(target, 4, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+    emitDotLoops(b, target, plan, args[0], args[1], args[2], test.fromZero, test.scaled ? Value(args[3]) : Value());
+  });
+  ASSERT_TRUE(kernel);
+
+  std::mt19937 random(1);
+  auto small = [&] { return static_cast<int>(random() % 9) - 4; };
+  Aligned<Operand> a((test.m + 4) * (test.k + 4)), b(test.n * test.k);
+  Aligned<Result> c(test.m * plan.cRow), scale(test.m);
+  for (int64_t i = 0; i < a.size(); ++i) a[i] = Operand(small());
+  for (int64_t i = 0; i < b.size(); ++i) b[i] = Operand(small());
+  for (int64_t i = 0; i < c.size(); ++i) c[i] = Result(small());
+  for (int64_t i = 0; i < test.m; ++i) scale[i] = Result(small());
+  std::vector<Result> expected(c.data(), c.data() + c.size());
+  for (int64_t i = 0; i < test.m; ++i)
+    for (int64_t j = 0; j < test.n; ++j) {
+      Result &sum = expected[i * plan.cRow + j];
+      sum = test.fromZero ? Result(0) : test.scaled ? sum * scale[i] : sum;
+      for (int64_t p = 0; p < test.k; ++p) {
+        int64_t panel = j / plan.panel * test.k * plan.panel, lane = j % plan.panel;
+        int64_t offset = pairs ? p / 2 * 2 * plan.panel + 2 * lane + p % 2 : p * plan.panel + lane;
+        sum += Result(a[i * plan.aRow + p * plan.aCol]) * Result(b[panel + offset]);
+      }
+    }
+  kernel(a.data(), b.data(), c.data(), scale.data());
+  for (int64_t i = 0; i < c.size(); ++i)
+    ASSERT_EQ(c[i], expected[i]) << target.name << " " << test.m << "x" << test.n << "x" << test.k << " row " << i / plan.cRow << " column " << i % plan.cRow;
+}
+
+TEST(MicroKernel, EveryShapeAndType) {
+  Builder b(&testContext());
+  for (const CpuTarget &target : runnableTargets())
+    for (const Case &test : {Case{128, 32, 16, false, false, false}, Case{64, 64, 8, true, false, false}, Case{16, 16, 16, false, true, false},
+                             Case{8, 128, 4, false, false, true}, Case{1, 64, 32, false, false, false}, Case{2, 16, 64, false, true, true},
+                             Case{4, 8, 2, true, false, false}, Case{32, 4, 16, false, false, false}, Case{16, 2, 8, false, false, true},
+                             Case{8, 1, 16, false, true, false}, Case{1, 1, 2, false, false, false}}) {
+      checkDot<float, float>(target, b.getF32Type(), b.getF32Type(), test);
+      checkDot<double, double>(target, b.getF64Type(), b.getF64Type(), test);
+      checkDot<int16_t, int32_t>(target, b.getI16Type(), b.getI32Type(), test);
+    }
+}
+
+TEST(MicroKernel, OneStepOfK) {
+  Builder b(&testContext());
+  for (const CpuTarget &target : runnableTargets()) {
+    checkDot<float, float>(target, b.getF32Type(), b.getF32Type(), {16, 32, 1, false, false, false});
+    checkDot<double, double>(target, b.getF64Type(), b.getF64Type(), {2, 2, 1, true, false, true});
+  }
+}
+
+TEST(MicroKernel, NothingIsSpilled) {
+  Builder builder(&testContext());
+  for (const char *level : {"sse2", "avx2", "avx512"}) {
+    std::optional<CpuTarget> target = cpuTarget(level);
+    ASSERT_TRUE(target);
+    for (Type type : {Type(builder.getF32Type()), Type(builder.getF64Type())}) {
+      OwningOpRef<ModuleOp> module = buildModule(3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+        DotPlan plan{128, 128, 64, type, type, 64, 1, panelWidth(*target, type, 128), 128};
+        emitDotLoops(b, *target, plan, args[0], args[1], args[2], /*fromZero=*/false, nullptr);
+      });
+      ASSERT_TRUE(succeeded(lowerToLlvm(*module)));
+      std::optional<std::string> text = generateCode(*module, *target, CodeKind::assembly);
+      ASSERT_TRUE(text);
+      EXPECT_EQ(text->find("Spill"), std::string::npos) << level;
+      EXPECT_EQ(text->find("(%rsp)"), std::string::npos) << level;
+    }
+  }
+}
+
+template <typename T> void checkTranspose(const CpuTarget &target, Type element, int64_t n) {
+  Compiled kernel(target, 2, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < n; ++i) rows.push_back(load(b, vectorOf(element, n), pointerAtConstant(b, args[0], i * n * sizeof(T)), sizeof(T)));
+    SmallVector<Value> columns = transposeSquare(b, rows);
+    for (int64_t i = 0; i < n; ++i) store(b, columns[i], pointerAtConstant(b, args[1], i * n * sizeof(T)), sizeof(T), /*streaming=*/false);
+  });
+  ASSERT_TRUE(kernel);
+  std::vector<T> in(n * n), out(n * n);
+  for (int64_t i = 0; i < n * n; ++i) in[i] = T(i);
+  kernel(in.data(), out.data());
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) ASSERT_EQ(out[j * n + i], in[i * n + j]) << target.name << " n " << n;
+}
+
+TEST(MicroKernel, TransposeSquare) {
+  Builder b(&testContext());
+  for (const CpuTarget &target : runnableTargets())
+    for (int64_t n : {2, 4, 8, 16}) {
+      checkTranspose<float>(target, b.getF32Type(), n);
+      checkTranspose<double>(target, b.getF64Type(), n);
+      checkTranspose<int16_t>(target, b.getI16Type(), n);
+      checkTranspose<uint8_t>(target, b.getI8Type(), n);
+    }
+}
+
+} // namespace
+} // namespace tilewright::cpu

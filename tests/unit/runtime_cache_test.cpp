@@ -1,0 +1,161 @@
+// The cache on disk: what is stored comes back, what is damaged does not, and processes do not disturb each other.
+
+#include "runtime/cache.h"
+#include "support/files.h"
+#include "support/hash.h"
+#include "support/npy.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tilewright;
+
+namespace {
+
+class Cache : public testing::Test {
+protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/tilewright-test-XXXXXX";
+    folder = ::mkdtemp(pattern);
+    ::setenv("TILEWRIGHT_CACHE_DIR", folder.c_str(), 1);
+    ::unsetenv("TILEWRIGHT_CACHE");
+  }
+  void TearDown() override {
+    clearCache();
+    ::unsetenv("TILEWRIGHT_CACHE_DIR");
+  }
+  std::string path(const std::string &key) const { return folder + "/" + key.substr(0, 2) + "/" + key.substr(2) + ".twc"; }
+  std::string folder, key = hashHex("a key");
+  Diagnostics diagnostics;
+};
+
+TEST_F(Cache, KeepsBytes) {
+  EXPECT_FALSE(loadCached(key, diagnostics));
+  std::string bytes("binary\0bytes", 12);
+  storeCached(key, bytes, diagnostics);
+  EXPECT_EQ(loadCached(key, diagnostics), bytes);
+  EXPECT_EQ(cacheUse().entries, 1);
+  EXPECT_EQ(clearCache(), 1);
+  EXPECT_FALSE(loadCached(key, diagnostics));
+  EXPECT_TRUE(diagnostics.all().empty());
+}
+
+TEST_F(Cache, FindsEveryDamage) {
+  storeCached(key, std::string(1000, 'x'), diagnostics);
+  Result<std::string> good = readFile(path(key));
+  ASSERT_TRUE(good);
+  int64_t warnings = 0;
+  auto expectDamaged = [&](const std::string &bytes) {
+    ASSERT_TRUE(writeFileAtomically(path(key), bytes));
+    EXPECT_FALSE(loadCached(key, diagnostics));
+    EXPECT_EQ(static_cast<int64_t>(diagnostics.all().size()), ++warnings);
+    EXPECT_EQ(diagnostics.all().back().id, Diag::damagedCache);
+    EXPECT_FALSE(readFile(path(key))); // removed, so that it is made again
+  };
+  for (size_t size : {size_t(0), size_t(5), size_t(79), size_t(80), good->size() - 1}) expectDamaged(good->substr(0, size));
+  for (size_t at : {size_t(0), size_t(9), size_t(20), size_t(500)}) {
+    std::string bytes = *good;
+    bytes[at] ^= 1;
+    expectDamaged(bytes);
+  }
+  expectDamaged(*good + "x");
+  EXPECT_FALSE(diagnostics.hasErrors());
+}
+
+TEST_F(Cache, CanBeOff) {
+  ::setenv("TILEWRIGHT_CACHE", "0", 1);
+  storeCached(key, "bytes", diagnostics);
+  EXPECT_FALSE(loadCached(key, diagnostics));
+  ::unsetenv("TILEWRIGHT_CACHE");
+  EXPECT_EQ(cacheUse().entries, 0);
+}
+
+TEST_F(Cache, WorksWithoutAFolder) {
+  ::setenv("TILEWRIGHT_CACHE_DIR", "/proc/nowhere", 1);
+  storeCached(key, "bytes", diagnostics);
+  storeCached(key, "bytes", diagnostics);
+  EXPECT_FALSE(loadCached(key, diagnostics));
+  EXPECT_EQ(diagnostics.all().size(), 1u); // one warning for the process
+  EXPECT_FALSE(diagnostics.hasErrors());
+}
+
+TEST_F(Cache, SurvivesManyProcesses) {
+  std::vector<pid_t> children;
+  for (int64_t child = 0; child < 4; ++child) {
+    pid_t process = ::fork();
+    if (process == 0) {
+      Diagnostics local;
+      bool good = true;
+      for (int64_t turn = 0; turn < 200; ++turn) {
+        std::string name = hashHex(std::to_string(turn % 10));
+        std::optional<std::string> found = loadCached(name, local);
+        if (found && *found != std::string(5000, static_cast<char>('a' + turn % 10))) good = false;
+        storeCached(name, std::string(5000, static_cast<char>('a' + turn % 10)), local);
+      }
+      ::_exit(good && local.all().empty() ? 0 : 1);
+    }
+    children.push_back(process);
+  }
+  for (pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  EXPECT_EQ(cacheUse().entries, 10);
+}
+
+TEST(Artifact, EncodesAndDecodes) {
+  CpuArtifact artifact;
+  artifact.entry = "kernel";
+  artifact.object = std::string("\x7f" "ELF\0...", 8);
+  artifact.arenaBytes = 12345;
+  artifact.slots = {SlotKind::pointer, SlotKind::f64, SlotKind::i1};
+  std::string bytes = encodeArtifact(artifact);
+  std::optional<CpuArtifact> back = decodeArtifact(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->entry, artifact.entry);
+  EXPECT_EQ(back->object, artifact.object);
+  EXPECT_EQ(back->arenaBytes, artifact.arenaBytes);
+  EXPECT_EQ(back->slots, artifact.slots);
+  EXPECT_FALSE(decodeArtifact(bytes.substr(0, 20)));
+  EXPECT_FALSE(decodeArtifact(std::string(24, '\xff')));
+}
+
+TEST(Npy, RoundTrip) {
+  NpyArray array;
+  array.dtype = "f4";
+  array.shape = {2, 3};
+  array.bytes = std::string(24, 'q');
+  std::string file = formatNpy(array);
+  EXPECT_EQ(file.size() % 64, 24u);
+  Result<NpyArray> back = parseNpy(file);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->dtype, "f4");
+  EXPECT_EQ(back->shape, array.shape);
+  EXPECT_EQ(back->bytes, array.bytes);
+  array.shape = {};
+  array.bytes.resize(4);
+  ASSERT_TRUE(parseNpy(formatNpy(array)));
+  for (size_t size = 0; size < file.size(); ++size) EXPECT_FALSE(parseNpy(std::string_view(file).substr(0, size)));
+}
+
+TEST(Npy, RefusesWhatItCannotRead) {
+  auto file = [](const std::string &header) {
+    std::string bytes("\x93NUMPY\x01\x00", 8);
+    bytes += static_cast<char>(header.size());
+    bytes += '\0';
+    return bytes + header + std::string(64, '\0');
+  };
+  EXPECT_TRUE(parseNpy(file("{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }")));
+  EXPECT_FALSE(parseNpy(file("{'descr': '>i4', 'fortran_order': False, 'shape': (3,), }")));
+  EXPECT_FALSE(parseNpy(file("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }")));
+  EXPECT_FALSE(parseNpy(file("{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,), }")));
+  EXPECT_FALSE(parseNpy(file("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (3,), }")));
+  EXPECT_FALSE(parseNpy("not a file"));
+}
+
+} // namespace

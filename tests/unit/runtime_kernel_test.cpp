@@ -1,0 +1,122 @@
+// Loading object code and launching it.
+
+#include "runtime/kernel.h"
+#include "support/files.h"
+#include "support/half.h"
+
+#include "gtest/gtest.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+using namespace tilewright;
+
+namespace {
+
+std::string sampleObject() {
+  Result<std::string> bytes = readFile(SAMPLE_OBJECT);
+  return bytes ? *bytes : "";
+}
+
+std::shared_ptr<CompiledKernel> sample(const std::string &entry, std::vector<SlotKind> slots) {
+  CpuArtifact artifact;
+  artifact.entry = entry;
+  artifact.object = sampleObject();
+  artifact.arenaBytes = 100;
+  artifact.slots = std::move(slots);
+  Diagnostics diagnostics;
+  return CompiledKernel::load(std::move(artifact), diagnostics);
+}
+
+TEST(Loader, RefusesWhatIsNoObject) {
+  std::string error;
+  EXPECT_FALSE(LoadedObject::load("", error));
+  EXPECT_FALSE(error.empty());
+  EXPECT_FALSE(LoadedObject::load("\x7f" "ELF and nothing else", error));
+  std::string object = sampleObject();
+  EXPECT_FALSE(LoadedObject::load(object.substr(0, object.size() / 2), error));
+}
+
+TEST(Loader, FindsSymbols) {
+  std::string error;
+  std::shared_ptr<LoadedObject> object = LoadedObject::load(sampleObject(), error);
+  ASSERT_TRUE(object) << error;
+  EXPECT_TRUE(object->lookup("sample_kernel"));
+  EXPECT_FALSE(object->lookup("no_such_symbol"));
+}
+
+TEST(Loader, IsQuick) {
+  std::string bytes = sampleObject(), error;
+  auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < 100; ++i) ASSERT_TRUE(LoadedObject::load(bytes, error));
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  RecordProperty("microsecondsPerLoad", std::to_string(seconds * 1e4));
+  std::printf("%.1f us a load\n", seconds * 1e4);
+}
+
+TEST(Launch, RunsTheGrid) {
+  std::shared_ptr<CompiledKernel> kernel = sample("sample_kernel", {SlotKind::pointer, SlotKind::pointer, SlotKind::f32});
+  ASSERT_TRUE(kernel);
+  std::vector<float> x(1000, 1.5f), out(1000, 0);
+  float scale = 2;
+  uint64_t slots[3] = {reinterpret_cast<uint64_t>(out.data()), reinterpret_cast<uint64_t>(x.data()), 0};
+  std::memcpy(&slots[2], &scale, 4);
+  Diagnostics diagnostics;
+  for (int64_t threads : {0, 1, 4}) {
+    std::fill(out.begin(), out.end(), 0.0f);
+    ASSERT_TRUE(kernel->launch(Grid(250, 2, 2), slots, threads, diagnostics));
+    for (float value : out) ASSERT_NEAR(value, 5.0f, 1e-5);
+  }
+}
+
+TEST(Launch, ChecksTheGrid) {
+  std::shared_ptr<CompiledKernel> kernel = sample("nothing_kernel", {});
+  ASSERT_TRUE(kernel);
+  Diagnostics diagnostics;
+  EXPECT_TRUE(kernel->launch(Grid(0), {}, 0, diagnostics));
+  EXPECT_TRUE(kernel->launch(Grid(5, 0, INT32_MAX), {}, 0, diagnostics));
+  EXPECT_TRUE(kernel->launch(Grid(5), {}, 0, diagnostics));
+  EXPECT_FALSE(diagnostics.hasErrors());
+  EXPECT_FALSE(kernel->launch(Grid(-1), {}, 0, diagnostics));
+  EXPECT_FALSE(kernel->launch(Grid(int64_t(1) << 31), {}, 0, diagnostics));
+  EXPECT_FALSE(kernel->launch(Grid(INT32_MAX, INT32_MAX, INT32_MAX), {}, 0, diagnostics));
+  uint64_t slot = 0;
+  EXPECT_FALSE(kernel->launch(Grid(1), slot, 0, diagnostics));
+  EXPECT_EQ(diagnostics.all().size(), 4u);
+}
+
+TEST(Launch, IsCheap) {
+  std::shared_ptr<CompiledKernel> kernel = sample("nothing_kernel", {});
+  Diagnostics diagnostics;
+  auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < 10000; ++i) kernel->launch(Grid(64), {}, 0, diagnostics);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("%.3f us a launch\n", seconds * 100);
+}
+
+TEST(Half, RoundsAsIeeeDoes) {
+  EXPECT_EQ(halfBits(1.0), 0x3c00);
+  EXPECT_EQ(halfBits(65504), 0x7bff);
+  EXPECT_EQ(halfBits(65519.99), 0x7bff);
+  EXPECT_EQ(halfBits(65520), 0x7c00);
+  EXPECT_EQ(halfBits(-0.0), 0x8000);
+  EXPECT_EQ(halfBits(0x1p-24), 1);
+  EXPECT_EQ(halfBits(0x1p-25), 0);
+  EXPECT_EQ(halfBits(0x1.8p-25), 1);
+  EXPECT_EQ(halfBits(2049), halfBits(2048)); // a tie, to even
+  EXPECT_EQ(halfBits(2051), halfBits(2052));
+  for (int64_t bits = 0; bits < 65536; ++bits) {
+    float value = halfValue(static_cast<uint16_t>(bits));
+    if (value != value) {
+      EXPECT_EQ(halfBits(value) & 0x7c00, 0x7c00);
+      continue;
+    }
+    ASSERT_EQ(halfBits(value), bits);
+  }
+  EXPECT_EQ(bfloatBits(1.0), 0x3f80);
+  EXPECT_EQ(bfloatBits(1.0 + 0x1p-8), 0x3f80);
+  EXPECT_EQ(bfloatBits(1.0 + 0x1p-8 + 0x1p-40), 0x3f81); // a float would have lost the last bit
+}
+
+} // namespace

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Installs what building and testing Tilewright needs on Debian 12, and says what it does. Run it as root; run it again at
+# any time: with nothing missing it is done in a moment and touches neither apt nor pip.
+#
+#   tools/setup.sh            compiler, libraries, and build/venv with the packages of tools/requirements.txt
+#   tools/setup.sh --torch    also PyTorch in build/venv (several GB), for tests and benchmarks that use it when present
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  # LLVM and MLIR, and the compilers that build us
+  llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22 clang-22 clang-format-22 g++
+  # what LLVM's CMake files ask for
+  libzstd-dev libxml2-dev zlib1g-dev libedit-dev libcurl4-openssl-dev
+  # building and testing
+  cmake ninja-build ccache make git libgtest-dev libbenchmark-dev
+  # the Python package, and the rival in the matrix benchmarks
+  python3 python3-dev python3-venv libopenblas-dev
+)
+
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Abbrev}\n' "${packages[@]}" 2>/dev/null || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep -q "^$package ii" <<<"$installed" || missing+=("$package")
+done
+if ((${#missing[@]})); then
+  if ((EUID != 0)); then
+    echo "setup: missing: ${missing[*]}" >&2
+    echo "setup: run tools/setup.sh as root, or install these packages with apt-get" >&2
+    exit 1
+  fi
+  echo "setup: installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq </dev/null
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >/dev/null
+fi
+
+# The stamp holds what was asked for last time: an edited requirements file installs again.
+venv=build/venv
+stamp=$venv/requirements.stamp
+if ! [[ -x $venv/bin/python ]] || ! cmp -s tools/requirements.txt "$stamp"; then
+  echo "setup: making $venv from tools/requirements.txt"
+  mkdir -p build
+  [[ -x $venv/bin/python ]] || /usr/bin/python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r tools/requirements.txt </dev/null
+  cp tools/requirements.txt "$stamp"
+fi
+
+if [[ ${1:-} == --torch ]] && ! compgen -G "$venv/lib/python3*/site-packages/torch" >/dev/null; then
+  echo "setup: installing PyTorch in $venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch </dev/null
+fi
