@@ -302,7 +302,9 @@ class Bench:
             self.report.row(f"size of {path.name[:17]}", "stripped", "", 1, "MB", path.stat().st_size / 1e6, {}, 0, None, None)
 
 
-ORDER = ["launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "compiling", "size"]
+ORDER = [
+    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "compiling", "size",
+]
 
 
 def main():

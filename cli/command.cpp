@@ -87,6 +87,7 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
     }
     line.values[name].push_back(value);
   }
+  status = success;
   return line;
 }
 
@@ -125,8 +126,10 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
 
 std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
                                   Diagnostics &diagnostics) {
-  // The source must outlive the diagnostics' ranges only until they are rendered, which add() does at once.
-  std::shared_ptr<const ast::Module> tree = parse(SourceFile::create("<" + what + ">", text, 1), diagnostics);
+  // A lambda points into its tree for as long as it lives, so trees are kept. One grid is evaluated for many configurations.
+  static std::map<std::pair<std::string, std::string>, std::shared_ptr<const ast::Module>> trees;
+  std::shared_ptr<const ast::Module> &tree = trees[{what, text}];
+  if (!tree) tree = parse(SourceFile::create("<" + what + ">", text, 1), diagnostics);
   if (!tree) return std::nullopt;
   const auto *statement = tree->body.size() == 1 ? llvm::dyn_cast<ast::ExprStmt>(tree->body.front()) : nullptr;
   if (!statement) {

@@ -41,10 +41,6 @@ Tables &tables() {
   return *instance;
 }
 
-std::string typeText(nb::handle object) {
-  nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr())));
-  return nb::cast<std::string>(nb::str(nb::repr(type)));
-}
 
 [[noreturn]] void refuse(nb::handle object, const char *parameter, const std::string &why) {
   std::string text = "failed to specialize argument of type: " + nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr()))).attr("__name__")));
@@ -183,7 +179,7 @@ Family familyOf(nb::handle object) {
   if (nb::hasattr(object, "data_ptr")) return Family::tensor;
   nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(raw)));
   nb::object modules = nb::module_::import_("sys").attr("modules");
-  if (modules.contains("numpy")) {
+  if (PyDict_GetItemString(modules.ptr(), "numpy")) {
     nb::object numpy = modules["numpy"];
     if (PyObject_IsInstance(raw, numpy.attr("ndarray").ptr()) == 1) return Family::array;
     if (PyObject_IsInstance(raw, numpy.attr("generic").ptr()) == 1) return Family::numpyScalar;

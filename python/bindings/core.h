@@ -10,6 +10,7 @@
 #include "runtime/kernel.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
 
 #include <memory>
 #include <string>

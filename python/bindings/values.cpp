@@ -121,9 +121,10 @@ private:
 };
 } // namespace
 
+// What the function computes is not in the kernel's text, so its name carries a digest of its code: it enters the cache key by it.
 static std::shared_ptr<const Callable> callableOf(nb::handle object) {
-  nb::object name = nb::getattr(object, "__name__", nb::none());
-  return std::make_shared<PyCallable>(object, name.is_none() ? typeName(object) : nb::cast<std::string>(nb::str(name)));
+  static nb::handle fingerprint = packageObject("runtime.fingerprint", "named_fingerprint");
+  return std::make_shared<PyCallable>(object, nb::cast<std::string>(fingerprint(object)));
 }
 
 static bool isFrom(nb::handle object, const char *module) {
@@ -147,7 +148,7 @@ static Value valueOfModule(nb::handle object) {
   std::string name = moduleName(object);
   llvm::StringRef rest = name;
   if (rest.consume_front("tilewright") || rest.consume_front("triton")) {
-    if (std::shared_ptr<Namespace> ours = languageModule(("triton" + rest).str())) return Value::nameSpace(ours);
+    if (std::shared_ptr<Namespace> ours = languageModule("triton" + rest.str())) return Value::nameSpace(ours);
   }
   return Value::nameSpace(objectScope(object, name));
 }
@@ -203,7 +204,7 @@ Value toValue(nb::handle object) {
       return Value::integer(*value);
   }
   if (nb::hasattr(object, "dtype") && nb::hasattr(object, "shape") && nb::hasattr(object, "item") && PyObject_HasAttrString(raw, "__float__") &&
-      nb::isinstance<nb::tuple>(object.attr("shape")) && nb::len(object.attr("shape")) == 0) { // NumPy's scalars
+      nb::isinstance<nb::tuple>(object.attr("shape")) && nb::len(nb::object(object.attr("shape"))) == 0) { // NumPy's scalars
     nb::object plain = object.attr("item")();
     if (PyFloat_Check(plain.ptr()) || PyBool_Check(plain.ptr())) return toValue(plain);
   }

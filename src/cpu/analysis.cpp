@@ -165,24 +165,32 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
   }
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare || !isTile(mask)) return false;
-  bool less, lhsIsIndex;
+  bool less;
   switch (compare.getPredicate()) {
   case arith::CmpIPredicate::slt: case arith::CmpIPredicate::sle: case arith::CmpIPredicate::ult: case arith::CmpIPredicate::ule: less = true; break;
   case arith::CmpIPredicate::sgt: case arith::CmpIPredicate::sge: case arith::CmpIPredicate::ugt: case arith::CmpIPredicate::uge: less = false; break;
   default: return false;
   }
-  lhsIsIndex = less;
-  Value index = lhsIsIndex ? compare.getLhs() : compare.getRhs();
-  Value bound = lhsIsIndex ? compare.getRhs() : compare.getLhs();
-  int64_t dim = -1;
-  for (int64_t d = 0, rank = shapeOf(mask).size(); d < rank; ++d) {
-    if (!step(bound, d).isZero()) return false;
-    Step s = step(index, d);
-    if (s.isZero()) continue;
-    if (dim != -1 || s.kind != Step::constant || s.amount != 1 || s.wraps) return false;
-    dim = d;
+  // The side that moves is the index; the other must not.
+  auto movingDim = [&](Value index, Value bound) -> std::optional<int64_t> {
+    int64_t dim = -1;
+    for (int64_t d = 0, rank = shapeOf(mask).size(); d < rank; ++d) {
+      if (!step(bound, d).isZero()) return std::nullopt;
+      Step s = step(index, d);
+      if (s.isZero()) continue;
+      if (dim != -1 || s.kind != Step::constant || s.amount != 1 || s.wraps) return std::nullopt;
+      dim = d;
+    }
+    return dim;
+  };
+  Value lhs = compare.getLhs(), rhs = compare.getRhs();
+  if (auto dim = less ? movingDim(lhs, rhs) : movingDim(rhs, lhs)) {
+    terms.push_back({op, *dim, less, false});
+    return true;
   }
-  terms.push_back({op, dim, lhsIsIndex});
+  auto dim = less ? movingDim(rhs, lhs) : movingDim(lhs, rhs);
+  if (!dim) return false;
+  terms.push_back({op, *dim, !less, true});
   return true;
 }
 

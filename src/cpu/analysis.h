@@ -17,11 +17,12 @@ struct Step {
   bool isZero() const { return kind == constant && amount == 0; }
 };
 
-/// One `index < bound` of a mask: true for the first so many indices of dimension `dim`.
+/// One `index < bound` of a mask: true for the first so many indices of dimension `dim`; or `index >= bound`.
 struct BoxTerm {
   mlir::Operation *compare; // arith.cmpi
   int64_t dim;              // of the mask's tile; -1: the same everywhere
   bool indexIsLhs;
+  bool lower = false; // `index >= bound`: all hold where the first does
 };
 
 /// The shape of a tile type; empty for scalars.

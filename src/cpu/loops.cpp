@@ -200,13 +200,13 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
     bool usable = llvm::all_of(terms, [&](const BoxTerm &t) { return t.dim < 0 || dims[t.dim] >= 0; });
     if (!usable) continue;
     for (const BoxTerm &term : terms) {
-      if (term.dim < 0) {
+      if (term.dim < 0 || term.lower) {
         auto compare = cast<arith::CmpIOp>(term.compare);
         Place origin;
         origin.at.assign(shapeOf(compare.getResult()).size(), {zeroIndex, 0});
         Value holds = evaluateScalar(compare.getResult(), origin);
         everywhere = everywhere ? Value(arith::AndIOp::create(b, everywhere, holds)) : holds;
-        if (isStore) storeEverywhere = storeEverywhere ? Value(arith::AndIOp::create(b, storeEverywhere, holds)) : holds;
+        if (isStore && !term.lower) storeEverywhere = storeEverywhere ? Value(arith::AndIOp::create(b, storeEverywhere, holds)) : holds;
         continue;
       }
       int64_t dim = dims[term.dim];

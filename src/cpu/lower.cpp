@@ -216,7 +216,9 @@ LogicalResult Lowering::lowerScalar(Operation *op) {
     scalars[add] = pointerAt(b, scalar(add.getPtr()), offset, elementBytes(cast<PointerType>(add.getType()).getPointeeType()));
     return success();
   }
-  if (op->getNumResults() == 0 && isMemoryEffectFree(op)) return success();
+  // Programs are not made of threads here: a barrier inside one has nothing to wait for. Assumptions are hints.
+  llvm::StringRef name = op->getName().getStringRef();
+  if (op->getNumResults() == 0 && (isMemoryEffectFree(op) || name == "gpu.barrier" || name == "llvm.intr.assume")) return success();
   if (op->getNumResults() != 1 || op->getNumRegions() != 0) {
     refuse(op, "'" + op->getName().getStringRef() + "' is not supported by the cpu back end");
     return failure();

@@ -157,7 +157,6 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
   std::optional<std::vector<Operand>> inputs = args.list(2);
-  Operand head;
   for (Operand &input : *inputs) {
     Maybe value = e.ops.toTensor(input);
     if (!value) return std::nullopt;
@@ -170,7 +169,8 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::vector<Operand> results;
   llvm::SmallVector<mlir::Type> types;
   bool several = args[3].isTuple();
-  for (const Operand &item : *args.list(3)) {
+  std::vector<Operand> wanted = *args.list(3);
+  for (const Operand &item : wanted) {
     const Type *type = item.isConstant() ? item.constant.asType() : nullptr;
     if (!type) return args.wrong(3, "a dtype or a tuple of them");
     results.push_back(Operand::of(mlir::Value(), inputs->empty() ? *type : like.withElement(*type)));

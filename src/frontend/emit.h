@@ -10,6 +10,7 @@
 #include "frontend/semantics.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tilewright {
 

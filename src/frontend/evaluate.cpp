@@ -422,7 +422,7 @@ MaybeValue Evaluator::call(const ast::CallExpr &expr) {
         keywords.emplace_back(*key.asString(), item);
       }
     } else if (value->asHost()) {
-      host = true;
+      keywords.emplace_back("**", *value); // keywords that nobody knows: decorators of the language do without them
     } else {
       return fail(diagnostics, keyword.value->range, Diag::operatorTypes, {"**", value->describe()});
     }
@@ -564,6 +564,9 @@ MaybeValue PlainFunction::call(const Values &args, const Keywords &keywords, Sou
     return fail(diagnostics, call, Diag::callsTooDeep, {std::to_string(deepestCall)});
   if (!countStep(call, diagnostics))
     return std::nullopt;
+  for (const auto &[key, value] : keywords)
+    if (key == "**")
+      return value;
   auto frame = std::make_shared<Frame>();
   if (!bindArguments(*this, args, keywords, call, *frame, diagnostics))
     return std::nullopt;

@@ -127,7 +127,7 @@ public:
   Flow run(const ast::Block &block);
   Flow run(const ast::Stmt &stmt);
   bool assign(const ast::Expr &target, const Value &value);
-  /// A def as a value: with its defaults evaluated and its decorators applied. `self` says by what name recursion finds it.
+  /// A def as a value: with its defaults evaluated and its decorators applied.
   MaybeValue define(const ast::FunctionStmt &decl);
   MaybeValue defineClass(const ast::ClassStmt &decl);
 
@@ -146,6 +146,7 @@ private:
   MaybeValue dict(const ast::DictExpr &expr);
   std::optional<Values> elements(const std::vector<ast::Expr *> &exprs, bool &host);
   MaybeValue makeFunction(const ast::FunctionStmt *decl, const ast::LambdaExpr *lambda);
+  Value autotuneOfHost(const ast::Expr &decorator);
   Flow runFor(const ast::ForStmt &stmt);
   Flow runWhile(const ast::WhileStmt &stmt);
   Flow runTry(const ast::TryStmt &stmt);

@@ -1,5 +1,5 @@
 // Runs the statements of plain Python functions and of top-level code: what real files do to build their lists of configurations.
-#include "frontend/evaluate.h"
+#include "frontend/decorators.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -365,12 +365,37 @@ Flow Evaluator::runImport(const ast::Stmt &stmt) {
   return Flow::normal;
 }
 
+// Repositories wrap triton.autotune in functions of their own, with the same parameters, to add caches and the like.
+Value Evaluator::autotuneOfHost(const ast::Expr &decorator) {
+  Value host = Value::host("a decorator");
+  const auto *call = llvm::dyn_cast<ast::CallExpr>(&decorator);
+  if (!call)
+    return host;
+  Diagnostics trial;
+  Evaluator inner(lookups, closureScope, frame, trial);
+  Keywords keywords;
+  bool hasConfigs = false;
+  for (const ast::Keyword &keyword : call->keywords) {
+    if (keyword.name != "configs" && keyword.name != "key" && keyword.name != "reset_to_zero" && keyword.name != "restore_value")
+      continue;
+    MaybeValue value = inner.eval(*keyword.value);
+    if (!value || value->asHost())
+      return host;
+    hasConfigs = hasConfigs || keyword.name == "configs";
+    keywords.emplace_back(keyword.name, std::move(*value));
+  }
+  MaybeValue autotune = hasConfigs ? callValue(decoratorNamed("autotune"), {}, keywords, decorator.range, trial) : std::nullopt;
+  return autotune ? *autotune : host;
+}
+
 MaybeValue Evaluator::define(const ast::FunctionStmt &decl) {
   MaybeValue value = makeFunction(&decl, nullptr);
   for (auto it = decl.decorators.rbegin(); value && it != decl.decorators.rend(); ++it) {
     MaybeValue decorator = eval(**it);
     if (!decorator)
       return std::nullopt;
+    if (decorator->asHost() && value->asFunction())
+      decorator = autotuneOfHost(**it);
     if (decorator->asHost())
       continue; // torch.compile and its like change nothing for a kernel
     MaybeValue decorated = callValue(*decorator, {*value}, {}, (*it)->range, diagnostics);

@@ -34,6 +34,8 @@ public:
     bool isRoot = prefix.empty(), isMath = prefix == "math.";
     if (isRoot && name == "const")
       return decoratorNamed("const");
+    if (isRoot && name == "CONSTEXPR_0") // upstream's name for a default that kernels of others repeat
+      return Value::integer(0);
     if (isRoot)
       if (std::optional<Type> type = languageType(name))
         return Value::type(*type);

@@ -91,13 +91,17 @@ MaybeValue shift(const Operation &op, Int value, Int count, bool left) {
 
 MaybeValue integers(const Operation &op, ast::BinaryOp kind, Int a, Int b) {
   Int result = 0;
+  bool overflow = false;
   switch (kind) {
   case ast::BinaryOp::add:
-    return op.checked(__builtin_add_overflow(a, b, &result), result);
+    overflow = __builtin_add_overflow(a, b, &result);
+    return op.checked(overflow, result);
   case ast::BinaryOp::sub:
-    return op.checked(__builtin_sub_overflow(a, b, &result), result);
+    overflow = __builtin_sub_overflow(a, b, &result);
+    return op.checked(overflow, result);
   case ast::BinaryOp::mul:
-    return op.checked(__builtin_mul_overflow(a, b, &result), result);
+    overflow = __builtin_mul_overflow(a, b, &result);
+    return op.checked(overflow, result);
   case ast::BinaryOp::div:
   case ast::BinaryOp::floordiv:
   case ast::BinaryOp::mod:

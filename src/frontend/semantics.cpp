@@ -144,7 +144,7 @@ mlir::Type Semantics::irType(const Type &type) {
   case Type::Kind::scalar: break;
   }
   switch (type.scalar()) {
-  case Scalar::void_: return NoneType::get(context);
+  case Scalar::void_: return mlir::NoneType::get(context);
   case Scalar::int1: return IntegerType::get(context, 1);
   case Scalar::int8:
   case Scalar::uint8:
@@ -164,7 +164,7 @@ mlir::Type Semantics::irType(const Type &type) {
   case Scalar::fp32: return Float32Type::get(context);
   case Scalar::fp64: return Float64Type::get(context);
   }
-  return NoneType::get(context);
+  return mlir::NoneType::get(context);
 }
 
 static std::string shapeText(llvm::ArrayRef<int64_t> shape) {

@@ -1,5 +1,5 @@
 // Compile-time values with Python's notion of equality, truth and repr. Text made here enters messages and cache keys, so it is exact:
-// two values with one repr are one value.
+// two numbers, strings, types or containers of them with one repr are one value.
 #include "frontend/value.h"
 
 #include "frontend/builtins.h"

@@ -276,7 +276,8 @@ struct ExpandDescriptorReduce : Pattern<tt::DescriptorReduceOp> {
   LogicalResult matchAndRewrite(tt::DescriptorReduceOp op, Operands operands, ConversionPatternRewriter &rewriter) const override {
     RankedTensorType tile = op.getDesc().getType().getBlockType();
     std::optional<tt::RMWOp> atomic = atomicOf(op.getKind(), tile.getElementType());
-    if (!atomic) return failure();
+    if (!atomic)
+      return op.emitError("cannot do '") << tt::stringifyDescriptorReduceKind(op.getKind()) << "' on elements of " << tile.getElementType();
     Emitter emit(rewriter, op.getLoc(), tile);
     Access access = emit.access(Block(operands.getDesc(), tile.getRank()), op.getIndices(), allDims(tile));
     tt::AtomicRMWOp::create(emit.b, tile, *atomic, access.pointers, emit.shaped(op.getSrc(), tile), access.mask, tt::MemSemantic::RELAXED,

@@ -19,7 +19,8 @@ def TTDialect : Dialect {
   let summary = "tiles of a Triton program";
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::cf::ControlFlowDialect",
                            "::mlir::ub::UBDialect"];
 }
 
@@ -52,21 +53,26 @@ def TT_ScalarPtr : Type<CPred<"::llvm::isa<::tilewright::tt::PointerType>($_self
 
 //===-------------------------------------------------------------------------------------------------------------- enums
 
-class TTEnum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> { let cppNamespace = "::tilewright::tt"; }
+class TTEnum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tilewright::tt";
+}
 
-def TT_Axis : TTEnum<"Axis", "axis of the grid", [I32EnumAttrCase<"X", 0, "x">, I32EnumAttrCase<"Y", 1, "y">, I32EnumAttrCase<"Z", 2, "z">]>;
+def TT_Axis : TTEnum<"Axis", "axis of the grid",
+  [I32EnumAttrCase<"X", 0, "x">, I32EnumAttrCase<"Y", 1, "y">, I32EnumAttrCase<"Z", 2, "z">]>;
 def TT_CacheModifier : TTEnum<"CacheModifier", "cache hint",
   [I32EnumAttrCase<"NONE", 1, "none">, I32EnumAttrCase<"CA", 2, "ca">, I32EnumAttrCase<"CG", 3, "cg">, I32EnumAttrCase<"WB", 4, "wb">,
    I32EnumAttrCase<"CS", 5, "cs">, I32EnumAttrCase<"WT", 6, "wt">, I32EnumAttrCase<"CV", 7, "cv">]>;
 def TT_EvictionPolicy : TTEnum<"EvictionPolicy", "eviction hint",
-  [I32EnumAttrCase<"NORMAL", 1, "normal">, I32EnumAttrCase<"EVICT_FIRST", 2, "evict_first">, I32EnumAttrCase<"EVICT_LAST", 3, "evict_last">]>;
+  [I32EnumAttrCase<"NORMAL", 1, "normal">, I32EnumAttrCase<"EVICT_FIRST", 2, "evict_first">,
+   I32EnumAttrCase<"EVICT_LAST", 3, "evict_last">]>;
 def TT_PaddingOption : TTEnum<"PaddingOption", "value outside a block pointer's bounds",
   [I32EnumAttrCase<"PAD_ZERO", 1, "zero">, I32EnumAttrCase<"PAD_NAN", 2, "nan">]>;
 def TT_InputPrecision : TTEnum<"InputPrecision", "how fp32 operands of dot are read",
   [I32EnumAttrCase<"TF32", 0, "tf32">, I32EnumAttrCase<"TF32x3", 1, "tf32x3">, I32EnumAttrCase<"IEEE", 2, "ieee">,
    I32EnumAttrCase<"BF16x3", 3, "bf16x3">, I32EnumAttrCase<"BF16x6", 4, "bf16x6">]>;
 def TT_RoundingMode : TTEnum<"RoundingMode", "rounding", [I32EnumAttrCase<"RTZ", 0, "rtz">, I32EnumAttrCase<"RTNE", 1, "rtne">]>;
-def TT_PropagateNan : TTEnum<"PropagateNan", "what NaN does to min, max and clamp", [I32EnumAttrCase<"NONE", 0, "none">, I32EnumAttrCase<"ALL", 65535, "all">]>;
+def TT_PropagateNan : TTEnum<"PropagateNan", "what NaN does to min, max and clamp",
+  [I32EnumAttrCase<"NONE", 0, "none">, I32EnumAttrCase<"ALL", 65535, "all">]>;
 def TT_MemSemantic : TTEnum<"MemSemantic", "memory order",
   [I32EnumAttrCase<"RELAXED", 1, "relaxed">, I32EnumAttrCase<"ACQUIRE", 2, "acquire">, I32EnumAttrCase<"RELEASE", 3, "release">,
    I32EnumAttrCase<"ACQUIRE_RELEASE", 4, "acq_rel">]>;
@@ -74,7 +80,8 @@ def TT_MemSyncScope : TTEnum<"MemSyncScope", "who sees the order",
   [I32EnumAttrCase<"GPU", 1, "gpu">, I32EnumAttrCase<"CTA", 2, "cta">, I32EnumAttrCase<"SYSTEM", 3, "sys">]>;
 def TT_RMWOp : TTEnum<"RMWOp", "atomic operation",
   [I32EnumAttrCase<"AND", 1, "and">, I32EnumAttrCase<"OR", 2, "or">, I32EnumAttrCase<"XOR", 3, "xor">, I32EnumAttrCase<"ADD", 4, "add">,
-   I32EnumAttrCase<"FADD", 5, "fadd">, I32EnumAttrCase<"MAX", 6, "max">, I32EnumAttrCase<"MIN", 7, "min">, I32EnumAttrCase<"UMAX", 8, "umax">,
+   I32EnumAttrCase<"FADD", 5, "fadd">, I32EnumAttrCase<"MAX", 6, "max">, I32EnumAttrCase<"MIN", 7, "min">,
+   I32EnumAttrCase<"UMAX", 8, "umax">,
    I32EnumAttrCase<"UMIN", 9, "umin">, I32EnumAttrCase<"XCHG", 10, "exch">]>;
 
 def TT_DescriptorReduceKind : TTEnum<"DescriptorReduceKind", "how a block is combined with memory",
@@ -117,12 +124,15 @@ def TT_ReturnOp : TTOp<"return", [Pure, HasParent<"FuncOp">, ReturnLike, Termina
 }
 def TT_CallOp : TTOp<"call", [CallOpInterface, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "call of a tt.func";
-  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyType>:$args, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyType>:$args, OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$callee `(` $args `)` attr-dict `:` functional-type($args, $results)";
   let extraClassDeclaration = [{
     ::mlir::CallInterfaceCallable getCallableForCallee() { return (*this)->getAttrOfType<::mlir::SymbolRefAttr>("callee"); }
-    void setCalleeFromCallable(::mlir::CallInterfaceCallable callee) { (*this)->setAttr("callee", ::llvm::cast<::mlir::SymbolRefAttr>(callee)); }
+    void setCalleeFromCallable(::mlir::CallInterfaceCallable callee) {
+      (*this)->setAttr("callee", ::llvm::cast<::mlir::SymbolRefAttr>(callee));
+    }
     ::mlir::Operation::operand_range getArgOperands() { return getArgs(); }
     ::mlir::MutableOperandRange getArgOperandsMutable() { return getArgsMutable(); }
   }];
@@ -187,7 +197,8 @@ def TT_ReshapeOp : TTOp<"reshape", [Pure]> {
   let summary = "the same elements in row-major order in another shape";
   let arguments = (ins TT_Tile:$src, UnitAttr:$allow_reorder, UnitAttr:$efficient_layout);
   let results = (outs TT_Tile:$result);
-  let assemblyFormat = "$src (`allow_reorder` $allow_reorder^)? (`efficient_layout` $efficient_layout^)? attr-dict `:` type($src) `->` type($result)";
+  let assemblyFormat = "$src (`allow_reorder` $allow_reorder^)? (`efficient_layout` $efficient_layout^)? "
+                       "attr-dict `:` type($src) `->` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
 }
@@ -281,7 +292,8 @@ def TT_MulhiUIOp : TTSame<"mulhiui"> {
   let results = (outs TT_IntLike:$result);
   let assemblyFormat = "$x `,` $y attr-dict `:` type($x)";
 }
-def TT_ExternElementwiseOp : TTOp<"extern_elementwise", [Elementwise, ConditionallySpeculatable, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def TT_ExternElementwiseOp : TTOp<"extern_elementwise", [Elementwise, ConditionallySpeculatable,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "a function of a math library on each element";
   let arguments = (ins Variadic<TT_Any>:$srcs, StrAttr:$libname, StrAttr:$libpath, StrAttr:$symbol, BoolAttr:$pure);
   let results = (outs TT_Any:$result);
@@ -327,13 +339,15 @@ def TT_LoadOp : TTOp<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethod
                    "getODSOperands(2).empty() || std::equal_to<>()">]> {
   let summary = "elements at pointers; where the mask is false, `other` or any value";
   let arguments = (ins TT_AnyPtr:$ptr, Optional<TT_BoolLike>:$mask, Optional<TT_Any>:$other,
-                       DefaultValuedAttr<DenseI32ArrayAttr, "::llvm::ArrayRef<int32_t>{}">:$boundaryCheck, OptionalAttr<TT_PaddingOption>:$padding,
+                       DefaultValuedAttr<DenseI32ArrayAttr, "::llvm::ArrayRef<int32_t>{}">:$boundaryCheck,
+                       OptionalAttr<TT_PaddingOption>:$padding,
                        DefaultValuedAttr<TT_CacheModifier, "::tilewright::tt::CacheModifier::NONE">:$cache,
                        DefaultValuedAttr<TT_EvictionPolicy, "::tilewright::tt::EvictionPolicy::NORMAL">:$evict,
                        DefaultValuedAttr<BoolAttr, "false">:$isVolatile);
   let results = (outs TT_Any:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$ptr, CArg<"::mlir::Value", "{}">:$mask, CArg<"::mlir::Value", "{}">:$other)>];
-  let assemblyFormat = "$ptr (`,` $mask^)? (`,` $other^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict `:` type($ptr)";
+  let assemblyFormat = "$ptr (`,` $mask^)? (`,` $other^)? "
+                       "oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict `:` type($ptr)";
   let hasVerifier = 1;
 }
 def TT_StoreOp : TTOp<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
@@ -346,14 +360,17 @@ def TT_StoreOp : TTOp<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpInterfa
                        DefaultValuedAttr<TT_CacheModifier, "::tilewright::tt::CacheModifier::NONE">:$cache,
                        DefaultValuedAttr<TT_EvictionPolicy, "::tilewright::tt::EvictionPolicy::NORMAL">:$evict);
   let builders = [OpBuilder<(ins "::mlir::Value":$ptr, "::mlir::Value":$value)>];
-  let assemblyFormat = "$ptr `,` $value (`,` $mask^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict `:` type($ptr)";
+  let assemblyFormat = "$ptr `,` $value (`,` $mask^)? "
+                       "oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict `:` type($ptr)";
   let hasVerifier = 1;
 }
 def TT_AtomicRMWOp : TTOp<"atomic_rmw", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "read, modify and write each element at once; the result is what was there before";
-  let arguments = (ins TT_RMWOp:$atomic_rmw_op, TT_AnyPtr:$ptr, TT_Any:$val, Optional<TT_BoolLike>:$mask, TT_MemSemantic:$sem, TT_MemSyncScope:$scope);
+  let arguments = (ins TT_RMWOp:$atomic_rmw_op, TT_AnyPtr:$ptr, TT_Any:$val, Optional<TT_BoolLike>:$mask,
+                       TT_MemSemantic:$sem, TT_MemSyncScope:$scope);
   let results = (outs TT_Any:$result);
-  let assemblyFormat = "$atomic_rmw_op `,` $sem `,` $scope `,` $ptr `,` $val (`,` $mask^)? attr-dict `:` functional-type(operands, $result)";
+  let assemblyFormat = "$atomic_rmw_op `,` $sem `,` $scope `,` $ptr `,` $val (`,` $mask^)? "
+                       "attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
 }
 def TT_AtomicCASOp : TTOp<"atomic_cas", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -395,7 +412,8 @@ def TT_DescriptorLoadOp : TTOp<"descriptor_load", [DeclareOpInterfaceMethods<Mem
                        DefaultValuedAttr<TT_CacheModifier, "::tilewright::tt::CacheModifier::NONE">:$cache,
                        DefaultValuedAttr<TT_EvictionPolicy, "::tilewright::tt::EvictionPolicy::NORMAL">:$evict);
   let results = (outs TT_Tile:$result);
-  let assemblyFormat = "$desc `[` $indices `]` oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict `:` qualified(type($desc)) `->` type($result)";
+  let assemblyFormat = "$desc `[` $indices `]` oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) "
+                       "attr-dict `:` qualified(type($desc)) `->` type($result)";
   let hasVerifier = 1;
 }
 def TT_DescriptorStoreOp : TTOp<"descriptor_store", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -428,7 +446,8 @@ def TT_DescriptorScatterOp : TTOp<"descriptor_scatter", [DeclareOpInterfaceMetho
 
 def TT_DotOp : TTOp<"dot", [Pure, AllTypesMatch<["c", "d"]>]> {
   let summary = "a * b + c; rank 2, or rank 3 with a batch dimension first";
-  let arguments = (ins TT_Tile:$a, TT_Tile:$b, TT_Tile:$c, DefaultValuedAttr<TT_InputPrecision, "::tilewright::tt::InputPrecision::IEEE">:$inputPrecision,
+  let arguments = (ins TT_Tile:$a, TT_Tile:$b, TT_Tile:$c,
+                       DefaultValuedAttr<TT_InputPrecision, "::tilewright::tt::InputPrecision::IEEE">:$inputPrecision,
                        DefaultValuedAttr<I32Attr, "0">:$maxNumImpreciseAcc);
   let results = (outs TT_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c (`,` `inputPrecision` `=` $inputPrecision^)? attr-dict `:` type($a) `*` type($b) `->` type($d)";
@@ -469,7 +488,8 @@ def TT_ScanReturnOp : TTOp<"scan.return", [Pure, HasParent<"ScanOp">, ReturnLike
   let arguments = (ins Variadic<TT_Any>:$result);
   let assemblyFormat = "$result attr-dict `:` type($result)";
 }
-def TT_HistogramOp : TTOp<"histogram", [Pure, TypesMatchWith<"mask has the source's shape", "src", "mask", "::tilewright::tt::maskOf($_self)",
+def TT_HistogramOp : TTOp<"histogram", [Pure,
+    TypesMatchWith<"mask has the source's shape", "src", "mask", "::tilewright::tt::maskOf($_self)",
     "getODSOperands(1).empty() || std::equal_to<>()">]> {
   let summary = "how often each of 0 .. bins - 1 occurs";
   let arguments = (ins TT_Tile:$src, Optional<TT_BoolLike>:$mask);

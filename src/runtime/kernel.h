@@ -40,6 +40,7 @@ public:
   const CpuArtifact &artifact() const { return code; }
   /// What it was compiled for; empty where it came from IR text.
   const std::vector<ArgumentSpec> &specs() const { return argumentSpecs; }
+  void setSpecs(std::vector<ArgumentSpec> specs) { argumentSpecs = std::move(specs); }
   double compileSeconds() const { return seconds; } // 0 if it came from the cache
   bool fromCache() const { return cached; }
   KernelEntry entry() const { return function; }

@@ -44,9 +44,9 @@ static CpuTarget avx512() {
   return target;
 }
 
-// "512K" in /sys; libc knows the levels on most systems but answers 0 on some (musl, some virtual machines).
+// "512K" in /sys. libc's answer comes second: it is 0 on some systems, and on processors of several dies it adds up caches that no core
+// sees as one.
 static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
-  if (long bytes = ::sysconf(systemName); bytes > 0) return bytes;
   for (int index = 0; index < 8; ++index) {
     std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
     std::ifstream levelFile(folder + "/level"), sizeFile(folder + "/size"), typeFile(folder + "/type");
@@ -59,6 +59,7 @@ static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
     sizeFile >> unit;
     return size * (unit == 'M' ? 1024 * 1024 : unit == 'K' ? 1024 : 1);
   }
+  if (long bytes = ::sysconf(systemName); bytes > 0) return bytes;
   return otherwise;
 }
 

@@ -380,9 +380,17 @@ def tuned(p, n, BM: tl.constexpr, BN: tl.constexpr, EVEN_N: tl.constexpr, WIDE: 
 
 autotune = triton.autotune
 @torch.compiler.disable
-@autotune(configs=BASE + EXTRA, key=[])
+@autotune(configs=BASE + EXTRA, key=[], **torch.cache_options)
 @triton.jit
 def based(x, B: tl.constexpr): pass
+
+class Cached(triton.runtime.Autotuner): pass
+def cached_autotune(configs, key, **options):
+    return lambda fn: Cached(fn, configs, key)
+
+@cached_autotune(configs=[triton.Config({'B': 4})], key=["n"])
+@triton.jit
+def wrapped(n, B: tl.constexpr): pass
 
 @triton.autotune(configs=torch.load("configs"), key=["n"])
 @triton.jit
@@ -412,6 +420,9 @@ def hosted(n, B: tl.constexpr): pass
   ASSERT_TRUE(kernel && kernel->autotune);
   ASSERT_EQ(kernel->autotune->configs.size(), 5u);
   EXPECT_EQ(configText(kernel->autotune->configs[4]), "B=512 w4 s3");
+
+  kernel = kernelOf(text, "wrapped"); // a lambda whose result is host code: nothing is known of it but the kernel
+  ASSERT_TRUE(kernel);
 
   std::string errors;
   kernel = kernelOf(text, "hosted", &errors);

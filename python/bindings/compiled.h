@@ -1,0 +1,21 @@
+// A compiled specialisation as Python holds it: what a launch returns.
+#pragma once
+
+#include "core.h"
+
+namespace tilewright::python {
+
+struct PyCompiled {
+  std::shared_ptr<const CompiledKernel> compiled; // null: for the interpreter
+  std::shared_ptr<const JitFunction> function;    // null: compiled from IR text
+  std::vector<ArgumentSpec> specs;
+  KernelOptions options;
+  std::string text; // the IR text it was compiled from
+
+  CompileRequest request() const;
+  void launch(nb::handle grid, nb::handle args) const;
+};
+
+void defineCompiled(nb::module_ &module);
+
+} // namespace tilewright::python

@@ -1,0 +1,216 @@
+// The extension module tilewright._core: what the .py files of the package stand on.
+
+#include "compiled.h"
+#include "core.h"
+
+#include "frontend/builtins.h"
+#include "frontend/module.h"
+#include "runtime/cache.h"
+#include "runtime/pool.h"
+#include "support/files.h"
+#include "support/target.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+using namespace nb::literals;
+
+namespace tilewright::python {
+
+static std::optional<Stage> stageNamed(const std::string &name) {
+  if (name == "source") return Stage::ast;
+  if (name == "ttir") return Stage::tt;
+  if (name == "loops") return Stage::loops;
+  if (name == "llir") return Stage::llvm;
+  if (name == "asm") return Stage::assembly;
+  if (name == "obj") return Stage::object;
+  return std::nullopt;
+}
+
+static nb::object stageOf(const PyCompiled &self, const std::string &name) {
+  std::optional<Stage> stage = stageNamed(name);
+  if (!stage) raise(PyExc_KeyError, name);
+  if (*stage == Stage::object && self.compiled) {
+    const std::string &object = self.compiled->artifact().object;
+    return nb::bytes(object.data(), object.size());
+  }
+  if (!self.function) {
+    if (*stage == Stage::tt || *stage == Stage::ast) return nb::str(self.text.c_str(), self.text.size());
+    raise(PyExc_KeyError, name);
+  }
+  Diagnostics diagnostics;
+  std::optional<std::string> text;
+  {
+    nb::gil_scoped_release release;
+    text = emitStage(self.request(), *stage, diagnostics);
+  }
+  if (!text) raiseErrors(diagnostics, self.function.get());
+  if (*stage == Stage::object) return nb::bytes(text->data(), text->size());
+  return nb::str(text->c_str(), text->size());
+}
+
+void defineCompiled(nb::module_ &module) {
+  nb::class_<PyCompiled>(module, "Compiled")
+      .def("stage", &stageOf, "The kernel at one stage: source, ttir, loops, llir, asm as text, obj as bytes.", "name"_a)
+      .def("launch", [](PyCompiled &self, nb::handle grid, nb::args args) { self.launch(grid, args); }, "grid"_a, "args"_a)
+      .def_prop_ro("name", [](PyCompiled &self) { return self.function ? self.function->name : self.compiled ? self.compiled->artifact().entry : ""; })
+      .def_prop_ro("signature", [](PyCompiled &self) { return self.function ? signatureText(*self.function, self.specs) : std::string(); })
+      .def_prop_ro("key", [](PyCompiled &self) { return self.function ? kernelCacheKey(self.request()) : std::string(); })
+      .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
+      .def_prop_ro("from_cache", [](PyCompiled &self) { return self.compiled && self.compiled->fromCache(); })
+      .def_prop_ro("compile_seconds", [](PyCompiled &self) { return self.compiled ? self.compiled->compileSeconds() : 0.0; })
+      .def_prop_ro("arena_bytes", [](PyCompiled &self) { return self.compiled ? self.compiled->artifact().arenaBytes : int64_t(0); })
+      .def_prop_ro("options", [](PyCompiled &self) {
+        nb::dict out;
+        out["num_warps"] = self.options.numWarps;
+        out["num_stages"] = self.options.numStages;
+        out["num_ctas"] = self.options.numCtas;
+        out["maxnreg"] = self.options.maxnreg ? nb::object(nb::int_(*self.options.maxnreg)) : nb::none();
+        out["debug"] = self.options.debug;
+        out["enable_fp_fusion"] = self.options.fpFusion;
+        out["backend_name"] = self.options.backend;
+        return out;
+      });
+}
+
+/// triton.compile(ASTSource(...)): specialised by a description instead of arguments. `types`: for each parameter its type's name, or None
+/// where `constants` has its value; `aligned`: the parameters that are multiples of 16.
+static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, std::vector<int64_t> aligned, nb::dict options) {
+  auto out = std::make_shared<PyCompiled>();
+  out->function = kernel.jit();
+  size_t index = 0;
+  for (nb::handle type : types) {
+    ArgumentSpec &spec = out->specs.emplace_back();
+    if (type.is_none()) {
+      spec.constant = toValue(constants[nb::int_(index)]);
+    } else {
+      std::string name = nb::cast<std::string>(type);
+      std::optional<Type> parsed = parseTypeName(name);
+      if (!parsed) raise(PyExc_ValueError, "'" + name + "' is not the name of a type, for the parameter '" + out->function->parameters[index].name + "'");
+      spec.type = *parsed;
+    }
+    ++index;
+  }
+  for (int64_t position : aligned)
+    if (position >= 0 && position < static_cast<int64_t>(out->specs.size())) out->specs[static_cast<size_t>(position)].divisibility = 16;
+  auto number = [&](const char *name, int64_t &field) {
+    if (options.contains(name) && !nb::object(options[name]).is_none()) field = nb::cast<int64_t>(options[name]);
+  };
+  number("num_warps", out->options.numWarps);
+  number("num_stages", out->options.numStages);
+  number("num_ctas", out->options.numCtas);
+  if (options.contains("debug")) out->options.debug = nb::cast<bool>(nb::bool_(options["debug"]));
+  if (options.contains("enable_fp_fusion")) out->options.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
+  Diagnostics diagnostics;
+  {
+    nb::gil_scoped_release release;
+    if (std::unique_ptr<CpuArtifact> artifact = compileForCpu(out->request(), diagnostics))
+      if (std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact), diagnostics)) {
+        loaded->setSpecs(out->specs);
+        out->compiled = std::move(loaded);
+      }
+  }
+  showWarnings(diagnostics);
+  if (!out->compiled) raiseErrors(diagnostics, out->function.get());
+  return out;
+}
+
+static std::shared_ptr<PyCompiled> compileText(std::string text, std::string file) {
+  auto out = std::make_shared<PyCompiled>();
+  Diagnostics diagnostics;
+  {
+    nb::gil_scoped_release release;
+    if (std::unique_ptr<CpuArtifact> artifact = compileTextForCpu(text, file, "", hostCpu(), diagnostics))
+      out->compiled = CompiledKernel::load(std::move(*artifact), diagnostics);
+  }
+  if (!out->compiled) raiseErrors(diagnostics, nullptr);
+  out->text = std::move(text);
+  return out;
+}
+
+static std::vector<std::tuple<std::string, std::string, std::string>> builtinRows() {
+  std::vector<std::tuple<std::string, std::string, std::string>> rows;
+  for (const Builtin *builtin : allBuiltins()) rows.emplace_back(builtin->path.str(), builtin->signature.str(), builtin->summary.str());
+  return rows;
+}
+
+/// The names below a module of the language and what each is: "builtin", "function", "type", "module", "other".
+static std::vector<std::pair<std::string, std::string>> languageMembers(const std::string &path) {
+  std::vector<std::pair<std::string, std::string>> members;
+  std::shared_ptr<Namespace> module = languageModule(path);
+  if (!module) return members;
+  for (const std::string &name : module->names()) {
+    Diagnostics ignored;
+    std::optional<Value> value = module->lookup(name, ignored);
+    if (!value) continue;
+    const char *kind = value->asBuiltin() ? "builtin" : value->asFunction() ? "function" : value->asType() ? "type" : value->asNamespace() ? "module" : "other";
+    members.emplace_back(name, kind);
+  }
+  return members;
+}
+
+static nb::dict targetFacts() {
+  const CpuTarget &target = hostCpu();
+  nb::dict facts;
+  facts["level"] = target.name;
+  facts["cpu"] = target.cpu;
+  facts["vector_bytes"] = target.vectorBytes;
+  facts["registers"] = target.registers;
+  facts["l2_bytes"] = target.l2Bytes;
+  facts["llc_bytes"] = target.llcBytes;
+  facts["threads"] = defaultThreads();
+  return facts;
+}
+
+static nb::tuple setEngine(const std::string &name, bool checkBounds) {
+  EngineState &state = engineState();
+  nb::tuple before = nb::make_tuple(state.engine == Engine::interpret ? "interpret" : "cpu", state.checkBounds);
+  if (name == "interpret")
+    state.engine = Engine::interpret;
+  else if (name == "cpu")
+    state.engine = Engine::cpu;
+  else
+    raise(PyExc_ValueError, "there is no engine '" + name + "': there are 'cpu' and 'interpret'");
+  state.checkBounds = checkBounds;
+  return before;
+}
+
+} // namespace tilewright::python
+
+NB_MODULE(_core, module) {
+  using namespace tilewright;
+  using namespace tilewright::python;
+  nb::set_leak_warnings(false); // kernels live in module globals, which outlive the extension's own end
+  module.doc() = "Tilewright's compiler and runtime.";
+  module.attr("__version__") = TILEWRIGHT_VERSION;
+  defineKernel(module);
+  defineCompiled(module);
+  module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
+  module.def("language_members", &languageMembers, "path"_a);
+  module.def("target", &targetFacts);
+  module.def("build_id", [] { return buildId(); });
+  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false);
+  module.def("engine", [] { return engineState().engine == Engine::interpret ? "interpret" : "cpu"; });
+  module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
+  module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a);
+  module.def("compile_text", &compileText, "text"_a, "file"_a);
+  module.def("cache_directory", [] { return cacheDirectory(); });
+  module.def("cache_enabled", [] { return cacheEnabled(); });
+  module.def("cache_load", [](const std::string &key) -> nb::object {
+    Diagnostics diagnostics;
+    std::optional<std::string> bytes = loadCached(key, diagnostics);
+    showWarnings(diagnostics);
+    return bytes ? nb::object(nb::bytes(bytes->data(), bytes->size())) : nb::none();
+  });
+  module.def("cache_store", [](const std::string &key, nb::bytes bytes) {
+    Diagnostics diagnostics;
+    storeCached(key, std::string_view(bytes.c_str(), bytes.size()), diagnostics);
+    showWarnings(diagnostics);
+  });
+  module.def("element_type", [](nb::handle dtype) -> nb::object {
+    std::optional<Scalar> scalar = scalarNamed(nb::cast<std::string>(nb::str(nb::getattr(dtype, "name", dtype))));
+    return scalar ? nb::object(nb::str(scalarName(*scalar).str().c_str())) : nb::none();
+  }, "The language's name for an element type of NumPy, PyTorch, ml_dtypes.", "dtype"_a);
+}

@@ -1,0 +1,42 @@
+"""Tilewright: the Triton tile language with a compiler of its own.
+
+    import tilewright as triton
+    import tilewright.language as tl
+"""
+
+from . import _core
+
+__version__ = "3.6.0"  # of the language and the host API; the compiler's own version is tilewright_version
+tilewright_version = _core.__version__
+
+from .errors import TritonError  # noqa: E402
+from . import knobs, language  # noqa: E402
+from .runtime import (  # noqa: E402
+    Config, InterpreterError, JITFunction, KernelInterface, MockTensor, OutOfResources, TensorWrapper, autotune, heuristics, reinterpret,
+    set_allocator)
+from .runtime.jit import constexpr_function, jit  # noqa: E402
+from .runtime._async_compile import AsyncCompileMode, FutureKernel  # noqa: E402
+from .compiler import CompilationError, compile  # noqa: E402
+from . import runtime, testing, tools  # noqa: E402
+from ._engine import engine  # noqa: E402
+
+must_use_result = language.core.must_use_result
+
+
+@constexpr_function
+def cdiv(x, y):
+    """x / y, rounded up."""
+    return (x + y - 1) // y
+
+
+@constexpr_function
+def next_power_of_2(n):
+    """The smallest power of two that is not below n."""
+    return 1 << (n - 1).bit_length() if n > 0 else 0
+
+
+__all__ = [
+    "AsyncCompileMode", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "engine", "FutureKernel",
+    "heuristics", "InterpreterError", "jit", "JITFunction", "KernelInterface", "knobs", "language", "MockTensor", "must_use_result",
+    "next_power_of_2", "OutOfResources", "reinterpret", "runtime", "set_allocator", "TensorWrapper", "testing", "tools", "TritonError",
+]

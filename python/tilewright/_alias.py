@@ -1,0 +1,41 @@
+"""`import triton` finds Tilewright: the same module objects under a second name."""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+
+
+class _Loader(importlib.abc.Loader):
+    def create_module(self, spec):
+        module = importlib.import_module("tilewright" + spec.name.removeprefix("triton"))
+        self._own_spec, self._own_loader = module.__spec__, module.__loader__
+        return module
+
+    def exec_module(self, module):
+        # Importing under the second name must not change what the module says of itself.
+        module.__spec__, module.__loader__ = self._own_spec, self._own_loader
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname != "triton" and not fullname.startswith("triton."):
+            return None
+        own = "tilewright" + fullname.removeprefix("triton")
+        found = sys.modules.get(own) or importlib.util.find_spec(own)
+        if found is None:
+            return None
+        is_package = hasattr(found, "__path__") or getattr(found, "submodule_search_locations", None) is not None
+        return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=is_package)
+
+
+def install():
+    """Makes `import triton` give Tilewright in this process. A Triton that was imported before is replaced."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    for name in [name for name in sys.modules if name == "triton" or name.startswith("triton.")]:
+        if not getattr(sys.modules[name], "__name__", "").startswith("tilewright"):
+            del sys.modules[name]
+    sys.meta_path.insert(0, _Finder())
+    importlib.import_module("triton")

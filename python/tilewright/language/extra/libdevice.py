@@ -1,0 +1,5 @@
+"""`tl.extra.libdevice`: NVIDIA's device library by name; the CPU has functions of its own for most of them."""
+
+from ..core import members
+
+globals().update(members("triton.language.extra.libdevice"))

@@ -1,0 +1,1 @@
+"""Typing rules live in the compiler. This module is here for those who import it."""

@@ -1,0 +1,10 @@
+from .driver import driver
+from .errors import AutotunerError, InterpreterError, OutOfResources, PTXASError
+from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, reinterpret
+from .autotuner import Autotuner, Config, Heuristics, autotune, heuristics
+from ._allocation import set_allocator
+
+__all__ = [
+    "autotune", "Autotuner", "AutotunerError", "Config", "driver", "heuristics", "Heuristics", "InterpreterError", "JITFunction",
+    "KernelInterface", "MockTensor", "OutOfResources", "PTXASError", "reinterpret", "set_allocator", "TensorWrapper",
+]

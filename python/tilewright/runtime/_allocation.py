@@ -1,0 +1,14 @@
+"""Scratch memory that a kernel asks its host for. The CPU's workers bring their own, so the allocator is kept and not called."""
+
+_allocator = None
+
+
+def set_allocator(allocator):
+    global _allocator
+    if allocator is not None and not callable(allocator):
+        raise TypeError("an allocator is a function of (size, alignment, stream)")
+    _allocator = allocator
+
+
+def get_allocator():
+    return _allocator

@@ -1,0 +1,307 @@
+"""@autotune and @heuristics: choosing the constants that a kernel leaves open, by measuring or by rules."""
+
+import hashlib
+import inspect
+import json
+import os
+import time
+import warnings
+
+from .. import _core, knobs
+from .driver import driver
+from .errors import AutotunerError, OutOfResources, PTXASError
+from .jit import JITFunction, KernelInterface
+
+
+class Config:
+    """One way to compile a kernel: values for its constexpr parameters, and launch options.
+
+    pre_hook: called with the arguments by name before each run. The GPU's options are kept, and the CPU ignores what has
+    no meaning there.
+    """
+
+    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
+        self.kwargs = kwargs
+        self.num_warps = num_warps
+        self.num_stages = num_stages
+        self.num_ctas = num_ctas
+        self.maxnreg = maxnreg
+        self.pre_hook = pre_hook
+        self.ir_override = ir_override
+
+    def _options(self):
+        return {"num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages, "maxnreg": self.maxnreg,
+                "ir_override": self.ir_override}
+
+    def all_kwargs(self):
+        return {**self.kwargs, **{name: value for name, value in self._options().items() if value is not None}}
+
+    def __setstate__(self, state):
+        self.__init__(**{name: state.get(name, default) for name, default in
+                         dict(kwargs={}, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None).items()})
+
+    def __str__(self):
+        parts = [f"{name}: {value}" for name, value in self.kwargs.items()]
+        parts += [f"{name}: {self._options()[name]}" for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")]
+        return ", ".join(parts)
+
+    __repr__ = __str__
+
+    def _identity(self):
+        return (*self.all_kwargs().items(), self.pre_hook)
+
+    def __hash__(self):
+        return hash(self._identity())
+
+    def __eq__(self, other):
+        return isinstance(other, Config) and self._identity() == other._identity()
+
+
+def _zero(tensor):
+    if hasattr(tensor, "zero_"):
+        tensor.zero_()
+    else:
+        tensor[...] = 0
+
+
+def _clone(tensor):
+    return tensor.clone() if hasattr(tensor, "clone") else tensor.copy()
+
+
+def _copy_back(tensor, saved):
+    if hasattr(tensor, "copy_"):
+        tensor.copy_(saved)
+    else:
+        tensor[...] = saved
+
+
+class Autotuner(KernelInterface):
+    """Measures all configurations at the first launch with new values of the key, and uses the fastest from then on."""
+
+    def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None, prune_configs_by=None,
+                 warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+        self.fn = fn
+        self.base_fn = fn
+        while not inspect.isfunction(self.base_fn):
+            self.base_fn = self.base_fn.fn
+        self.__name__ = self.base_fn.__name__
+        self.__doc__ = self.base_fn.__doc__
+        self.arg_names = arg_names
+        self.configs = list(configs) or [Config({})]
+        self.keys = list(key)
+        self.cache = {}
+        self.configs_timings = {}
+        self.best_config = None
+        self.bench_time = None
+        self.nargs = None
+        self.cache_results = (cache_results or knobs.autotuning.cache) and os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING") != "0"
+        self.reset_to_zero = list(reset_to_zero or [])
+        self.restore_value = list(restore_value or [])
+        self.restore_copies = {}
+        self.user_defined_pre_hook = pre_hook is not None
+        self.user_defined_post_hook = post_hook is not None
+        self.pre_hook = pre_hook or self._prepare
+        self.post_hook = post_hook or self._restore
+        prune = prune_configs_by or {}
+        self.perf_model = prune.get("perf_model")
+        self.configs_top_k = prune.get("top_k", 1.0)
+        self.early_config_prune = prune.get("early_config_prune")
+        self._do_bench = do_bench
+        self.num_warmups = warmup
+        self.num_reps = rep
+        self.use_cuda_graph = use_cuda_graph
+        if warmup is not None or rep is not None or use_cuda_graph:
+            warnings.warn("warmup, rep and use_cuda_graph are deprecated: give do_bench instead", DeprecationWarning, stacklevel=3)
+
+    @property
+    def _tilewright_value(self):
+        return self.fn
+
+    @property
+    def do_bench(self):
+        if self._do_bench is not None:
+            return self._do_bench
+        if self.num_warmups is None and self.num_reps is None:
+            return driver.active.get_benchmarker()
+
+        def bench(call, quantiles):
+            return driver.active.get_benchmarker()(call, warmup=25 if self.num_warmups is None else self.num_warmups,
+                                                   rep=100 if self.num_reps is None else self.num_reps, quantiles=quantiles)
+
+        return bench
+
+    def _prepare(self, kwargs, reset_only=False):
+        for name in self.reset_to_zero:
+            _zero(kwargs[name])
+        if not reset_only:
+            self.restore_copies = {name: _clone(kwargs[name]) for name in self.restore_value}
+
+    def _restore(self, kwargs, exception):
+        for name in self.restore_value:
+            _copy_back(kwargs[name], self.restore_copies[name])
+        self.restore_copies = {}
+
+    def _bench(self, *args, config, **meta):
+        from ..compiler.errors import CompileTimeAssertionFailure
+        if knobs.autotuning.print:
+            print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
+        conflicts = meta.keys() & config.kwargs.keys()
+        if conflicts:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(conflicts))}."
+                             " Make sure that you don't re-define auto-tuned symbols.")
+        current = {**meta, **config.all_kwargs()}
+        named = {**self.nargs, **current}
+
+        def call():
+            if config.pre_hook:
+                config.pre_hook(named)
+            self.pre_hook(named)
+            try:
+                self.fn.run(*args, **current)
+            except Exception as error:
+                self.post_hook(named, exception=error)
+                raise
+            self.post_hook(named, exception=None)
+
+        try:
+            return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+        except (OutOfResources, CompileTimeAssertionFailure, PTXASError, MemoryError) as error:
+            if knobs.autotuning.print:
+                print(f"Autotuning failed with {error}")
+            return [float("inf")] * 3
+
+    def _disk_key(self, tuning_key, configs):
+        fn = self.fn
+        while not isinstance(fn, JITFunction):
+            fn = fn.fn
+        parts = [_core.build_id(), str(_core.target()), fn.cache_key, str(tuning_key), *map(str, configs)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def _measure(self, key, args, kwargs, configs):
+        start = time.time()
+        timings = {config: self._bench(*args, config=config, **kwargs) for config in configs}
+        self.bench_time = time.time() - start
+        self.cache[key] = min(timings, key=timings.get)
+        self.configs_timings = timings
+        named = {**self.nargs, **kwargs, **self.cache[key].all_kwargs()}
+        self.pre_hook(named, reset_only=True)
+
+    def _choose(self, key, args, kwargs):
+        configs = self.prune_configs(kwargs)
+        # A hook cannot be part of a key on disk.
+        if not self.cache_results or any(config.pre_hook for config in configs):
+            self._measure(key, args, kwargs, configs)
+            return
+        disk_key = self._disk_key(key, configs)
+        stored = _core.cache_load(disk_key)
+        if stored is not None:
+            times = json.loads(stored)
+            self.configs_timings = dict(zip(configs, times))
+            self.cache[key] = min(self.configs_timings, key=self.configs_timings.get)
+            self.bench_time = 0.0
+            return
+        self._measure(key, args, kwargs, configs)
+        _core.cache_store(disk_key, json.dumps([self.configs_timings[config] for config in configs]).encode())
+
+    def run(self, *args, **kwargs):
+        if len(self.configs) == 1:
+            config = self.configs[0]
+        else:
+            named = dict(zip(self.arg_names, args))
+            for name in self.arg_names:
+                if name in kwargs:
+                    named[name] = kwargs[name]
+            values = [named[name] for name in self.keys if name in named]
+            values += [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
+            key = tuple(values)
+            config = self.cache.get(key)
+            if config is None:
+                self.nargs = dict(zip(self.arg_names, args))
+                try:
+                    self._choose(key, args, kwargs)
+                finally:
+                    self.nargs = None
+                config = self.cache[key]
+                if knobs.autotuning.print:
+                    print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
+                          f"finished after {self.bench_time:.2f}s,\nbest config selected: {config};")
+        self.best_config = config
+        if config.pre_hook is not None:
+            config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **config.all_kwargs()})
+        return self.fn.run(*args, **kwargs, **config.all_kwargs())
+
+    def prune_configs(self, kwargs):
+        configs = self.configs
+        if self.early_config_prune:
+            configs = self.early_config_prune(self.configs, self.nargs, **kwargs)
+            if not configs:
+                raise AutotunerError(
+                    "No valid autotuner configs after pruning. `early_config_prune` should return at least one config.")
+        if self.perf_model:
+            top_k = self.configs_top_k
+            if isinstance(top_k, float) and top_k <= 1.0:
+                top_k = int(len(self.configs) * top_k)
+            elif not isinstance(top_k, int):
+                raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
+            if len(configs) > top_k:
+                estimates = {config: self.perf_model(**self.nargs, **kwargs, **config.all_kwargs()) for config in configs}
+                configs = sorted(estimates, key=estimates.get)[:top_k]
+        return configs
+
+    def warmup(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        kernels = [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
+        self.nargs = None
+        return kernels
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+
+
+def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None,
+             use_cuda_graph=False, do_bench=None, cache_results=False):
+    """Lets measurements choose among `configs`, anew for each combination of values of the parameters named in `key`.
+
+    prune_configs_by: {"early_config_prune": function, "perf_model": function, "top_k": number}. reset_to_zero, restore_value:
+    tensors to zero before, or to put back after, each measured run. pre_hook(kwargs, reset_only), post_hook(kwargs, exception)
+    replace both. do_bench(call, quantiles) measures. cache_results keeps the timings on disk.
+    """
+
+    def decorate(fn):
+        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook, post_hook=post_hook,
+                         prune_configs_by=prune_configs_by, warmup=warmup, rep=rep, use_cuda_graph=use_cuda_graph, do_bench=do_bench,
+                         cache_results=cache_results)
+
+    return decorate
+
+
+class Heuristics(KernelInterface):
+    """Computes constexpr parameters from the arguments."""
+
+    def __init__(self, fn, arg_names, values):
+        self.fn = fn
+        self.values = values
+        self.arg_names = arg_names
+        self.__name__ = getattr(fn, "__name__", "kernel")
+        self.__doc__ = getattr(fn, "__doc__", None)
+
+    @property
+    def _tilewright_value(self):
+        return self.fn
+
+    def run(self, *args, **kwargs):
+        for name, rule in self.values.items():
+            kwargs[name] = rule({**dict(zip(self.arg_names, args)), **kwargs})
+        return self.fn.run(*args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+
+
+def heuristics(values):
+    """`@heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})`: rules for constexpr parameters."""
+
+    def decorate(fn):
+        return Heuristics(fn, fn.arg_names, values)
+
+    return decorate

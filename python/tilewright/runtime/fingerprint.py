@@ -1,0 +1,60 @@
+"""What a Python function computes, as a short digest.
+
+Kernels may call Python functions at compile time. Their results end up in the code, so what they do must be in the
+key of the compiled kernel: the function's byte code, its constants, and the functions and constants it uses.
+"""
+
+import hashlib
+import types
+
+_SIMPLE = (bool, int, float, complex, str, bytes, type(None))
+
+
+def _feed(digest, thing, seen):
+    if isinstance(thing, _SIMPLE):
+        digest.update(repr(thing).encode())
+    elif isinstance(thing, types.CodeType):
+        digest.update(thing.co_code)
+        digest.update(repr(thing.co_names + thing.co_varnames + thing.co_freevars).encode())
+        for constant in thing.co_consts:
+            _feed(digest, constant, seen)
+    elif isinstance(thing, (tuple, list, frozenset)):
+        digest.update(type(thing).__name__.encode())
+        for item in sorted(thing, key=repr) if isinstance(thing, frozenset) else thing:
+            _feed(digest, item, seen)
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            _feed(digest, key, seen)
+            _feed(digest, value, seen)
+    elif isinstance(thing, types.FunctionType):
+        if id(thing) in seen:
+            return
+        seen.add(id(thing))
+        _feed(digest, thing.__code__, seen)
+        _feed(digest, thing.__defaults__, seen)
+        _feed(digest, thing.__kwdefaults__, seen)
+        for cell in thing.__closure__ or ():
+            try:
+                _feed(digest, cell.cell_contents, seen)
+            except ValueError:  # not assigned yet
+                pass
+        for name in thing.__code__.co_names:
+            if name in thing.__globals__:
+                digest.update(name.encode())
+                _feed(digest, thing.__globals__[name], seen)
+    elif isinstance(thing, types.MethodType):
+        _feed(digest, thing.__func__, seen)
+    elif hasattr(thing, "fn") or hasattr(thing, "func"):
+        _feed(digest, getattr(thing, "fn", None) or getattr(thing, "func", None), seen)
+        _feed(digest, getattr(thing, "args", None), seen)
+    elif hasattr(thing, "value"):
+        _feed(digest, thing.value, seen)
+    else:
+        digest.update(f"{type(thing).__module__}.{type(thing).__qualname__}.{getattr(thing, '__qualname__', '')}".encode())
+
+
+def named_fingerprint(function):
+    digest = hashlib.blake2b(digest_size=6)
+    _feed(digest, function, set())
+    name = getattr(function, "__name__", None) or type(function).__name__
+    return f"{name} [{digest.hexdigest()}]"

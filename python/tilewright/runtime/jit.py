@@ -1,0 +1,420 @@
+"""@jit: a Python function as a kernel. The compiler reads its source; Python never runs its body."""
+
+import inspect
+import re
+import textwrap
+from functools import partial
+
+from .. import _core, knobs
+from ..language.core import _unwrap_if_constexpr, constexpr, dtype
+
+
+class KernelInterface:
+    """Anything that is launched by `kernel[grid](...)`."""
+
+    def warmup(self, *args, grid=None, **kwargs):
+        return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True,
+                        **{name: MockTensor.wrap_dtype(value) for name, value in kwargs.items()})
+
+    def run(self, *args, grid, warmup, **kwargs):
+        raise NotImplementedError("run")
+
+    def __getitem__(self, grid):
+        return partial(self.run, grid=grid, warmup=False)
+
+
+_TYPE_WORD = re.compile(r"(\*k?)?([a-z][a-z0-9]*)")
+
+
+class KernelParam:
+    """One parameter of a kernel as its declaration has it."""
+
+    def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
+        self.num = num
+        self._param = param
+        self.name = param.name
+        self.do_not_specialize = do_not_specialize
+        self.do_not_specialize_on_alignment = do_not_specialize_on_alignment
+
+    @property
+    def annotation(self):
+        note = self._param.annotation
+        if note is inspect.Parameter.empty:
+            return ""
+        if isinstance(note, str):
+            return note
+        if isinstance(note, dtype):
+            return note._tilewright_name
+        return getattr(note, "__name__", None) or str(note)
+
+    @property
+    def is_constexpr(self):
+        return "constexpr" in self.annotation
+
+    @property
+    def is_const(self):
+        return not self.is_constexpr and (self.annotation.rpartition(".")[2] == "const" or self.annotation.startswith("*k"))
+
+    @property
+    def annotation_type(self):
+        """The type that the annotation fixes, or ""."""
+        text = self.annotation.rpartition(".")[2]
+        if self.is_constexpr or not _TYPE_WORD.fullmatch(text):
+            return ""
+        return text
+
+    @property
+    def is_variadic(self):
+        return self._param.kind is inspect.Parameter.VAR_POSITIONAL
+
+    @property
+    def default(self):
+        return self._param.default
+
+    @property
+    def has_default(self):
+        return self._param.default is not inspect.Parameter.empty
+
+    def row(self):
+        row = (self.name, self.is_constexpr, self.is_variadic, self.annotation_type or None, self.is_const)
+        return row + (self.default,) if self.has_default else row
+
+
+class JITCallable:
+    """A function that kernels may call."""
+
+    def __init__(self, fn):
+        self.fn = fn
+        self.signature = inspect.signature(fn)
+        try:
+            self.raw_src, self.starting_line_number = inspect.getsourcelines(fn)
+        except OSError as error:
+            raise ValueError("@jit functions should be defined in a Python file") from error
+        source = textwrap.dedent("".join(self.raw_src))
+        start = re.search(r"^def\s+\w+\s*\(", source, re.MULTILINE)
+        self._src = source[start.start():] if start else source
+        self._fn_name = f"{fn.__module__}.{fn.__qualname__}"
+        self.__doc__ = fn.__doc__
+        self.__name__ = fn.__name__
+        self.__qualname__ = fn.__qualname__
+        self.__globals__ = fn.__globals__
+        self.__module__ = fn.__module__
+
+    def get_capture_scope(self):
+        return self.__globals__ | inspect.getclosurevars(self.fn).nonlocals
+
+    @property
+    def src(self):
+        return self._src
+
+    @src.setter
+    def src(self, text):
+        raise AttributeError("the source of a kernel cannot be set; _unsafe_update_src replaces it")
+
+
+class JITFunction(_core.Kernel, JITCallable, KernelInterface):
+    def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
+                 repr=None, launch_metadata=None):
+        _core.Kernel.__init__(self)
+        JITCallable.__init__(self, fn)
+        self.module = fn.__module__
+        self.version = version
+        self.do_not_specialize = list(do_not_specialize or [])
+        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or [])
+        self.debug = debug
+        self.noinline = bool(noinline)
+        self._repr = repr
+        self.launch_metadata = launch_metadata
+        self.pre_run_hooks = []
+        self.used_global_vals = {}
+        self.kernel = None
+        self.params = []
+        for index, param in enumerate(self.signature.parameters.values()):
+            listed = [index in names or param.name in names
+                      for names in (self.do_not_specialize, self.do_not_specialize_on_alignment)]
+            self.params.append(KernelParam(index, param, *listed))
+        for param in self.params:
+            if param.is_constexpr and (param.do_not_specialize or param.do_not_specialize_on_alignment):
+                raise ValueError(f"{param.name} marked as constexpr and listed in do_not_specialize/do_not_specialize_on_alignment. "
+                                 "Remove constexpr designation or skip specialization.")
+        self.arg_names = [param.name for param in self.params]
+        self.constexprs = [param.num for param in self.params if param.is_constexpr]
+        self._cache_key = None
+        self._capture_source("".join(self.raw_src), self.starting_line_number)
+
+    def _capture_source(self, source, line):
+        code = self.fn.__code__
+        cells = dict(zip(code.co_freevars, self.fn.__closure__ or ()))
+        self._capture(source, code.co_filename, line, self.__name__, self.fn.__globals__, cells, [param.row() for param in self.params],
+                      self.noinline, [p.name for p in self.params if p.do_not_specialize],
+                      [p.name for p in self.params if p.do_not_specialize_on_alignment])
+
+    def __getitem__(self, grid):
+        if self.pre_run_hooks or self.debug is not None or knobs.runtime.watched():
+            return partial(self.run, grid=grid, warmup=False)
+        if grid is None:
+            raise TypeError("grid must be a tuple or a callable returning one, not None")
+        return partial(self.launch, grid)
+
+    def run(self, *args, grid, warmup, **kwargs):
+        runtime = knobs.runtime
+        if kwargs.get("debug") is None:
+            kwargs["debug"] = bool(self.debug) or runtime.debug
+        for hook in self.pre_run_hooks:
+            hook(*args, **kwargs)
+        if not runtime.watched():
+            return self.launch(None if warmup else grid, *args, **kwargs)
+        return self._run_watched(args, kwargs, None if warmup else grid, warmup)
+
+    def _run_watched(self, args, kwargs, grid, warmup):
+        runtime = knobs.runtime
+        known = self._compiled_count()
+        kernel = self.launch(None, *args, **kwargs)
+        if self._compiled_count() != known:
+            described = {"key": kernel.hash, "is_warmup": warmup, **kernel.metadata._asdict()}
+            info = JitFunctionInfo(self.module, self.__qualname__, self)
+            text = f"{self.__qualname__}[num_warps={kernel.metadata.num_warps}, num_stages={kernel.metadata.num_stages}]({kernel.signature})"
+            for hook in (runtime.jit_cache_hook, runtime.jit_post_compile_hook):
+                if hook is not None:
+                    hook(key=kernel.hash, repr=text, fn=info, compile=described, is_manual_warmup=warmup, already_compiled=False)
+        if grid is None:
+            return kernel
+        metadata = LazyMetadata(self, kernel, grid, args, kwargs)
+        if runtime.launch_enter_hook:
+            runtime.launch_enter_hook(metadata)
+        self.launch(grid, *args, **kwargs)
+        if runtime.launch_exit_hook:
+            runtime.launch_exit_hook(metadata)
+        return kernel
+
+    def warmup(self, *args, grid=None, **kwargs):
+        return KernelInterface.warmup(self, *args, grid=grid, **kwargs)
+
+    def add_pre_run_hook(self, hook):
+        """Calls `hook` with the arguments of every launch, before it."""
+        if not callable(hook):
+            raise TypeError("a hook is a function")
+        self.pre_run_hooks.append(hook)
+
+    def preload(self, specialization_data):
+        raise NotImplementedError("preload is not supported: the cache folder keeps compiled kernels between processes")
+
+    @property
+    def cache_key(self):
+        """Identifies the kernel's source with all it depends on."""
+        if self._cache_key is None:
+            self._cache_key = self._dependency_hash()
+        return self._cache_key
+
+    @property
+    def hash(self):
+        return self._cache_key
+
+    @hash.setter
+    def hash(self, value):
+        self._cache_key = value
+        if value is None:
+            self._reset()
+
+    @property
+    def device_caches(self):
+        return {0: ({index: None for index in range(self._compiled_count())},)}
+
+    def _unsafe_update_src(self, new_src):
+        """Replaces the source. Kernels that call this function keep the old one until their `hash` is set to None."""
+        self._src = new_src
+        self._cache_key = None
+        self._capture_source(new_src, self.starting_line_number)
+
+    def repr(self, _=None):
+        return self.__name__ if self._repr is None else self._repr(_)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+
+    def __repr__(self):
+        return f"JITFunction({self.module}:{self.__qualname__})"
+
+
+class JitFunctionInfo:
+    def __init__(self, module, name, jit_function):
+        self.module = module
+        self.name = name
+        self.jit_function = jit_function
+
+
+class LazyMetadata:
+    """What launch hooks are given: `.get()` is a dict with the kernel's name and what `launch_metadata` says."""
+
+    def __init__(self, fn, kernel, grid, args, kwargs):
+        self._of = (fn, kernel, grid, args, kwargs)
+
+    def get(self):
+        fn, kernel, grid, args, kwargs = self._of
+        bound = fn._bind(*args, **kwargs)
+        if callable(grid):
+            grid = grid(bound)
+        data = {"name": kernel.name, "function": kernel.function, "stream": 0}
+        if fn.launch_metadata is not None:
+            data.update(fn.launch_metadata(grid, kernel.metadata, bound))
+        return data
+
+
+def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
+        noinline=None):
+    """Marks a function as a kernel, or as one that kernels call.
+
+    repr: a function of the specialisation that gives its name. launch_metadata: a function of (grid, metadata, args) for
+    profilers. do_not_specialize: parameters whose values must not lead to new code. debug: keep device_assert and overflow
+    checks. noinline: keep calls to this function as calls.
+    """
+
+    def decorate(function):
+        if not inspect.isfunction(function):
+            raise TypeError(f"@jit needs a function, not {function!r}")
+        return JITFunction(function, version=version, do_not_specialize=do_not_specialize,
+                           do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline, repr=repr,
+                           launch_metadata=launch_metadata)
+
+    return decorate if fn is None else decorate(fn)
+
+
+class BoundConstexprFunction:
+    def __init__(self, instance, function):
+        self.__self__ = instance
+        self.__func__ = function
+        self.__name__ = function.__name__
+
+    def __call__(self, *args, **kwargs):
+        return self.__func__(self.__self__, *args, **kwargs)
+
+
+class ConstexprFunction:
+    """A Python function that kernels call at compile time, with constants."""
+
+    def __init__(self, fn):
+        self.fn = fn
+        self.__name__ = fn.__name__
+        self.__qualname__ = fn.__qualname__
+        self.__doc__ = fn.__doc__
+        self.__module__ = fn.__module__
+
+    def __get__(self, instance, owner):
+        return self if instance is None else BoundConstexprFunction(instance, self)
+
+    def __call__(self, *args, _semantic=None, **kwargs):
+        return self.fn(*map(_unwrap_if_constexpr, args), **{name: _unwrap_if_constexpr(value) for name, value in kwargs.items()})
+
+
+def constexpr_function(fn):
+    """Lets kernels call a Python function at compile time; its arguments and its result are constants."""
+    return ConstexprFunction(fn)
+
+
+class MockTensor:
+    """Stands for a tensor of an element type where only types matter: in warm-ups."""
+
+    @staticmethod
+    def wrap_dtype(value):
+        kind = type(value)
+        if isinstance(value, dtype) or (kind.__name__ == "dtype" and kind.__module__ == "torch"):
+            return MockTensor(value)
+        return value
+
+    def __init__(self, dtype, shape=None):
+        self.dtype = dtype
+        self.shape = [1] if shape is None else shape
+
+    def stride(self):
+        strides = [1]
+        for extent in list(self.shape)[:0:-1]:
+            strides.append(strides[-1] * extent)
+        return tuple(reversed(strides))
+
+    @staticmethod
+    def data_ptr():
+        return 0
+
+    @staticmethod
+    def ptr_range():
+        return 0
+
+
+def _address(array):
+    return array.data_ptr() if hasattr(array, "data_ptr") else array.__array_interface__["data"][0]
+
+
+class TensorWrapper:
+    """A tensor whose elements are taken for another type of the same size."""
+
+    def __init__(self, base, dtype):
+        self.dtype = dtype
+        self.base = base
+        self.data = getattr(base, "data", None)
+        self.device = getattr(base, "device", None)
+        self.shape = base.shape
+
+    def data_ptr(self):
+        return _address(self.base)
+
+    def stride(self, *args):
+        return self.base.stride(*args)
+
+    def element_size(self):
+        return self.base.element_size() if hasattr(self.base, "element_size") else self.base.itemsize
+
+    def cpu(self):
+        return TensorWrapper(self.base.cpu(), self.dtype)
+
+    def to(self, device):
+        return TensorWrapper(self.base.to(device), self.dtype)
+
+    def clone(self):
+        return TensorWrapper(self.base.clone() if hasattr(self.base, "clone") else self.base.copy(), self.dtype)
+
+    def copy_(self, other):
+        self.base.copy_(other.base)
+
+    def new_empty(self, sizes):
+        return TensorWrapper(self.base.new_empty(sizes), self.dtype)
+
+    def __str__(self):
+        return f"TensorWrapper[{self.dtype}]({self.base})"
+
+
+def reinterpret(tensor, dtype):
+    """The same memory with elements of another type: `reinterpret(bytes, tl.float8e5)`."""
+    if isinstance(tensor, TensorWrapper):
+        return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
+    if hasattr(tensor, "data_ptr") or hasattr(tensor, "__array_interface__"):
+        return TensorWrapper(tensor, dtype)
+    raise TypeError(f"Cannot reinterpret a {type(tensor)}.")
+
+
+# Names of element types as arguments spell them -> as signatures do.
+type_canonicalisation_dict = {
+    "bool": "i1", "int1": "i1", "uint1": "u1", "i1": "i1",
+    **{f"{kind}{bits}": f"{kind[0]}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+    **{f"{kind}{bits}": f"{kind}{bits}" for kind in ("i", "u") for bits in (8, 16, 32, 64)},
+    "float8e5": "fp8e5", "float8e5b16": "fp8e5b16", "float8e4nv": "fp8e4nv", "float8e4b8": "fp8e4b8", "float8e4b15": "fp8e4b15",
+    "float8_e4m3fn": "fp8e4nv", "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2": "fp8e5", "float8_e5m2fnuz": "fp8e5b16",
+    "half": "fp16", "float16": "fp16", "bfloat16": "bf16", "float": "fp32", "float32": "fp32", "double": "fp64", "float64": "fp64",
+    "void": "void",
+}
+for _word in list(type_canonicalisation_dict.values()):
+    type_canonicalisation_dict[_word] = _word
+
+
+def mangle_type(argument):
+    """The word that a signature has for the type of a launch argument."""
+    if argument is None or isinstance(argument, constexpr):
+        return "constexpr"
+    if isinstance(argument, bool):
+        return "i1"
+    if isinstance(argument, int):
+        return "i32" if -2**31 <= argument < 2**31 else "i64" if argument < 2**63 else "u64"
+    if isinstance(argument, float):
+        return "fp32"
+    if isinstance(argument, str):
+        return argument
+    return "*" + type_canonicalisation_dict[str(argument.dtype).rpartition(".")[2]]

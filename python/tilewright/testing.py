@@ -1,0 +1,274 @@
+"""Measuring and checking kernels."""
+
+import contextlib
+import functools
+import math
+import os
+import statistics
+import time
+
+from . import _core
+
+_buffer = None
+
+
+def _flush_buffer():
+    """Memory larger than the last-level cache; writing it throws out what a measured call left there."""
+    global _buffer
+    if _buffer is None:
+        size = min(max(2 * _core.target()["llc_bytes"], 8 << 20), 256 << 20)
+        try:
+            import numpy
+            _buffer = numpy.zeros(size, numpy.uint8)
+        except ImportError:
+            _buffer = bytearray(size)
+    return _buffer
+
+
+def _flush():
+    buffer = _flush_buffer()
+    if hasattr(buffer, "fill"):
+        buffer.fill(0)
+    else:
+        buffer[:] = bytes(len(buffer))
+
+
+def _quantile(times, quantile):
+    """Between the two nearest of sorted times."""
+    position = quantile * (len(times) - 1)
+    low = math.floor(position)
+    high = min(low + 1, len(times) - 1)
+    return times[low] + (times[high] - times[low]) * (position - low)
+
+
+def _summarize(times, quantiles, return_mode):
+    times = sorted(times)
+    if quantiles is not None:
+        values = [_quantile(times, quantile) for quantile in quantiles]
+        return values[0] if len(values) == 1 else values
+    if return_mode == "all":
+        return times
+    return {"min": min, "max": max, "mean": statistics.fmean, "median": statistics.median}[return_mode](times)
+
+
+def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True):
+    """Milliseconds that `fn()` takes: calls it for about `warmup` and then for about `rep` milliseconds.
+
+    quantiles: return these instead of one number. return_mode: "min", "max", "mean", "median", or "all". Before each
+    measured call the caches are emptied, as on a GPU, unless flush_cache is False.
+    """
+    if return_mode not in ("min", "max", "mean", "median", "all"):
+        raise ValueError(f"return_mode is min, max, mean, median or all, not {return_mode!r}")
+    clock = time.perf_counter
+    fn()
+    start = clock()
+    for _ in range(5):
+        fn()
+    estimate = max((clock() - start) / 5 * 1e3, 1e-6)
+    for _ in range(min(int(warmup / estimate), 10000)):
+        fn()
+    times = []
+    # Emptying the caches is not measured but takes its time, too: so long that a short kernel is called fewer times.
+    deadline = clock() + 4e-3 * (warmup + rep)
+    for count in range(max(1, min(int(rep / estimate), 10000))):
+        if count >= 5 and clock() > deadline:
+            break
+        if grad_to_none is not None:
+            for tensor in grad_to_none:
+                tensor.grad = None
+        if flush_cache:
+            _flush()
+        start = clock()
+        fn()
+        times.append((clock() - start) * 1e3)
+    return _summarize(times, quantiles, return_mode)
+
+
+def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """As do_bench, with warm caches: there are no graphs to record on a CPU."""
+    return do_bench(fn, warmup=rep / 4, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode, flush_cache=False)
+
+
+def _as_array(value):
+    import numpy
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            value = value.float()
+        return value.numpy()
+    return numpy.asarray(value)
+
+
+def assert_close(x, y, atol=None, rtol=None, err_msg=""):
+    """Asserts that x and y agree, within 1e-2 if nothing else is said; NaNs agree with NaNs."""
+    import numpy
+    if isinstance(atol, dict):
+        atol = atol[str(getattr(x, "dtype", "")).rpartition(".")[2]]
+    if isinstance(rtol, dict):
+        rtol = rtol[str(getattr(x, "dtype", "")).rpartition(".")[2]]
+    x, y = (_as_array(value) for value in (x, y))
+    if x.dtype.kind not in "biu":
+        x, y = x.astype(numpy.float64), y.astype(numpy.float64)
+    atol = 1e-2 if atol is None else atol
+    rtol = 0.0 if rtol is None else rtol
+    if x.size <= 1 and y.size <= 1:
+        numpy.testing.assert_allclose(x, y, atol=atol, rtol=rtol, equal_nan=True, err_msg=err_msg)
+        return
+    if numpy.allclose(x, y, atol=atol, rtol=rtol, equal_nan=True):
+        return
+    numpy.testing.assert_allclose(x, y, atol=atol, rtol=rtol, equal_nan=True, err_msg=err_msg)
+
+
+class Benchmark:
+    """What @perf_report measures: `x_names` take the values of `x_vals`, one line for each of `line_vals`."""
+
+    def __init__(self, x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel="", ylabel="", x_log=False, y_log=False,
+                 styles=None):
+        self.x_names = x_names
+        self.x_vals = x_vals
+        self.line_arg = line_arg
+        self.line_vals = line_vals
+        self.line_names = line_names
+        self.plot_name = plot_name
+        self.args = args
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+        self.x_log = x_log
+        self.y_log = y_log
+        self.styles = styles
+
+
+class Mark:
+    """A function with benchmarks; `run` measures and shows them."""
+
+    def __init__(self, fn, benchmarks):
+        self.fn = fn
+        self.benchmarks = benchmarks
+
+    def _measure(self, bench, kwargs):
+        """One row for each x: its values, then for each line the value and its bounds (or None)."""
+        rows = []
+        for x in bench.x_vals:
+            x = list(x) if isinstance(x, (list, tuple)) else [x] * len(bench.x_names)
+            if len(x) != len(bench.x_names):
+                raise ValueError(f"Expected {len(bench.x_names)} values, got {x}")
+            measured = []
+            for line in bench.line_vals:
+                result = self.fn(**dict(zip(bench.x_names, x)), **{bench.line_arg: line}, **bench.args, **kwargs)
+                measured.append(tuple(result) if isinstance(result, (tuple, list)) else (result, None, None))
+            rows.append((x, measured))
+        return rows
+
+    @staticmethod
+    def _columns(bench):
+        suffix = f" ({bench.ylabel})" if bench.ylabel else ""
+        return [*bench.x_names, *(name + suffix for name in bench.line_names)]
+
+    def _table(self, bench, rows, diff):
+        columns = self._columns(bench) + (["Diff"] if diff else [])
+        table = [columns]
+        for x, measured in rows:
+            values = [value for value, _, _ in measured]
+            cells = [*x, *values] + ([values[1] - values[0]] if diff else [])
+            table.append([f"{cell:.6f}" if isinstance(cell, float) else str(cell) for cell in cells])
+        widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
+        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table)
+
+    def _plot(self, bench, rows, save_path, show):
+        import matplotlib
+        if not show:
+            matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+        figure = plt.figure()
+        axes = plt.subplot()
+        xs = [x[0] for x, _ in rows]
+        for i, name in enumerate(bench.line_names):
+            color, style = bench.styles[i] if bench.styles else (None, None)
+            axes.plot(xs, [measured[i][0] for _, measured in rows], label=name, color=color, ls=style)
+            if all(measured[i][1] is not None for _, measured in rows):
+                axes.fill_between(xs, [measured[i][1] for _, measured in rows], [measured[i][2] for _, measured in rows], alpha=0.15, color=color)
+        axes.legend()
+        axes.set_xlabel(bench.xlabel or bench.x_names[0])
+        axes.set_ylabel(bench.ylabel)
+        axes.set_xscale("log" if bench.x_log else "linear")
+        axes.set_yscale("log" if bench.y_log else "linear")
+        if show:
+            plt.show()
+        if save_path:
+            plt.savefig(os.path.join(save_path, f"{bench.plot_name}.png"))
+        plt.close(figure)
+
+    def _data_frame(self, bench, rows):
+        import pandas
+        return pandas.DataFrame([[*x, *(value for value, _, _ in measured)] for x, measured in rows], columns=self._columns(bench))
+
+    def run(self, show_plots=False, print_data=False, save_path="", return_df=False, diff_col=False, save_precision=6, **kwargs):
+        single = isinstance(self.benchmarks, Benchmark)
+        frames = []
+        for bench in [self.benchmarks] if single else self.benchmarks:
+            rows = self._measure(bench, kwargs)
+            if print_data:
+                print(bench.plot_name + ":")
+                print(self._table(bench, rows, diff_col and len(bench.line_vals) == 2))
+            if save_path:
+                os.makedirs(save_path, exist_ok=True)
+                with open(os.path.join(save_path, f"{bench.plot_name}.csv"), "w") as file:
+                    file.write(",".join(self._columns(bench)) + "\n")
+                    for x, measured in rows:
+                        file.write(",".join(f"{v:.{save_precision}f}" if isinstance(v, float) else str(v)
+                                            for v in [*x, *(value for value, _, _ in measured)]) + "\n")
+            if (show_plots or save_path) and bench.plot_name:
+                with contextlib.nullcontext() if show_plots else contextlib.suppress(ImportError):
+                    self._plot(bench, rows, save_path, show_plots)
+            if return_df:
+                frames.append(self._data_frame(bench, rows))
+        if return_df:
+            return frames[0] if single else frames
+        return None
+
+
+def perf_report(benchmarks):
+    """Marks a function that measures one point of the given Benchmark, or of several."""
+    return lambda fn: Mark(fn, benchmarks)
+
+
+def get_dram_gbps(device=None):
+    """GB/s between memory and the CPU, measured by a large copy (there is no table to look it up in)."""
+    return _measured_bandwidth()
+
+
+@functools.lru_cache(maxsize=None)
+def _measured_bandwidth():
+    import numpy
+    size = max(4 * _core.target()["llc_bytes"], 64 << 20)
+    source, target = numpy.ones(size, numpy.uint8), numpy.empty(size, numpy.uint8)
+    milliseconds = do_bench(lambda: numpy.copyto(target, source), warmup=10, rep=100, return_mode="min", flush_cache=False)
+    return 2 * size / milliseconds / 1e6
+
+
+def get_max_simd_tflops(dtype, clock_rate, device=None):
+    """Peak of fused multiply-adds at a clock rate in kHz: two vector units in each core, two operations in each lane."""
+    facts = _core.target()
+    bits = 64 if "64" in str(dtype) else 32  # 16-bit floats are computed in fp32
+    lanes = facts["vector_bytes"] * 8 // bits
+    return facts["threads"] * 2 * lanes * 2 * clock_rate * 1e-9
+
+
+def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
+    """The CPU's products are made by its vector units."""
+    return get_max_simd_tflops(dtype, clock_rate, device)
+
+
+def nvsmi(attrs):
+    raise RuntimeError("nvsmi: there is no NVIDIA GPU here")
+
+
+def cuda_memcheck(**target_kwargs):
+    """Leaves the test as it is: `tilewright.engine("interpret", check_bounds=True)` finds bad accesses on a CPU."""
+    return lambda test: test
+
+
+@contextlib.contextmanager
+def set_gpu_clock(ref_sm_clock=1350, ref_mem_clock=1215):
+    raise RuntimeError("set_gpu_clock: there is no NVIDIA GPU here")
+    yield
