@@ -112,7 +112,8 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
     if (names.size() == 1) wanted = names.front();
     if (wanted.empty()) {
       std::string list;
-      for (const std::string &one : names) list += (list.empty() ? "" : ", ") + one;
+      for (const std::string &one : names)
+        list += (list.empty() ? "" : ", ") + one;
       diagnostics.error({}, Diag::invalidOption,
                         {names.empty() ? "'" + path + "' has no kernel" : "'" + path + "' has several kernels: " + list,
                          names.empty() ? "mark a function @triton.jit" : "choose one by --kernel NAME"});

@@ -11,28 +11,30 @@ namespace tilewright {
 
 static const CommandSpec &spec() {
   static const CommandSpec spec = [] {
-    CommandSpec result{
-        "compile",
-        "FILE [--kernel NAME] [--signature TEXT] [--emit STAGE] [-o OUT]",
-        "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or tt IR (.ttir, .mlir).",
-        "A signature names what each parameter is compiled for, by name or in order:\n"
-        "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
-        "Parameters left out take their defaults.\n",
-        {{"--kernel", "NAME", "the function; not needed where the file has one"},
-         {"--signature", "TEXT", "what it is compiled for"},
-         {"--target", "cpu[:LEVEL]", "sse2, avx2, avx512 or native (the default)"},
-         {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; default tt"},
-         {"-o", "OUT", "a file; default the standard output"},
-         {"--time", "", "print the seconds of each step"}}};
-    for (const OptionSpec &option : codeOptions()) result.options.push_back(option);
+    CommandSpec result{"compile",
+                       "FILE [--kernel NAME] [--signature TEXT] [--emit STAGE] [-o OUT]",
+                       "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
+                       "tt IR (.ttir, .mlir).",
+                       "A signature names what each parameter is compiled for, by name or in order:\n"
+                       "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
+                       "Parameters left out take their defaults.\n",
+                       {{"--kernel", "NAME", "the function; not needed where the file has one"},
+                        {"--signature", "TEXT", "what it is compiled for"},
+                        {"--target", "cpu[:LEVEL]", "sse2, avx2, avx512 or native (the default)"},
+                        {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; default tt"},
+                        {"-o", "OUT", "a file; default the standard output"},
+                        {"--time", "", "print the seconds of each step"}}};
+    for (const OptionSpec &option : codeOptions())
+      result.options.push_back(option);
     return result;
   }();
   return spec;
 }
 
 static std::optional<Stage> stageOf(const std::string &name) {
-  static const std::pair<const char *, Stage> stages[] = {{"ast", Stage::ast},   {"tt", Stage::tt},        {"ttir", Stage::tt},   {"loops", Stage::loops},
-                                                          {"llvm", Stage::llvm}, {"asm", Stage::assembly}, {"obj", Stage::object}};
+  static const std::pair<const char *, Stage> stages[] = {{"ast", Stage::ast},     {"tt", Stage::tt},     {"ttir", Stage::tt},
+                                                          {"loops", Stage::loops}, {"llvm", Stage::llvm}, {"asm", Stage::assembly},
+                                                          {"obj", Stage::object}};
   for (const auto &[word, stage] : stages)
     if (name == word) return stage;
   return std::nullopt;
@@ -85,9 +87,10 @@ int compileMain(int argc, char **argv) {
     std::optional<KernelOptions> options = readCodeOptions(*line);
     if (!options) return userError;
     request.options = *options;
-    if (line->has("--time")) request.onStep = [](llvm::StringRef step, double seconds) {
-      std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, step.str().c_str());
-    };
+    if (line->has("--time"))
+      request.onStep = [](llvm::StringRef step, double seconds) {
+        std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, step.str().c_str());
+      };
     if (*stage != Stage::ast) {
       std::optional<std::vector<ArgumentSpec>> args = parseSignature(line->get("--signature", ""), *kernel->function, diagnostics);
       if (!args) return report(diagnostics, ourError);

@@ -16,7 +16,8 @@
 namespace tilewright {
 
 int infoMain(int argc, char **argv) {
-  static const CommandSpec spec{"info", "", "Shows the version, the processor as the compiler sees it, the threads and the cache folder.", "", {}};
+  static const CommandSpec spec{
+      "info", "", "Shows the version, the processor as the compiler sees it, the threads and the cache folder.", "", {}};
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
   if (!line) return status;
@@ -24,17 +25,19 @@ int infoMain(int argc, char **argv) {
   CacheUse use = cacheUse();
   std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
   std::printf("llvm        %s\n", LLVM_VERSION_STRING);
-  std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers\n", cpu.cpu.c_str(), cpu.name.c_str(), static_cast<long long>(cpu.vectorBytes),
-              static_cast<long long>(cpu.registers));
-  std::printf("caches      %lld KiB L2, %lld KiB last level\n", static_cast<long long>(cpu.l2Bytes / 1024), static_cast<long long>(cpu.llcBytes / 1024));
+  std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers\n", cpu.cpu.c_str(), cpu.name.c_str(),
+              static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers));
+  std::printf("caches      %lld KiB L2, %lld KiB last level\n", static_cast<long long>(cpu.l2Bytes / 1024),
+              static_cast<long long>(cpu.llcBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));
-  std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)", static_cast<long long>(use.entries),
-              static_cast<long long>(use.bytes / 1024));
+  std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",
+              static_cast<long long>(use.entries), static_cast<long long>(use.bytes / 1024));
   return success;
 }
 
 int cacheMain(int argc, char **argv) {
-  static const CommandSpec spec{"cache", "[path | size | clear]", "The folder of compiled kernels and tuning results. Without a word: path and size.", "", {}};
+  static const CommandSpec spec{
+      "cache", "[path | size | clear]", "The folder of compiled kernels and tuning results. Without a word: path and size.", "", {}};
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
   if (!line) return status;
@@ -61,15 +64,18 @@ static constexpr struct {
 };
 
 int explainMain(int argc, char **argv) {
-  static const CommandSpec spec{"explain", "[NAME ...]", "Explains a builtin (tl.dot, math.exp) or a diagnostic (dotShapes). Without a name: lists all.", "", {}};
+  static const CommandSpec spec{
+      "explain", "[NAME ...]", "Explains a builtin (tl.dot, math.exp) or a diagnostic (dotShapes). Without a name: lists all.", "", {}};
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
   if (!line) return status;
   if (line->words.empty()) {
     std::printf("builtins:\n");
-    for (const Builtin *builtin : allBuiltins()) std::printf("  %-28s %s\n", builtin->path.str().c_str(), builtin->summary.str().c_str());
+    for (const Builtin *builtin : allBuiltins())
+      std::printf("  %-28s %s\n", builtin->path.str().c_str(), builtin->summary.str().c_str());
     std::printf("\ndiagnostics:\n");
-    for (const auto &row : rows) std::printf("  %-28s %s\n", std::string(row.name).c_str(), std::string(row.text).c_str());
+    for (const auto &row : rows)
+      std::printf("  %-28s %s\n", std::string(row.name).c_str(), std::string(row.text).c_str());
     return success;
   }
   for (const std::string &word : line->words) {

@@ -22,7 +22,8 @@ static constexpr struct {
 
 static int printHelp(std::FILE *file, int status) {
   std::fprintf(file, "usage: tilewright COMMAND [ARGUMENTS]\n\nThe Triton tile language, compiled.\n\ncommands:\n");
-  for (const auto &command : commands) std::fprintf(file, "  %-10s %s\n", command.name, command.summary);
+  for (const auto &command : commands)
+    std::fprintf(file, "  %-10s %s\n", command.name, command.summary);
   std::fprintf(file, "\n'tilewright COMMAND --help' tells more. Exit status: 0, 1 for a mistake in the input, 2 for one of ours.\n");
   return status;
 }

@@ -42,7 +42,8 @@ static const CommandSpec &spec() {
          {"--sanitize", "", "interpret, and stop at the first access outside the tensors"},
          {"--step", "[=N]", "interpret one operation at a time; with N: show the first N"},
          {"--seed", "N", "for the generators; default 0"}}};
-    for (const OptionSpec &option : codeOptions()) result.options.push_back(option);
+    for (const OptionSpec &option : codeOptions())
+      result.options.push_back(option);
     return result;
   }();
   return spec;
@@ -126,7 +127,8 @@ std::optional<Grid> gridOf(const Value &value, Diagnostics &diagnostics) {
   for (size_t i = 0; i < extents.size() && i < 3; ++i) {
     std::optional<Int> extent = extents[i].toInt();
     // A host formula with / gives whole floats.
-    if (const double *number = extents[i].asFloat(); !extent && number && *number == std::floor(*number)) extent = static_cast<Int>(*number);
+    if (const double *number = extents[i].asFloat(); !extent && number && *number == std::floor(*number))
+      extent = static_cast<Int>(*number);
     if (!extent || *extent > std::numeric_limits<int64_t>::max() || *extent < std::numeric_limits<int64_t>::min()) {
       diagnostics.error({}, Diag::badGrid, {"extent " + std::to_string(i) + " of the grid is " + extents[i].repr()});
       return std::nullopt;
@@ -181,14 +183,15 @@ int checkTensor(const Setup &setup, const std::string &text) {
   }
   char values[96];
   std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstWrong), expected->get(comparison.firstWrong));
-  return fail("check " + name + ": " + std::to_string(comparison.wrong) + " of " + std::to_string(result.count()) + " elements differ, first at " +
-              indexText(result, comparison.firstWrong) + ": " + values + "; " + numbers);
+  return fail("check " + name + ": " + std::to_string(comparison.wrong) + " of " + std::to_string(result.count()) +
+              " elements differ, first at " + indexText(result, comparison.firstWrong) + ": " + values + "; " + numbers);
 }
 
 // After the run: checks first, as later steps may change the tensors.
 int showResults(const Setup &setup) {
   int status = success;
-  for (const std::string &name : setup.line.all("--print")) std::printf("%s: %s", name.c_str(), summary(*setup.tensor(name)).c_str());
+  for (const std::string &name : setup.line.all("--print"))
+    std::printf("%s: %s", name.c_str(), summary(*setup.tensor(name)).c_str());
   for (const std::string &text : setup.line.all("--out")) {
     auto [name, path] = *splitPair(text);
     Result<void> done = writeTensor(path, *setup.tensor(name));
@@ -248,7 +251,8 @@ int runMain(int argc, char **argv) {
   if (!setup.line.has("--grid")) return fail("run wants --grid EXPR, as in --grid 'cdiv(n, BLOCK_SIZE)'");
 
   std::vector<NamedArgument> named;
-  for (size_t i = 0; i < setup.values.size(); ++i) named.push_back({setup.argumentNames[i], setup.values[i]});
+  for (size_t i = 0; i < setup.values.size(); ++i)
+    named.push_back({setup.argumentNames[i], setup.values[i]});
   TunedKernel tuned(setup.kernel.function);
   GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(setup, arguments, problems); };
   if (setup.kernel.function->autotune)

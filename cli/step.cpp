@@ -66,7 +66,8 @@ private:
     // A trailing location says again what is printed in front.
     std::printf("program (%lld, %lld, %lld)  %s  %s\n", static_cast<long long>(step.program[0]), static_cast<long long>(step.program[1]),
                 static_cast<long long>(step.program[2]), placeOf(step.op->getLoc()).c_str(), text.c_str());
-    for (mlir::Value operand : step.op->getOperands()) known[nameOf(operand)] = operand;
+    for (mlir::Value operand : step.op->getOperands())
+      known[nameOf(operand)] = operand;
   }
 
   void showResults(const InterpretStep &step) {
@@ -119,8 +120,10 @@ void appendArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument
       result.push_back(wantsFloat ? InterpretArg::ofFloat(argument.asDouble()) : InterpretArg::ofInteger(argument.asInteger()));
     } else {
       result.push_back(InterpretArg::ofPointer(argument.address()));
-      for (int64_t extent : argument.shape()) result.push_back(InterpretArg::ofInteger(extent));
-      for (int64_t stride : argument.strides()) result.push_back(InterpretArg::ofInteger(stride));
+      for (int64_t extent : argument.shape())
+        result.push_back(InterpretArg::ofInteger(extent));
+      for (int64_t stride : argument.strides())
+        result.push_back(InterpretArg::ofInteger(stride));
     }
   }
 }

@@ -15,12 +15,15 @@
 
 namespace tilewright {
 
-Tensor::Tensor(Scalar element, std::vector<int64_t> shape, bool transposed) : scalar(element), isTransposed(transposed), extents(std::move(shape)) {
+Tensor::Tensor(Scalar element, std::vector<int64_t> shape, bool transposed)
+    : scalar(element), isTransposed(transposed), extents(std::move(shape)) {
   total = 1;
-  for (int64_t extent : extents) total *= extent;
+  for (int64_t extent : extents)
+    total *= extent;
   // The last two axes change places in memory.
   std::vector<size_t> order(extents.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
   if (transposed && order.size() >= 2) std::swap(order[order.size() - 1], order[order.size() - 2]);
   steps.assign(extents.size(), 1);
   int64_t step = 1;
@@ -53,14 +56,12 @@ static const llvm::fltSemantics &fp8Semantics(Scalar scalar) {
   }
 }
 
-template <typename T>
-static T loadAs(const char *p) {
+template <typename T> static T loadAs(const char *p) {
   T value;
   std::memcpy(&value, p, sizeof(T));
   return value;
 }
-template <typename T>
-static void storeAs(char *p, T value) {
+template <typename T> static void storeAs(char *p, T value) {
   std::memcpy(p, &value, sizeof(T));
 }
 
@@ -114,11 +115,14 @@ void Tensor::set(int64_t index, double value) {
 
 static std::string shapeText(const std::vector<int64_t> &shape) {
   std::string text;
-  for (int64_t extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  for (int64_t extent : shape)
+    text += (text.empty() ? "" : "x") + std::to_string(extent);
   return "[" + text + "]";
 }
 
-std::string Tensor::describe() const { return scalarName(scalar).str() + shapeText(extents) + (isTransposed ? "^T" : ""); }
+std::string Tensor::describe() const {
+  return scalarName(scalar).str() + shapeText(extents) + (isTransposed ? "^T" : "");
+}
 
 namespace {
 
@@ -170,7 +174,8 @@ Result<Source> parseSource(const std::string &text) {
       char *end = nullptr;
       source.parameters.push_back(std::strtod(at, &end));
       if (end == at) return Failure{"'" + generator + "' has a parameter that is not a number"};
-      for (at = end; *at == ',' || *at == ' ';) ++at;
+      for (at = end; *at == ',' || *at == ' ';)
+        ++at;
     }
     generator.resize(paren);
   }
@@ -185,9 +190,11 @@ Result<Source> parseSource(const std::string &text) {
     char *end = nullptr;
     int64_t extent = std::strtoll(at, &end, 10);
     if (end == at || extent < 0) return Failure{"the shape of '" + text + "' is not numbers with x between them"};
-    if (__builtin_mul_overflow(count, extent, &count) || count > (int64_t(1) << 40)) return Failure{"the shape of '" + text + "' is too large"};
+    if (__builtin_mul_overflow(count, extent, &count) || count > (int64_t(1) << 40))
+      return Failure{"the shape of '" + text + "' is too large"};
     source.shape.push_back(extent);
-    for (at = end; *at == 'x' || *at == ',' || *at == ' ';) ++at;
+    for (at = end; *at == 'x' || *at == ',' || *at == ' ';)
+      ++at;
   }
   std::string rest = text.substr(close + 1);
   source.transposed = rest == "^T";
@@ -200,9 +207,9 @@ Result<Tensor> fromFile(const std::string &text) {
   Result<NpyArray> array = readNpy(text.substr(0, end));
   if (!array) return Failure{"'" + text.substr(0, end) + "': " + array.error()};
   static const std::pair<const char *, Scalar> words[] = {
-      {"b1", Scalar::int1},   {"i1", Scalar::int8},   {"i2", Scalar::int16}, {"i4", Scalar::int32}, {"i8", Scalar::int64}, {"u1", Scalar::uint8},
-      {"u2", Scalar::uint16}, {"u4", Scalar::uint32}, {"u8", Scalar::uint64}, {"f2", Scalar::fp16},  {"f4", Scalar::fp32},  {"f8", Scalar::fp64},
-      {"V2", Scalar::bf16},   {"V1", Scalar::fp8e4nv}};
+      {"b1", Scalar::int1},  {"i1", Scalar::int8},   {"i2", Scalar::int16},  {"i4", Scalar::int32},  {"i8", Scalar::int64},
+      {"u1", Scalar::uint8}, {"u2", Scalar::uint16}, {"u4", Scalar::uint32}, {"u8", Scalar::uint64}, {"f2", Scalar::fp16},
+      {"f4", Scalar::fp32},  {"f8", Scalar::fp64},   {"V2", Scalar::bf16},   {"V1", Scalar::fp8e4nv}};
   std::optional<Scalar> scalar;
   for (const auto &[word, value] : words)
     if (array->dtype == word) scalar = value;
@@ -239,12 +246,14 @@ Result<Tensor> makeTensor(const std::string &text, uint64_t seed) {
   Random random(seed);
   const std::string &name = source->generator;
   auto fill = [&](auto &&next) {
-    for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, next(i));
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      tensor.set(i, next(i));
   };
   if (name == "randn") {
     fill([&](int64_t) { return parameter(0, 0) + parameter(1, 1) * random.normal(); });
   } else if (name == "rand") {
-    double low = source->parameters.size() > 1 ? parameter(0, 0) : 0, high = source->parameters.size() > 1 ? parameter(1, 1) : parameter(0, 1);
+    double low = source->parameters.size() > 1 ? parameter(0, 0) : 0,
+           high = source->parameters.size() > 1 ? parameter(1, 1) : parameter(0, 1);
     fill([&](int64_t) { return low + (high - low) * random.uniform(); });
   } else if (name == "randint") {
     int64_t low = static_cast<int64_t>(parameter(0, 0)), high = static_cast<int64_t>(parameter(1, 10));
@@ -279,7 +288,8 @@ Result<void> writeTensor(const std::string &path, const Tensor &tensor) {
   array.shape = tensor.shape();
   Tensor ordered(scalar, tensor.shape(), false);
   bool isPlain = tensor.strides() == ordered.strides();
-  for (int64_t i = 0; !isPlain && i < tensor.count(); ++i) ordered.set(i, tensor.get(i));
+  for (int64_t i = 0; !isPlain && i < tensor.count(); ++i)
+    ordered.set(i, tensor.get(i));
   array.bytes.assign(static_cast<const char *>(isPlain ? tensor.data() : ordered.data()), static_cast<size_t>(tensor.bytes()));
   return writeNpy(path, array);
 }

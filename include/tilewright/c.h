@@ -43,8 +43,21 @@ TW_API TwKernel *twKernelFind(TwModule *module, const char *name, TwError **erro
 TW_API void twKernelFree(TwKernel *kernel);
 
 typedef enum TwType {
-  TW_I1, TW_I8, TW_I16, TW_I32, TW_I64, TW_U8, TW_U16, TW_U32, TW_U64,
-  TW_F16, TW_BF16, TW_F32, TW_F64, TW_F8E5, TW_F8E4
+  TW_I1,
+  TW_I8,
+  TW_I16,
+  TW_I32,
+  TW_I64,
+  TW_U8,
+  TW_U16,
+  TW_U32,
+  TW_U64,
+  TW_F16,
+  TW_BF16,
+  TW_F32,
+  TW_F64,
+  TW_F8E5,
+  TW_F8E4
 } TwType;
 
 typedef enum TwKind { TW_NONE, TW_BOOL, TW_INT, TW_UINT, TW_FLOAT, TW_STRING, TW_POINTER } TwKind;
@@ -82,11 +95,12 @@ typedef struct TwOptions {
 
 /* Compiles the specialisation if this is its first launch, runs the grid, returns when it is done. Give `grid` or `gridFunction`.
  * `options` may be null. 1, or 0 after an error. */
-TW_API int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments, size_t count,
-                    const TwOptions *options, TwError **error);
+TW_API int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments,
+                    size_t count, const TwOptions *options, TwError **error);
 
 /* The specialisation for these arguments at one stage, as text: "ast", "tt", "loops", "llvm", "asm". To be freed by twStringFree. */
-TW_API char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, size_t count, const TwOptions *options, TwError **error);
+TW_API char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, size_t count, const TwOptions *options,
+                    TwError **error);
 TW_API void twStringFree(char *text);
 
 #ifdef __cplusplus

@@ -23,8 +23,7 @@
 namespace tilewright {
 
 /// A T, or a message that says what is wrong, where, and what to do.
-template <typename T>
-class [[nodiscard]] Result {
+template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::move(value)) {}
   static Result failure(std::string message) { return Result(nullptr, std::move(message)); }
@@ -41,8 +40,7 @@ private:
   std::string message;
 };
 
-template <>
-class [[nodiscard]] Result<void> {
+template <> class [[nodiscard]] Result<void> {
 public:
   Result() = default;
   static Result failure(std::string message) {
@@ -60,29 +58,47 @@ private:
 };
 
 /// Tags for memory whose elements C++ has no type for: the bits as they lie in memory.
-struct half { uint16_t bits; };
-struct bfloat16 { uint16_t bits; };
-struct float8e5 { uint8_t bits; };
-struct float8e4 { uint8_t bits; };
+struct half {
+  uint16_t bits;
+};
+struct bfloat16 {
+  uint16_t bits;
+};
+struct float8e5 {
+  uint8_t bits;
+};
+struct float8e4 {
+  uint8_t bits;
+};
 
 namespace detail {
-template <typename T>
-constexpr TwType typeOf() {
+template <typename T> constexpr TwType typeOf() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, half>) return TW_F16;
-  else if constexpr (std::is_same_v<U, bfloat16>) return TW_BF16;
-  else if constexpr (std::is_same_v<U, float8e5>) return TW_F8E5;
-  else if constexpr (std::is_same_v<U, float8e4>) return TW_F8E4;
-  else if constexpr (std::is_same_v<U, float>) return TW_F32;
-  else if constexpr (std::is_same_v<U, double>) return TW_F64;
-  else if constexpr (std::is_same_v<U, bool>) return TW_I1;
+  if constexpr (std::is_same_v<U, half>)
+    return TW_F16;
+  else if constexpr (std::is_same_v<U, bfloat16>)
+    return TW_BF16;
+  else if constexpr (std::is_same_v<U, float8e5>)
+    return TW_F8E5;
+  else if constexpr (std::is_same_v<U, float8e4>)
+    return TW_F8E4;
+  else if constexpr (std::is_same_v<U, float>)
+    return TW_F32;
+  else if constexpr (std::is_same_v<U, double>)
+    return TW_F64;
+  else if constexpr (std::is_same_v<U, bool>)
+    return TW_I1;
   else {
     static_assert(std::is_integral_v<U>, "kernels take pointers to numbers");
     constexpr bool isSigned = std::is_signed_v<U>;
-    if constexpr (sizeof(U) == 1) return isSigned ? TW_I8 : TW_U8;
-    else if constexpr (sizeof(U) == 2) return isSigned ? TW_I16 : TW_U16;
-    else if constexpr (sizeof(U) == 4) return isSigned ? TW_I32 : TW_U32;
-    else return isSigned ? TW_I64 : TW_U64;
+    if constexpr (sizeof(U) == 1)
+      return isSigned ? TW_I8 : TW_U8;
+    else if constexpr (sizeof(U) == 2)
+      return isSigned ? TW_I16 : TW_U16;
+    else if constexpr (sizeof(U) == 4)
+      return isSigned ? TW_I32 : TW_U32;
+    else
+      return isSigned ? TW_I64 : TW_U64;
   }
 }
 /// Takes ownership of `error`.
@@ -96,15 +112,14 @@ inline std::string takeError(TwError *error) {
 /// One argument. Made implicitly from pointers, spans, vectors, numbers, bools and nullptr (None); `{"NAME", value}` passes one by name.
 class Arg {
 public:
-  template <typename T> requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>)
+  template <typename T>
+    requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>)
   Arg(T *pointer) : Arg(pointer, 0) {}
+  template <typename T> Arg(std::span<T> memory) : Arg(memory.data(), static_cast<int64_t>(memory.size_bytes())) {}
+  template <typename T> Arg(std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
+  template <typename T> Arg(const std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
   template <typename T>
-  Arg(std::span<T> memory) : Arg(memory.data(), static_cast<int64_t>(memory.size_bytes())) {}
-  template <typename T>
-  Arg(std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
-  template <typename T>
-  Arg(const std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
-  template <typename T> requires std::is_arithmetic_v<T>
+    requires std::is_arithmetic_v<T>
   Arg(T number) {
     if constexpr (std::is_same_v<T, bool>) {
       raw.kind = TW_BOOL;
@@ -126,14 +141,12 @@ public:
     raw.value.string = text;
   }
   /// By name. The name must outlive the launch.
-  template <typename T>
-  Arg(const char *name, T &&value) : Arg(std::forward<T>(value)) { raw.name = name; }
+  template <typename T> Arg(const char *name, T &&value) : Arg(std::forward<T>(value)) { raw.name = name; }
 
   const TwArgument &c() const { return raw; }
 
 private:
-  template <typename T>
-  Arg(T *pointer, int64_t bytes) {
+  template <typename T> Arg(T *pointer, int64_t bytes) {
     raw.kind = TW_POINTER;
     raw.type = detail::typeOf<T>();
     raw.bytes = bytes;
@@ -170,7 +183,9 @@ struct Options {
   int64_t numWarps = 0, numStages = 0;
 };
 
-constexpr int64_t cdiv(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
+constexpr int64_t cdiv(int64_t value, int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
 
 /// A kernel. Copies share compiled code and tuning results; launches may come from any thread.
 class Kernel {
@@ -180,7 +195,8 @@ public:
     return run(&grid.c(), nullptr, nullptr, arguments, options);
   }
   /// `grid`: called with the arguments (a Meta) and returns a Grid.
-  template <typename F> requires std::is_invocable_r_v<Grid, F &, Meta>
+  template <typename F>
+    requires std::is_invocable_r_v<Grid, F &, Meta>
   Result<void> launch(F grid, std::initializer_list<Arg> arguments, Options options = {}) const {
     TwGridFunction call = [](void *context, const TwMeta *meta, TwGrid *result) -> int {
       *result = Grid((*static_cast<F *>(context))(Meta(meta))).c();
@@ -212,7 +228,8 @@ private:
         data = large.data();
       }
       size_t i = 0;
-      for (const Arg &argument : arguments) data[i++] = argument.c();
+      for (const Arg &argument : arguments)
+        data[i++] = argument.c();
     }
     TwArgument fixed[32]; // enough for most kernels without allocating
     std::vector<TwArgument> large;
@@ -220,7 +237,8 @@ private:
     size_t count;
   };
 
-  Result<void> run(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments, Options options) const {
+  Result<void> run(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments,
+                   Options options) const {
     Raw raw(arguments);
     TwOptions c{options.threads, options.numWarps, options.numStages};
     TwError *error = nullptr;
@@ -250,7 +268,8 @@ public:
   }
   std::vector<std::string> kernelNames() const {
     std::vector<std::string> names;
-    for (size_t i = 0; i < twModuleKernelCount(handle.get()); ++i) names.push_back(twModuleKernelName(handle.get(), i));
+    for (size_t i = 0; i < twModuleKernelCount(handle.get()); ++i)
+      names.push_back(twModuleKernelName(handle.get(), i));
     return names;
   }
 

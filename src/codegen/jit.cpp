@@ -1,6 +1,6 @@
 // A kernel's object is small and complete: one function, constants, calls of math functions. LLVM's full JIT (sessions, lazy lookup, symbol
-// tables shared by many modules) would cost more than linking it, so the linker underneath, JITLink, is used alone: parse the ELF bytes into
-// a graph, let it lay out and relocate them, keep the mapping alive.
+// tables shared by many modules) would cost more than linking it, so the linker underneath, JITLink, is used alone: parse the ELF bytes
+// into a graph, let it lay out and relocate them, keep the mapping alive.
 
 #include "codegen/jit.h"
 
@@ -23,18 +23,30 @@ namespace tilewright {
 // Conversions of 16-bit floats: the compiler's run-time library has them, but not every system's libgcc does.
 // By the calling convention a 16-bit float travels in the low half of a vector register's first lane.
 extern "C" {
-static _Float16 tilewrightTruncFloatHalf(float value) { return __builtin_bit_cast(_Float16, halfBits(value)); }
-static _Float16 tilewrightTruncDoubleHalf(double value) { return __builtin_bit_cast(_Float16, halfBits(value)); }
-static float tilewrightExtendHalf(_Float16 value) { return halfValue(__builtin_bit_cast(uint16_t, value)); }
-static _Float16 tilewrightTruncFloatBfloat(float value) { return __builtin_bit_cast(_Float16, bfloatBits(value)); }
-static _Float16 tilewrightTruncDoubleBfloat(double value) { return __builtin_bit_cast(_Float16, bfloatBits(value)); }
+static _Float16 tilewrightTruncFloatHalf(float value) {
+  return __builtin_bit_cast(_Float16, halfBits(value));
+}
+static _Float16 tilewrightTruncDoubleHalf(double value) {
+  return __builtin_bit_cast(_Float16, halfBits(value));
+}
+static float tilewrightExtendHalf(_Float16 value) {
+  return halfValue(__builtin_bit_cast(uint16_t, value));
+}
+static _Float16 tilewrightTruncFloatBfloat(float value) {
+  return __builtin_bit_cast(_Float16, bfloatBits(value));
+}
+static _Float16 tilewrightTruncDoubleBfloat(double value) {
+  return __builtin_bit_cast(_Float16, bfloatBits(value));
+}
 }
 
 static void *ownSymbol(StringRef name) {
   static const StringMap<void *> table = {
-      {"__truncsfhf2", reinterpret_cast<void *>(tilewrightTruncFloatHalf)},   {"__truncdfhf2", reinterpret_cast<void *>(tilewrightTruncDoubleHalf)},
+      {"__truncsfhf2", reinterpret_cast<void *>(tilewrightTruncFloatHalf)},
+      {"__truncdfhf2", reinterpret_cast<void *>(tilewrightTruncDoubleHalf)},
       {"__extendhfsf2", reinterpret_cast<void *>(tilewrightExtendHalf)},
-      {"__truncsfbf2", reinterpret_cast<void *>(tilewrightTruncFloatBfloat)}, {"__truncdfbf2", reinterpret_cast<void *>(tilewrightTruncDoubleBfloat)},
+      {"__truncsfbf2", reinterpret_cast<void *>(tilewrightTruncFloatBfloat)},
+      {"__truncdfbf2", reinterpret_cast<void *>(tilewrightTruncDoubleBfloat)},
   };
   return table.lookup(name);
 }
@@ -89,7 +101,8 @@ public:
 
   Error notifyResolved(jitlink::LinkGraph &graph) override {
     for (jitlink::Symbol *symbol : graph.defined_symbols())
-      if (symbol->hasName() && symbol->getScope() != jitlink::Scope::Local) symbols[*symbol->getName()] = symbol->getAddress().toPtr<void *>();
+      if (symbol->hasName() && symbol->getScope() != jitlink::Scope::Local)
+        symbols[*symbol->getName()] = symbol->getAddress().toPtr<void *>();
     return Error::success();
   }
 
@@ -133,6 +146,8 @@ std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std:
   return loaded;
 }
 
-void *LoadedObject::lookup(const std::string &symbol) const { return impl->symbols.lookup(symbol); }
+void *LoadedObject::lookup(const std::string &symbol) const {
+  return impl->symbols.lookup(symbol);
+}
 
 } // namespace tilewright

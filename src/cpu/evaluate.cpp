@@ -248,6 +248,8 @@ Lanes Lowering::readBuffer(const Buffer &buffer, Type logical, const Place &plac
 Value Lowering::convertTo(Value value, Type element) {
   Type from = getElementTypeOrSelf(value.getType());
   if (from == element) return value;
+  if (from.isInteger() && element.isInteger() && from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    return arith::ExtSIOp::create(b, vectorOf(element, lanesOf(value.getType())), value); // int8 operands of a dot
   if (!isa<FloatType>(from) || !isa<FloatType>(element)) return value;
   return convertFloat(b, target, value, element, false);
 }

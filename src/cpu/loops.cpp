@@ -94,7 +94,15 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
       llvm::SmallVector<Place> places;
       for (int64_t u = 0; u < unroll; ++u) {
         Place each = place;
-        Value moved = u == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, u * chunk)));
+        Value moved = index;
+        if (u > 0 && constantIndexValue(index)) {
+          // A level-0 index: what depends on it alone is emitted outside all loops, so it must be defined there, too.
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointAfterValue(zeroIndex);
+          moved = constantIndex(b, *constantIndexValue(index) + u * chunk);
+        } else if (u > 0) {
+          moved = arith::AddIOp::create(b, index, constantIndex(b, u * chunk));
+        }
         each.at[dim] = {moved, constantIndexValue(index) ? 0 : here};
         places.push_back(each);
       }

@@ -19,12 +19,6 @@ static bool isZeroTile(Value tile) {
   return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
-static Value widenTo(ImplicitLocOpBuilder &b, Value value, Type element) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == element || !from.isInteger() || !element.isInteger()) return value;
-  return arith::ExtSIOp::create(b, vectorOf(element, lanesOf(value.getType())), value);
-}
-
 /// Writes tile[batch..., :, :] (k x n) as panels at `base`.
 void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t panel, Type operand, llvm::ArrayRef<Index> batch) {
   auto shape = shapeOf(tile);
@@ -50,7 +44,7 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
   };
   auto value = [&](const Place &place) {
     Value v = place.vector < 0 ? evaluateScalar(tile, place) : asVector(evaluate(tile, place), element, place);
-    return widenTo(b, convertTo(v, operand), operand);
+    return convertTo(v, operand);
   };
   withWrapVersions({tile}, vectorDim, [&] {
     LoopSpec spec;

@@ -184,6 +184,6 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
 }
 
 Maybe emitNotCallable(Emitter &e, Arguments &args) { return e.ops.fail(Diag::notCallableHere, {"tl." + args.builtin.path.str()}); }
-Maybe emitRefused(Emitter &e, Arguments &args) { return e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str(), args.builtin.summary.str()}); }
+Maybe emitRefused(Emitter &e, Arguments &args) { return e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str(), ""}); }
 
 } // namespace tilewright

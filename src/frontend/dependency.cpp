@@ -1,8 +1,8 @@
 // What a kernel's code depends on, as one hash: the key under which compiled code may be used again.
 //
-// The syntax tree is written out without places (so comments, blank lines and moved functions change nothing), together with what each global
-// name in it means: a constant's value, another function's own text, a builtin's name. Decorators are left out: configurations and heuristics
-// reach the code as constants, which are part of the key anyway.
+// The syntax tree is written out without places (so comments, blank lines and moved functions change nothing), together with what each
+// global name in it means: a constant's value, another function's own text, a builtin's name. Decorators are left out: configurations and
+// heuristics reach the code as constants, which are part of the key anyway.
 #include "frontend/builtins.h"
 #include "frontend/evaluate.h"
 #include "support/hash.h"
@@ -25,8 +25,8 @@ public:
 private:
   Hasher hasher;
   llvm::DenseSet<std::pair<const void *, const void *>> seen; // functions that are written, by their syntax and scope
-  Namespace *globals = nullptr;                  // of the function that is being written
-  const llvm::StringSet<> *localNames = nullptr; // its variables
+  Namespace *globals = nullptr;                               // of the function that is being written
+  const llvm::StringSet<> *localNames = nullptr;              // its variables
 
   void put(std::string_view text) { hasher.add(text); }
   void tag(char kind, int64_t what) {
@@ -35,8 +35,7 @@ private:
   }
 
   void function(const JitFunction &kernel) {
-    if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second)
-      return put("again " + kernel.name);
+    if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second) return put("again " + kernel.name);
     put("function " + kernel.name + (kernel.noinline_ ? " noinline" : ""));
     for (const JitFunction::Parameter &parameter : kernel.parameters) {
       put(parameter.name);
@@ -49,8 +48,7 @@ private:
 
   void plain(const PlainFunction &callable) {
     const void *syntax = callable.decl ? static_cast<const void *>(callable.decl) : callable.lambda;
-    if (!seen.insert({syntax, nullptr}).second)
-      return put("again " + callable.functionName);
+    if (!seen.insert({syntax, nullptr}).second) return put("again " + callable.functionName);
     put("plain " + callable.functionName);
     for (const ast::Parameter &parameter : callable.parameters()) {
       put(parameter.name);
@@ -61,8 +59,7 @@ private:
     body(callable.parameters(), *scope, [&] { callable.decl ? block(callable.decl->body) : expr(callable.lambda->body); });
   }
 
-  template <typename Write>
-  void body(const std::vector<ast::Parameter> &parameters, Namespace &scope, Write write) {
+  template <typename Write> void body(const std::vector<ast::Parameter> &parameters, Namespace &scope, Write write) {
     llvm::StringSet<> names;
     for (const ast::Parameter &parameter : parameters)
       names.insert(parameter.name);
@@ -76,10 +73,8 @@ private:
   }
 
   void value(const Value &v) {
-    if (std::shared_ptr<const JitFunction> called = v.asFunction())
-      return function(*called);
-    if (auto called = std::dynamic_pointer_cast<const PlainFunction>(v.asCallable()))
-      return plain(*called);
+    if (std::shared_ptr<const JitFunction> called = v.asFunction()) return function(*called);
+    if (auto called = std::dynamic_pointer_cast<const PlainFunction>(v.asCallable())) return plain(*called);
     if (const Sequence *sequence = v.asSequence()) {
       tag('s', static_cast<int64_t>(sequence->items.size()));
       for (const Value &item : sequence->items)
@@ -93,11 +88,9 @@ private:
 
   // A name means what the scope says, whether or not a local of the same name hides it at this place: at worst the key is too fine.
   void global(const std::string &name) {
-    if (localNames->contains(name))
-      return;
+    if (localNames->contains(name)) return;
     Diagnostics ignored;
-    if (MaybeValue found = globals->lookup(name, ignored))
-      value(*found);
+    if (MaybeValue found = globals->lookup(name, ignored)) value(*found);
   }
 
   /// helper.BLOCK or tl.math.exp: the member is what matters, not all of the module.
@@ -106,20 +99,17 @@ private:
     while (const auto *inner = llvm::dyn_cast<ast::AttributeExpr>(chain.back()->object))
       chain.push_back(inner);
     const auto *root = llvm::dyn_cast<ast::NameExpr>(chain.back()->object);
-    if (!root || localNames->contains(root->name))
-      return false;
+    if (!root || localNames->contains(root->name)) return false;
     Diagnostics ignored;
     MaybeValue current = globals->lookup(root->name, ignored);
-    if (!current || !current->asNamespace())
-      return false;
+    if (!current || !current->asNamespace()) return false;
     put(root->name);
     while (!chain.empty() && current && current->asNamespace()) {
       put(chain.back()->name);
       current = current->asNamespace()->lookup(chain.back()->name, ignored);
       chain.pop_back();
     }
-    if (current)
-      value(*current);
+    if (current) value(*current);
     while (!chain.empty()) {
       put(chain.back()->name);
       chain.pop_back();
@@ -135,24 +125,16 @@ private:
 
   void expr(const ast::Expr *e) {
     using namespace ast;
-    if (!e)
-      return put("-");
+    if (!e) return put("-");
     tag('e', static_cast<int64_t>(e->kind));
     switch (e->kind) {
-    case ExprKind::name:
-      put(llvm::cast<NameExpr>(e)->name);
-      return global(llvm::cast<NameExpr>(e)->name);
-    case ExprKind::integer:
-      return put(intToString(llvm::cast<IntegerExpr>(e)->value));
-    case ExprKind::floating:
-      return put(floatToString(llvm::cast<FloatExpr>(e)->value));
-    case ExprKind::string:
-      return put(llvm::cast<StringExpr>(e)->value);
-    case ExprKind::boolean:
-      return put(llvm::cast<BoolExpr>(e)->value ? "1" : "0");
+    case ExprKind::name: put(llvm::cast<NameExpr>(e)->name); return global(llvm::cast<NameExpr>(e)->name);
+    case ExprKind::integer: return put(intToString(llvm::cast<IntegerExpr>(e)->value));
+    case ExprKind::floating: return put(floatToString(llvm::cast<FloatExpr>(e)->value));
+    case ExprKind::string: return put(llvm::cast<StringExpr>(e)->value);
+    case ExprKind::boolean: return put(llvm::cast<BoolExpr>(e)->value ? "1" : "0");
     case ExprKind::none:
-    case ExprKind::ellipsis:
-      return;
+    case ExprKind::ellipsis: return;
     case ExprKind::fstring:
       for (const FStringExpr::Part &part : llvm::cast<FStringExpr>(e)->parts) {
         put(part.text);
@@ -161,12 +143,9 @@ private:
         expr(part.format);
       }
       return;
-    case ExprKind::tuple:
-      return exprs(llvm::cast<TupleExpr>(e)->elements);
-    case ExprKind::list:
-      return exprs(llvm::cast<ListExpr>(e)->elements);
-    case ExprKind::set:
-      return exprs(llvm::cast<SetExpr>(e)->elements);
+    case ExprKind::tuple: return exprs(llvm::cast<TupleExpr>(e)->elements);
+    case ExprKind::list: return exprs(llvm::cast<ListExpr>(e)->elements);
+    case ExprKind::set: return exprs(llvm::cast<SetExpr>(e)->elements);
     case ExprKind::dict:
       for (const auto &[key, item] : llvm::cast<DictExpr>(e)->items) {
         expr(key);
@@ -174,13 +153,10 @@ private:
       }
       return;
     case ExprKind::attribute:
-      if (member(*llvm::cast<AttributeExpr>(e)))
-        return;
+      if (member(*llvm::cast<AttributeExpr>(e))) return;
       put(llvm::cast<AttributeExpr>(e)->name);
       return expr(llvm::cast<AttributeExpr>(e)->object);
-    case ExprKind::subscript:
-      expr(llvm::cast<SubscriptExpr>(e)->object);
-      return expr(llvm::cast<SubscriptExpr>(e)->index);
+    case ExprKind::subscript: expr(llvm::cast<SubscriptExpr>(e)->object); return expr(llvm::cast<SubscriptExpr>(e)->index);
     case ExprKind::slice:
       expr(llvm::cast<SliceExpr>(e)->lower);
       expr(llvm::cast<SliceExpr>(e)->upper);
@@ -193,18 +169,13 @@ private:
         expr(keyword.value);
       }
       return;
-    case ExprKind::starred:
-      return expr(llvm::cast<StarredExpr>(e)->value);
-    case ExprKind::unary:
-      tag('u', static_cast<int64_t>(llvm::cast<UnaryExpr>(e)->op));
-      return expr(llvm::cast<UnaryExpr>(e)->operand);
+    case ExprKind::starred: return expr(llvm::cast<StarredExpr>(e)->value);
+    case ExprKind::unary: tag('u', static_cast<int64_t>(llvm::cast<UnaryExpr>(e)->op)); return expr(llvm::cast<UnaryExpr>(e)->operand);
     case ExprKind::binary:
       tag('b', static_cast<int64_t>(llvm::cast<BinaryExpr>(e)->op));
       expr(llvm::cast<BinaryExpr>(e)->lhs);
       return expr(llvm::cast<BinaryExpr>(e)->rhs);
-    case ExprKind::boolean_op:
-      tag('a', llvm::cast<BoolOpExpr>(e)->isAnd);
-      return exprs(llvm::cast<BoolOpExpr>(e)->operands);
+    case ExprKind::boolean_op: tag('a', llvm::cast<BoolOpExpr>(e)->isAnd); return exprs(llvm::cast<BoolOpExpr>(e)->operands);
     case ExprKind::compare:
       for (CompareOp op : llvm::cast<CompareExpr>(e)->ops)
         tag('o', static_cast<int64_t>(op));
@@ -231,13 +202,9 @@ private:
       }
       return;
     }
-    case ExprKind::named:
-      put(llvm::cast<NamedExpr>(e)->name);
-      return expr(llvm::cast<NamedExpr>(e)->value);
-    case ExprKind::await:
-      return expr(llvm::cast<AwaitExpr>(e)->value);
-    case ExprKind::yield:
-      return expr(llvm::cast<YieldExpr>(e)->value);
+    case ExprKind::named: put(llvm::cast<NamedExpr>(e)->name); return expr(llvm::cast<NamedExpr>(e)->value);
+    case ExprKind::await: return expr(llvm::cast<AwaitExpr>(e)->value);
+    case ExprKind::yield: return expr(llvm::cast<YieldExpr>(e)->value);
     }
   }
 
@@ -255,9 +222,7 @@ private:
       const Expr *alone = llvm::cast<ExprStmt>(s).value;
       return llvm::isa<StringExpr>(alone) ? put("text") : expr(alone); // a docstring is a comment
     }
-    case StmtKind::assign:
-      exprs(llvm::cast<AssignStmt>(s).targets);
-      return expr(llvm::cast<AssignStmt>(s).value);
+    case StmtKind::assign: exprs(llvm::cast<AssignStmt>(s).targets); return expr(llvm::cast<AssignStmt>(s).value);
     case StmtKind::augAssign:
       tag('b', static_cast<int64_t>(llvm::cast<AugAssignStmt>(s).op));
       expr(llvm::cast<AugAssignStmt>(s).target);
@@ -266,19 +231,13 @@ private:
       expr(llvm::cast<AnnAssignStmt>(s).target);
       expr(llvm::cast<AnnAssignStmt>(s).annotation);
       return expr(llvm::cast<AnnAssignStmt>(s).value);
-    case StmtKind::return_:
-      return expr(llvm::cast<ReturnStmt>(s).value);
+    case StmtKind::return_: return expr(llvm::cast<ReturnStmt>(s).value);
     case StmtKind::pass:
     case StmtKind::break_:
-    case StmtKind::continue_:
-      return;
-    case StmtKind::delete_:
-      return exprs(llvm::cast<DeleteStmt>(s).targets);
-    case StmtKind::assert_:
-      expr(llvm::cast<AssertStmt>(s).condition);
-      return expr(llvm::cast<AssertStmt>(s).message);
-    case StmtKind::raise:
-      return expr(llvm::cast<RaiseStmt>(s).exception);
+    case StmtKind::continue_: return;
+    case StmtKind::delete_: return exprs(llvm::cast<DeleteStmt>(s).targets);
+    case StmtKind::assert_: expr(llvm::cast<AssertStmt>(s).condition); return expr(llvm::cast<AssertStmt>(s).message);
+    case StmtKind::raise: return expr(llvm::cast<RaiseStmt>(s).exception);
     case StmtKind::global:
       for (const std::string &name : llvm::cast<GlobalStmt>(s).names)
         put(name);
@@ -324,9 +283,7 @@ private:
         expr(parameter.defaultValue);
       }
       return block(llvm::cast<FunctionStmt>(s).body);
-    case StmtKind::class_:
-      put(llvm::cast<ClassStmt>(s).name);
-      return block(llvm::cast<ClassStmt>(s).body);
+    case StmtKind::class_: put(llvm::cast<ClassStmt>(s).name); return block(llvm::cast<ClassStmt>(s).body);
     case StmtKind::match:
       expr(llvm::cast<MatchStmt>(s).subject);
       for (const Block &body : llvm::cast<MatchStmt>(s).bodies)
@@ -338,6 +295,8 @@ private:
 
 } // namespace
 
-std::string dependencyHash(const JitFunction &kernel) { return DependencyWriter().hash(kernel); }
+std::string dependencyHash(const JitFunction &kernel) {
+  return DependencyWriter().hash(kernel);
+}
 
 } // namespace tilewright

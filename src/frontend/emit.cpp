@@ -227,7 +227,9 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   Emitter emitter(unit, kernel);
   emitter.ops.at(kernel.decl->nameRange);
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;
+  // The arguments of a `*args` parameter come one by one, or as one constant tuple.
   bool variadic = !parameters.empty() && parameters.back().isVariadic;
+  if (variadic && args.size() == parameters.size() && args.back().constant && args.back().constant->asSequence()) variadic = false;
   if (variadic ? args.size() + 1 < parameters.size() : args.size() != parameters.size()) {
     emitter.ops.fail(Diag::kernelArguments, {kernel.name, std::to_string(parameters.size()), std::to_string(args.size())});
     return {};

@@ -124,6 +124,7 @@ private:
   /// What of `carried` changed in the body whose locals are current; false after an error. Names that must stop being constexprs go to `decays`.
   bool compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringRef> names, const Locals &before, llvm::ArrayRef<Carried> carried,
                       std::vector<Carried> &changed, std::vector<llvm::StringRef> &decays);
+  bool failCarried(const ast::Stmt &loop, llvm::StringRef name, const Operand &before, const Operand &after);
   bool decayLocals(llvm::ArrayRef<llvm::StringRef> names);
   void leaveLoop(Locals before, llvm::ArrayRef<Carried> changed, mlir::ValueRange results, llvm::ArrayRef<llvm::StringRef> inner, const ast::Stmt &loop);
 

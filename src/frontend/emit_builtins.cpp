@@ -122,7 +122,7 @@ std::optional<Arguments> Emitter::bind(const Builtin &builtin, CallArguments giv
 Maybe Emitter::callBuiltin(const Builtin &builtin, CallArguments given) {
   SourceRange range = given.range;
   BuiltinEmitter emitter = emitterOf(builtin);
-  if (emitter == emitRefused) return ops.failAt(range, Diag::refusedBuiltin, {builtin.path.str(), builtin.summary.str()});
+  if (emitter == emitRefused) return ops.failAt(range, Diag::refusedBuiltin, {builtin.path.str(), ""});
   std::optional<Arguments> args = bind(builtin, std::move(given));
   if (!args) return std::nullopt;
   ops.at(range);

@@ -110,6 +110,33 @@ std::vector<Emitter::Carried> Emitter::enterCarried(Block &block, llvm::ArrayRef
 
 static int64_t lineOf(SourceRange range) { return range.file ? range.file->position(range.begin).line : 0; }
 
+// The last statement of a body that assigns `name`: the place to point at where its type is wrong.
+static std::optional<SourceRange> lastAssignment(llvm::ArrayRef<ast::Stmt *> body, llvm::StringRef name) {
+  for (const ast::Stmt *stmt : llvm::reverse(body)) {
+    llvm::SmallVector<llvm::StringRef> names;
+    assignedNames({const_cast<ast::Stmt *>(stmt)}, names);
+    if (!llvm::is_contained(names, name)) continue;
+    std::optional<SourceRange> inner;
+    if (auto *branch = dyn_cast<ast::IfStmt>(stmt)) {
+      inner = lastAssignment(branch->otherwise, name);
+      if (!inner) inner = lastAssignment(branch->then, name);
+    } else if (auto *loop = dyn_cast<ast::ForStmt>(stmt)) {
+      inner = lastAssignment(loop->body, name);
+    } else if (auto *loop = dyn_cast<ast::WhileStmt>(stmt)) {
+      inner = lastAssignment(loop->body, name);
+    }
+    return inner ? inner : stmt->range;
+  }
+  return std::nullopt;
+}
+
+bool Emitter::failCarried(const ast::Stmt &loop, llvm::StringRef name, const Operand &before, const Operand &after) {
+  llvm::ArrayRef<ast::Stmt *> body = isa<ast::ForStmt>(loop) ? cast<ast::ForStmt>(loop).body : cast<ast::WhileStmt>(loop).body;
+  SourceRange place = lastAssignment(body, name).value_or(loop.range);
+  ops.failAt(place, Diag::loopCarriedType, {name.str(), before.describe(), std::to_string(lineOf(loop.range)), after.describe()});
+  return false;
+}
+
 bool Emitter::compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringRef> names, const Locals &before, llvm::ArrayRef<Carried> carried,
                              std::vector<Carried> &changed, std::vector<llvm::StringRef> &decays) {
   for (llvm::StringRef name : names) {
@@ -120,10 +147,7 @@ bool Emitter::compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringR
     if (entry == carried.end()) { // a constexpr, or a tuple of them
       if (sameType(was, end->second)) continue;
       bool number = was.isNumber() || (was.isTuple() && llvm::all_of(was.items, [](const Operand &item) { return item.isNumber(); }));
-      if (!number) {
-        ops.failAt(loop.range, Diag::loopCarriedType, {name.str(), was.describe(), end->second.describe()});
-        return false;
-      }
+      if (!number) return failCarried(loop, name, was, end->second);
       decays.push_back(name);
       continue;
     }
@@ -140,10 +164,7 @@ bool Emitter::compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringR
         if (!tensor) return false;
         end->second = *tensor;
       }
-      if (!sameType(was, end->second)) {
-        ops.failAt(loop.range, Diag::loopCarriedType, {name.str(), was.describe(), end->second.describe()});
-        return false;
-      }
+      if (!sameType(was, end->second)) return failCarried(loop, name, was, end->second);
       same = false;
     }
     if (!same) changed.push_back(*entry);
@@ -244,6 +265,12 @@ bool Emitter::unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bou
     ops.failAt(stmt.iterable->range, Diag::rangeStep, {});
     return false;
   }
+  const Int most = 65536; // more copies of a body than any kernel wants
+  Int count = values[2] > 0 ? (values[1] - values[0]) / values[2] : (values[0] - values[1]) / -values[2];
+  if (count > most) {
+    ops.failAt(stmt.iterable->range, Diag::unrollCount, {Value::integer(count).repr(), Value::integer(most).repr()});
+    return false;
+  }
   Maybe ignored;
   bool good = true;
   ++unrollDepth;
@@ -276,6 +303,7 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
     Maybe scalar = ops.toTensor(*bound);
     if (!scalar) return false;
     if (scalar->isBlock() && scalar->type.elements() == 1) scalar = ops.item(*scalar);
+    if (scalar->type == Type(Scalar::int1)) scalar = ops.cast(*scalar, Type(Scalar::int32));
     if (!scalar->type.isScalar() || !isInteger(scalar->type.scalar())) {
       ops.fail(Diag::rangeBound, {scalar->describe()});
       return false;

@@ -17,8 +17,8 @@ using MaybeValue = std::optional<Value>;
 /// Reports and returns nothing: `return fail(diagnostics, range, Diag::divisionByZero)`.
 std::nullopt_t fail(Diagnostics &diagnostics, SourceRange range, Diag id, std::initializer_list<std::string> args);
 /// As `fail`, with "did you mean" where one of `candidates` is close to `name`.
-std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name,
-                           const std::vector<std::string> &candidates);
+std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id, std::initializer_list<std::string> args,
+                           llvm::StringRef name, const std::vector<std::string> &candidates);
 /// The candidate that `name` is most likely a misspelling of; empty if none is near.
 std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);
 /// "a, b, c" and, where there are more than `most`, "...".
@@ -93,7 +93,7 @@ struct PlainFunction : Callable {
   std::shared_ptr<const ast::Module> module;
   const ast::FunctionStmt *decl = nullptr;
   const ast::LambdaExpr *lambda = nullptr;
-  std::weak_ptr<Frame> liveFrame;              // while the enclosing function runs, its variables as they are
+  std::weak_ptr<Frame> liveFrame;                   // while the enclosing function runs, its variables as they are
   std::shared_ptr<llvm::StringMap<Value>> captured; // afterwards, as they were; null at module level
   llvm::StringMap<Value> defaults;
   bool constexprFunction = false;
@@ -105,8 +105,9 @@ struct PlainFunction : Callable {
   std::shared_ptr<Namespace> scope() const;
 };
 
-/// What host code gives for an attribute of, or a call to, a host value. Kernel files ask a few questions about the machine while they choose
-/// configurations; the answers are those of the GPU that kernels are tuned for (CUDA, capability 9.0), whatever machine compiles them.
+/// What host code gives for an attribute of, or a call to, a host value. Kernel files ask a few questions about the machine while they
+/// choose configurations; the answers are those of the GPU that kernels are tuned for (CUDA, capability 9.0), whatever machine compiles
+/// them.
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
 Value hostCall(const HostValue &callee);
 
@@ -131,9 +132,9 @@ public:
   MaybeValue define(const ast::FunctionStmt &decl);
   MaybeValue defineClass(const ast::ClassStmt &decl);
 
-  Value returned;                                  // after Flow::returned
-  std::optional<Values> yielded;                   // of a generator: all that it has given
-  const llvm::StringMap<Value> *locals = nullptr;  // looked up after the frame, before the globals
+  Value returned;                                 // after Flow::returned
+  std::optional<Values> yielded;                  // of a generator: all that it has given
+  const llvm::StringMap<Value> *locals = nullptr; // looked up after the frame, before the globals
 
 private:
   MaybeValue name(const ast::NameExpr &expr);
@@ -164,7 +165,8 @@ private:
 /// Nothing after an error (relative imports of missing files).
 MaybeValue importModule(Namespace &scope, llvm::StringRef path, int64_t level, SourceRange range, Diagnostics &diagnostics);
 /// `from module import name`; nothing (and no message) where the module has none.
-MaybeValue importMember(Namespace &scope, const Value &module, llvm::StringRef path, int64_t level, llvm::StringRef name, Diagnostics &diagnostics);
+MaybeValue importMember(Namespace &scope, const Value &module, llvm::StringRef path, int64_t level, llvm::StringRef name,
+                        Diagnostics &diagnostics);
 /// Whether an import names something that cannot exist, so that `except ImportError` is what runs.
 bool importFails(Namespace &scope, const ast::Stmt &stmt);
 /// A module that is no code of ours: every member is a HostValue.

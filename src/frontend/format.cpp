@@ -39,14 +39,12 @@ std::optional<FormatSpec> parseSpec(llvm::StringRef text) {
   constexpr int64_t widest = 10000;
   text.consumeInteger(10, spec.width);
   spec.grouped = text.consume_front(",") || text.consume_front("_");
-  if (text.consume_front(".") && text.consumeInteger(10, spec.precision))
-    return std::nullopt;
+  if (text.consume_front(".") && text.consumeInteger(10, spec.precision)) return std::nullopt;
   if (!text.empty()) {
     spec.type = text[0];
     text = text.drop_front();
   }
-  if (!text.empty() || spec.width > widest || spec.precision > widest)
-    return std::nullopt;
+  if (!text.empty() || spec.width > widest || spec.precision > widest) return std::nullopt;
   return spec;
 }
 
@@ -77,47 +75,33 @@ void group(std::string &digits) {
 
 std::string pad(std::string sign, std::string body, const FormatSpec &spec, char naturalAlign) {
   int64_t missing = spec.width - static_cast<int64_t>(sign.size() + body.size());
-  if (missing <= 0)
-    return sign + body;
+  if (missing <= 0) return sign + body;
   char align = spec.align ? spec.align : naturalAlign;
   auto fill = [&](int64_t count) { return std::string(static_cast<size_t>(count), spec.fill); };
-  if (align == '=')
-    return sign + fill(missing) + body;
-  if (align == '<')
-    return sign + body + fill(missing);
-  if (align == '^')
-    return fill(missing / 2) + sign + body + fill(missing - missing / 2);
+  if (align == '=') return sign + fill(missing) + body;
+  if (align == '<') return sign + body + fill(missing);
+  if (align == '^') return fill(missing / 2) + sign + body + fill(missing - missing / 2);
   return fill(missing) + sign + body;
 }
 
-std::string signOf(bool negative, const FormatSpec &spec) { return negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign); }
+std::string signOf(bool negative, const FormatSpec &spec) {
+  return negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+}
 
 std::optional<std::string> formatInt(Int value, const FormatSpec &spec) {
   std::string body;
   switch (spec.type) {
   case 0:
   case 'd':
-  case 'n':
-    body = inBase(value, 10, false);
-    break;
+  case 'n': body = inBase(value, 10, false); break;
   case 'x':
-  case 'X':
-    body = (spec.alternate ? "0x" : "") + inBase(value, 16, spec.type == 'X');
-    break;
-  case 'b':
-    body = (spec.alternate ? "0b" : "") + inBase(value, 2, false);
-    break;
-  case 'o':
-    body = (spec.alternate ? "0o" : "") + inBase(value, 8, false);
-    break;
-  case 'c':
-    body = std::string(1, static_cast<char>(value));
-    break;
-  default:
-    return std::nullopt;
+  case 'X': body = (spec.alternate ? "0x" : "") + inBase(value, 16, spec.type == 'X'); break;
+  case 'b': body = (spec.alternate ? "0b" : "") + inBase(value, 2, false); break;
+  case 'o': body = (spec.alternate ? "0o" : "") + inBase(value, 8, false); break;
+  case 'c': body = std::string(1, static_cast<char>(value)); break;
+  default: return std::nullopt;
   }
-  if (spec.grouped)
-    group(body);
+  if (spec.grouped) group(body);
   return pad(signOf(value < 0, spec), body, spec, '>');
 }
 
@@ -134,24 +118,20 @@ std::optional<std::string> formatDouble(double value, FormatSpec spec) {
   } else {
     return std::nullopt;
   }
-  if (spec.grouped)
-    group(body);
+  if (spec.grouped) group(body);
   return pad(signOf(negative, spec), body, spec, '>');
 }
 
 } // namespace
 
 std::string strOf(const Value &value) {
-  if (const std::string *text = value.asString())
-    return *text;
-  if (const Type *type = value.asType())
-    return type->str();
+  if (const std::string *text = value.asString()) return *text;
+  if (const Type *type = value.asType()) return type->str();
   return value.repr();
 }
 
 std::optional<std::string> formatValue(const Value &value, llvm::StringRef text, SourceRange range, Diagnostics &diagnostics) {
-  if (text.empty())
-    return strOf(value);
+  if (text.empty()) return strOf(value);
   std::optional<FormatSpec> spec = parseSpec(text);
   std::optional<std::string> result;
   if (spec && value.toInt() && !llvm::StringRef("eEfFgG%").contains(spec->type ? spec->type : ' '))
@@ -160,8 +140,7 @@ std::optional<std::string> formatValue(const Value &value, llvm::StringRef text,
     result = formatDouble(*value.toDouble(), *spec);
   else if (spec && (spec->type == 0 || spec->type == 's'))
     result = pad("", spec->precision >= 0 ? strOf(value).substr(0, static_cast<size_t>(spec->precision)) : strOf(value), *spec, '<');
-  if (!result)
-    fail(diagnostics, range, Diag::badValue, {"'" + text.str() + "' is no format for " + value.describe()});
+  if (!result) fail(diagnostics, range, Diag::badValue, {"'" + text.str() + "' is no format for " + value.describe()});
   return result;
 }
 
@@ -176,28 +155,23 @@ MaybeValue percentFormat(const std::string &text, const Value &values, SourceRan
       continue;
     }
     size_t end = text.find_first_of("diouxXeEfFgGcrs%", i + 1);
-    if (end == std::string::npos)
-      return fail(diagnostics, range, Diag::badValue, {"'%' in this text is not followed by a format"});
+    if (end == std::string::npos) return fail(diagnostics, range, Diag::badValue, {"'%' in this text is not followed by a format"});
     if (text[end] == '%') {
       out += '%';
     } else {
-      if (next >= args.size())
-        return fail(diagnostics, range, Diag::badValue, {"the text has more formats than there are values"});
+      if (next >= args.size()) return fail(diagnostics, range, Diag::badValue, {"the text has more formats than there are values"});
       char type = text[end];
       std::string spec = text.substr(i + 1, end - i - 1);
       Value value = type == 'r' ? Value::string(args[next].repr()) : type == 's' ? Value::string(strOf(args[next])) : args[next];
-      if (type != 'r' && type != 's')
-        spec += type == 'i' || type == 'u' ? 'd' : type;
+      if (type != 'r' && type != 's') spec += type == 'i' || type == 'u' ? 'd' : type;
       std::optional<std::string> piece = formatValue(value, spec, range, diagnostics);
-      if (!piece)
-        return std::nullopt;
+      if (!piece) return std::nullopt;
       out += *piece;
       ++next;
     }
     i = end;
   }
-  if (next != args.size())
-    return fail(diagnostics, range, Diag::badValue, {"the text has fewer formats than there are values"});
+  if (next != args.size()) return fail(diagnostics, range, Diag::badValue, {"the text has fewer formats than there are values"});
   return Value::string(std::move(out));
 }
 

@@ -22,8 +22,7 @@ public:
   /// The table, or a new one of its own where the first module is gone.
   std::shared_ptr<ModuleTable> table() {
     std::shared_ptr<ModuleTable> found = shared.lock();
-    if (!found)
-      shared = found = owned = std::make_shared<ModuleTable>();
+    if (!found) shared = found = owned = std::make_shared<ModuleTable>();
     return found;
   }
 

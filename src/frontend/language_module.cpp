@@ -26,29 +26,24 @@ class LanguageNamespace : public Namespace {
 public:
   explicit LanguageNamespace(llvm::StringRef prefix) : prefix(prefix.str()) {}
 
-  std::string path() const override { return prefix.empty() ? "triton.language" : "triton.language." + prefix.substr(0, prefix.size() - 1); }
+  std::string path() const override {
+    return prefix.empty() ? "triton.language" : "triton.language." + prefix.substr(0, prefix.size() - 1);
+  }
 
   MaybeValue lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
-    if (std::shared_ptr<Namespace> inner = nested(name))
-      return Value::nameSpace(std::move(inner));
+    if (std::shared_ptr<Namespace> inner = nested(name)) return Value::nameSpace(std::move(inner));
     bool isRoot = prefix.empty(), isMath = prefix == "math.";
-    if (isRoot && name == "const")
-      return decoratorNamed("const");
+    if (isRoot && name == "const") return decoratorNamed("const");
     if (isRoot && name == "CONSTEXPR_0") // upstream's name for a default that kernels of others repeat
       return Value::integer(0);
     if (isRoot)
-      if (std::optional<Type> type = languageType(name))
-        return Value::type(*type);
-    if (const Builtin *builtin = findBuiltin(prefix + name.str()))
-      return Value::builtin(builtin);
+      if (std::optional<Type> type = languageType(name)) return Value::type(*type);
+    if (const Builtin *builtin = findBuiltin(prefix + name.str())) return Value::builtin(builtin);
     if (isRoot)
-      if (const Builtin *builtin = findBuiltin("math." + name.str()))
-        return Value::builtin(builtin);
+      if (const Builtin *builtin = findBuiltin("math." + name.str())) return Value::builtin(builtin);
     if (isMath)
-      if (const Builtin *builtin = findBuiltin(name))
-        return Value::builtin(builtin);
-    if (!isRoot && !isMath)
-      return std::nullopt;
+      if (const Builtin *builtin = findBuiltin(name)) return Value::builtin(builtin);
+    if (!isRoot && !isMath) return std::nullopt;
     // Functions of the prelude only: what it imports is its own.
     MaybeValue function = preludeScope()->lookup(name, diagnostics);
     return function && (function->asFunction() || function->asCallable()) ? function : std::nullopt;
@@ -57,8 +52,7 @@ public:
   std::vector<std::string> names() const override {
     std::vector<std::string> all;
     for (const Builtin *builtin : allBuiltins())
-      if (llvm::StringRef name = builtin->path; name.consume_front(prefix) && !name.contains('.'))
-        all.push_back(name.str());
+      if (llvm::StringRef name = builtin->path; name.consume_front(prefix) && !name.contains('.')) all.push_back(name.str());
     if (prefix.empty()) {
       llvm::append_range(all, languageTypeNames());
       llvm::append_range(all, preludeScope()->names());
@@ -83,15 +77,16 @@ std::shared_ptr<Namespace> languagePart(llvm::StringRef prefix) {
 }
 
 std::shared_ptr<Namespace> LanguageNamespace::nested(llvm::StringRef name) const {
-  if (prefix.empty() && (name == "core" || name == "standard" || name == "random"))
-    return languagePart("");
+  if (prefix.empty() && (name == "core" || name == "standard" || name == "random")) return languagePart("");
   // Vendors' libdevices have one list of functions here: what a function is called on the machine is the back end's matter.
   if (llvm::StringRef(prefix).starts_with("extra.") && (name == "libdevice" || (prefix == "extra." && (name == "hip" || name == "intel"))))
     return languagePart(name == "libdevice" ? "extra.libdevice." : "extra.cuda.");
   return languagePart(prefix + name.str() + ".");
 }
 
-std::shared_ptr<TableNamespace> table(const std::string &path, bool restIsHost) { return std::make_shared<TableNamespace>(path, restIsHost); }
+std::shared_ptr<TableNamespace> table(const std::string &path, bool restIsHost) {
+  return std::make_shared<TableNamespace>(path, restIsHost);
+}
 
 Value constant(const std::string &name, Value result) {
   return nativeFunctionOfHost(name, [result](const NativeCall &) -> MaybeValue { return result; });
@@ -119,10 +114,12 @@ std::shared_ptr<Namespace> makeRuntime() {
 }
 
 // Members of triton that only host code has a use for.
-constexpr llvm::StringLiteral hostModules[] = {"testing", "tools", "compiler", "backends", "profiler", "experimental", "knobs", "errors", "_C", "_utils", "_internal_testing", "_filecheck"};
-constexpr llvm::StringLiteral hostMembers[] = {"compile", "reinterpret", "TensorWrapper", "MockTensor", "set_allocator", "AsyncCompileMode", "FutureKernel", "JITFunction",
-                                               "KernelInterface", "TritonError", "CompilationError", "OutOfResources", "InterpreterError", "autotuner",
-                                               "aggregate", "verify", "bench"};
+constexpr llvm::StringLiteral hostModules[] = {"testing", "tools",  "compiler", "backends", "profiler",          "experimental",
+                                               "knobs",   "errors", "_C",       "_utils",   "_internal_testing", "_filecheck"};
+constexpr llvm::StringLiteral hostMembers[] = {"compile",          "reinterpret",    "TensorWrapper",    "MockTensor",      "set_allocator",
+                                               "AsyncCompileMode", "FutureKernel",   "JITFunction",      "KernelInterface", "TritonError",
+                                               "CompilationError", "OutOfResources", "InterpreterError", "autotuner",       "aggregate",
+                                               "verify",           "bench"};
 
 std::shared_ptr<Namespace> makeTriton() {
   auto triton = table("triton", false);
@@ -148,14 +145,12 @@ std::shared_ptr<Namespace> languageModule(llvm::StringRef path) {
   static const std::shared_ptr<Namespace> triton = makeTriton();
   llvm::SmallVector<llvm::StringRef> parts;
   path.split(parts, '.');
-  if (parts[0] != "triton" && parts[0] != "tilewright")
-    return nullptr;
+  if (parts[0] != "triton" && parts[0] != "tilewright") return nullptr;
   std::shared_ptr<Namespace> module = triton;
   for (llvm::StringRef part : llvm::drop_begin(parts)) {
     Diagnostics ignored;
     MaybeValue member = module->lookup(part, ignored);
-    if (!member)
-      return nullptr;
+    if (!member) return nullptr;
     module = member->asNamespace();
     if (!module) // a module below one of the host's
       return member->asHost() ? table(path.str(), true) : nullptr;

@@ -1,12 +1,13 @@
 // The names of a kernel file, found without running it.
 //
-// A module's statements are read once into a table: which statement binds which name. A name is evaluated when something asks for it, as Python
-// would have it at that place: a top-level expression sees what stands above it, a function sees the module as it is at the end. So a kernel
-// costs only what it uses, and host code around it is never looked at.
+// A module's statements are read once into a table: which statement binds which name. A name is evaluated when something asks for it, as
+// Python would have it at that place: a top-level expression sees what stands above it, a function sees the module as it is at the end. So
+// a kernel costs only what it uses, and host code around it is never looked at.
 //   configs = []                                  binds configs
 //   for m in (64, 128): configs.append(...)       binds configs again: run on a copy of what it was
 //   if is_hip(): ...                              its statements count if the condition says so; a condition of host code leaves it open
-// Functions made here refer to the scope without owning it, and what `lookup` hands out owns the scope: no cycles, and nobody is left behind.
+// Functions made here refer to the scope without owning it, and what `lookup` hands out owns the scope: no cycles, and nobody is left
+// behind.
 #include "frontend/evaluate.h"
 #include "frontend/imports.h"
 #include "support/files.h"
@@ -33,10 +34,10 @@ struct Guard {
 /// One statement that gives a name a value.
 struct Binding {
   const ast::Stmt *stmt;
-  int64_t order;              // of the statement in the file
+  int64_t order; // of the statement in the file
   std::vector<Guard> guards;
-  int64_t alias = -1;         // of an import: which of its names
-  bool run = false;           // the statement is run in a frame of its own; else its value is evaluated
+  int64_t alias = -1; // of an import: which of its names
+  bool run = false;   // the statement is run in a frame of its own; else its value is evaluated
   bool evaluating = false;
   MaybeValue value;
 };
@@ -44,7 +45,8 @@ struct Binding {
 enum class Answer { yes, no, unknown };
 
 bool isMutator(llvm::StringRef method) {
-  constexpr llvm::StringLiteral names[] = {"append", "extend", "insert", "pop", "remove", "sort", "reverse", "clear", "add", "update", "setdefault", "discard"};
+  constexpr llvm::StringLiteral names[] = {"append",  "extend", "insert", "pop",    "remove",     "sort",
+                                           "reverse", "clear",  "add",    "update", "setdefault", "discard"};
   return llvm::is_contained(names, method);
 }
 
@@ -73,8 +75,7 @@ struct Effects {
     else if (const auto *list = llvm::dyn_cast<ast::ListExpr>(&expr))
       llvm::for_each(list->elements, [&](const ast::Expr *part) { target(*part); });
     else if (const auto *subscript = llvm::dyn_cast<ast::SubscriptExpr>(&expr))
-      if (const ast::NameExpr *root = rootName(subscript))
-        changed.insert(root->name);
+      if (const ast::NameExpr *root = rootName(subscript)) changed.insert(root->name);
   }
   void block(const ast::Block &statements) {
     for (const ast::Stmt *stmt : statements)
@@ -86,8 +87,7 @@ struct Effects {
     case StmtKind::expression: {
       const auto *call = llvm::dyn_cast<CallExpr>(llvm::cast<ExprStmt>(stmt).value);
       const auto *method = call ? llvm::dyn_cast<AttributeExpr>(call->callee) : nullptr;
-      if (const NameExpr *root = method && isMutator(method->name) ? rootName(method->object) : nullptr)
-        changed.insert(root->name);
+      if (const NameExpr *root = method && isMutator(method->name) ? rootName(method->object) : nullptr) changed.insert(root->name);
       return;
     }
     case StmtKind::assign:
@@ -95,39 +95,27 @@ struct Effects {
         target(*expr);
       return;
     case StmtKind::augAssign:
-      if (const NameExpr *root = rootName(llvm::cast<AugAssignStmt>(stmt).target))
-        changed.insert(root->name);
+      if (const NameExpr *root = rootName(llvm::cast<AugAssignStmt>(stmt).target)) changed.insert(root->name);
       return;
     case StmtKind::annAssign:
-      if (llvm::cast<AnnAssignStmt>(stmt).value)
-        target(*llvm::cast<AnnAssignStmt>(stmt).target);
+      if (llvm::cast<AnnAssignStmt>(stmt).value) target(*llvm::cast<AnnAssignStmt>(stmt).target);
       return;
     case StmtKind::for_:
       target(*llvm::cast<ForStmt>(stmt).target);
       block(llvm::cast<ForStmt>(stmt).body);
       return block(llvm::cast<ForStmt>(stmt).otherwise);
-    case StmtKind::while_:
-      block(llvm::cast<WhileStmt>(stmt).body);
-      return block(llvm::cast<WhileStmt>(stmt).otherwise);
-    case StmtKind::if_:
-      block(llvm::cast<IfStmt>(stmt).then);
-      return block(llvm::cast<IfStmt>(stmt).otherwise);
-    case StmtKind::with:
-      return block(llvm::cast<WithStmt>(stmt).body);
+    case StmtKind::while_: block(llvm::cast<WhileStmt>(stmt).body); return block(llvm::cast<WhileStmt>(stmt).otherwise);
+    case StmtKind::if_: block(llvm::cast<IfStmt>(stmt).then); return block(llvm::cast<IfStmt>(stmt).otherwise);
+    case StmtKind::with: return block(llvm::cast<WithStmt>(stmt).body);
     case StmtKind::try_:
       block(llvm::cast<TryStmt>(stmt).body);
       for (const TryStmt::Handler &handler : llvm::cast<TryStmt>(stmt).handlers)
         block(handler.body);
       block(llvm::cast<TryStmt>(stmt).otherwise);
       return block(llvm::cast<TryStmt>(stmt).finally);
-    case StmtKind::function:
-      bound.insert(llvm::cast<FunctionStmt>(stmt).name);
-      return;
-    case StmtKind::class_:
-      bound.insert(llvm::cast<ClassStmt>(stmt).name);
-      return;
-    default:
-      return;
+    case StmtKind::function: bound.insert(llvm::cast<FunctionStmt>(stmt).name); return;
+    case StmtKind::class_: bound.insert(llvm::cast<ClassStmt>(stmt).name); return;
+    default: return;
     }
   }
 };
@@ -178,8 +166,7 @@ private:
   /// What leaves the scope keeps it alive.
   MaybeValue owning(MaybeValue value) {
     std::shared_ptr<Namespace> self = weak_from_this().lock();
-    if (!value || !self)
-      return value;
+    if (!value || !self) return value;
     if (std::shared_ptr<const JitFunction> function = value->asFunction(); function && function->module == module()) {
       auto both = std::make_shared<std::pair<std::shared_ptr<Namespace>, std::shared_ptr<const JitFunction>>>(self, function);
       return Value::function(std::shared_ptr<const JitFunction>(both, function.get()));
@@ -260,19 +247,16 @@ void ModuleScope::readOne(const ast::Stmt &stmt, const std::vector<Guard> &guard
     read(attempt.finally, guards);
     return;
   }
-  case StmtKind::with:
-    read(llvm::cast<WithStmt>(stmt).body, guards);
-    return;
+  case StmtKind::with: read(llvm::cast<WithStmt>(stmt).body, guards); return;
   case StmtKind::function:
     functionsInOrder.push_back(llvm::cast<FunctionStmt>(&stmt));
     bind(llvm::cast<FunctionStmt>(stmt).name, stmt, guards, -1, false);
     return;
-  case StmtKind::class_:
-    bind(llvm::cast<ClassStmt>(stmt).name, stmt, guards, -1, false);
-    return;
+  case StmtKind::class_: bind(llvm::cast<ClassStmt>(stmt).name, stmt, guards, -1, false); return;
   case StmtKind::import:
     for (auto [i, alias] : llvm::enumerate(llvm::cast<ImportStmt>(stmt).names))
-      bind(alias.as.empty() ? llvm::StringRef(alias.path).split('.').first : llvm::StringRef(alias.as), stmt, guards, static_cast<int64_t>(i), false);
+      bind(alias.as.empty() ? llvm::StringRef(alias.path).split('.').first : llvm::StringRef(alias.as), stmt, guards,
+           static_cast<int64_t>(i), false);
     return;
   case StmtKind::importFrom:
     for (auto [i, alias] : llvm::enumerate(llvm::cast<ImportFromStmt>(stmt).names)) {
@@ -291,20 +275,17 @@ void ModuleScope::readOne(const ast::Stmt &stmt, const std::vector<Guard> &guard
   case StmtKind::annAssign: {
     const auto &annotated = llvm::cast<AnnAssignStmt>(stmt);
     const auto *name = llvm::dyn_cast<NameExpr>(annotated.target);
-    if (name && annotated.value)
-      return bind(name->name, stmt, guards, -1, false);
+    if (name && annotated.value) return bind(name->name, stmt, guards, -1, false);
     break;
   }
-  default:
-    break;
+  default: break;
   }
   Effects effects;
   effects.statement(stmt);
   for (const auto &name : effects.bound)
     bind(name.first(), stmt, guards, -1, true);
   for (const auto &name : effects.changed)
-    if (!effects.bound.contains(name.first()))
-      bind(name.first(), stmt, guards, -1, true);
+    if (!effects.bound.contains(name.first())) bind(name.first(), stmt, guards, -1, true);
 }
 
 bool ModuleScope::bodyFails(const ast::TryStmt &stmt) {
@@ -327,8 +308,7 @@ Answer ModuleScope::holds(const Guard &guard, int64_t order) {
     }
     conditions[guard.stmt] = first;
   }
-  if (first == Answer::unknown || guard.firstArm)
-    return first;
+  if (first == Answer::unknown || guard.firstArm) return first;
   return first == Answer::yes ? Answer::no : Answer::yes;
 }
 
@@ -337,43 +317,33 @@ MaybeValue ModuleScope::lookupBefore(llvm::StringRef name, int64_t order, Diagno
   std::vector<Binding *> open; // under conditions of host code, later ones first
   if (found != bindings.end()) {
     for (Binding &binding : llvm::reverse(found->second)) {
-      if (binding.order >= order)
-        continue;
+      if (binding.order >= order) continue;
       Answer answer = Answer::yes;
       for (const Guard &guard : binding.guards) {
         Answer one = holds(guard, order);
         answer = one == Answer::no || answer == Answer::no ? Answer::no : one == Answer::unknown ? one : answer;
       }
-      if (answer == Answer::no)
-        continue;
+      if (answer == Answer::no) continue;
       if (!open.empty() || answer == Answer::unknown) {
         open.push_back(&binding);
-        if (answer == Answer::yes)
-          break;
+        if (answer == Answer::yes) break;
         continue;
       }
       int64_t errors = errorCount(diagnostics);
       MaybeValue value = valueOf(name, binding, diagnostics);
-      if (value || errorCount(diagnostics) != errors)
-        return value;
+      if (value || errorCount(diagnostics) != errors) return value;
     }
-    if (open.size() == 1)
-      return valueOf(name, *open.front(), diagnostics);
-    if (open.size() > 1)
-      return Value::host("'" + name.str() + "', which depends on a condition of host code,");
+    if (open.size() == 1) return valueOf(name, *open.front(), diagnostics);
+    if (open.size() > 1) return Value::host("'" + name.str() + "', which depends on a condition of host code,");
   }
   for (const auto &[stmt, position] : llvm::reverse(starImports)) {
-    if (position >= order)
-      continue;
+    if (position >= order) continue;
     MaybeValue source = importModule(*this, stmt->module, stmt->level, stmt->range, diagnostics);
     if (source && source->asNamespace() && !name.starts_with("_"))
-      if (MaybeValue member = source->asNamespace()->lookup(name, diagnostics))
-        return member;
+      if (MaybeValue member = source->asNamespace()->lookup(name, diagnostics)) return member;
   }
-  if (name == "__name__")
-    return Value::string(llvm::sys::path::stem(path()).str());
-  if (name == "__file__")
-    return Value::string(path());
+  if (name == "__name__") return Value::string(llvm::sys::path::stem(path()).str());
+  if (name == "__file__") return Value::string(path());
   return std::nullopt;
 }
 
@@ -386,8 +356,7 @@ MaybeValue ModuleScope::imported(const Binding &binding, Diagnostics &diagnostic
   const auto &from = llvm::cast<ast::ImportFromStmt>(*binding.stmt);
   const ast::ImportAlias &alias = from.names[static_cast<size_t>(binding.alias)];
   MaybeValue source = importModule(*this, from.module, from.level, from.range, diagnostics);
-  if (!source)
-    return std::nullopt;
+  if (!source) return std::nullopt;
   int64_t errors = errorCount(diagnostics);
   MaybeValue member = importMember(*this, *source, from.module, from.level, alias.path, diagnostics);
   bool mayFail = llvm::any_of(binding.guards, [](const Guard &guard) { return guard.stmt->kind == ast::StmtKind::try_ && guard.firstArm; });
@@ -406,13 +375,11 @@ MaybeValue ModuleScope::runStatement(llvm::StringRef name, const Binding &bindin
     ScopeView view(*this, binding.order);
     for (const auto &changed : effects.changed) {
       Diagnostics trial;
-      if (MaybeValue before = lookupBefore(changed.first(), binding.order, trial))
-        frame->names[changed.first()] = copyValue(*before);
+      if (MaybeValue before = lookupBefore(changed.first(), binding.order, trial)) frame->names[changed.first()] = copyValue(*before);
     }
     Evaluator evaluator(view, unowned(), frame, diagnostics);
     Flow flow = evaluator.run(*binding.stmt);
-    if (flow == Flow::failed)
-      return std::nullopt;
+    if (flow == Flow::failed) return std::nullopt;
     if (flow == Flow::host) {
       for (const llvm::StringSet<> *set : {&effects.bound, &effects.changed})
         for (const auto &entry : *set)
@@ -425,12 +392,9 @@ MaybeValue ModuleScope::runStatement(llvm::StringRef name, const Binding &bindin
 }
 
 MaybeValue ModuleScope::valueOf(llvm::StringRef name, Binding &binding, Diagnostics &diagnostics) {
-  if (binding.value)
-    return binding.value;
-  if (binding.evaluating)
-    return fail(diagnostics, binding.stmt->range, Diag::recursiveName, {name.str()});
-  if (binding.alias >= 0)
-    return imported(binding, diagnostics); // not kept: modules may import one another
+  if (binding.value) return binding.value;
+  if (binding.evaluating) return fail(diagnostics, binding.stmt->range, Diag::recursiveName, {name.str()});
+  if (binding.alias >= 0) return imported(binding, diagnostics); // not kept: modules may import one another
   binding.evaluating = true;
   ScopeView view(*this, binding.order);
   Evaluator evaluator(view, unowned(), nullptr, diagnostics);
@@ -478,11 +442,9 @@ std::shared_ptr<Namespace> loadModule(const std::string &path, Diagnostics &diag
 std::vector<std::string> kernelNames(Namespace &module) {
   std::vector<std::string> names;
   auto *scope = dynamic_cast<ModuleScope *>(&module);
-  if (!scope)
-    return names;
+  if (!scope) return names;
   for (const ast::FunctionStmt *function : scope->functions()) {
-    if (function->decorators.empty() || llvm::is_contained(names, function->name))
-      continue;
+    if (function->decorators.empty() || llvm::is_contained(names, function->name)) continue;
     Diagnostics trial;
     MaybeValue value = scope->lookup(function->name, trial);
     std::shared_ptr<const JitFunction> kernel = value ? value->asFunction() : nullptr;
@@ -494,8 +456,7 @@ std::vector<std::string> kernelNames(Namespace &module) {
       const auto *name = llvm::dyn_cast<ast::NameExpr>(callee);
       return (attribute && attribute->name == "jit") || (name && name->name == "jit");
     });
-    if ((kernel && kernel->decl == function) || broken)
-      names.push_back(function->name);
+    if ((kernel && kernel->decl == function) || broken) names.push_back(function->name);
   }
   return names;
 }
@@ -503,13 +464,12 @@ std::vector<std::string> kernelNames(Namespace &module) {
 std::shared_ptr<const JitFunction> findKernel(Namespace &module, llvm::StringRef name, Diagnostics &diagnostics) {
   int64_t errors = errorCount(diagnostics);
   MaybeValue value = module.lookup(name, diagnostics);
-  if (value && value->asFunction())
-    return value->asFunction();
-  if (errorCount(diagnostics) != errors)
-    return nullptr;
+  if (value && value->asFunction()) return value->asFunction();
+  if (errorCount(diagnostics) != errors) return nullptr;
   if (value) {
     auto function = std::dynamic_pointer_cast<const PlainFunction>(value->asCallable());
-    fail(diagnostics, function && function->decl ? function->decl->nameRange : SourceRange(), Diag::notAKernel, {name.str(), function ? "a plain function" : value->describe()});
+    fail(diagnostics, function && function->decl ? function->decl->nameRange : SourceRange(), Diag::notAKernel,
+         {name.str(), function ? "a plain function" : value->describe()});
     return nullptr;
   }
   std::vector<std::string> kernels = kernelNames(module);

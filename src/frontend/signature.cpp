@@ -31,21 +31,17 @@ public:
 
   std::optional<std::vector<ArgumentSpec>> read() {
     std::optional<std::vector<Entry>> entries = split(source->text());
-    if (!entries)
-      return std::nullopt;
+    if (!entries) return std::nullopt;
     std::vector<std::optional<ArgumentSpec>> specs(kernel.parameters.size());
     size_t next = 0;
     bool sawName = false;
     for (const Entry &entry : *entries) {
       std::optional<size_t> at = entry.name.empty() ? position(entry, next++, sawName) : find(entry);
       sawName = sawName || !entry.name.empty();
-      if (!at)
-        return std::nullopt;
-      if (specs[*at])
-        return error(entry.range, "'" + kernel.parameters[*at].name + "' is given twice", "");
+      if (!at) return std::nullopt;
+      if (specs[*at]) return error(entry.range, "'" + kernel.parameters[*at].name + "' is given twice", "");
       specs[*at] = spec(entry, kernel.parameters[*at]);
-      if (!specs[*at])
-        return std::nullopt;
+      if (!specs[*at]) return std::nullopt;
     }
     return complete(std::move(specs));
   }
@@ -90,8 +86,7 @@ private:
         --depth;
       else if (c == '=' && depth == 0 && equals == llvm::StringRef::npos)
         equals = i;
-      if (c != ',' || (depth != 0 && i < text.size()))
-        continue;
+      if (c != ',' || (depth != 0 && i < text.size())) continue;
       if (quote || depth != 0)
         return error(rangeOf(text.substr(start).trim()), quote ? "a string is not closed" : "a bracket is not closed", "");
       llvm::StringRef part = text.substr(start, i - start);
@@ -104,7 +99,9 @@ private:
       if (!lastAndEmpty) {
         entry.range = rangeOf(part.trim().empty() ? text.substr(start, 1) : part.trim());
         if (entry.text.empty())
-          return error(entry.range, entry.name.empty() ? "there is nothing between two commas" : "'" + entry.name.str() + "' has no type or value", listed());
+          return error(entry.range,
+                       entry.name.empty() ? "there is nothing between two commas" : "'" + entry.name.str() + "' has no type or value",
+                       listed());
         entries.push_back(entry);
       }
       start = i + 1;
@@ -114,8 +111,7 @@ private:
   }
 
   std::optional<size_t> position(const Entry &entry, size_t index, bool sawName) {
-    if (sawName)
-      return error(entry.range, "a word without a name stands after one with a name", listed());
+    if (sawName) return error(entry.range, "a word without a name stands after one with a name", listed());
     if (index >= kernel.parameters.size())
       return error(entry.range, "there are more words than the " + std::to_string(kernel.parameters.size()) + " parameters", listed());
     return index;
@@ -124,8 +120,7 @@ private:
   std::optional<size_t> find(const Entry &entry) {
     std::vector<std::string> names;
     for (auto [i, parameter] : llvm::enumerate(kernel.parameters)) {
-      if (parameter.name == entry.name)
-        return i;
+      if (parameter.name == entry.name) return i;
       names.push_back(parameter.name);
     }
     std::string near = nearestName(entry.name, names);
@@ -136,24 +131,22 @@ private:
   std::optional<ArgumentSpec> spec(const Entry &entry, const JitFunction::Parameter &parameter) {
     ArgumentSpec result;
     llvm::StringRef inside = entry.text;
-    if (!parameter.isConstexpr && inside.consume_front("(") && inside.consume_back(")"))
-      return tuple(inside, parameter);
+    if (!parameter.isConstexpr && inside.consume_front("(") && inside.consume_back(")")) return tuple(inside, parameter);
     auto [word, facts] = entry.text.rsplit(':');
     bool hasFact = word.size() != entry.text.size() && parseTypeName(word);
     std::optional<Type> type = parseTypeName(hasFact ? word : entry.text);
     if (type && !parameter.isConstexpr) {
       int64_t divisibility = 1;
       if (hasFact && (facts.trim().getAsInteger(10, divisibility) || divisibility < 1 || (divisibility & (divisibility - 1))))
-        return error(rangeOf(facts), "':" + facts.str() + "' is no divisibility", "write ':16' where the value or address is a multiple of 16");
+        return error(rangeOf(facts), "':" + facts.str() + "' is no divisibility",
+                     "write ':16' where the value or address is a multiple of 16");
       bool isInt = type->isScalar() && isInteger(type->scalar());
-      if (hasFact && !isInt && !type->isPointer())
-        return error(rangeOf(facts), "only integers and pointers have a divisibility", "");
+      if (hasFact && !isInt && !type->isPointer()) return error(rangeOf(facts), "only integers and pointers have a divisibility", "");
       if (hasFact && divisibility == 1 && isInt) { // upstream's word for "always 1"
         result.constant = Value::integer(1);
         return result;
       }
-      if (parameter.isConst && type->isPointer())
-        type = Type::pointer(type->element(), true, type->addressSpace());
+      if (parameter.isConst && type->isPointer()) type = Type::pointer(type->element(), true, type->addressSpace());
       result.type = *type;
       result.divisibility = divisibility;
       return result;
@@ -163,26 +156,21 @@ private:
       return result;
     }
     result.constant = literal(entry, parameter);
-    if (!result.constant)
-      return std::nullopt;
+    if (!result.constant) return std::nullopt;
     return result;
   }
 
   /// A tuple argument: a constant if all of it is, else its members one by one.
   std::optional<ArgumentSpec> tuple(llvm::StringRef inside, const JitFunction::Parameter &parameter) {
     std::optional<std::vector<Entry>> entries = split(inside);
-    if (!entries)
-      return std::nullopt;
+    if (!entries) return std::nullopt;
     ArgumentSpec result;
     Values constants;
     for (const Entry &entry : *entries) {
-      if (!entry.name.empty())
-        return error(entry.range, "the members of a tuple have no names", "");
+      if (!entry.name.empty()) return error(entry.range, "the members of a tuple have no names", "");
       std::optional<ArgumentSpec> member = spec(entry, parameter);
-      if (!member)
-        return std::nullopt;
-      if (member->constant)
-        constants.push_back(*member->constant);
+      if (!member) return std::nullopt;
+      if (member->constant) constants.push_back(*member->constant);
       result.members.push_back(std::move(*member));
     }
     if (constants.size() == result.members.size()) {
@@ -201,8 +189,7 @@ private:
       Diagnostics evaluating;
       TypeNames names;
       MaybeValue value = evaluate(*statement->value, names, nullptr, evaluating);
-      if (value && !value->asCallable() && !value->asHost() && !value->asNamespace())
-        return value;
+      if (value && !value->asCallable() && !value->asHost() && !value->asNamespace()) return value;
     }
     return error(rangeOf(entry.text), "'" + entry.text.str() + "' is neither a type nor a constant",
                  parameter.isConstexpr ? "give '" + parameter.name + "' a literal such as 128, 'relu', True or fp16"
@@ -221,25 +208,19 @@ private:
     const Config *config = kernel.autotune && !kernel.autotune->configs.empty() ? &kernel.autotune->configs.front() : nullptr;
     std::vector<std::string> missing;
     for (auto [i, parameter] : llvm::enumerate(kernel.parameters)) {
-      if (specs[i])
-        continue;
+      if (specs[i]) continue;
       if (config)
         for (const auto &[name, value] : config->kwargs)
-          if (name == parameter.name)
-            specs[i] = constantSpec(value);
-      if (!specs[i] && parameter.defaultValue)
-        specs[i] = constantSpec(*parameter.defaultValue);
-      if (!specs[i] && parameter.isVariadic)
-        specs[i] = constantSpec(Value::tuple({}));
+          if (name == parameter.name) specs[i] = constantSpec(value);
+      if (!specs[i] && parameter.defaultValue) specs[i] = constantSpec(*parameter.defaultValue);
+      if (!specs[i] && parameter.isVariadic) specs[i] = constantSpec(Value::tuple({}));
     }
     for (const auto &[name, function] : kernel.heuristics) {
       auto parameter = llvm::find_if(kernel.parameters, [&name = name](const JitFunction::Parameter &p) { return p.name == name; });
-      if (parameter == kernel.parameters.end() || specs[static_cast<size_t>(parameter - kernel.parameters.begin())])
-        continue;
+      if (parameter == kernel.parameters.end() || specs[static_cast<size_t>(parameter - kernel.parameters.begin())]) continue;
       Diagnostics trial; // a heuristic that asks for a run-time value has no answer here; the parameter is then missing
       MaybeValue value = callValue(function, {knownConstants(specs)}, {}, parameter->range, trial);
-      if (value && !value->asHost())
-        specs[static_cast<size_t>(parameter - kernel.parameters.begin())] = constantSpec(*value);
+      if (value && !value->asHost()) specs[static_cast<size_t>(parameter - kernel.parameters.begin())] = constantSpec(*value);
     }
     std::vector<ArgumentSpec> result;
     for (auto [i, parameter] : llvm::enumerate(kernel.parameters)) {
@@ -260,8 +241,7 @@ private:
   Value knownConstants(const std::vector<std::optional<ArgumentSpec>> &specs) const {
     std::vector<std::pair<Value, Value>> items;
     for (auto [i, parameter] : llvm::enumerate(kernel.parameters))
-      if (specs[i] && specs[i]->constant)
-        items.emplace_back(Value::string(parameter.name), *specs[i]->constant);
+      if (specs[i] && specs[i]->constant) items.emplace_back(Value::string(parameter.name), *specs[i]->constant);
     return Value::dict(std::move(items));
   }
 

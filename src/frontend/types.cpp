@@ -42,16 +42,24 @@ constexpr ScalarRow scalarRows[] = {
 };
 static_assert(std::size(scalarRows) == static_cast<size_t>(Scalar::fp64) + 1);
 
-const ScalarRow &row(Scalar scalar) { return scalarRows[static_cast<size_t>(scalar)]; }
+const ScalarRow &row(Scalar scalar) {
+  return scalarRows[static_cast<size_t>(scalar)];
+}
 
 // Words that mean a scalar in signatures but are no name of the language: PyTorch's, NumPy's and short ones.
 constexpr std::pair<llvm::StringLiteral, Scalar> otherSpellings[] = {
-    {"B", Scalar::int1},           {"u1", Scalar::int1},
-    {"bool", Scalar::int1},        {"f16", Scalar::fp16},
-    {"half", Scalar::fp16},        {"f32", Scalar::fp32},
-    {"float", Scalar::fp32},       {"f64", Scalar::fp64},
-    {"double", Scalar::fp64},      {"float8_e4m3fn", Scalar::fp8e4nv},
-    {"float8_e5m2", Scalar::fp8e5}, {"float8_e4m3fnuz", Scalar::fp8e4b8},
+    {"B", Scalar::int1},
+    {"u1", Scalar::int1},
+    {"bool", Scalar::int1},
+    {"f16", Scalar::fp16},
+    {"half", Scalar::fp16},
+    {"f32", Scalar::fp32},
+    {"float", Scalar::fp32},
+    {"f64", Scalar::fp64},
+    {"double", Scalar::fp64},
+    {"float8_e4m3fn", Scalar::fp8e4nv},
+    {"float8_e5m2", Scalar::fp8e5},
+    {"float8_e4m3fnuz", Scalar::fp8e4b8},
     {"float8_e5m2fnuz", Scalar::fp8e5b16},
 };
 
@@ -87,9 +95,13 @@ Type Type::descriptor(Type element, llvm::ArrayRef<int64_t> blockShape) {
   return type;
 }
 
-Scalar Type::scalar() const { return inner ? inner->scalar() : scalarKind; }
+Scalar Type::scalar() const {
+  return inner ? inner->scalar() : scalarKind;
+}
 
-Type Type::element() const { return inner ? *inner : *this; }
+Type Type::element() const {
+  return inner ? *inner : *this;
+}
 
 int64_t Type::elements() const {
   int64_t count = 1;
@@ -99,27 +111,21 @@ int64_t Type::elements() const {
 }
 
 Type Type::withElement(Type element) const {
-  if (isBlock())
-    return block(std::move(element), dims);
-  if (isDescriptor())
-    return descriptor(std::move(element), dims);
+  if (isBlock()) return block(std::move(element), dims);
+  if (isDescriptor()) return descriptor(std::move(element), dims);
   return element;
 }
 
 bool Type::operator==(const Type &other) const {
-  if (typeKind != other.typeKind)
-    return false;
-  if (isScalar())
-    return scalarKind == other.scalarKind;
+  if (typeKind != other.typeKind) return false;
+  if (isScalar()) return scalarKind == other.scalarKind;
   return constPointee == other.constPointee && space == other.space && dims == other.dims && *inner == *other.inner;
 }
 
 std::string Type::str() const {
   switch (typeKind) {
-  case Kind::scalar:
-    return row(scalarKind).name.str();
-  case Kind::pointer:
-    return (constPointee ? "const_pointer<" : "pointer<") + inner->str() + ">";
+  case Kind::scalar: return row(scalarKind).name.str();
+  case Kind::pointer: return (constPointee ? "const_pointer<" : "pointer<") + inner->str() + ">";
   case Kind::block:
   case Kind::descriptor: {
     std::string text;
@@ -132,43 +138,49 @@ std::string Type::str() const {
   return {};
 }
 
-bool isFloat(Scalar scalar) { return row(scalar).group == ScalarGroup::floating || row(scalar).group == ScalarGroup::fp8; }
+bool isFloat(Scalar scalar) {
+  return row(scalar).group == ScalarGroup::floating || row(scalar).group == ScalarGroup::fp8;
+}
 
 bool isInteger(Scalar scalar) {
   ScalarGroup group = row(scalar).group;
   return group == ScalarGroup::boolean || group == ScalarGroup::signedInt || group == ScalarGroup::unsignedInt;
 }
 
-bool isSigned(Scalar scalar) { return row(scalar).group == ScalarGroup::signedInt; }
+bool isSigned(Scalar scalar) {
+  return row(scalar).group == ScalarGroup::signedInt;
+}
 
-bool isFp8(Scalar scalar) { return row(scalar).group == ScalarGroup::fp8; }
+bool isFp8(Scalar scalar) {
+  return row(scalar).group == ScalarGroup::fp8;
+}
 
-int64_t bitWidth(Scalar scalar) { return row(scalar).bits; }
+int64_t bitWidth(Scalar scalar) {
+  return row(scalar).bits;
+}
 
-int64_t byteSize(Scalar scalar) { return (row(scalar).bits + 7) / 8; }
+int64_t byteSize(Scalar scalar) {
+  return (row(scalar).bits + 7) / 8;
+}
 
-llvm::StringRef scalarName(Scalar scalar) { return row(scalar).name; }
+llvm::StringRef scalarName(Scalar scalar) {
+  return row(scalar).name;
+}
 
 std::string signatureName(const Type &type) {
   switch (type.kind()) {
-  case Type::Kind::scalar:
-    return row(type.scalar()).signature.str();
-  case Type::Kind::pointer:
-    return (type.isConst() ? "*k" : "*") + signatureName(type.element());
-  case Type::Kind::block:
-    return "tensor<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
-  case Type::Kind::descriptor:
-    return "tensordesc<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
+  case Type::Kind::scalar: return row(type.scalar()).signature.str();
+  case Type::Kind::pointer: return (type.isConst() ? "*k" : "*") + signatureName(type.element());
+  case Type::Kind::block: return "tensor<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
+  case Type::Kind::descriptor: return "tensordesc<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
   }
   return {};
 }
 
 std::optional<Type> languageType(llvm::StringRef name) {
   for (auto [index, scalar] : llvm::enumerate(scalarRows))
-    if (name == scalar.attribute)
-      return Type(static_cast<Scalar>(index));
-  if (name == "pi32_t")
-    return Type::pointer(Scalar::int32, false, 1);
+    if (name == scalar.attribute) return Type(static_cast<Scalar>(index));
+  if (name == "pi32_t") return Type::pointer(Scalar::int32, false, 1);
   return std::nullopt;
 }
 
@@ -185,34 +197,28 @@ std::optional<Type> parseTypeName(llvm::StringRef text) {
     // `*k` promises that nothing is stored through the pointer; no scalar's word begins with k.
     bool isConst = text.consume_front("k");
     std::optional<Type> element = parseTypeName(text);
-    if (!element || element->isBlock() || element->isDescriptor())
-      return std::nullopt;
+    if (!element || element->isBlock() || element->isDescriptor()) return std::nullopt;
     return Type::pointer(*element, isConst, 1);
   }
   if (text.consume_front("tensordesc<")) {
-    if (!text.consume_back(">"))
-      return std::nullopt;
+    if (!text.consume_back(">")) return std::nullopt;
     auto [element, rest] = text.split('[');
     std::optional<Type> elementType = parseTypeName(element);
-    if (!elementType || !elementType->isScalar() || !rest.consume_back("]"))
-      return std::nullopt;
+    if (!elementType || !elementType->isScalar() || !rest.consume_back("]")) return std::nullopt;
     llvm::SmallVector<llvm::StringRef> words;
     rest.split(words, ',');
     std::vector<int64_t> dims;
     for (llvm::StringRef word : words) {
       int64_t dim = 0;
-      if (word.trim().getAsInteger(10, dim) || dim <= 0)
-        return std::nullopt;
+      if (word.trim().getAsInteger(10, dim) || dim <= 0) return std::nullopt;
       dims.push_back(dim);
     }
     return Type::descriptor(*elementType, dims);
   }
   for (auto [index, scalar] : llvm::enumerate(scalarRows))
-    if (text == scalar.name || text == scalar.signature || text == scalar.attribute)
-      return Type(static_cast<Scalar>(index));
+    if (text == scalar.name || text == scalar.signature || text == scalar.attribute) return Type(static_cast<Scalar>(index));
   for (const auto &[word, scalar] : otherSpellings)
-    if (text == word)
-      return Type(scalar);
+    if (text == word) return Type(scalar);
   return std::nullopt;
 }
 

@@ -41,30 +41,25 @@ bool equal(const Value &a, const Value &b, int64_t depth);
 std::string repr(const Value &value, int64_t depth);
 
 bool equalSequences(const Sequence &a, const Sequence &b, int64_t depth) {
-  if (a.isTuple != b.isTuple || a.isSet != b.isSet || a.items.size() != b.items.size())
-    return false;
+  if (a.isTuple != b.isTuple || a.isSet != b.isSet || a.items.size() != b.items.size()) return false;
   if (a.isSet) {
     for (const Value &item : a.items) {
       bool found = false;
       for (const Value &other : b.items)
         found = found || equal(item, other, depth + 1);
-      if (!found)
-        return false;
+      if (!found) return false;
     }
     return true;
   }
   for (size_t i = 0; i < a.items.size(); ++i)
-    if (!equal(a.items[i], b.items[i], depth + 1))
-      return false;
+    if (!equal(a.items[i], b.items[i], depth + 1)) return false;
   return true;
 }
 
 bool equal(const Value &a, const Value &b, int64_t depth) {
-  if (depth > deepest)
-    return false;
+  if (depth > deepest) return false;
   if (std::optional<Int> x = a.toInt())
-    if (std::optional<Int> y = b.toInt())
-      return *x == *y;
+    if (std::optional<Int> y = b.toInt()) return *x == *y;
   if (std::optional<double> x = a.toDouble()) {
     std::optional<double> y = b.toDouble();
     return y && *x == *y;
@@ -79,14 +74,12 @@ bool equal(const Value &a, const Value &b, int64_t depth) {
   }
   if (const Dict *x = a.asDict()) {
     const Dict *y = b.asDict();
-    if (!y || x->items.size() != y->items.size())
-      return false;
+    if (!y || x->items.size() != y->items.size()) return false;
     for (const auto &[key, value] : x->items) {
       bool found = false;
       for (const auto &[otherKey, other] : y->items)
         found = found || (equal(key, otherKey, depth + 1) && equal(value, other, depth + 1));
-      if (!found)
-        return false;
+      if (!found) return false;
     }
     return true;
   }
@@ -98,14 +91,10 @@ bool equal(const Value &a, const Value &b, int64_t depth) {
     std::shared_ptr<const JitFunction> y = b.asFunction();
     return y && (x == y || (x->decl && x->decl == y->decl && x->globals == y->globals));
   }
-  if (a.asBuiltin())
-    return a.asBuiltin() == b.asBuiltin();
-  if (std::shared_ptr<Namespace> x = a.asNamespace())
-    return x == b.asNamespace();
-  if (std::shared_ptr<const Callable> x = a.asCallable())
-    return x == b.asCallable();
-  if (a.asHost())
-    return a.asHost() == b.asHost();
+  if (a.asBuiltin()) return a.asBuiltin() == b.asBuiltin();
+  if (std::shared_ptr<Namespace> x = a.asNamespace()) return x == b.asNamespace();
+  if (std::shared_ptr<const Callable> x = a.asCallable()) return x == b.asCallable();
+  if (a.asHost()) return a.asHost() == b.asHost();
   return (a.isNone() && b.isNone()) || (a.isEllipsis() && b.isEllipsis());
 }
 
@@ -117,12 +106,9 @@ std::string reprItems(const std::vector<Value> &items, int64_t depth) {
 }
 
 std::string reprSequence(const Sequence &sequence, int64_t depth) {
-  if (sequence.isSet)
-    return sequence.items.empty() ? "set()" : "{" + reprItems(sequence.items, depth) + "}";
-  if (!sequence.isTuple)
-    return "[" + reprItems(sequence.items, depth) + "]";
-  if (sequence.fieldNames.empty())
-    return "(" + reprItems(sequence.items, depth) + (sequence.items.size() == 1 ? ",)" : ")");
+  if (sequence.isSet) return sequence.items.empty() ? "set()" : "{" + reprItems(sequence.items, depth) + "}";
+  if (!sequence.isTuple) return "[" + reprItems(sequence.items, depth) + "]";
+  if (sequence.fieldNames.empty()) return "(" + reprItems(sequence.items, depth) + (sequence.items.size() == 1 ? ",)" : ")");
   std::string text;
   for (size_t i = 0; i < sequence.items.size(); ++i)
     text += (i ? ", " : "") + sequence.fieldNames[i] + "=" + repr(sequence.items[i], depth + 1);
@@ -130,48 +116,33 @@ std::string reprSequence(const Sequence &sequence, int64_t depth) {
 }
 
 std::string repr(const Value &value, int64_t depth) {
-  if (depth > deepest)
-    return "...";
-  if (value.isNone())
-    return "None";
-  if (value.isEllipsis())
-    return "Ellipsis";
-  if (const bool *v = value.asBool())
-    return *v ? "True" : "False";
-  if (const Int *v = value.asInt())
-    return intToString(*v);
-  if (const double *v = value.asFloat())
-    return floatToString(*v);
-  if (const std::string *v = value.asString())
-    return reprString(*v);
-  if (const Sequence *v = value.asSequence())
-    return reprSequence(*v, depth);
+  if (depth > deepest) return "...";
+  if (value.isNone()) return "None";
+  if (value.isEllipsis()) return "Ellipsis";
+  if (const bool *v = value.asBool()) return *v ? "True" : "False";
+  if (const Int *v = value.asInt()) return intToString(*v);
+  if (const double *v = value.asFloat()) return floatToString(*v);
+  if (const std::string *v = value.asString()) return reprString(*v);
+  if (const Sequence *v = value.asSequence()) return reprSequence(*v, depth);
   if (const Dict *v = value.asDict()) {
     std::string text;
     for (const auto &[key, item] : v->items)
       text += (text.empty() ? "" : ", ") + repr(key, depth + 1) + ": " + repr(item, depth + 1);
     return "{" + text + "}";
   }
-  if (const Type *v = value.asType())
-    return signatureName(*v);
-  if (std::shared_ptr<const JitFunction> v = value.asFunction())
-    return "<jit function " + v->name + ">";
-  if (const Builtin *v = value.asBuiltin())
-    return "<builtin " + v->path.str() + ">";
-  if (std::shared_ptr<Namespace> v = value.asNamespace())
-    return "<" + v->path() + ">";
-  if (std::shared_ptr<const Callable> v = value.asCallable())
-    return "<function " + v->name() + ">";
-  if (const HostValue *v = value.asHost())
-    return "<host " + v->description + ">";
+  if (const Type *v = value.asType()) return signatureName(*v);
+  if (std::shared_ptr<const JitFunction> v = value.asFunction()) return "<jit function " + v->name + ">";
+  if (const Builtin *v = value.asBuiltin()) return "<builtin " + v->path.str() + ">";
+  if (std::shared_ptr<Namespace> v = value.asNamespace()) return "<" + v->path() + ">";
+  if (std::shared_ptr<const Callable> v = value.asCallable()) return "<function " + v->name() + ">";
+  if (const HostValue *v = value.asHost()) return "<host " + v->description + ">";
   return {};
 }
 
 } // namespace
 
 std::string intToString(Int value) {
-  if (value == 0)
-    return "0";
+  if (value == 0) return "0";
   unsigned __int128 magnitude = value < 0 ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
   std::string digits;
   for (; magnitude; magnitude /= 10)
@@ -180,17 +151,14 @@ std::string intToString(Int value) {
 }
 
 std::string floatToString(double value) {
-  if (std::isnan(value))
-    return "nan";
-  if (std::isinf(value))
-    return value < 0 ? "-inf" : "inf";
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[64];
   std::to_chars_result result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   std::string text(buffer, result.ptr);
   size_t e = text.find('e');
   int exponent = std::atoi(text.c_str() + e + 1);
-  if (exponent < -4 || exponent >= 16)
-    return text; // "1.5e-07", "1e+16": Python's own form
+  if (exponent < -4 || exponent >= 16) return text; // "1.5e-07", "1e+16": Python's own form
   result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
   text.assign(buffer, result.ptr);
   return text.find('.') == std::string::npos ? text + ".0" : text;
@@ -249,8 +217,7 @@ Value Value::set(std::vector<Value> items) {
     bool seen = false;
     for (const Value &other : once)
       seen = seen || other == item;
-    if (!seen)
-      once.push_back(std::move(item));
+    if (!seen) once.push_back(std::move(item));
   }
   Value value;
   makeSequence(Sequence{false, std::move(once), {}, true}, value.data);
@@ -305,90 +272,85 @@ Value Value::ellipsis() {
   return value;
 }
 
-template <typename T>
-static const T *pointee(const Value::Storage &data) {
+template <typename T> static const T *pointee(const Value::Storage &data) {
   const auto *held = std::get_if<std::shared_ptr<const T>>(&data);
   return held ? held->get() : nullptr;
 }
 
-template <typename T>
-static T copyOrNull(const Value::Storage &data) {
+template <typename T> static T copyOrNull(const Value::Storage &data) {
   const T *held = std::get_if<T>(&data);
   return held ? *held : T{};
 }
 
-const std::string *Value::asString() const { return pointee<std::string>(data); }
-const Sequence *Value::asSequence() const { return pointee<Sequence>(data); }
-const Dict *Value::asDict() const { return pointee<Dict>(data); }
-const HostValue *Value::asHost() const { return pointee<HostValue>(data); }
-std::shared_ptr<const JitFunction> Value::asFunction() const { return copyOrNull<std::shared_ptr<const JitFunction>>(data); }
-const Builtin *Value::asBuiltin() const { return copyOrNull<const Builtin *>(data); }
-std::shared_ptr<Namespace> Value::asNamespace() const { return copyOrNull<std::shared_ptr<Namespace>>(data); }
-std::shared_ptr<const Callable> Value::asCallable() const { return copyOrNull<std::shared_ptr<const Callable>>(data); }
+const std::string *Value::asString() const {
+  return pointee<std::string>(data);
+}
+const Sequence *Value::asSequence() const {
+  return pointee<Sequence>(data);
+}
+const Dict *Value::asDict() const {
+  return pointee<Dict>(data);
+}
+const HostValue *Value::asHost() const {
+  return pointee<HostValue>(data);
+}
+std::shared_ptr<const JitFunction> Value::asFunction() const {
+  return copyOrNull<std::shared_ptr<const JitFunction>>(data);
+}
+const Builtin *Value::asBuiltin() const {
+  return copyOrNull<const Builtin *>(data);
+}
+std::shared_ptr<Namespace> Value::asNamespace() const {
+  return copyOrNull<std::shared_ptr<Namespace>>(data);
+}
+std::shared_ptr<const Callable> Value::asCallable() const {
+  return copyOrNull<std::shared_ptr<const Callable>>(data);
+}
 
 std::optional<Int> Value::toInt() const {
-  if (const bool *v = asBool())
-    return *v ? 1 : 0;
-  if (const Int *v = asInt())
-    return *v;
+  if (const bool *v = asBool()) return *v ? 1 : 0;
+  if (const Int *v = asInt()) return *v;
   return std::nullopt;
 }
 
 std::optional<double> Value::toDouble() const {
-  if (const double *v = asFloat())
-    return *v;
-  if (std::optional<Int> v = toInt())
-    return static_cast<double>(*v);
+  if (const double *v = asFloat()) return *v;
+  if (std::optional<Int> v = toInt()) return static_cast<double>(*v);
   return std::nullopt;
 }
 
 bool Value::truth() const {
-  if (isNone())
-    return false;
-  if (std::optional<double> v = toDouble())
-    return *v != 0;
-  if (const std::string *v = asString())
-    return !v->empty();
-  if (const Sequence *v = asSequence())
-    return !v->items.empty();
-  if (const Dict *v = asDict())
-    return !v->items.empty();
+  if (isNone()) return false;
+  if (std::optional<double> v = toDouble()) return *v != 0;
+  if (const std::string *v = asString()) return !v->empty();
+  if (const Sequence *v = asSequence()) return !v->items.empty();
+  if (const Dict *v = asDict()) return !v->items.empty();
   return true;
 }
 
-bool Value::operator==(const Value &other) const { return equal(*this, other, 0); }
+bool Value::operator==(const Value &other) const {
+  return equal(*this, other, 0);
+}
 
-std::string Value::repr() const { return tilewright::repr(*this, 0); }
+std::string Value::repr() const {
+  return tilewright::repr(*this, 0);
+}
 
 std::string Value::describe() const {
-  if (isNone())
-    return "None";
-  if (isEllipsis())
-    return "an ellipsis";
-  if (asBool())
-    return "a bool";
-  if (asInt())
-    return "an int";
-  if (asFloat())
-    return "a float";
-  if (asString())
-    return "a string";
-  if (const Sequence *v = asSequence())
-    return v->isSet ? "a set" : v->isTuple ? "a tuple" : "a list";
-  if (asDict())
-    return "a dict";
-  if (const Type *v = asType())
-    return "the type " + v->str();
-  if (std::shared_ptr<const JitFunction> v = asFunction())
-    return "the jit function '" + v->name + "'";
-  if (const Builtin *v = asBuiltin())
-    return "the builtin '" + v->path.str() + "'";
-  if (std::shared_ptr<Namespace> v = asNamespace())
-    return "the module " + v->path();
-  if (std::shared_ptr<const Callable> v = asCallable())
-    return "the function '" + v->name() + "'";
-  if (const HostValue *v = asHost())
-    return v->description;
+  if (isNone()) return "None";
+  if (isEllipsis()) return "an ellipsis";
+  if (asBool()) return "a bool";
+  if (asInt()) return "an int";
+  if (asFloat()) return "a float";
+  if (asString()) return "a string";
+  if (const Sequence *v = asSequence()) return v->isSet ? "a set" : v->isTuple ? "a tuple" : "a list";
+  if (asDict()) return "a dict";
+  if (const Type *v = asType()) return "the type " + v->str();
+  if (std::shared_ptr<const JitFunction> v = asFunction()) return "the jit function '" + v->name + "'";
+  if (const Builtin *v = asBuiltin()) return "the builtin '" + v->path.str() + "'";
+  if (std::shared_ptr<Namespace> v = asNamespace()) return "the module " + v->path();
+  if (std::shared_ptr<const Callable> v = asCallable()) return "the function '" + v->name() + "'";
+  if (const HostValue *v = asHost()) return v->description;
   return "a value";
 }
 

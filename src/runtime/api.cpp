@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 using namespace tilewright;
@@ -107,9 +108,15 @@ static LaunchOptions launchOptions(const TwOptions *options) {
 
 extern "C" {
 
-const char *twVersion(void) { return TILEWRIGHT_VERSION; }
-const char *twErrorText(const TwError *error) { return error->text.c_str(); }
-void twErrorFree(TwError *error) { delete error; }
+const char *twVersion(void) {
+  return TILEWRIGHT_VERSION;
+}
+const char *twErrorText(const TwError *error) {
+  return error->text.c_str();
+}
+void twErrorFree(TwError *error) {
+  delete error;
+}
 
 TwModule *twModuleFromFile(const char *path, TwError **error) {
   Diagnostics diagnostics;
@@ -122,8 +129,12 @@ TwModule *twModuleFromSource(const char *source, const char *name, TwError **err
   return makeModule(tree ? moduleScope(tree) : nullptr, diagnostics, error);
 }
 
-void twModuleFree(TwModule *module) { delete module; }
-size_t twModuleKernelCount(const TwModule *module) { return module->kernels.size(); }
+void twModuleFree(TwModule *module) {
+  delete module;
+}
+size_t twModuleKernelCount(const TwModule *module) {
+  return module->kernels.size();
+}
 const char *twModuleKernelName(const TwModule *module, size_t index) {
   return index < module->kernels.size() ? module->kernels[index].c_str() : nullptr;
 }
@@ -135,7 +146,9 @@ TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error) {
   return nullptr;
 }
 
-void twKernelFree(TwKernel *kernel) { delete kernel; }
+void twKernelFree(TwKernel *kernel) {
+  delete kernel;
+}
 
 int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
   if (found) *found = 0;
@@ -159,12 +172,14 @@ int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, 
       return std::nullopt;
     }
     Grid result;
-    for (size_t i = 0; i < 3; ++i) result.extent[i] = raw.extent[i];
+    for (size_t i = 0; i < 3; ++i)
+      result.extent[i] = raw.extent[i];
     result.rank = raw.rank;
     return result;
   };
   Arguments converted(arguments, count);
-  if (kernel->tuned.launch(extents, converted.positional, converted.named, launchOptions(options), diagnostics)) return 1;
+  // By reference, as std::function would put a copy of the captures on the heap.
+  if (kernel->tuned.launch(std::ref(extents), converted.positional, converted.named, launchOptions(options), diagnostics)) return 1;
   setError(error, diagnostics.render());
   return 0;
 }
@@ -198,6 +213,8 @@ char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, s
   return nullptr;
 }
 
-void twStringFree(char *text) { std::free(text); }
+void twStringFree(char *text) {
+  std::free(text);
+}
 
 } // extern "C"

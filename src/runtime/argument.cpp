@@ -66,8 +66,8 @@ Argument Argument::tuple(std::vector<Argument> members, std::vector<std::string>
   return argument;
 }
 
-Argument Argument::descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides, std::vector<int64_t> blockShape,
-                              int64_t bytes) {
+Argument Argument::descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                              std::vector<int64_t> blockShape, int64_t bytes) {
   Argument argument = pointer(base, element, bytes);
   argument.argumentKind = Kind::descriptor;
   auto payload = std::make_shared<Payload>();
@@ -94,10 +94,18 @@ double Argument::asDouble() const {
   return value;
 }
 
-llvm::ArrayRef<Argument> Argument::members() const { return payload ? llvm::ArrayRef<Argument>(payload->members) : llvm::ArrayRef<Argument>(); }
-llvm::ArrayRef<int64_t> Argument::shape() const { return payload ? llvm::ArrayRef<int64_t>(payload->shape) : llvm::ArrayRef<int64_t>(); }
-llvm::ArrayRef<int64_t> Argument::strides() const { return payload ? llvm::ArrayRef<int64_t>(payload->strides) : llvm::ArrayRef<int64_t>(); }
-llvm::ArrayRef<int64_t> Argument::blockShape() const { return payload ? llvm::ArrayRef<int64_t>(payload->blockShape) : llvm::ArrayRef<int64_t>(); }
+llvm::ArrayRef<Argument> Argument::members() const {
+  return payload ? llvm::ArrayRef<Argument>(payload->members) : llvm::ArrayRef<Argument>();
+}
+llvm::ArrayRef<int64_t> Argument::shape() const {
+  return payload ? llvm::ArrayRef<int64_t>(payload->shape) : llvm::ArrayRef<int64_t>();
+}
+llvm::ArrayRef<int64_t> Argument::strides() const {
+  return payload ? llvm::ArrayRef<int64_t>(payload->strides) : llvm::ArrayRef<int64_t>();
+}
+llvm::ArrayRef<int64_t> Argument::blockShape() const {
+  return payload ? llvm::ArrayRef<int64_t>(payload->blockShape) : llvm::ArrayRef<int64_t>();
+}
 
 std::optional<Value> Argument::value() const {
   switch (argumentKind) {
@@ -141,21 +149,25 @@ std::string Argument::describe() const {
 
 static std::string parameterNames(const JitFunction &kernel) {
   std::string names;
-  for (const JitFunction::Parameter &parameter : kernel.parameters) names += (names.empty() ? "" : ", ") + parameter.name;
+  for (const JitFunction::Parameter &parameter : kernel.parameters)
+    names += (names.empty() ? "" : ", ") + parameter.name;
   return names.empty() ? "none" : names;
 }
 
-static SourceRange kernelRange(const JitFunction &kernel) { return kernel.decl ? kernel.decl->range : SourceRange(); }
+static SourceRange kernelRange(const JitFunction &kernel) {
+  return kernel.decl ? kernel.decl->range : SourceRange();
+}
 
 // A tuple for a run-time parameter is a tuple of run-time values; for a constexpr it stays one constant.
 static Argument membersOf(const Argument &argument, const Sequence &sequence) {
   std::vector<Argument> members;
-  for (const Value &item : sequence.items) members.push_back(Argument::constant(item));
+  for (const Value &item : sequence.items)
+    members.push_back(Argument::constant(item));
   return Argument::tuple(std::move(members), sequence.fieldNames);
 }
 
-std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
-                                                 Diagnostics &diagnostics) {
+std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional,
+                                                 llvm::ArrayRef<NamedArgument> named, Diagnostics &diagnostics) {
   BoundArguments bound;
   size_t count = kernel.parameters.size();
   bound.resize(count);
@@ -206,8 +218,8 @@ std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm
   return bound;
 }
 
-std::optional<BoundArguments> bindArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
-                                            Diagnostics &diagnostics) {
+std::optional<BoundArguments> bindArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional,
+                                            llvm::ArrayRef<NamedArgument> named, Diagnostics &diagnostics) {
   std::optional<BoundArguments> bound = bindKnownArguments(kernel, positional, named, diagnostics);
   if (!bound) return std::nullopt;
   for (size_t i = 0; i < bound->size(); ++i) {

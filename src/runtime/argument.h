@@ -36,13 +36,13 @@ public:
   static Argument constant(Value value);
   static Argument tuple(std::vector<Argument> members, std::vector<std::string> fieldNames);
   /// A tensor descriptor made by the host. `strides` in elements.
-  static Argument descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides, std::vector<int64_t> blockShape,
-                             int64_t bytes);
+  static Argument descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                             std::vector<int64_t> blockShape, int64_t bytes);
 
   Kind kind() const { return argumentKind; }
   bool isPointer() const { return argumentKind == Kind::pointer; }
   bool isNumber() const { return argumentKind >= Kind::boolean && argumentKind <= Kind::floating; }
-  Scalar element() const { return elementKind; } // of pointers and descriptors
+  Scalar element() const { return elementKind; }                   // of pointers and descriptors
   void *address() const { return reinterpret_cast<void *>(bits); } // of pointers and descriptors
   int64_t bytes() const { return extent; }
   int64_t asInteger() const; // of numbers; floats are truncated
@@ -74,14 +74,15 @@ struct NamedArgument {
 using BoundArguments = llvm::SmallVector<Argument, 24>;
 
 /// Puts positional and named arguments (and defaults) in the order of the parameters. Unknown, repeated and missing ones are errors.
-std::optional<BoundArguments> bindArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
-                                            Diagnostics &diagnostics);
+std::optional<BoundArguments> bindArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional,
+                                            llvm::ArrayRef<NamedArgument> named, Diagnostics &diagnostics);
 /// The same with holes allowed: parameters without a value stay `missing` (a tuner fills them).
-std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
-                                                 Diagnostics &diagnostics);
+std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional,
+                                                 llvm::ArrayRef<NamedArgument> named, Diagnostics &diagnostics);
 
 /// What the compiler is told about `arguments`. Nothing after an error (a float for `x: tl.int32`, a pointer for a constexpr).
-std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
+std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments,
+                                                    Diagnostics &diagnostics);
 
 /// Bytes that are equal exactly where `specialize` gives equal answers.
 using SpecializationKey = llvm::SmallVector<uint8_t, 256>;

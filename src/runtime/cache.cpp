@@ -26,16 +26,22 @@ bool cacheEnabled() {
   return !setting || std::string_view(setting) != "0";
 }
 
-static std::string entryFolder(const std::string &key) { return cacheDirectory() + "/" + key.substr(0, 2); }
-static std::string entryPath(const std::string &key) { return entryFolder(key) + "/" + key.substr(2) + std::string(suffix); }
+static std::string entryFolder(const std::string &key) {
+  return cacheDirectory() + "/" + key.substr(0, 2);
+}
+static std::string entryPath(const std::string &key) {
+  return entryFolder(key) + "/" + key.substr(2) + std::string(suffix);
+}
 
 static void appendNumber(std::string &bytes, uint64_t number) {
-  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(number >> (8 * i));
+  for (int i = 0; i < 8; ++i)
+    bytes += static_cast<char>(number >> (8 * i));
 }
 
 static uint64_t numberAt(std::string_view bytes, size_t offset) {
   uint64_t number = 0;
-  for (int i = 0; i < 8; ++i) number |= static_cast<uint64_t>(static_cast<uint8_t>(bytes[offset + static_cast<size_t>(i)])) << (8 * i);
+  for (int i = 0; i < 8; ++i)
+    number |= static_cast<uint64_t>(static_cast<uint8_t>(bytes[offset + static_cast<size_t>(i)])) << (8 * i);
   return number;
 }
 
@@ -82,7 +88,8 @@ std::string encodeArtifact(const CpuArtifact &artifact) {
   appendNumber(bytes, artifact.slots.size());
   appendNumber(bytes, static_cast<uint64_t>(artifact.arenaBytes));
   bytes += artifact.entry;
-  for (SlotKind kind : artifact.slots) bytes += static_cast<char>(kind);
+  for (SlotKind kind : artifact.slots)
+    bytes += static_cast<char>(kind);
   bytes += artifact.object;
   return bytes;
 }
@@ -120,8 +127,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
 }
 
 // Calls visit(path, bytes) for every entry of the folder.
-template <typename F>
-static void forEachEntry(F &&visit) {
+template <typename F> static void forEachEntry(F &&visit) {
   std::string root = cacheDirectory();
   DIR *top = ::opendir(root.c_str());
   if (!top) return;
@@ -136,7 +142,7 @@ static void forEachEntry(F &&visit) {
       // Temporary files of writers that were killed carry the suffix in their middle.
       if (fileName.find(suffix) == std::string_view::npos) continue;
       std::string filePath = path + "/" + std::string(fileName);
-      struct stat status {};
+      struct stat status{};
       if (::stat(filePath.c_str(), &status) == 0) visit(filePath, static_cast<int64_t>(status.st_size));
     }
     ::closedir(inner);

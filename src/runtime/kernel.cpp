@@ -1,5 +1,5 @@
-// The way from a launch to running code. Warm: a key is written to the stack, looked up, the slots are filled, the pool runs. Cold: the cache
-// folder is asked, then the compiler.
+// The way from a launch to running code. Warm: a key is written to the stack, looked up, the slots are filled, the pool runs. Cold: the
+// cache folder is asked, then the compiler.
 
 #include "runtime/kernel.h"
 
@@ -14,7 +14,9 @@
 
 namespace tilewright {
 
-static double secondsNow() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+static double secondsNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics) {
   if (grid.rank < 1 || grid.rank > 3) {
@@ -72,7 +74,8 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
   }
   if (*programs == 0) return true;
   LaunchContext context{function, slots.data(), {}};
-  for (size_t i = 0; i < 3; ++i) context.grid[i] = static_cast<int32_t>(grid.extent[i]);
+  for (size_t i = 0; i < 3; ++i)
+    context.grid[i] = static_cast<int32_t>(grid.extent[i]);
   PoolJob job;
   job.body = [](void *raw, int64_t first, int64_t last, char *arena) {
     LaunchContext &launch = *static_cast<LaunchContext *>(raw);
@@ -120,7 +123,8 @@ static uint64_t floatSlot(SlotKind kind, double value) {
 
 static uint64_t slotOf(const Argument &argument, SlotKind kind) {
   switch (kind) {
-  case SlotKind::pointer: return argument.isNumber() ? static_cast<uint64_t>(argument.asInteger()) : reinterpret_cast<uint64_t>(argument.address());
+  case SlotKind::pointer:
+    return argument.isNumber() ? static_cast<uint64_t>(argument.asInteger()) : reinterpret_cast<uint64_t>(argument.address());
   case SlotKind::i1: return argument.kind() == Argument::Kind::floating ? argument.asDouble() != 0 : argument.asInteger() != 0;
   case SlotKind::i8:
   case SlotKind::i16:
@@ -148,14 +152,17 @@ static bool pack(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> ar
     if (slots.size() >= kinds.size()) return false;
     slots.push_back(slotOf(argument, kinds[slots.size()]));
     if (argument.kind() != Argument::Kind::descriptor) continue;
-    for (int64_t extent : argument.shape()) slots.push_back(static_cast<uint64_t>(extent));
-    for (int64_t stride : argument.strides()) slots.push_back(static_cast<uint64_t>(stride));
+    for (int64_t extent : argument.shape())
+      slots.push_back(static_cast<uint64_t>(extent));
+    for (int64_t stride : argument.strides())
+      slots.push_back(static_cast<uint64_t>(stride));
   }
   return true;
 }
 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
-  if (arguments.size() == argumentSpecs.size() && pack(argumentSpecs, arguments, code.slots, slots) && slots.size() == code.slots.size()) return true;
+  if (arguments.size() == argumentSpecs.size() && pack(argumentSpecs, arguments, code.slots, slots) && slots.size() == code.slots.size())
+    return true;
   diagnostics.error({}, Diag::slotMismatch, {code.entry, std::to_string(code.slots.size()), std::to_string(slots.size())});
   return false;
 }
@@ -165,14 +172,16 @@ Kernel::~Kernel() = default;
 
 static void appendOptions(const LaunchOptions &options, SpecializationKey &key) {
   const KernelOptions &kernel = options.kernel;
-  int64_t numbers[] = {kernel.numWarps, kernel.numStages, kernel.numCtas, kernel.maxnreg.value_or(-1), kernel.capability,
-                       (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0)};
+  int64_t numbers[] = {kernel.numWarps,   kernel.numStages,
+                       kernel.numCtas,    kernel.maxnreg.value_or(-1),
+                       kernel.capability, (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0)};
   auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
   key.append(bytes, bytes + sizeof(numbers));
   key.append(kernel.backend.begin(), kernel.backend.end());
 }
 
-std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
+std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                                                      Diagnostics &diagnostics) {
   SpecializationKey key;
   appendSpecializationKey(*jit, arguments, key);
   appendOptions(options, key);

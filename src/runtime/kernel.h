@@ -45,7 +45,8 @@ public:
   bool fromCache() const { return cached; }
   KernelEntry entry() const { return function; }
 
-  /// Runs all programs of the grid and returns when they are done. `slots`: as artifact().slots says. False, after an error, for a bad grid.
+  /// Runs all programs of the grid and returns when they are done. `slots`: as artifact().slots says. False, after an error, for a bad
+  /// grid.
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const;
   /// `arguments`: one a parameter of the kernel, constants included (they take no slot). Appends to `slots`; false after an error.
   bool packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const;
@@ -101,8 +102,8 @@ struct Timing {
   double median = 0, low = 0, high = 0; // seconds of one call; low and high: the 20th and 80th percentile
   int64_t runs = 0;
 };
-/// Calls `run` for about `warmUpSeconds`, then for about `seconds` (at least 3 and at most 10000 times), and reports the times of the latter.
-/// Nothing if a call returns false.
+/// Calls `run` for about `warmUpSeconds`, then for about `seconds` (at least 3 and at most 10000 times), and reports the times of the
+/// latter. Nothing if a call returns false.
 std::optional<Timing> timeRuns(const std::function<bool()> &run, double warmUpSeconds, double seconds);
 
 } // namespace tilewright

@@ -32,7 +32,9 @@ constexpr float soloNanoseconds = 4'000;     // below this the caller is done be
 constexpr float wakeNanoseconds = 10'000;    // a sleeping worker is worth waking for this much work of its own
 constexpr int64_t maxThreads = 1024;
 
-int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void pauseCpu() {
 #if defined(__x86_64__)
@@ -153,12 +155,14 @@ PoolResult Pool::run(const PoolJob &request) {
   if (workers < threads - 1) startWorkers(threads - 1);
 
   job.work = request;
-  job.firstChunk = request.programNanoseconds < 0 ? 1
-                                                  : std::clamp<int64_t>(static_cast<int64_t>(chunkNanoseconds / std::max(request.programNanoseconds, 1.0f)), 1,
-                                                                        std::max<int64_t>(1, request.programs / threads));
+  job.firstChunk = request.programNanoseconds < 0
+                       ? 1
+                       : std::clamp<int64_t>(static_cast<int64_t>(chunkNanoseconds / std::max(request.programNanoseconds, 1.0f)), 1,
+                                             std::max<int64_t>(1, request.programs / threads));
   job.share = 2 * threads;
   job.joinLimit = threads - 1;
-  if (expected >= 0) job.joinLimit = std::min<int64_t>(job.joinLimit, std::max<int64_t>(1, static_cast<int64_t>(expected / wakeNanoseconds)));
+  if (expected >= 0)
+    job.joinLimit = std::min<int64_t>(job.joinLimit, std::max<int64_t>(1, static_cast<int64_t>(expected / wakeNanoseconds)));
   job.joined.store(0, std::memory_order_relaxed);
   job.next.store(0, std::memory_order_relaxed);
   job.busyNanoseconds.store(0, std::memory_order_relaxed);
@@ -232,13 +236,19 @@ void Pool::workerLoop() {
   }
 }
 
-// After fork() the child has none of the workers and perhaps a locked mutex: it starts over with a new pool, and the old one is left as it is.
+// After fork() the child has none of the workers and perhaps a locked mutex: it starts over with a new pool, and the old one is left as it
+// is.
 std::atomic<Pool *> current{nullptr};
 
 Pool &pool() {
   if (Pool *existing = current.load(std::memory_order_acquire)) return *existing;
   static std::once_flag registered;
-  std::call_once(registered, [] { pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); insideJob = false; }); });
+  std::call_once(registered, [] {
+    pthread_atfork(nullptr, nullptr, [] {
+      current.store(nullptr);
+      insideJob = false;
+    });
+  });
   Pool *fresh = new Pool, *expected = nullptr;
   if (current.compare_exchange_strong(expected, fresh)) return *fresh;
   delete fresh;
@@ -266,7 +276,9 @@ std::atomic<int64_t> chosenThreads{0};
 
 } // namespace
 
-PoolResult runOnPool(const PoolJob &job) { return pool().run(job); }
+PoolResult runOnPool(const PoolJob &job) {
+  return pool().run(job);
+}
 
 int64_t defaultThreads() {
   if (int64_t chosen = chosenThreads.load(std::memory_order_relaxed)) return chosen;
@@ -274,6 +286,8 @@ int64_t defaultThreads() {
   return usable;
 }
 
-void setDefaultThreads(int64_t threads) { chosenThreads.store(std::clamp<int64_t>(threads, 0, maxThreads)); }
+void setDefaultThreads(int64_t threads) {
+  chosenThreads.store(std::clamp<int64_t>(threads, 0, maxThreads));
+}
 
 } // namespace tilewright

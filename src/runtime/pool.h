@@ -1,10 +1,10 @@
 // The grid's workers.
 //
-// A kernel's programs are independent, mostly short, and come in launch order. Starting threads for each launch costs more than most kernels,
-// so workers are started once and wait: awake for a few tens of microseconds after a launch (the next one often follows at once), then asleep.
-// The caller is one of the workers. Programs are handed out in launch order, in chunks of consecutive ones: a chunk grows until it takes
-// long enough to make handing out cheap, and shrinks near the end so that all finish together. A program, once started, runs to its end,
-// so programs may wait on locks held by running ones.
+// A kernel's programs are independent, mostly short, and come in launch order. Starting threads for each launch costs more than most
+// kernels, so workers are started once and wait: awake for a few tens of microseconds after a launch (the next one often follows at once),
+// then asleep. The caller is one of the workers. Programs are handed out in launch order, in chunks of consecutive ones: a chunk grows
+// until it takes long enough to make handing out cheap, and shrinks near the end so that all finish together. A program, once started, runs
+// to its end, so programs may wait on locks held by running ones.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct PoolJob {
   void *context = nullptr;
   int64_t programs = 0;
   int64_t arenaBytes = 0;
-  int64_t threads = 0;            // at most this many; 0: the default
-  float programNanoseconds = -1;  // expected; negative: unknown
+  int64_t threads = 0;           // at most this many; 0: the default
+  float programNanoseconds = -1; // expected; negative: unknown
 };
 
 struct PoolResult {

@@ -1,5 +1,5 @@
-// From arguments to what the compiler is told. The rules are the language's: an int is i32 if it fits, else i64, else u64; a bool i1; a float
-// fp32; None is a constant; so is the integer 1; a multiple of 16, and a pointer aligned to 16 bytes, is promised to be one.
+// From arguments to what the compiler is told. The rules are the language's: an int is i32 if it fits, else i64, else u64; a bool i1; a
+// float fp32; None is a constant; so is the integer 1; a multiple of 16, and a pointer aligned to 16 bytes, is promised to be one.
 //
 // The key is written by a walk of its own, which must distinguish exactly what `specialize` distinguishes: each case below has its twin.
 
@@ -21,7 +21,9 @@ struct Wish {
   bool isConst = false;
 };
 
-bool contains(const std::vector<std::string> &names, const std::string &name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool contains(const std::vector<std::string> &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 Wish wishOf(const JitFunction &kernel, const JitFunction::Parameter &parameter) {
   Wish wish;
@@ -49,14 +51,17 @@ bool isMultipleOf16(const Argument &argument, const Wish &wish) {
   return wish.alignment && bits % 16 == 0;
 }
 
-bool isFoldedOne(const Argument &argument, const Wish &wish) { return wish.value && !wish.annotation && argument.asInteger() == 1; }
+bool isFoldedOne(const Argument &argument, const Wish &wish) {
+  return wish.value && !wish.annotation && argument.asInteger() == 1;
+}
 
 bool mismatch(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, Diagnostics &diagnostics) {
   diagnostics.error(parameter.range, Diag::argumentType, {parameter.name, wish.annotation->str(), argument.describe()});
   return false;
 }
 
-bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, ArgumentSpec &spec, Diagnostics &diagnostics) {
+bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, ArgumentSpec &spec,
+                   Diagnostics &diagnostics) {
   const Type *annotation = wish.annotation;
   switch (argument.kind()) {
   case Argument::Kind::none: spec.constant = Value::none(); return true;
@@ -114,7 +119,8 @@ bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argu
 
 } // namespace
 
-std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
+std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments,
+                                                    Diagnostics &diagnostics) {
   std::vector<ArgumentSpec> specs(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const JitFunction::Parameter &parameter = kernel.parameters[i];
@@ -161,7 +167,8 @@ public:
       key.push_back(static_cast<uint8_t>(argument.element()));
       key.push_back(isMultipleOf16(argument, wish));
       key.push_back(static_cast<uint8_t>(argument.blockShape().size()));
-      for (int64_t extent : argument.blockShape()) number(static_cast<uint64_t>(extent));
+      for (int64_t extent : argument.blockShape())
+        number(static_cast<uint64_t>(extent));
       return;
     case Argument::Kind::tuple: {
       Wish memberWish = wish;
@@ -177,7 +184,8 @@ public:
 private:
   void number(uint64_t bits) {
     uint8_t bytes[8];
-    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<uint8_t>(bits >> (8 * i));
+    for (int i = 0; i < 8; ++i)
+      bytes[i] = static_cast<uint8_t>(bits >> (8 * i));
     key.append(bytes, bytes + 8);
   }
 
@@ -194,8 +202,10 @@ private:
     if (const Sequence *sequence = value.asSequence()) {
       key.push_back('(');
       number(sequence->items.size());
-      for (const Value &item : sequence->items) object(item);
-      for (const std::string &name : sequence->fieldNames) text(name);
+      for (const Value &item : sequence->items)
+        object(item);
+      for (const std::string &name : sequence->fieldNames)
+        text(name);
       return;
     }
     key.push_back('r');
@@ -207,12 +217,13 @@ private:
     key.append(text.begin(), text.end());
   }
 
-  template <typename F>
-  void tuple(const Argument &argument, F &&member) {
+  template <typename F> void tuple(const Argument &argument, F &&member) {
     key.push_back('(');
     number(argument.members().size());
-    for (const Argument &item : argument.members()) member(item);
-    for (const std::string &name : argument.payload->fieldNames) text(name);
+    for (const Argument &item : argument.members())
+      member(item);
+    for (const std::string &name : argument.payload->fieldNames)
+      text(name);
   }
 
   SpecializationKey &key;
@@ -248,7 +259,8 @@ static std::string typeWord(const Type &type) {
   if (type.isPointer()) return (type.isConst() ? "*k" : "*") + typeWord(type.element());
   if (type.isDescriptor()) {
     std::string shape;
-    for (int64_t extent : type.shape()) shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+    for (int64_t extent : type.shape())
+      shape += (shape.empty() ? "" : ",") + std::to_string(extent);
     return "tensordesc<" + scalarWord(type.scalar()) + "[" + shape + "]>";
   }
   return type.isScalar() ? scalarWord(type.scalar()) : type.str();
@@ -257,7 +269,8 @@ static std::string typeWord(const Type &type) {
 static std::string specWord(const ArgumentSpec &spec) {
   if (!spec.members.empty()) {
     std::string text = "(";
-    for (const ArgumentSpec &member : spec.members) text += specWord(member) + ", ";
+    for (const ArgumentSpec &member : spec.members)
+      text += specWord(member) + ", ";
     text.resize(text.size() - 2);
     return text + (spec.members.size() == 1 ? ",)" : ")");
   }
@@ -267,7 +280,8 @@ static std::string specWord(const ArgumentSpec &spec) {
 
 std::string signatureText(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs) {
   std::string text;
-  for (size_t i = 0; i < specs.size(); ++i) text += (i ? ", " : "") + kernel.parameters[i].name + "=" + specWord(specs[i]);
+  for (size_t i = 0; i < specs.size(); ++i)
+    text += (i ? ", " : "") + kernel.parameters[i].name + "=" + specWord(specs[i]);
   return text;
 }
 

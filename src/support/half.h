@@ -55,8 +55,8 @@ inline uint16_t bfloatBits(float value) {
   return static_cast<uint16_t>((word + 0x7fff + (word >> 16 & 1)) >> 16);
 }
 
-/// The same from double. Rounding to float first would round twice; leaving a mark of what fell off in the last bit (round to odd) makes the
-/// second rounding right.
+/// The same from double. Rounding to float first would round twice; leaving a mark of what fell off in the last bit (round to odd) makes
+/// the second rounding right.
 inline uint16_t bfloatBits(double value) {
   float narrow = static_cast<float>(value);
   double wide = narrow;

@@ -1,5 +1,5 @@
-// The format: "\x93NUMPY", a version, the length of a header, the header (a Python dict as text), the data. The header is matched by its three
-// keys, not parsed as Python: NumPy itself writes nothing else.
+// The format: "\x93NUMPY", a version, the length of a header, the header (a Python dict as text), the data. The header is matched by its
+// three keys, not parsed as Python: NumPy itself writes nothing else.
 
 #include "support/npy.h"
 
@@ -12,7 +12,8 @@ namespace tilewright {
 
 int64_t NpyArray::elements() const {
   int64_t count = 1;
-  for (int64_t extent : shape) count *= extent;
+  for (int64_t extent : shape)
+    count *= extent;
   return count;
 }
 
@@ -25,7 +26,8 @@ static std::string_view valueOf(std::string_view header, std::string_view key) {
     at = header.find(':', at);
     if (at == std::string_view::npos) return {};
     std::string_view rest = header.substr(at + 1);
-    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    while (!rest.empty() && rest.front() == ' ')
+      rest.remove_prefix(1);
     return rest;
   }
   return {};
@@ -96,7 +98,8 @@ Result<NpyArray> readNpy(const std::string &path) {
 
 std::string formatNpy(const NpyArray &array) {
   std::string shape;
-  for (int64_t extent : array.shape) shape += std::to_string(extent) + ", ";
+  for (int64_t extent : array.shape)
+    shape += std::to_string(extent) + ", ";
   if (array.shape.size() > 1) shape.resize(shape.size() - 2);
   bool hasOrder = array.dtype.size() == 2 && array.dtype[1] != '1' && array.dtype[0] != 'V';
   std::string header = std::string("{'descr': '") + (hasOrder ? '<' : '|') + array.dtype +
@@ -111,6 +114,8 @@ std::string formatNpy(const NpyArray &array) {
   return file + header + array.bytes;
 }
 
-Result<void> writeNpy(const std::string &path, const NpyArray &array) { return writeFileAtomically(path, formatNpy(array)); }
+Result<void> writeNpy(const std::string &path, const NpyArray &array) {
+  return writeFileAtomically(path, formatNpy(array));
+}
 
 } // namespace tilewright

@@ -11,10 +11,10 @@
 namespace tilewright {
 
 struct NpyArray {
-  std::string dtype;          // "f4", "i8", "u2", "b1", "V2", ...: the descr without its byte order
+  std::string dtype; // "f4", "i8", "u2", "b1", "V2", ...: the descr without its byte order
   std::vector<int64_t> shape;
   bool fortranOrder = false;
-  std::string bytes;          // little endian
+  std::string bytes; // little endian
   int64_t elements() const;
 };
 

@@ -19,7 +19,9 @@ namespace tilewright {
 static constexpr double measureSeconds = 0.1; // for one configuration
 static constexpr int64_t maxRuns = 200;
 
-static double secondsNow() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+static double secondsNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 static std::optional<size_t> parameterIndex(const JitFunction &kernel, llvm::StringRef name) {
   for (size_t i = 0; i < kernel.parameters.size(); ++i)
@@ -29,13 +31,15 @@ static std::optional<size_t> parameterIndex(const JitFunction &kernel, llvm::Str
 
 static std::string parameterNames(const JitFunction &kernel) {
   std::string names;
-  for (const JitFunction::Parameter &parameter : kernel.parameters) names += (names.empty() ? "" : ", ") + parameter.name;
+  for (const JitFunction::Parameter &parameter : kernel.parameters)
+    names += (names.empty() ? "" : ", ") + parameter.name;
   return names;
 }
 
 std::string configText(const Config &config) {
   std::string text;
-  for (const auto &[name, value] : config.kwargs) text += name + "=" + value.repr() + ", ";
+  for (const auto &[name, value] : config.kwargs)
+    text += name + "=" + value.repr() + ", ";
   text += "num_warps=" + std::to_string(config.numWarps) + ", num_stages=" + std::to_string(config.numStages);
   if (config.numCtas != 1) text += ", num_ctas=" + std::to_string(config.numCtas);
   if (config.maxnreg) text += ", maxnreg=" + std::to_string(*config.maxnreg);
@@ -140,7 +144,8 @@ static void appendTuneKey(llvm::ArrayRef<Argument> known, const std::vector<bool
         double value = known[i].asDouble();
         std::memcpy(&bits, &value, 8);
       }
-      for (int byte = 0; byte < 8; ++byte) key.push_back(static_cast<uint8_t>(bits >> (8 * byte)));
+      for (int byte = 0; byte < 8; ++byte)
+        key.push_back(static_cast<uint8_t>(bits >> (8 * byte)));
     } else if (std::optional<Value> value = known[i].value()) {
       std::string text = value->repr();
       key.append(text.begin(), text.end());
@@ -164,7 +169,8 @@ void TunedKernel::keyText(llvm::ArrayRef<Argument> known, std::string &text) con
 std::string TunedKernel::diskKey(std::string_view key, const LaunchOptions &options) const {
   Hasher hasher;
   hasher.add("autotune").add(buildId()).add(dependencyHash(plain.function())).add(plain.function().name).add(key);
-  for (const Candidate &candidate : candidates) hasher.add(configText(*candidate.config));
+  for (const Candidate &candidate : candidates)
+    hasher.add(configText(*candidate.config));
   hasher.add(hostCpu().cpu).add(hostCpu().name).addInteger(options.threads > 0 ? options.threads : defaultThreads());
   return hasher.hex();
 }
@@ -193,8 +199,10 @@ public:
     return true;
   }
   void reset() const {
-    for (const Argument &tensor : zero) std::memset(tensor.address(), 0, static_cast<size_t>(tensor.bytes()));
-    for (const auto &[tensor, bytes] : saved) std::memcpy(tensor.address(), bytes.data(), bytes.size());
+    for (const Argument &tensor : zero)
+      std::memset(tensor.address(), 0, static_cast<size_t>(tensor.bytes()));
+    for (const auto &[tensor, bytes] : saved)
+      std::memcpy(tensor.address(), bytes.data(), bytes.size());
   }
 
 private:
@@ -211,7 +219,8 @@ std::string firstError(const Diagnostics &diagnostics) {
 } // namespace
 
 // The fastest candidate, or -1 after an error.
-int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &known, const LaunchOptions &options, Diagnostics &diagnostics) {
+int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &known, const LaunchOptions &options,
+                             Diagnostics &diagnostics) {
   const JitFunction &kernel = plain.function();
   TensorGuard guard;
   if (!guard.prepare(kernel, known, resetParameters, restoreParameters, diagnostics)) return -1;
@@ -249,7 +258,8 @@ int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &kno
       continue;
     }
     std::sort(times.begin(), times.end());
-    timing.timing = Timing{times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5], static_cast<int64_t>(times.size())};
+    timing.timing =
+        Timing{times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5], static_cast<int64_t>(times.size())};
     if (best < 0 || timing.timing->median < bestTime) {
       best = static_cast<int64_t>(i);
       bestTime = timing.timing->median;
@@ -298,7 +308,8 @@ int64_t TunedKernel::select(const GridFunction &grid, const BoundArguments &know
 }
 
 std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid, llvm::ArrayRef<Argument> positional,
-                                                       llvm::ArrayRef<NamedArgument> named, const LaunchOptions &options, Diagnostics &diagnostics) {
+                                                       llvm::ArrayRef<NamedArgument> named, const LaunchOptions &options,
+                                                       Diagnostics &diagnostics) {
   const JitFunction &kernel = plain.function();
   std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
   if (!known) return std::nullopt;

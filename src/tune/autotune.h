@@ -19,7 +19,7 @@ struct ConfigTiming {
 
 /// What the last call of `choose` did.
 struct TuneReport {
-  std::string key;                   // as text: "(1024, 1024), *fp32, *fp32, i32"
+  std::string key; // as text: "(1024, 1024), *fp32, *fp32, i32"
   const Config *best = nullptr;
   bool measured = false;             // false: remembered
   double seconds = 0;                // spent on measuring
@@ -35,8 +35,8 @@ public:
   const JitFunction &function() const { return plain.function(); }
 
   /// Binds, chooses, computes the grid, compiles and runs.
-  bool launch(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named, const LaunchOptions &options,
-              Diagnostics &diagnostics);
+  bool launch(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
+              const LaunchOptions &options, Diagnostics &diagnostics);
   /// The same without running: arguments with all choices made, and the options that go with them.
   struct Choice {
     BoundArguments arguments;
@@ -57,7 +57,8 @@ private:
     size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
   };
   bool readConfigs(Diagnostics &diagnostics);
-  std::optional<Choice> apply(const Candidate &candidate, const BoundArguments &known, const LaunchOptions &options, Diagnostics &diagnostics) const;
+  std::optional<Choice> apply(const Candidate &candidate, const BoundArguments &known, const LaunchOptions &options,
+                              Diagnostics &diagnostics) const;
   int64_t select(const GridFunction &grid, const BoundArguments &known, const LaunchOptions &options, Diagnostics &diagnostics);
   int64_t measure(const GridFunction &grid, const BoundArguments &known, const LaunchOptions &options, Diagnostics &diagnostics);
   std::string diskKey(std::string_view key, const LaunchOptions &options) const;

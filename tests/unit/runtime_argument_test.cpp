@@ -35,9 +35,13 @@ std::string specialized(const JitFunction &kernel, std::vector<Argument> argumen
   return specs ? signatureText(kernel, *specs) : diagnostics.render();
 }
 
-std::string one(const Argument &argument) { return specialized(kernelOf({parameter("x")}), {argument}); }
+std::string one(const Argument &argument) {
+  return specialized(kernelOf({parameter("x")}), {argument});
+}
 
-void *address(uint64_t bits) { return reinterpret_cast<void *>(bits); }
+void *address(uint64_t bits) {
+  return reinterpret_cast<void *>(bits);
+}
 
 TEST(Specialize, Numbers) {
   EXPECT_EQ(one(Argument::integer(7)), "x=i32");
@@ -88,14 +92,26 @@ TEST(Specialize, ConstantsAndTuples) {
 TEST(Specialize, KeysDifferWhereSignaturesDo) {
   JitFunction kernel = kernelOf({parameter("x"), constexprParameter("C")});
   std::vector<Argument> values = {
-      Argument::integer(1),   Argument::integer(2),    Argument::integer(3),     Argument::integer(16),
-      Argument::none(),       Argument::boolean(true), Argument::floating(1),    Argument::integer(int64_t(1) << 40),
-      Argument::floating(16), Argument::boolean(false), Argument::pointer(address(16), Scalar::fp32, 0),
-      Argument::pointer(address(32), Scalar::fp32, 0), Argument::pointer(address(8), Scalar::fp32, 0), Argument::pointer(address(8), Scalar::fp16, 0),
-      Argument::tuple({Argument::integer(1)}, {}), Argument::tuple({Argument::integer(2)}, {}),
+      Argument::integer(1),
+      Argument::integer(2),
+      Argument::integer(3),
+      Argument::integer(16),
+      Argument::none(),
+      Argument::boolean(true),
+      Argument::floating(1),
+      Argument::integer(int64_t(1) << 40),
+      Argument::floating(16),
+      Argument::boolean(false),
+      Argument::pointer(address(16), Scalar::fp32, 0),
+      Argument::pointer(address(32), Scalar::fp32, 0),
+      Argument::pointer(address(8), Scalar::fp32, 0),
+      Argument::pointer(address(8), Scalar::fp16, 0),
+      Argument::tuple({Argument::integer(1)}, {}),
+      Argument::tuple({Argument::integer(2)}, {}),
   };
-  std::vector<Argument> constants = {Argument::integer(1), Argument::boolean(true), Argument::floating(1), Argument::none(),
-                                     Argument::constant(Value::string("1")), Argument::integer(2)};
+  std::vector<Argument> constants = {
+      Argument::integer(1), Argument::boolean(true), Argument::floating(1), Argument::none(), Argument::constant(Value::string("1")),
+      Argument::integer(2)};
   std::vector<std::pair<std::string, std::string>> seen;
   for (const Argument &x : values)
     for (const Argument &c : constants) {
@@ -105,7 +121,8 @@ TEST(Specialize, KeysDifferWhereSignaturesDo) {
       seen.push_back({std::string(key.begin(), key.end()), specialized(kernel, arguments)});
     }
   for (const auto &[key, signature] : seen)
-    for (const auto &[otherKey, otherSignature] : seen) EXPECT_EQ(key == otherKey, signature == otherSignature) << signature << " | " << otherSignature;
+    for (const auto &[otherKey, otherSignature] : seen)
+      EXPECT_EQ(key == otherKey, signature == otherSignature) << signature << " | " << otherSignature;
 }
 
 TEST(Bind, PutsArgumentsInOrder) {
@@ -137,7 +154,8 @@ TEST(Bind, VariadicTakesTheRest) {
   JitFunction kernel = kernelOf({parameter("a"), parameter("rest")});
   kernel.parameters[1].isVariadic = true;
   Diagnostics diagnostics;
-  std::optional<BoundArguments> bound = bindArguments(kernel, {Argument::integer(1), Argument::integer(2), Argument::integer(3)}, {}, diagnostics);
+  std::optional<BoundArguments> bound =
+      bindArguments(kernel, {Argument::integer(1), Argument::integer(2), Argument::integer(3)}, {}, diagnostics);
   ASSERT_TRUE(bound);
   EXPECT_EQ((*bound)[1].members().size(), 2u);
 }

@@ -56,7 +56,8 @@ TEST_F(Cache, FindsEveryDamage) {
     EXPECT_EQ(diagnostics.all().back().id, Diag::damagedCache);
     EXPECT_FALSE(readFile(path(key))); // removed, so that it is made again
   };
-  for (size_t size : {size_t(0), size_t(5), size_t(79), size_t(80), good->size() - 1}) expectDamaged(good->substr(0, size));
+  for (size_t size : {size_t(0), size_t(5), size_t(79), size_t(80), good->size() - 1})
+    expectDamaged(good->substr(0, size));
   for (size_t at : {size_t(0), size_t(9), size_t(20), size_t(500)}) {
     std::string bytes = *good;
     bytes[at] ^= 1;
@@ -111,7 +112,9 @@ TEST_F(Cache, SurvivesManyProcesses) {
 TEST(Artifact, EncodesAndDecodes) {
   CpuArtifact artifact;
   artifact.entry = "kernel";
-  artifact.object = std::string("\x7f" "ELF\0...", 8);
+  artifact.object = std::string("\x7f"
+                                "ELF\0...",
+                                8);
   artifact.arenaBytes = 12345;
   artifact.slots = {SlotKind::pointer, SlotKind::f64, SlotKind::i1};
   std::string bytes = encodeArtifact(artifact);
@@ -140,7 +143,8 @@ TEST(Npy, RoundTrip) {
   array.shape = {};
   array.bytes.resize(4);
   ASSERT_TRUE(parseNpy(formatNpy(array)));
-  for (size_t size = 0; size < file.size(); ++size) EXPECT_FALSE(parseNpy(std::string_view(file).substr(0, size)));
+  for (size_t size = 0; size < file.size(); ++size)
+    EXPECT_FALSE(parseNpy(std::string_view(file).substr(0, size)));
 }
 
 TEST(Npy, RefusesWhatItCannotRead) {

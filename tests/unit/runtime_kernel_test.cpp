@@ -33,7 +33,9 @@ TEST(Loader, RefusesWhatIsNoObject) {
   std::string error;
   EXPECT_FALSE(LoadedObject::load("", error));
   EXPECT_FALSE(error.empty());
-  EXPECT_FALSE(LoadedObject::load("\x7f" "ELF and nothing else", error));
+  EXPECT_FALSE(LoadedObject::load("\x7f"
+                                  "ELF and nothing else",
+                                  error));
   std::string object = sampleObject();
   EXPECT_FALSE(LoadedObject::load(object.substr(0, object.size() / 2), error));
 }
@@ -49,7 +51,8 @@ TEST(Loader, FindsSymbols) {
 TEST(Loader, IsQuick) {
   std::string bytes = sampleObject(), error;
   auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < 100; ++i) ASSERT_TRUE(LoadedObject::load(bytes, error));
+  for (int64_t i = 0; i < 100; ++i)
+    ASSERT_TRUE(LoadedObject::load(bytes, error));
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   RecordProperty("microsecondsPerLoad", std::to_string(seconds * 1e4));
   std::printf("%.1f us a load\n", seconds * 1e4);
@@ -66,7 +69,8 @@ TEST(Launch, RunsTheGrid) {
   for (int64_t threads : {0, 1, 4}) {
     std::fill(out.begin(), out.end(), 0.0f);
     ASSERT_TRUE(kernel->launch(Grid(250, 2, 2), slots, threads, diagnostics));
-    for (float value : out) ASSERT_NEAR(value, 5.0f, 1e-5);
+    for (float value : out)
+      ASSERT_NEAR(value, 5.0f, 1e-5);
   }
 }
 
@@ -90,7 +94,8 @@ TEST(Launch, IsCheap) {
   std::shared_ptr<CompiledKernel> kernel = sample("nothing_kernel", {});
   Diagnostics diagnostics;
   auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < 10000; ++i) kernel->launch(Grid(64), {}, 0, diagnostics);
+  for (int64_t i = 0; i < 10000; ++i)
+    kernel->launch(Grid(64), {}, 0, diagnostics);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("%.3f us a launch\n", seconds * 100);
 }

@@ -27,7 +27,8 @@ struct Counts {
 };
 
 void countPrograms(void *context, int64_t first, int64_t last, char *) {
-  for (int64_t i = first; i < last; ++i) ++static_cast<Counts *>(context)->hits[static_cast<size_t>(i)];
+  for (int64_t i = first; i < last; ++i)
+    ++static_cast<Counts *>(context)->hits[static_cast<size_t>(i)];
 }
 
 PoolJob job(void (*body)(void *, int64_t, int64_t, char *), void *context, int64_t programs, int64_t threads) {
@@ -53,8 +54,10 @@ TEST(Pool, RunsEveryProgramOnce) {
 
 TEST(Pool, ManySmallJobs) {
   Counts counts(16);
-  for (int64_t i = 0; i < 20000; ++i) runOnPool(job(countPrograms, &counts, 16, 4));
-  for (const std::atomic<int> &hit : counts.hits) EXPECT_EQ(hit, 20000);
+  for (int64_t i = 0; i < 20000; ++i)
+    runOnPool(job(countPrograms, &counts, 16, 4));
+  for (const std::atomic<int> &hit : counts.hits)
+    EXPECT_EQ(hit, 20000);
 }
 
 TEST(Pool, StartsProgramsInOrder) {
@@ -87,7 +90,8 @@ TEST(Pool, GivesAlignedPrivateArenas) {
           context.misaligned |= reinterpret_cast<uintptr_t>(arena) % 64 != 0;
           context.live.push_back(arena);
         }
-        for (int64_t i = 0; i < 100000; ++i) arena[i] = 1;
+        for (int64_t i = 0; i < 100000; ++i)
+          arena[i] = 1;
         std::lock_guard<std::mutex> guard(context.lock);
         context.live.erase(std::find(context.live.begin(), context.live.end(), arena));
       },
@@ -117,7 +121,8 @@ TEST(Pool, ServesSeveralCallers) {
         if (!counts.allOnce()) good = false;
       }
     });
-  for (std::thread &caller : callers) caller.join();
+  for (std::thread &caller : callers)
+    caller.join();
   EXPECT_TRUE(good);
 }
 
@@ -126,7 +131,8 @@ TEST(Pool, NestedJobsRunInside) {
   runOnPool(job(
       [](void *context, int64_t first, int64_t last, char *) {
         for (int64_t i = first; i < last; ++i)
-          runOnPool(job([](void *inner, int64_t a, int64_t b, char *) { *static_cast<std::atomic<int64_t> *>(inner) += b - a; }, context, 10, 4));
+          runOnPool(
+              job([](void *inner, int64_t a, int64_t b, char *) { *static_cast<std::atomic<int64_t> *>(inner) += b - a; }, context, 10, 4));
       },
       &total, 50, 4));
   EXPECT_EQ(total, 500);
@@ -141,7 +147,8 @@ TEST(Pool, ProgramsMayWaitForALock) {
       [](void *context, int64_t first, int64_t last, char *) {
         Shared &shared = *static_cast<Shared *>(context);
         for (int64_t i = first; i < last; ++i) {
-          while (shared.lock.exchange(1)) std::this_thread::yield();
+          while (shared.lock.exchange(1))
+            std::this_thread::yield();
           shared.sum += i;
           shared.lock = 0;
         }
@@ -167,7 +174,8 @@ TEST(Pool, WorksAfterFork) {
 TEST(Pool, MeasuresPrograms) {
   PoolResult result = runOnPool(job(
       [](void *, int64_t first, int64_t last, char *) {
-        for (int64_t i = first; i < last; ++i) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        for (int64_t i = first; i < last; ++i)
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
       },
       nullptr, 20, 2));
   EXPECT_GT(result.programNanoseconds, 150'000);

@@ -1,0 +1,9 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32, 48' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, B: tl.constexpr):
+    # CHECK: :[[#@LINE+1]]:9: error: tl.arange over 48 elements: the length must be a power of two
+    x = tl.arange(0, B)

@@ -1,0 +1,9 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr):
+    # CHECK: :[[#@LINE+1]]:31: error: tl.load: argument 'mask' is given twice
+    tl.load(x_ptr, None, mask=None)

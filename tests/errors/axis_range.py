@@ -1,0 +1,9 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr):
+    # CHECK: :[[#@LINE+1]]:42: error: axis 5 is out of range for 2 dimensions
+    x = tl.expand_dims(tl.arange(0, 16), 5)

@@ -1,0 +1,10 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr):
+    a = tl.zeros((16,), tl.float32)
+    # CHECK: :[[#@LINE+1]]:9: error: tl.dot takes two tiles of 2 or two of 3 dimensions, not <['16'], fp32> and <['16'], fp32>
+    x = tl.dot(a, a)

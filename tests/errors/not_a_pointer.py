@@ -1,0 +1,9 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32, i32' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, n):
+    # CHECK: :[[#@LINE+1]]:17: error: tl.load needs a pointer, not int32
+    x = tl.load(n)

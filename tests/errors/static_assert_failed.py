@@ -1,0 +1,9 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32, 16' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, B: tl.constexpr):
+    # CHECK: :[[#@LINE+1]]:5: error: static assertion failed: B is 16
+    tl.static_assert(B > 100, f"B is {B}")

@@ -1,0 +1,28 @@
+"""What the tests of the Python package share: a cache folder of their own, and one small kernel."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, n, factor, BLOCK: tl.constexpr = 64):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * factor, mask=at < n)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def scale():
+    return scale_kernel
+
+
+@pytest.fixture
+def numbers():
+    return np.random.default_rng(0).standard_normal(200).astype(np.float32)

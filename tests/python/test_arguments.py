@@ -1,0 +1,167 @@
+"""What may be an argument: arrays of several libraries and layouts, numbers, types, functions."""
+
+import array
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+@pytest.mark.parametrize("dtype", [
+    np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64, np.bool_,
+    ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_numpy_and_ml_dtypes(dtype):
+    x = np.arange(60).astype(dtype)
+    out = np.zeros_like(x)
+    copy_kernel[(1,)](x, out, 60, BLOCK=64)
+    assert x.tobytes() == out.tobytes()
+
+
+def test_refused_element_types():
+    for dtype in (np.complex64, "datetime64[s]", ">f4"):
+        x = np.zeros(4, dtype)
+        with pytest.raises(TypeError, match="parameter 'x_ptr'"):
+            copy_kernel[(1,)](x, np.zeros(4, np.float32), 4, BLOCK=4)
+
+
+class Exchanged:
+    """An array that shows itself through DLPack only."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_dlpack():
+    x, out = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    copy_kernel[(1,)](Exchanged(x), Exchanged(out), 32, BLOCK=32)
+    np.testing.assert_array_equal(out, x)
+
+
+def test_buffers():
+    x, out = array.array("i", range(16)), bytearray(64)
+    copy_kernel[(1,)](x, memoryview(out).cast("i"), 16, BLOCK=16)
+    assert bytes(out) == x.tobytes()
+
+
+def test_read_only_array_is_a_fine_source():
+    x, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    x.flags.writeable = False
+    copy_kernel[(1,)](x, out, 8, BLOCK=8)
+    np.testing.assert_array_equal(out, np.arange(8))
+
+
+def test_strided_views():
+    @triton.jit
+    def kernel(x_ptr, out_ptr, sm, sn, M: tl.constexpr, N: tl.constexpr):
+        m, n = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+        tl.store(out_ptr + m * N + n, tl.load(x_ptr + m * sm + n * sn))
+
+    base = np.arange(16 * 64, dtype=np.int32).reshape(16, 64)
+    for view in (base[::2, ::4], base.T[:8, :16].copy(order="F"), base[::-2, ::-4]):
+        out = np.zeros((8, 16), np.int32)
+        kernel[(1,)](view, out, *(step // 4 for step in view.strides), M=8, N=16)
+        np.testing.assert_array_equal(out, view)
+
+
+def test_numbers():
+    @triton.jit
+    def kernel(out_ptr, small, large, huge, flag, real, nothing):
+        tl.store(out_ptr, small.dtype.primitive_bitwidth)
+        tl.store(out_ptr + 1, large.dtype.primitive_bitwidth)
+        tl.store(out_ptr + 2, huge.dtype.int_signedness == tl.dtype.SIGNEDNESS.UNSIGNED)
+        tl.store(out_ptr + 3, flag.to(tl.int32))
+        tl.store(out_ptr + 4, (real * 2).to(tl.int32))
+        if nothing is None:
+            tl.store(out_ptr + 5, 7)
+
+    out = np.zeros(6, np.int32)
+    kernel[(1,)](out, 5, 2**40, 2**63, True, 1.5, None)
+    assert [out[0], out[1], out[3], out[4], out[5]] == [32, 64, 1, 3, 7]
+
+
+def test_numpy_scalars():
+    @triton.jit
+    def kernel(out_ptr, n, x):
+        tl.store(out_ptr, n + x)
+
+    out = np.zeros(1, np.float32)
+    kernel[(1,)](out, np.int64(3), np.float32(0.5))
+    assert out[0] == 3.5
+
+
+def test_types_functions_and_strings_as_constants():
+    @triton.jit
+    def double(x):
+        return x * 2
+
+    @triton.jit
+    def kernel(out_ptr, x, fn: tl.constexpr, dtype: tl.constexpr, mode: tl.constexpr):
+        value = fn(x).to(dtype)
+        if mode == "negative":
+            value = -value
+        tl.store(out_ptr, value)
+
+    out = np.zeros(1, np.float32)
+    kernel[(1,)](out, 21, double, tl.float32, "negative")
+    assert out[0] == -42
+    kernel[(1,)](out, 21, double, tl.constexpr(tl.float32), "positive")
+    assert out[0] == 42
+
+
+def test_namedtuple_arguments():
+    from collections import namedtuple
+    Shape = namedtuple("Shape", ["rows", "columns"])
+
+    @triton.jit
+    def kernel(out_ptr, shape):
+        tl.store(out_ptr, shape.rows * 10 + shape.columns)
+
+    out = np.zeros(1, np.int32)
+    kernel[(1,)](out, Shape(3, 4))
+    assert out[0] == 34
+
+
+def test_tensor_descriptors():
+    from tilewright.tools.tensor_descriptor import TensorDescriptor
+
+    @triton.jit
+    def kernel(x, out):
+        out.store([0, 0], x.load([4, 8]))
+
+    x, out = np.arange(32 * 32, dtype=np.float32).reshape(32, 32), np.zeros((8, 16), np.float32)
+    kernel[(1,)](TensorDescriptor.from_tensor(x, [8, 16]), TensorDescriptor.from_tensor(out, [8, 16]))
+    np.testing.assert_array_equal(out, x[4:12, 8:24])
+    with pytest.raises(ValueError, match="rank mismatch"):
+        TensorDescriptor(x, [32, 32], [32, 1], [8])
+
+
+def test_reinterpret():
+    x, out = np.arange(8, dtype=np.uint8), np.zeros(8, np.float16)
+    copy_kernel[(1,)](triton.reinterpret(x, tl.float8e5), out, 8, BLOCK=8)
+    np.testing.assert_array_equal(out, x.view(ml_dtypes.float8_e5m2).astype(np.float16))
+    with pytest.raises(TypeError, match="Cannot reinterpret"):
+        triton.reinterpret(3, tl.float8e5)
+
+
+def test_torch_tensors():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/setup.sh --torch)")
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
+        x = torch.arange(60).to(dtype)
+        out = torch.zeros_like(x)
+        copy_kernel[(1,)](x, out, 60, BLOCK=64)
+        assert torch.equal(x, out)

@@ -1,0 +1,170 @@
+"""The package around kernels: names, types on the host, testing, knobs, and `triton` as a second name."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+SCRIPT = """
+import sys
+import triton
+import triton.language as tl
+from triton.runtime import driver
+from triton.language.extra import libdevice
+import triton.testing, triton.compiler.errors
+import tilewright
+assert triton is tilewright and tl is tilewright.language and libdevice is tilewright.language.extra.libdevice
+assert triton.__spec__.name == "tilewright"
+assert driver.active.get_current_target().backend == "cpu"
+try:
+    import triton.nowhere
+except ImportError:
+    pass
+else:
+    raise SystemExit("found triton.nowhere")
+import numpy as np
+
+@triton.jit
+def kernel(out_ptr, x):
+    tl.store(out_ptr, tl.math.exp(x))
+
+out = np.zeros(1, np.float32)
+kernel[(1,)](out, 0.0)
+print(out[0], sys.argv[1:], __name__)
+"""
+
+
+def python(*arguments, cwd):
+    return subprocess.run([sys.executable, "-m", "tilewright", *arguments], capture_output=True, text=True, cwd=cwd, env=dict(os.environ))
+
+
+def test_running_scripts_and_modules(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    for arguments in (["script.py"], ["-m", "script"]):
+        done = python(*arguments, "--flag", "7", cwd=tmp_path)
+        assert (done.stdout, done.returncode) == ("1.0 ['--flag', '7'] __main__\n", 0), done.stderr
+    assert python(cwd=tmp_path).returncode == 2
+    assert "usage" in python("--help", cwd=tmp_path).stdout
+
+
+def test_pytest_under_the_other_name(tmp_path):
+    (tmp_path / "test_it.py").write_text("import triton\n\n\ndef test_name():\n    assert triton.__name__ == 'tilewright'\n")
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", cwd=tmp_path)
+    assert done.returncode == 0 and "1 passed" in done.stdout
+
+
+def test_host_functions():
+    assert triton.cdiv(7, 2) == 4 and triton.next_power_of_2(33) == 64 and triton.next_power_of_2(1) == 1
+    assert triton.cdiv(tl.constexpr(7), 2) == 4 and tl.cdiv(7, 2) == 4
+
+
+def test_dtypes():
+    assert str(tl.float32) == "fp32" and repr(tl.float32) == "triton.language.float32" and repr(tl.bfloat16) == "triton.language.bfloat16"
+    assert tl.int1.primitive_bitwidth == 1 and tl.int1.itemsize == 1 and tl.int64.itemsize == 8
+    assert tl.uint8.is_int_unsigned() and tl.int8.get_int_min_value() == -128 and tl.uint16.get_int_max_value() == 65535
+    assert tl.float16.is_fp16() and tl.float8e4nv.is_fp8() and not tl.float32.is_fp8() and tl.float16.fp_mantissa_width == 10
+    assert tl.dtype("fp32") == tl.float32 and tl.dtype("fp32") in {tl.float32}
+    assert tl.pointer_type(tl.float32).element_ty == tl.float32 and tl.pointer_type(tl.int8).is_ptr()
+    assert str(tl.pointer_type(tl.float32)) == "pointer<fp32>"
+    block = tl.block_type(tl.float32, [tl.constexpr(4), 8])
+    assert block.shape == (4, 8) and block.numel == 32 and block.scalar == tl.float32 and block.is_block()
+    with pytest.raises(ValueError, match="power of 2"):
+        tl.block_type(tl.float32, [3])
+    assert tl.str_to_ty("*fp16") == tl.pointer_type(tl.float16)
+    with pytest.raises(AssertionError):
+        tl.dtype("fp31")
+
+
+def test_constexpr():
+    x = tl.constexpr(6)
+    assert (x + 1).value == 7 and (2 * x).value == 12 and (x // 4).value == 1 and (x > 5) and not (x == 5)
+    assert (1 - x).value == -5 and (-x).value == -6 and x.__index__() == 6 and repr(x) == "constexpr[6]"
+    assert tl.constexpr(tl.constexpr(3)).value == 3 and tl.constexpr((1, 2))[1].value == 2
+    assert list(range(tl.constexpr(3))) == [0, 1, 2]
+
+
+def test_builtins_are_documented():
+    assert "mask=None" in tl.load.__doc__ and tl.load.__name__ == "load"
+    assert callable(tl.sum) and callable(tl.math.exp) and callable(tl.extra.libdevice.tanh) and callable(tl.standard.max)
+
+
+def test_do_bench():
+    assert triton.testing.do_bench(lambda: None, warmup=1, rep=2) >= 0
+    low, median, high = triton.testing.do_bench(lambda: None, warmup=1, rep=2, quantiles=[0.2, 0.5, 0.8])
+    assert low <= median <= high
+    assert len(triton.testing.do_bench(lambda: None, warmup=1, rep=2, return_mode="all")) > 1
+    with pytest.raises(ValueError):
+        triton.testing.do_bench(lambda: None, return_mode="fastest")
+
+
+def test_perf_report(tmp_path, capsys):
+    @triton.testing.perf_report(triton.testing.Benchmark(
+        x_names=["n"], x_vals=[1, 2], line_arg="who", line_vals=["a", "b"], line_names=["A", "B"], plot_name="speed", args={"scale": 10},
+        ylabel="GB/s"))
+    def bench(n, who, scale):
+        return n * scale * (1.0 if who == "a" else 2.0)
+
+    bench.run(print_data=True, save_path=str(tmp_path))
+    shown = capsys.readouterr().out
+    assert "speed:" in shown and "A (GB/s)" in shown and "40.0" in shown
+    assert (tmp_path / "speed.csv").read_text().splitlines()[1] == "1,10.000000,20.000000"
+
+
+def test_assert_close():
+    triton.testing.assert_close(np.float32(1), np.float32(1.001))
+    with pytest.raises(AssertionError):
+        triton.testing.assert_close(np.zeros(3), np.ones(3))
+
+
+def test_machine():
+    active = triton.runtime.driver.active
+    properties = active.utils.get_device_properties(0)
+    assert properties["multiprocessor_count"] >= 1 and properties["warpSize"] == 1
+    assert active.get_current_target().backend == "cpu"
+    assert triton.testing.get_max_simd_tflops(tl.float32, 1e6) > 0
+
+
+def test_knobs(monkeypatch):
+    monkeypatch.delenv("TRITON_ALWAYS_COMPILE", raising=False)
+    knobs = triton.knobs.compilation
+    with knobs.scope():
+        assert knobs.always_compile is False
+        knobs.always_compile = True
+        assert knobs.always_compile is True and os.environ["TRITON_ALWAYS_COMPILE"] == "1"
+    assert knobs.always_compile is False
+    assert triton.knobs.cache.dir == os.environ["TILEWRIGHT_CACHE_DIR"]
+
+
+def test_compile_from_a_description():
+    @triton.jit
+    def kernel(x_ptr, n, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        tl.store(x_ptr + at, at.to(tl.float32), mask=at < n)
+
+    source = triton.compiler.ASTSource(kernel, {"x_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}, {"BLOCK": 32},
+                                       {(0,): [["tt.divisibility", 16]]})
+    made = triton.compile(source, options={"num_warps": 2})
+    assert made.metadata.num_warps == 2 and "x_ptr=*fp32:16" in made.signature and "tt.store" in made.asm["ttir"]
+    x = np.zeros(32, np.float32)
+    made[(1,)](x, 20, 32)
+    np.testing.assert_array_equal(x, np.where(np.arange(32) < 20, np.arange(32), 0))
+    with pytest.raises(ValueError, match="no type for the parameter 'n'"):
+        triton.compile(triton.compiler.ASTSource(kernel, {"x_ptr": "*fp32"}, {"BLOCK": 32}))
+
+
+def test_compile_a_file(tmp_path, scale, numbers):
+    path = tmp_path / "kernel.ttir"
+    path.write_text(scale[(4,)](numbers, np.zeros_like(numbers), 200, 2.0).asm["ttir"])
+    made = triton.compile(str(path))
+    assert made.asm["obj"].startswith(b"\x7fELF") and "tt.func" in made.asm["ttir"]
+
+
+def test_set_allocator():
+    triton.set_allocator(lambda size, alignment, stream: None)
+    with pytest.raises(TypeError):
+        triton.set_allocator(3)

@@ -1,0 +1,189 @@
+"""Names in kernels: globals, closures, helper functions, Python functions called at compile time; and changes to them."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+FACTOR = 3
+SIZES = (4, 5)
+
+
+def run(kernel, *args):
+    out = np.zeros(1, np.int32)
+    kernel[(1,)](out, *args)
+    return out[0]
+
+
+@triton.jit
+def helper(x):
+    return x * FACTOR
+
+
+@triton.jit
+def uses_globals(out_ptr, x):
+    tl.store(out_ptr, helper(x) + SIZES[1])
+
+
+def test_globals_and_helpers():
+    assert run(uses_globals, 10) == 35
+
+
+def test_closures():
+    def make(offset):
+        @triton.jit
+        def kernel(out_ptr, x):
+            tl.store(out_ptr, x + offset)
+
+        return kernel
+
+    assert run(make(1), 10) == 11
+    assert run(make(2), 10) == 12
+
+
+def test_functions_of_functions():
+    @triton.jit
+    def add(x, y):
+        return x + y
+
+    @triton.jit
+    def twice(x, fn: tl.constexpr):
+        return fn(x, x)
+
+    @triton.jit
+    def kernel(out_ptr, x):
+        tl.store(out_ptr, twice(twice(x, add), add))
+
+    assert run(kernel, 5) == 20
+
+
+def test_python_functions_at_compile_time():
+    @triton.constexpr_function
+    def blocks(n, size):
+        assert isinstance(n, int)
+        return -(-n // size)
+
+    def plain(n):
+        return n + 1
+
+    @triton.jit
+    def kernel(out_ptr, N: tl.constexpr):
+        count: tl.constexpr = blocks(N, 4) + plain(N) + triton.cdiv(N, 2) + triton.next_power_of_2(N)
+        tl.store(out_ptr, count)
+
+    assert run(kernel, 10) == 3 + 11 + 5 + 16
+    assert blocks(tl.constexpr(9), 4) == 3
+
+
+def test_errors_of_python_functions_are_shown():
+    @triton.constexpr_function
+    def picky(n):
+        raise ValueError("n must be odd")
+
+    @triton.jit
+    def kernel(out_ptr, N: tl.constexpr):
+        tl.store(out_ptr, picky(N))
+
+    with pytest.raises(triton.CompilationError, match="n must be odd"):
+        run(kernel, 10)
+
+
+MODULE = """
+import tilewright as triton
+import tilewright.language as tl
+LIMIT = tl.constexpr(7)
+WIDTH = 2
+
+@triton.jit
+def kernel(out_ptr):
+    tl.store(out_ptr, LIMIT * WIDTH)
+"""
+
+
+def load(tmp_path, text):
+    path = tmp_path / "kernels_for_scope.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("kernels_for_scope", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_changed_global(tmp_path):
+    module = load(tmp_path, MODULE)
+    assert run(module.kernel) == 14
+    module.WIDTH = 2  # the same value
+    assert run(module.kernel) == 14
+    module.WIDTH = 3
+    with pytest.raises(RuntimeError, match="Global variable WIDTH has changed since we compiled this kernel, from 2 to 3"):
+        run(module.kernel)
+    del module.WIDTH
+    with pytest.raises(RuntimeError, match="from 2 to undefined"):
+        run(module.kernel)
+    module.WIDTH = 5
+    module.kernel.hash = None
+    assert run(module.kernel) == 35
+
+
+def test_members_of_modules_and_classes(tmp_path, monkeypatch):
+    module = load(tmp_path, "COUNT = 6\n")
+    monkeypatch.setitem(sys.modules, "kernels_for_scope", module)
+
+    class Settings:
+        step = 4
+
+    @triton.jit
+    def kernel(out_ptr):
+        tl.store(out_ptr, module.COUNT + Settings.step)
+
+    assert run(kernel) == 10
+
+
+def test_host_values_are_named():
+    everything = object()
+
+    @triton.jit
+    def kernel(out_ptr):
+        tl.store(out_ptr, everything)
+
+    with pytest.raises(triton.CompilationError, match="builtins.object"):
+        run(kernel)
+
+
+def test_replaced_source():
+    @triton.jit
+    def kernel(out_ptr, x):
+        tl.store(out_ptr, x + 1)
+
+    assert run(kernel, 5) == 6
+    before = kernel.cache_key
+    kernel._unsafe_update_src(kernel.src.replace("x + 1", "x * 100"))
+    assert run(kernel, 5) == 500
+    assert kernel.cache_key != before
+    with pytest.raises(AttributeError):
+        kernel.src = "def kernel(): pass"
+
+
+def test_methods_and_nested_kernels_keep_their_lines():
+    class Holder:
+        @staticmethod
+        @triton.jit
+        def kernel(out_ptr):
+            tl.store(out_ptr, undefined_name)
+
+    with pytest.raises(triton.CompilationError) as error:
+        run(Holder.kernel)
+    text = str(error.value)
+    assert "test_scope.py" in text and "undefined_name" in text and "^" in text
+    line = error.value.diagnostics[0]["line"]
+    assert "undefined_name" in open(__file__).read().splitlines()[line - 1]
+
+
+def test_jit_needs_source():
+    with pytest.raises(ValueError, match="@jit functions should be defined in a Python file"):
+        namespace = {"triton": triton}
+        exec("@triton.jit\ndef kernel():\n    pass\n", namespace)

@@ -1,0 +1,144 @@
+// The public C++ interface, as a program outside sees it: only the installed headers and libtilewright.
+
+#include "tilewright/tilewright.h"
+
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <thread>
+
+static std::atomic<int64_t> allocations{0};
+
+// Counts for the whole process: the library takes its memory from here too.
+void *operator new(size_t size) {
+  ++allocations;
+  if (void *memory = std::malloc(size ? size : 1)) return memory;
+  std::abort();
+}
+void operator delete(void *memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void *memory, size_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+const char *source = R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) + tl.load(y_ptr + at, mask=at < n), mask=at < n)
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 48}), triton.Config({"BLOCK": 128})], key=["n"],
+                 reset_to_zero=["out_ptr"])
+@triton.jit
+def accumulate(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(out_ptr + at, mask=at < n) + tl.load(x_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, x, mask=at < n)
+
+@triton.jit
+def wrong(x_ptr):
+    tl.store(x_ptr, tl.zros((4,), tl.float32))
+)";
+
+class Api : public testing::Test {
+protected:
+  static void SetUpTestSuite() { ::setenv("TILEWRIGHT_CACHE", "0", 1); }
+  tilewright::Kernel kernel(const std::string &name) {
+    auto module = tilewright::Module::fromSource(source, "api.py");
+    EXPECT_TRUE(module) << module.error();
+    auto kernel = module->kernel(name);
+    EXPECT_TRUE(kernel) << kernel.error();
+    return *kernel;
+  }
+  std::vector<float> x = std::vector<float>(1000, 2.0f), y = std::vector<float>(1000, 3.0f), out = std::vector<float>(1000, 0.0f);
+};
+
+TEST_F(Api, LaunchesForEachType) {
+  tilewright::Kernel add = kernel("add");
+  auto done = add.launch(tilewright::cdiv(1000, 64), {x, y, out, 1000, {"BLOCK", 64}});
+  ASSERT_TRUE(done) << done.error();
+  for (float value : out)
+    ASSERT_EQ(value, 5.0f);
+  std::vector<int64_t> a(10, 7), b(10, 8), c(10);
+  auto grid = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };
+  done = add.launch(grid, {a.data(), b, std::span<int64_t>(c), c.size(), {"BLOCK", 4}});
+  ASSERT_TRUE(done) << done.error();
+  for (int64_t value : c)
+    ASSERT_EQ(value, 15);
+}
+
+TEST_F(Api, WarmLaunchesAllocateNothing) {
+  tilewright::Kernel add = kernel("add");
+  auto launch = [&] { return static_cast<bool>(add.launch(tilewright::cdiv(1000, 64), {x, y, out, 1000, {"BLOCK", 64}})); };
+  for (int64_t i = 0; i < 3; ++i)
+    ASSERT_TRUE(launch());
+  int64_t before = allocations;
+  for (int64_t i = 0; i < 100; ++i)
+    launch();
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST_F(Api, TunesAndResets) {
+  tilewright::Kernel accumulate = kernel("accumulate");
+  auto grid = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };
+  // The configuration with 48, no power of two, fails and is passed over.
+  auto done = accumulate.launch(grid, {x, out, 1000});
+  ASSERT_TRUE(done) << done.error();
+  for (float value : out)
+    ASSERT_EQ(value, 2.0f);
+  ASSERT_TRUE(accumulate.launch(grid, {x, out, 1000}));
+  for (float value : out)
+    ASSERT_EQ(value, 4.0f);
+  auto bare = accumulate.launch(grid, {x.data(), out.data(), 999});
+  ASSERT_FALSE(bare);
+  EXPECT_NE(bare.error().find("reset_to_zero names 'out_ptr'"), std::string::npos) << bare.error();
+}
+
+TEST_F(Api, LaunchesFromManyThreads) {
+  tilewright::Kernel add = kernel("add");
+  std::vector<std::thread> threads;
+  std::atomic<int64_t> good{0};
+  for (int64_t i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      std::vector<float> mine(1000);
+      for (int block : {16, 32, 64, 128})
+        good += static_cast<bool>(add.launch(tilewright::cdiv(1000, block), {x, y, mine, 1000, {"BLOCK", block}})) &&
+                mine[static_cast<size_t>(i)] == 5.0f;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(good, 16);
+}
+
+TEST_F(Api, ErrorsAreValues) {
+  auto broken = tilewright::Module::fromSource("def f(:\n", "broken.py");
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().find("broken.py:1:"), std::string::npos);
+  EXPECT_FALSE(tilewright::Module::fromFile("/no/such/file.py"));
+  auto module = tilewright::Module::fromSource(source, "api.py");
+  EXPECT_EQ(module->kernelNames(), (std::vector<std::string>{"add", "accumulate", "wrong"}));
+  EXPECT_FALSE(module->kernel("ad"));
+  auto done = kernel("wrong").launch(1, {x});
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().find("api.py:20:"), std::string::npos) << done.error();
+  EXPECT_FALSE(kernel("add").launch(1, {x, y}));
+  EXPECT_FALSE(kernel("add").launch(-1, {x, y, out, 1000, {"BLOCK", 64}}));
+}
+
+TEST_F(Api, EmitsStages) {
+  auto text = kernel("add").emit("tt", {x, y, out, 1000, {"BLOCK", 64}});
+  ASSERT_TRUE(text) << text.error();
+  EXPECT_NE(text->find("tt.store"), std::string::npos);
+  EXPECT_FALSE(kernel("add").emit("poem", {x, y, out, 1000, {"BLOCK", 64}}));
+}
+
+} // namespace
