@@ -125,7 +125,7 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
                         Diagnostics &diagnostics) {
   for (const Step &step : machineFreeSteps)
     if (!runStep(step, module, onStep, diagnostics)) return false;
-  bool lowered = succeeded(timed(onStep, "lower-to-loops", [&] { return lowerToLoops(module, target, fpFusion, info); }));
+  bool lowered = succeeded(timed(onStep, "lower-to-loops", [&] { return success(succeeded(lowerToLoops(module, target, fpFusion, info)) && succeeded(verify(module))); }));
   if (!lowered) {
     if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"lower-to-loops"});
     return false;

@@ -39,14 +39,18 @@ static void append(const ArgumentSpec &spec, const Argument &argument, const std
     return;
   }
   bool isDescriptor = argument.kind() == Argument::Kind::descriptor;
-  if (isDescriptor)
-    args.push_back(InterpretArg::ofDescriptor(argument.address(), argument.shape().vec(), argument.strides().vec()));
-  else if (spec.type.isPointer())
-    args.push_back(argument.isPointer() ? InterpretArg::ofPointer(argument.address()) : InterpretArg::ofPointer(reinterpret_cast<void *>(argument.asInteger())));
-  else if (isFloat(spec.type.scalar()))
-    args.push_back(InterpretArg::ofFloat(spec.type.scalar() == Scalar::fp32 ? static_cast<double>(static_cast<float>(argument.asDouble())) : argument.asDouble()));
-  else
+  if (isDescriptor) {
+    args.push_back(InterpretArg::ofPointer(argument.address()));
+    for (int64_t extent : argument.shape()) args.push_back(InterpretArg::ofInteger(extent));
+    for (int64_t stride : argument.strides()) args.push_back(InterpretArg::ofInteger(stride));
+  } else if (spec.type.isPointer()) {
+    args.push_back(InterpretArg::ofPointer(argument.isPointer() ? argument.address() : reinterpret_cast<void *>(argument.asInteger())));
+  } else if (isFloat(spec.type.scalar())) {
+    double value = argument.asDouble();
+    args.push_back(InterpretArg::ofFloat(spec.type.scalar() == Scalar::fp32 ? static_cast<double>(static_cast<float>(value)) : value));
+  } else {
     args.push_back(InterpretArg::ofInteger(argument.asInteger()));
+  }
   if (!isDescriptor && !argument.isPointer()) return;
   uint64_t begin = reinterpret_cast<uint64_t>(argument.address());
   if (argument.bytes() > 0)

@@ -58,7 +58,7 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
     numPrograms.push_back(body->getArgument(count + 3 + i));
   }
   arena = body->getArgument(count + 6);
-  zeroIndex = constantIndex(b, 0);
+  zeroIndex = indexConstants[0] = constantIndex(b, 0);
 
   // The blocks in order; almost always one.
   llvm::DenseMap<Block *, Block *> blocks;

@@ -79,7 +79,7 @@ Lanes Lowering::evaluate(Value tile, const Place &wanted) {
       result = {Lanes::affine, base, step.amount, {}};
     } else {
       Place second = first;
-      second.at[place.vector] = {constantIndex(b, 1), 0};
+      second.at[place.vector] = {indexConstant(1), 0};
       Value next = evaluateScalar(tile, second);
       result = {Lanes::affine, base, 0, scalarToIndex(arith::SubIOp::create(b, next, base))};
     }

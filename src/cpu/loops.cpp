@@ -82,12 +82,17 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
   Value end = spec.extent.empty() || !spec.extent[dim] ? constantIndex(b, size) : spec.extent[dim];
   Value bound = !full || spec.full.empty() ? Value() : spec.full[dim];
 
+  // A constant is known outside all loops, and must stand there.
+  auto known = [&](Value index, int64_t here, int64_t more = 0) -> Index {
+    if (auto value = constantIndexValue(index)) return {indexConstant(*value + more), 0};
+    return {more == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), here};
+  };
   auto run = [&](Value from, Value to, bool sectionFull, int64_t unroll) {
     forLoop(from, to, chunk * unroll, [&](Value index) {
       int64_t here = levels.size() - 1;
       if (!innermost) {
         Place inner = place;
-        inner.at[dim] = {index, constantIndexValue(index) ? 0 : here};
+        inner.at[dim] = known(index, here);
         loopLevel(spec, body, level + 1, sectionFull, inner, vectorDim);
         return;
       }
@@ -103,7 +108,7 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
         } else if (u > 0) {
           moved = arith::AddIOp::create(b, index, constantIndex(b, u * chunk));
         }
-        each.at[dim] = {moved, constantIndexValue(index) ? 0 : here};
+        each.at[dim] = u == 0 ? known(index, here) : known(index, here, u * chunk);
         places.push_back(each);
       }
       llvm::SmallVector<Value> added;

@@ -37,6 +37,16 @@ Value Lowering::scalarToIndex(Value value) {
   return arith::ExtSIOp::create(b, b.getI64Type(), value);
 }
 
+Value Lowering::indexConstant(int64_t value) {
+  Value &constant = indexConstants[value];
+  if (!constant) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(zeroIndex);
+    constant = constantIndex(b, value);
+  }
+  return constant;
+}
+
 LogicalResult Lowering::lowerBlock(Block &block) {
   for (Operation &op : block) {
     if (failed(lowerOp(&op)) || failedAny) return failure();

@@ -70,6 +70,7 @@ private:
   mlir::LogicalResult yieldTiles(ValueRange values, llvm::ArrayRef<Buffer> targets, mlir::Operation *yield);
   Type lowered(Type type); // scalars: pointers become !llvm.ptr
   Value scalar(Value value);
+  Value indexConstant(int64_t value); // known everywhere: it stands at the top of the program
   Value scalarToIndex(Value value); // any integer -> i64, sign-extended
 
   // evaluate.cpp
@@ -163,6 +164,7 @@ private:
   bool failedAny = false;
   tt::FuncOp kernel;
   Value zeroIndex;
+  llvm::DenseMap<int64_t, Value> indexConstants;
 };
 
 } // namespace tilewright::cpu

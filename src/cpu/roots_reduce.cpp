@@ -7,6 +7,8 @@
 
 #include "cpu/lowering.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 using namespace tilewright::tt;
 
@@ -63,8 +65,10 @@ void Lowering::lowerReduce(ReduceOp op) {
     llvm::SmallVector<Value> partial;
     auto at = [&](const Place &base, Value index, int64_t level, int64_t chain) {
       Place place = base;
-      Value moved = chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, chain * width)));
-      place.at[axis] = {moved, level};
+      if (auto constant = getConstantIntValue(index)) // a loop of one turn
+        place.at[axis] = {indexConstant(*constant + chain * width), 0};
+      else
+        place.at[axis] = {chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, chain * width))), level};
       place.vector = vectorDim;
       place.lanes = vectorDim < 0 ? 1 : chunk;
       return place;
@@ -73,7 +77,7 @@ void Lowering::lowerReduce(ReduceOp op) {
       for (const Place &place : places)
         for (int64_t chain = 0; chain < chains; ++chain) {
           Place start = place;
-          start.at[axis] = {chain == 0 ? zeroIndex : constantIndex(b, chain * width), 0};
+          start.at[axis] = {indexConstant(chain * width), 0};
           start.vector = vectorDim;
           start.lanes = vectorDim < 0 ? 1 : chunk;
           llvm::append_range(partial, elements(start));
@@ -102,7 +106,7 @@ void Lowering::lowerReduce(ReduceOp op) {
     }
     // Pairs of chains, then halves of the vector.
     size_t count = sources.size();
-    size_t slot = 0, result = 0;
+    size_t slot = 0;
     for (const Place &place : places) {
       llvm::SmallVector<llvm::SmallVector<Value>> chainValues;
       for (int64_t chain = 0; chain < chains; ++chain, slot += count)
@@ -139,7 +143,6 @@ void Lowering::lowerReduce(ReduceOp op) {
         if (results.empty()) scalars[op->getResult(i)] = value;
         else storeChunk(results[i], value, to);
       }
-      (void)result;
     }
   };
   emitLoops(spec, reduceAt, along ? -1 : vectorDim);

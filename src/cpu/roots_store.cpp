@@ -110,7 +110,7 @@ Value Lowering::streamingPays(StoreOp op, int64_t vectorDim, int64_t chunk) {
     if (int64_t(d) == vectorDim || shape[d] == 1) continue;
     if (analysis->step(op.getPtr(), d).kind == Step::other) return {};
     Place next = origin;
-    next.at[d] = {constantIndex(b, 1), 0};
+    next.at[d] = {indexConstant(1), 0};
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(op.getPtr(), next), base));
   }
   Value low = arith::AndIOp::create(b, bits, constantIndex(b, target.vectorBytes - 1));

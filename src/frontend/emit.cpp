@@ -183,6 +183,8 @@ std::optional<Value> Emitter::languageName(llvm::StringRef name) {
 // One parameter as tt.func arguments, and as the value that its name stands for once they are there.
 static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVectorImpl<mlir::Type> &inputs, llvm::SmallVectorImpl<int64_t> &divisibility) {
   if (spec.constant) return true;
+  if (!spec.members.empty())
+    return llvm::all_of(spec.members, [&](const ArgumentSpec &member) { return addParameter(ops, member, inputs, divisibility); });
   if (!spec.type.isDescriptor()) {
     inputs.push_back(ops.irType(spec.type));
     divisibility.push_back(spec.divisibility);
@@ -200,6 +202,12 @@ static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVe
 
 static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::ArrayRef<BlockArgument> &arguments) {
   if (spec.constant) return Operand::of(*spec.constant);
+  if (!spec.members.empty()) {
+    Operand result = Operand::tuple({});
+    for (const ArgumentSpec &member : spec.members) result.items.push_back(bindParameter(ops, member, arguments));
+    result.fields = spec.fieldNames;
+    return result;
+  }
   auto take = [&](Type type) {
     Operand result = Operand::of(arguments.front(), std::move(type));
     arguments = arguments.drop_front();
@@ -227,9 +235,10 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   Emitter emitter(unit, kernel);
   emitter.ops.at(kernel.decl->nameRange);
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;
-  // The arguments of a `*args` parameter come one by one, or as one constant tuple.
+  // The arguments of a `*args` parameter come one by one, or as one tuple.
   bool variadic = !parameters.empty() && parameters.back().isVariadic;
-  if (variadic && args.size() == parameters.size() && args.back().constant && args.back().constant->asSequence()) variadic = false;
+  if (variadic && args.size() == parameters.size() && (!args.back().members.empty() || (args.back().constant && args.back().constant->asSequence())))
+    variadic = false;
   if (variadic ? args.size() + 1 < parameters.size() : args.size() != parameters.size()) {
     emitter.ops.fail(Diag::kernelArguments, {kernel.name, std::to_string(parameters.size()), std::to_string(args.size())});
     return {};

@@ -15,6 +15,7 @@ struct ArgumentSpec {
   Type type;                     // of the run-time value, where there is no constant
   int64_t divisibility = 1;      // 16: value (or address) is a multiple of 16
   std::vector<ArgumentSpec> members; // a tuple's or *args', in order; constant and type are then unset (constant-only tuples are constants)
+  std::vector<std::string> fieldNames; // of a namedtuple's members
 };
 
 /// Launch options that enter the code.

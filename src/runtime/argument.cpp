@@ -97,6 +97,9 @@ double Argument::asDouble() const {
 llvm::ArrayRef<Argument> Argument::members() const {
   return payload ? llvm::ArrayRef<Argument>(payload->members) : llvm::ArrayRef<Argument>();
 }
+llvm::ArrayRef<std::string> Argument::fieldNames() const {
+  return payload ? llvm::ArrayRef<std::string>(payload->fieldNames) : llvm::ArrayRef<std::string>();
+}
 llvm::ArrayRef<int64_t> Argument::shape() const {
   return payload ? llvm::ArrayRef<int64_t>(payload->shape) : llvm::ArrayRef<int64_t>();
 }

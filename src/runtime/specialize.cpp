@@ -105,6 +105,7 @@ bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argu
       spec.constant = Value::tuple({});
       return true;
     }
+    spec.fieldNames = argument.fieldNames().vec();
     Wish memberWish = wish;
     memberWish.annotation = nullptr;
     for (const Argument &member : argument.members())

@@ -1,5 +1,8 @@
 """What the tests of the Python package share: a cache folder of their own, and one small kernel."""
 
+import os
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,9 @@ def scale_kernel(x_ptr, out_ptr, n, factor, BLOCK: tl.constexpr = 64):
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    # Programs that tests start find the same package, from whatever folder.
+    package = str(pathlib.Path(triton.__file__).absolute().parent.parent)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])))
 
 
 @pytest.fixture

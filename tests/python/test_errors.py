@@ -20,9 +20,9 @@ def test_place_and_caret():
     with pytest.raises(triton.CompilationError) as error:
         wrong_shapes[(1,)](np.zeros(1, np.float32))
     text = str(error.value)
-    assert "test_errors.py:17" in text and "tl.dot(x, x)" in text and "^" in text
+    assert "test_errors.py:16" in text and "tl.dot(x, x)" in text and "^" in text
     record = error.value.diagnostics[0]
-    assert record["severity"] == "error" and record["line"] == 17 and record["column"] > 1
+    assert record["severity"] == "error" and record["line"] == 16 and record["column"] > 1
     assert isinstance(error.value, triton.TritonError)
     assert error.value.error_message == record["message"]
     assert error.value.__cause__ is not None

@@ -29,12 +29,13 @@ class Config:
         self.pre_hook = pre_hook
         self.ir_override = ir_override
 
-    def _options(self):
-        return {"num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages, "maxnreg": self.maxnreg,
-                "ir_override": self.ir_override}
-
     def all_kwargs(self):
-        return {**self.kwargs, **{name: value for name, value in self._options().items() if value is not None}}
+        named = {**self.kwargs, "num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages}
+        if self.maxnreg is not None:
+            named["maxnreg"] = self.maxnreg
+        if self.ir_override is not None:
+            named["ir_override"] = self.ir_override
+        return {name: value for name, value in named.items() if value is not None} if None in named.values() else named
 
     def __setstate__(self, state):
         self.__init__(**{name: state.get(name, default) for name, default in
@@ -42,7 +43,7 @@ class Config:
 
     def __str__(self):
         parts = [f"{name}: {value}" for name, value in self.kwargs.items()]
-        parts += [f"{name}: {self._options()[name]}" for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")]
+        parts += [f"{name}: {getattr(self, name)}" for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")]
         return ", ".join(parts)
 
     __repr__ = __str__
@@ -87,6 +88,7 @@ class Autotuner(KernelInterface):
         self.__name__ = self.base_fn.__name__
         self.__doc__ = self.base_fn.__doc__
         self.arg_names = arg_names
+        self._arg_set = set(arg_names)
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
         self.cache = {}
@@ -203,32 +205,46 @@ class Autotuner(KernelInterface):
         self._measure(key, args, kwargs, configs)
         _core.cache_store(disk_key, json.dumps([self.configs_timings[config] for config in configs]).encode())
 
+    def _key(self, args, kwargs):
+        """Values of the key parameters, and the element types of all tensors. On the path of every launch."""
+        named = dict(zip(self.arg_names, args))
+        if kwargs:
+            for name in kwargs:
+                if name in self._arg_set:
+                    named[name] = kwargs[name]
+        key = [named[name] for name in self.keys if name in named]
+        for value in named.values():
+            kind = type(value)
+            if kind is not int and kind is not float and kind is not bool:
+                dtype = getattr(value, "dtype", None)
+                if dtype is not None:
+                    key.append(dtype)
+        return tuple(key)
+
+    def _first(self, key, args, kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        try:
+            self._choose(key, args, kwargs)
+        finally:
+            self.nargs = None
+        if knobs.autotuning.print:
+            print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
+                  f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.cache[key]};")
+        return self.cache[key]
+
     def run(self, *args, **kwargs):
         if len(self.configs) == 1:
             config = self.configs[0]
         else:
-            named = dict(zip(self.arg_names, args))
-            for name in self.arg_names:
-                if name in kwargs:
-                    named[name] = kwargs[name]
-            values = [named[name] for name in self.keys if name in named]
-            values += [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
-            key = tuple(values)
+            key = self._key(args, kwargs)
             config = self.cache.get(key)
             if config is None:
-                self.nargs = dict(zip(self.arg_names, args))
-                try:
-                    self._choose(key, args, kwargs)
-                finally:
-                    self.nargs = None
-                config = self.cache[key]
-                if knobs.autotuning.print:
-                    print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
-                          f"finished after {self.bench_time:.2f}s,\nbest config selected: {config};")
+                config = self._first(key, args, kwargs)
         self.best_config = config
+        chosen = config.all_kwargs()
         if config.pre_hook is not None:
-            config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **config.all_kwargs()})
-        return self.fn.run(*args, **kwargs, **config.all_kwargs())
+            config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **chosen})
+        return self.fn.run(*args, **kwargs, **chosen)
 
     def prune_configs(self, kwargs):
         configs = self.configs

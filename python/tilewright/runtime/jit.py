@@ -158,8 +158,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     def run(self, *args, grid, warmup, **kwargs):
         runtime = knobs.runtime
-        if kwargs.get("debug") is None:
-            kwargs["debug"] = bool(self.debug) or runtime.debug
+        if (self.debug or runtime.debug) and kwargs.get("debug") is None:
+            kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         if not runtime.watched():
