@@ -1,11 +1,9 @@
 """Softmax of the rows of a matrix, in one pass over memory.
 
 Done operation by operation, a softmax reads and writes the matrix several times over. Here each row is read once, stays
-in a tile while its maximum and its sum are taken, and is written once. A fixed number of programs shares the rows: each
+in a tile while its maximum and its sum are taken, and is written once. Any number of programs can share the rows: each
 starts at its own row and strides by the number of programs (a grid-stride loop).
 """
-
-import os
 
 import numpy as np
 import triton
@@ -37,7 +35,8 @@ def softmax(x, out=None):
     if n_cols > 1 and common.strides(x)[1] != 1:
         raise ValueError("softmax needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = np.empty(x.shape, x.dtype) if out is None else out
-    programs = min(n_rows, 32 * (os.cpu_count() or 1))
+    # One program a row: programs run in order, so memory is read in order. Beyond the limit each takes several.
+    programs = min(n_rows, 65536)
     softmax_kernel[(programs,)](
         out, x, common.strides(x)[0], common.strides(out)[0], n_rows, n_cols, triton.next_power_of_2(n_cols), 2)
     return out

@@ -19,8 +19,7 @@ namespace tilewright::python {
 namespace {
 
 struct ArrayHead {
-  PyObject_HEAD
-  char *data;
+  PyObject_HEAD char *data;
   int rank;
   Py_ssize_t *shape;
   Py_ssize_t *strides;
@@ -29,7 +28,23 @@ struct ArrayHead {
   int flags;
 };
 
-enum class Family : uint8_t { unknown, integer, floating, boolean, text, none, array, tensor, exchange, buffer, tuple, ours, descriptor, torchDtype, numpyScalar };
+enum class Family : uint8_t {
+  unknown,
+  integer,
+  floating,
+  boolean,
+  text,
+  none,
+  array,
+  tensor,
+  exchange,
+  buffer,
+  tuple,
+  ours,
+  descriptor,
+  torchDtype,
+  numpyScalar
+};
 
 // Objects in the tables are kept alive by them, so an address never comes to mean something else.
 struct Tables {
@@ -41,9 +56,9 @@ Tables &tables() {
   return *instance;
 }
 
-
 [[noreturn]] void refuse(nb::handle object, const char *parameter, const std::string &why) {
-  std::string text = "failed to specialize argument of type: " + nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr()))).attr("__name__")));
+  std::string text = "failed to specialize argument of type: " +
+                     nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr()))).attr("__name__")));
   if (parameter) text = "parameter '" + std::string(parameter) + "': " + text;
   raise(PyExc_TypeError, text + (why.empty() ? "" : ": " + why));
 }
@@ -83,8 +98,8 @@ Argument tensorArgument(nb::handle object, const char *parameter) {
   if (nb::object device = nb::getattr(object, "device", nb::none()); !device.is_none()) {
     nb::object kind = nb::getattr(device, "type", nb::none());
     if (nb::isinstance<nb::str>(kind) && nb::cast<std::string>(kind) != "cpu" && nb::cast<std::string>(kind) != "meta")
-      raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the tensor is on '" + nb::cast<std::string>(nb::str(device)) +
-                                  "', and this kernel runs on the CPU; move it with .cpu()");
+      raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the tensor is on '" +
+                                  nb::cast<std::string>(nb::str(device)) + "', and this kernel runs on the CPU; move it with .cpu()");
   }
   nb::object address = object.attr("data_ptr")();
   void *data = PyLong_AsVoidPtr(address.ptr());
@@ -131,7 +146,8 @@ Argument exchangedArgument(nb::handle object, const char *parameter) {
     PyErr_Clear();
     refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
   }
-  if (array.device_type() != nb::device::cpu::value) raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the array is not in the CPU's memory");
+  if (array.device_type() != nb::device::cpu::value)
+    raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the array is not in the CPU's memory");
   std::optional<Scalar> scalar = dlpackScalar(array.dtype());
   if (!scalar) refuse(object, parameter, "kernels have no such element type");
   // The object itself keeps the memory; the caller holds it for as long as the launch takes.
@@ -163,8 +179,10 @@ std::vector<int64_t> integers(nb::handle sequence) {
 Argument descriptorArgument(nb::handle object, const char *parameter) {
   Argument base = toArgument(object.attr("base"), parameter);
   if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
-  if (nb::object padding = nb::getattr(object, "padding", nb::none()); nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
-    raise(PyExc_ValueError, "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
+  if (nb::object padding = nb::getattr(object, "padding", nb::none());
+      nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
+    raise(PyExc_ValueError,
+          "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
   return Argument::descriptor(base.address(), base.element(), integers(object.attr("shape")), integers(object.attr("strides")),
                               integers(object.attr("block_shape")), base.bytes());
 }
@@ -175,7 +193,8 @@ Family familyOf(nb::handle object) {
   if (PyFloat_Check(raw)) return Family::floating;
   if (PyUnicode_Check(raw)) return Family::text;
   if (PyTuple_Check(raw) || PyList_Check(raw)) return Family::tuple;
-  if (nb::hasattr(object, "_tilewright_value") || nb::hasattr(object, "_tilewright_name") || nb::isinstance<PyKernel>(object)) return Family::ours;
+  if (nb::hasattr(object, "_tilewright_value") || nb::hasattr(object, "_tilewright_name") || nb::isinstance<PyKernel>(object))
+    return Family::ours;
   if (nb::hasattr(object, "data_ptr")) return Family::tensor;
   nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(raw)));
   nb::object modules = nb::module_::import_("sys").attr("modules");
@@ -188,7 +207,8 @@ Family familyOf(nb::handle object) {
   if (nb::hasattr(object, "block_shape") && nb::hasattr(object, "base")) return Family::descriptor;
   if (nb::hasattr(object, "__dlpack__")) return Family::exchange;
   if (PyObject_CheckBuffer(raw)) return Family::buffer;
-  if (nb::cast<std::string>(nb::str(type.attr("__module__"))) == "torch" && nb::cast<std::string>(type.attr("__name__")) == "dtype") return Family::torchDtype;
+  if (nb::cast<std::string>(nb::str(type.attr("__module__"))) == "torch" && nb::cast<std::string>(type.attr("__name__")) == "dtype")
+    return Family::torchDtype;
   return Family::ours; // functions and other constants, or nothing that a kernel can take
 }
 
@@ -206,10 +226,12 @@ Argument integerArgument(nb::handle object) {
 
 Argument tupleArgument(nb::handle object, const char *parameter) {
   std::vector<Argument> members;
-  for (nb::handle item : nb::iter(object)) members.push_back(toArgument(item, parameter));
+  for (nb::handle item : nb::iter(object))
+    members.push_back(toArgument(item, parameter));
   std::vector<std::string> names;
   if (nb::object fields = nb::getattr(object, "_fields", nb::none()); !fields.is_none())
-    for (nb::handle field : nb::iter(fields)) names.push_back(nb::cast<std::string>(nb::str(field)));
+    for (nb::handle field : nb::iter(fields))
+      names.push_back(nb::cast<std::string>(nb::str(field)));
   return Argument::tuple(std::move(members), std::move(names));
 }
 
@@ -233,7 +255,7 @@ Argument toArgument(nb::handle object, const char *parameter) {
   } else {
     family = familyOf(object);
     if (families.size() < 1024) {
-      Py_INCREF(type);
+      Py_INCREF(reinterpret_cast<PyObject *>(type));
       families[type] = family;
     }
   }

@@ -18,7 +18,8 @@ static nb::object asRecord(const Diagnostic &diagnostic) {
   record["length"] = diagnostic.length;
   record["text"] = diagnostic.lineText;
   nb::list notes;
-  for (const Diagnostic &note : diagnostic.notes) notes.append(asRecord(note));
+  for (const Diagnostic &note : diagnostic.notes)
+    notes.append(asRecord(note));
   record["notes"] = notes;
   return record;
 }
@@ -54,7 +55,8 @@ void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
   }
   static nb::handle make = packageObject("compiler.errors", "compilation_error");
   nb::list records;
-  for (const Diagnostic &record : diagnostics.all()) records.append(asRecord(record));
+  for (const Diagnostic &record : diagnostics.all())
+    records.append(asRecord(record));
   std::string source;
   if (function && function->module) source = std::string(function->module->source->text());
   nb::object error = make(diagnostics.render(), records, source);

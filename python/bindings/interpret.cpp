@@ -26,7 +26,8 @@ std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileReques
   kernel->impl->name = request.kernel->name;
   kernel->impl->specs = request.args;
   kernel->impl->debug = request.options.debug;
-  for (const JitFunction::Parameter &parameter : request.kernel->parameters) kernel->impl->parameters.push_back(parameter.name);
+  for (const JitFunction::Parameter &parameter : request.kernel->parameters)
+    kernel->impl->parameters.push_back(parameter.name);
   return kernel;
 }
 
@@ -41,8 +42,10 @@ static void append(const ArgumentSpec &spec, const Argument &argument, const std
   bool isDescriptor = argument.kind() == Argument::Kind::descriptor;
   if (isDescriptor) {
     args.push_back(InterpretArg::ofPointer(argument.address()));
-    for (int64_t extent : argument.shape()) args.push_back(InterpretArg::ofInteger(extent));
-    for (int64_t stride : argument.strides()) args.push_back(InterpretArg::ofInteger(stride));
+    for (int64_t extent : argument.shape())
+      args.push_back(InterpretArg::ofInteger(extent));
+    for (int64_t stride : argument.strides())
+      args.push_back(InterpretArg::ofInteger(stride));
   } else if (spec.type.isPointer()) {
     args.push_back(InterpretArg::ofPointer(argument.isPointer() ? argument.address() : reinterpret_cast<void *>(argument.asInteger())));
   } else if (isFloat(spec.type.scalar())) {
@@ -63,7 +66,8 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
   std::vector<InterpretArg> args;
   InterpretOptions options;
   bool allKnown = true;
-  for (size_t i = 0; i < impl->specs.size(); ++i) append(impl->specs[i], arguments[i], impl->parameters[i], args, options.memory, allKnown);
+  for (size_t i = 0; i < impl->specs.size(); ++i)
+    append(impl->specs[i], arguments[i], impl->parameters[i], args, options.memory, allKnown);
   options.checkBounds = checkBounds && allKnown;
   options.skipAsserts = !impl->debug;
   options.print = [&](llvm::StringRef line) { printed += line; };

@@ -1,7 +1,7 @@
 // @jit functions and their launches.
 //
-// A warm launch does this: arguments are converted (arguments.cpp), put in the order of the parameters, looked up by what they specialise to,
-// and the grid runs. All of it is here or in the runtime, so that Python's part of a launch is one call.
+// A warm launch does this: arguments are converted (arguments.cpp), put in the order of the parameters, looked up by what they specialise
+// to, and the grid runs. All of it is here or in the runtime, so that Python's part of a launch is one call.
 
 #include "compiled.h"
 #include "core.h"
@@ -122,10 +122,15 @@ Option optionNamed(llvm::StringRef name) {
       .Case("debug", Option::debug)
       .Case("num_threads", Option::threads)
       // What only a GPU's code generator or launcher asks for.
-      .Cases({"sanitize_overflow", "launch_cooperative_grid", "launch_cluster", "launch_pdl", "ir_override", "extern_libs", "arch"}, Option::ignored)
-      .Cases({"ptx_version", "ptx_options", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "default_dot_input_precision"}, Option::ignored)
-      .Cases({"allowed_dot_input_precisions", "max_num_imprecise_acc_default", "enable_reflect_ftz", "backend_name", "instrumentation_mode"}, Option::ignored)
-      .Cases({"cluster_dims", "min_shared_mem", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "warp_size", "allow_flush_denorm"}, Option::ignored)
+      .Cases({"sanitize_overflow", "launch_cooperative_grid", "launch_cluster", "launch_pdl", "ir_override", "extern_libs", "arch"},
+             Option::ignored)
+      .Cases({"ptx_version", "ptx_options", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "default_dot_input_precision"},
+             Option::ignored)
+      .Cases(
+          {"allowed_dot_input_precisions", "max_num_imprecise_acc_default", "enable_reflect_ftz", "backend_name", "instrumentation_mode"},
+          Option::ignored)
+      .Cases({"cluster_dims", "min_shared_mem", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "warp_size", "allow_flush_denorm"},
+             Option::ignored)
       .Default(Option::unknown);
 }
 
@@ -144,12 +149,8 @@ void checkPowerOfTwo(int64_t value, llvm::StringRef name) {
 
 void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::StringRef name) {
   switch (option) {
-  case Option::numWarps:
-    options.kernel.numWarps = integerOption(value, name);
-    return checkPowerOfTwo(options.kernel.numWarps, name);
-  case Option::numCtas:
-    options.kernel.numCtas = integerOption(value, name);
-    return checkPowerOfTwo(options.kernel.numCtas, name);
+  case Option::numWarps: options.kernel.numWarps = integerOption(value, name); return checkPowerOfTwo(options.kernel.numWarps, name);
+  case Option::numCtas: options.kernel.numCtas = integerOption(value, name); return checkPowerOfTwo(options.kernel.numCtas, name);
   case Option::numStages:
     options.kernel.numStages = integerOption(value, name);
     if (options.kernel.numStages < 0) raise(PyExc_ValueError, "num_stages must not be negative");
@@ -175,15 +176,18 @@ const JitFunction::Parameter *parameterNamed(const JitFunction &function, llvm::
 
 [[noreturn]] void unknownKeyword(const JitFunction &function, llvm::StringRef name) {
   std::string parameters;
-  for (const JitFunction::Parameter &parameter : function.parameters) parameters += (parameters.empty() ? "" : ", ") + parameter.name;
-  raise(PyExc_KeyError, "Keyword argument " + name.str() + " was specified but unrecognised: kernel '" + function.name + "' has the parameters " + parameters +
+  for (const JitFunction::Parameter &parameter : function.parameters)
+    parameters += (parameters.empty() ? "" : ", ") + parameter.name;
+  raise(PyExc_KeyError, "Keyword argument " + name.str() + " was specified but unrecognised: kernel '" + function.name +
+                            "' has the parameters " + parameters +
                             ", and launches take num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, debug, num_threads");
 }
 
 void readCall(const JitFunction &function, nb::handle args, nb::handle kwargs, Call &call) {
   Py_ssize_t count = PyTuple_Size(args.ptr());
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const char *parameter = static_cast<size_t>(i) < function.parameters.size() ? function.parameters[static_cast<size_t>(i)].name.c_str() : nullptr;
+    const char *parameter =
+        static_cast<size_t>(i) < function.parameters.size() ? function.parameters[static_cast<size_t>(i)].name.c_str() : nullptr;
     call.positional.push_back(toArgument(PyTuple_GetItem(args.ptr(), i), parameter));
   }
   PyObject *key, *value;
@@ -216,7 +220,9 @@ nb::dict boundDict(const PyKernel::State &state, nb::handle args, nb::handle kwa
       index = given;
       continue;
     }
-    PyObject *value = index < given ? PyTuple_GetItem(args.ptr(), index++) : kwargs.is_valid() ? PyDict_GetItem(kwargs.ptr(), name.ptr()) : nullptr;
+    PyObject *value = index < given       ? PyTuple_GetItem(args.ptr(), index++)
+                      : kwargs.is_valid() ? PyDict_GetItem(kwargs.ptr(), name.ptr())
+                                          : nullptr;
     if (value)
       bound[name] = nb::handle(value);
     else if (nb::len(row) > 5)
@@ -251,7 +257,8 @@ Grid readGrid(nb::handle grid) {
 void keepUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh) {
   for (UsedGlobal &global : fresh) {
     bool known = false;
-    for (const UsedGlobal &old : state.used) known = known || (old.holder == global.holder && old.name == global.name);
+    for (const UsedGlobal &old : state.used)
+      known = known || (old.holder == global.holder && old.name == global.name);
     if (!known) state.used.push_back(std::move(global));
   }
 }
@@ -386,8 +393,9 @@ void defineKernel(nb::module_ &module) {
       .def(nb::init<>())
       .def(
           "_capture",
-          [](PyKernel &self, std::string source, std::string file, int64_t line, std::string name, nb::dict globals, nb::dict cells, nb::list parameters,
-             bool noinline_, std::vector<std::string> doNotSpecialize, std::vector<std::string> doNotSpecializeOnAlignment) {
+          [](PyKernel &self, std::string source, std::string file, int64_t line, std::string name, nb::dict globals, nb::dict cells,
+             nb::list parameters, bool noinline_, std::vector<std::string> doNotSpecialize,
+             std::vector<std::string> doNotSpecializeOnAlignment) {
             auto state = std::make_shared<PyKernel::State>();
             state->source = std::move(source);
             state->file = std::move(file);
@@ -405,7 +413,8 @@ void defineKernel(nb::module_ &module) {
           "do_not_specialize_on_alignment"_a)
       .def(
           "launch", [](PyKernel &self, nb::handle grid, nb::args args, nb::kwargs kwargs) { return run(self, grid, args, kwargs); },
-          "Compiles if needed and runs the grid; a grid of None only compiles. Returns the compiled kernel.", "grid"_a.none(), "args"_a, "kwargs"_a)
+          "Compiles if needed and runs the grid; a grid of None only compiles. Returns the compiled kernel.", "grid"_a.none(), "args"_a,
+          "kwargs"_a)
       .def("_bind", [](PyKernel &self, nb::args args, nb::kwargs kwargs) { return boundDict(*self.state, args, kwargs); })
       .def("_dependency_hash",
            [](PyKernel &self) {

@@ -54,8 +54,12 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
 void defineCompiled(nb::module_ &module) {
   nb::class_<PyCompiled>(module, "Compiled")
       .def("stage", &stageOf, "The kernel at one stage: source, ttir, loops, llir, asm as text, obj as bytes.", "name"_a)
-      .def("launch", [](PyCompiled &self, nb::handle grid, nb::args args) { self.launch(grid, args); }, "grid"_a, "args"_a)
-      .def_prop_ro("name", [](PyCompiled &self) { return self.function ? self.function->name : self.compiled ? self.compiled->artifact().entry : ""; })
+      .def(
+          "launch", [](PyCompiled &self, nb::handle grid, nb::args args) { self.launch(grid, args); }, "grid"_a, "args"_a)
+      .def_prop_ro("name",
+                   [](PyCompiled &self) {
+                     return self.function ? self.function->name : self.compiled ? self.compiled->artifact().entry : "";
+                   })
       .def_prop_ro("signature", [](PyCompiled &self) { return self.function ? signatureText(*self.function, self.specs) : std::string(); })
       .def_prop_ro("key", [](PyCompiled &self) { return self.function ? kernelCacheKey(self.request()) : std::string(); })
       .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
@@ -77,7 +81,8 @@ void defineCompiled(nb::module_ &module) {
 
 /// triton.compile(ASTSource(...)): specialised by a description instead of arguments. `types`: for each parameter its type's name, or None
 /// where `constants` has its value; `aligned`: the parameters that are multiples of 16.
-static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, std::vector<int64_t> aligned, nb::dict options) {
+static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, std::vector<int64_t> aligned,
+                                                    nb::dict options) {
   auto out = std::make_shared<PyCompiled>();
   out->function = kernel.jit();
   size_t index = 0;
@@ -88,7 +93,9 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
     } else {
       std::string name = nb::cast<std::string>(type);
       std::optional<Type> parsed = parseTypeName(name);
-      if (!parsed) raise(PyExc_ValueError, "'" + name + "' is not the name of a type, for the parameter '" + out->function->parameters[index].name + "'");
+      if (!parsed)
+        raise(PyExc_ValueError,
+              "'" + name + "' is not the name of a type, for the parameter '" + out->function->parameters[index].name + "'");
       spec.type = *parsed;
     }
     ++index;
@@ -132,7 +139,8 @@ static std::shared_ptr<PyCompiled> compileText(std::string text, std::string fil
 
 static std::vector<std::tuple<std::string, std::string, std::string>> builtinRows() {
   std::vector<std::tuple<std::string, std::string, std::string>> rows;
-  for (const Builtin *builtin : allBuiltins()) rows.emplace_back(builtin->path.str(), builtin->signature.str(), builtin->summary.str());
+  for (const Builtin *builtin : allBuiltins())
+    rows.emplace_back(builtin->path.str(), builtin->signature.str(), builtin->summary.str());
   return rows;
 }
 
@@ -145,7 +153,11 @@ static std::vector<std::pair<std::string, std::string>> languageMembers(const st
     Diagnostics ignored;
     std::optional<Value> value = module->lookup(name, ignored);
     if (!value) continue;
-    const char *kind = value->asBuiltin() ? "builtin" : value->asFunction() ? "function" : value->asType() ? "type" : value->asNamespace() ? "module" : "other";
+    const char *kind = value->asBuiltin()     ? "builtin"
+                       : value->asFunction()  ? "function"
+                       : value->asType()      ? "type"
+                       : value->asNamespace() ? "module"
+                                              : "other";
     members.emplace_back(name, kind);
   }
   return members;
@@ -209,8 +221,11 @@ NB_MODULE(_core, module) {
     storeCached(key, std::string_view(bytes.c_str(), bytes.size()), diagnostics);
     showWarnings(diagnostics);
   });
-  module.def("element_type", [](nb::handle dtype) -> nb::object {
-    std::optional<Scalar> scalar = scalarNamed(nb::cast<std::string>(nb::str(nb::getattr(dtype, "name", dtype))));
-    return scalar ? nb::object(nb::str(scalarName(*scalar).str().c_str())) : nb::none();
-  }, "The language's name for an element type of NumPy, PyTorch, ml_dtypes.", "dtype"_a);
+  module.def(
+      "element_type",
+      [](nb::handle dtype) -> nb::object {
+        std::optional<Scalar> scalar = scalarNamed(nb::cast<std::string>(nb::str(nb::getattr(dtype, "name", dtype))));
+        return scalar ? nb::object(nb::str(scalarName(*scalar).str().c_str())) : nb::none();
+      },
+      "The language's name for an element type of NumPy, PyTorch, ml_dtypes.", "dtype"_a);
 }

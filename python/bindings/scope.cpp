@@ -11,8 +11,12 @@ namespace tilewright::python {
 
 static thread_local std::vector<UsedGlobal> *recording = nullptr;
 
-Recorder::Recorder(std::vector<UsedGlobal> &used) : previous(recording) { recording = &used; }
-Recorder::~Recorder() { recording = previous; }
+Recorder::Recorder(std::vector<UsedGlobal> &used) : previous(recording) {
+  recording = &used;
+}
+Recorder::~Recorder() {
+  recording = previous;
+}
 
 static void record(nb::handle holder, const std::string &name, nb::handle object, const Value &value) {
   if (!recording) return;
@@ -42,8 +46,7 @@ void checkUnchanged(const std::vector<UsedGlobal> &used) {
 }
 
 // No exception may cross the compiler, which is built without them.
-template <typename F>
-static std::optional<Value> guarded(Diagnostics &diagnostics, F &&look) {
+template <typename F> static std::optional<Value> guarded(Diagnostics &diagnostics, F &&look) {
   nb::gil_scoped_acquire gil;
   try {
     return look();
@@ -114,7 +117,8 @@ public:
     nb::gil_scoped_acquire gil;
     std::vector<std::string> all;
     nb::object list = nb::steal(PyObject_Dir(object.get()));
-    for (nb::handle name : nb::iter(list)) all.push_back(nb::cast<std::string>(nb::str(name)));
+    for (nb::handle name : nb::iter(list))
+      all.push_back(nb::cast<std::string>(nb::str(name)));
     return all;
   }
 
@@ -129,6 +133,8 @@ std::shared_ptr<Namespace> functionScope(nb::dict globals, nb::dict cells, std::
   return std::make_shared<LiveScope>(std::move(globals), std::move(cells), std::move(path));
 }
 
-std::shared_ptr<Namespace> objectScope(nb::handle object, std::string path) { return std::make_shared<ObjectScope>(object, std::move(path)); }
+std::shared_ptr<Namespace> objectScope(nb::handle object, std::string path) {
+  return std::make_shared<ObjectScope>(object, std::move(path));
+}
 
 } // namespace tilewright::python

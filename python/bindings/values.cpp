@@ -80,7 +80,8 @@ static std::optional<Int> toInt(nb::handle object) {
 
 static std::vector<Value> items(nb::handle sequence) {
   std::vector<Value> out;
-  for (nb::handle item : nb::iter(sequence)) out.push_back(toValue(item));
+  for (nb::handle item : nb::iter(sequence))
+    out.push_back(toValue(item));
   return out;
 }
 
@@ -100,9 +101,11 @@ public:
     nb::gil_scoped_acquire gil;
     try {
       nb::list positional;
-      for (const Value &arg : args) positional.append(fromValue(arg));
+      for (const Value &arg : args)
+        positional.append(fromValue(arg));
       nb::dict named;
-      for (const auto &[key, value] : keywords) named[key.c_str()] = fromValue(value);
+      for (const auto &[key, value] : keywords)
+        named[key.c_str()] = fromValue(value);
       nb::object result = nb::steal(PyObject_Call(function.get(), nb::tuple(positional).ptr(), named.ptr()));
       if (!result.is_valid()) throw nb::python_error();
       return toValue(result);
@@ -168,13 +171,15 @@ Value toValue(nb::handle object) {
     nb::object fields = nb::getattr(object, "_fields", nb::none());
     if (fields.is_none()) return Value::tuple(items(object));
     std::vector<std::string> names;
-    for (nb::handle field : nb::iter(fields)) names.push_back(nb::cast<std::string>(nb::str(field)));
+    for (nb::handle field : nb::iter(fields))
+      names.push_back(nb::cast<std::string>(nb::str(field)));
     return Value::namedTuple(std::move(names), items(object));
   }
   if (PyList_Check(raw)) return Value::list(items(object));
   if (PyDict_Check(raw)) {
     std::vector<std::pair<Value, Value>> pairs;
-    for (auto [key, value] : nb::borrow<nb::dict>(object)) pairs.push_back({toValue(key), toValue(value)});
+    for (auto [key, value] : nb::borrow<nb::dict>(object))
+      pairs.push_back({toValue(key), toValue(value)});
     return Value::dict(std::move(pairs));
   }
   if (PyAnySet_Check(raw)) return Value::set(items(object));
@@ -195,7 +200,8 @@ Value toValue(nb::handle object) {
   if (PyType_Check(raw)) return valueOfClass(object);
   if (PyCFunction_Check(raw) && isFrom(object, "builtins"))
     if (std::optional<Value> function = pythonFunction(nb::cast<std::string>(object.attr("__name__")))) return *function;
-  if (PyFunction_Check(raw) || PyCFunction_Check(raw) || PyMethod_Check(raw)) return Value::callable(callableOf(object));
+  if (PyCFunction_Check(raw) || nb::hasattr(object, "__code__") || nb::hasattr(object, "__func__"))
+    return Value::callable(callableOf(object));
   if (PyIndex_Check(raw)) { // NumPy's integers
     nb::object number = nb::steal(PyNumber_Index(raw));
     if (!number.is_valid())
@@ -203,8 +209,9 @@ Value toValue(nb::handle object) {
     else if (std::optional<Int> value = toInt(number))
       return Value::integer(*value);
   }
-  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "shape") && nb::hasattr(object, "item") && PyObject_HasAttrString(raw, "__float__") &&
-      nb::isinstance<nb::tuple>(object.attr("shape")) && nb::len(nb::object(object.attr("shape"))) == 0) { // NumPy's scalars
+  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "shape") && nb::hasattr(object, "item") &&
+      PyObject_HasAttrString(raw, "__float__") && nb::isinstance<nb::tuple>(object.attr("shape")) &&
+      nb::len(nb::object(object.attr("shape"))) == 0) { // NumPy's scalars
     nb::object plain = object.attr("item")();
     if (PyFloat_Check(plain.ptr()) || PyBool_Check(plain.ptr())) return toValue(plain);
   }
@@ -214,11 +221,13 @@ Value toValue(nb::handle object) {
 
 static nb::object sequenceOf(const Sequence &sequence) {
   nb::list list;
-  for (const Value &item : sequence.items) list.append(fromValue(item));
+  for (const Value &item : sequence.items)
+    list.append(fromValue(item));
   if (sequence.isSet) return nb::steal(PySet_New(list.ptr()));
   if (!sequence.fieldNames.empty()) {
     nb::list fields;
-    for (const std::string &name : sequence.fieldNames) fields.append(name);
+    for (const std::string &name : sequence.fieldNames)
+      fields.append(name);
     nb::object type = nb::module_::import_("collections").attr("namedtuple")("values", fields);
     return type(*nb::tuple(list));
   }
@@ -235,7 +244,8 @@ nb::object fromValue(const Value &value) {
   if (const Sequence *sequence = value.asSequence()) return sequenceOf(*sequence);
   if (const Dict *dict = value.asDict()) {
     nb::dict out;
-    for (const auto &[key, item] : dict->items) out[fromValue(key)] = fromValue(item);
+    for (const auto &[key, item] : dict->items)
+      out[fromValue(key)] = fromValue(item);
     return out;
   }
   if (const Type *type = value.asType()) {

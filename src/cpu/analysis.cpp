@@ -239,17 +239,21 @@ static bool isOnDemandUser(Operation *user) {
   return isElementwise(user) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(user);
 }
 
-void TileAnalysis::demands(Value tile, bool expands, llvm::SmallVectorImpl<Demand> &out) {
+void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen) {
+  if (!seen.insert({tile, expands + 2 * moves}).second) return;
   for (Operation *user : tile.getUsers()) {
     bool recomputed = isOnDemandUser(user) && user->getNumResults() == 1 && isTile(user->getResult(0)) && !stored.contains(user->getResult(0));
     if (!recomputed) {
       // The operands of a gather's source and of scans are copied whole.
-      if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands; })) out.push_back({user, expands});
+      if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands && d.moves == moves; })) out.push_back({user, expands, moves});
+      // Views show their source's memory to whoever reads them.
+      if (throughViews && isa<ReshapeOp, SplitOp>(user))
+        for (Value view : user->getResults()) demands(view, expands, true, true, out, seen);
       continue;
     }
     bool grows = isa<BroadcastOp>(user) && cast<RankedTensorType>(user->getResult(0).getType()).getNumElements() >
                                                cast<RankedTensorType>(tile.getType()).getNumElements();
-    if (out.size() < 64) demands(user->getResult(0), expands || grows, out);
+    demands(user->getResult(0), expands || grows, moves || isa<TransOp>(user), throughViews, out, seen);
   }
 }
 
@@ -300,13 +304,22 @@ static Value rootArgument(Value pointer) {
 }
 
 /// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
-static bool storeDisturbs(LoadOp load, StoreOp store) {
-  if (load.getPtr() == store.getPtr()) return false;
+static bool storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
+  if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = rootArgument(load.getPtr()), to = rootArgument(store.getPtr());
   if (from && to && from != to) return false; // two arguments overlap only if they are the same tensor, read and written at the same index
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
-  return !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);
+  return elsewhere || !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);
+}
+
+/// Whether no two elements can be at one address, as far as steps tell: then reading and writing at the same index is safe in any order.
+bool TileAnalysis::distinctAddresses(Value pointer) {
+  for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
+    Step s = step(pointer, d);
+    if (shapeOf(pointer)[d] > 1 && (s.kind == Step::other || s.isZero() || s.wraps)) return false;
+  }
+  return true;
 }
 
 void TileAnalysis::decide(Value tile) {
@@ -317,7 +330,8 @@ void TileAnalysis::decide(Value tile) {
   }
   if (isa<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) return;
   llvm::SmallVector<Demand> roots;
-  demands(tile, false, roots);
+  Seen followed;
+  demands(tile, false, false, false, roots, followed);
   int64_t own = cost(tile);
   bool nested = false, expands = false;
   for (Demand d : roots) {
@@ -333,7 +347,7 @@ void TileAnalysis::decide(Value tile) {
       if (disturbed) break;
       for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())
         disturbed = writesMemory(between);
-      if (auto store = dyn_cast<StoreOp>(d.root)) disturbed |= storeDisturbs(load, store);
+      if (auto store = dyn_cast<StoreOp>(d.root)) disturbed |= storeDisturbs(load, store, d.moves || d.expands || !distinctAddresses(load.getPtr()));
       else disturbed |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
     }
     if (disturbed && !roots.empty()) {
@@ -363,7 +377,8 @@ void TileAnalysis::decide(Value tile) {
 
 bool TileAnalysis::isReadAfter(Value tile, Operation *position) {
   llvm::SmallVector<Demand> roots;
-  demands(tile, false, roots);
+  Seen followed;
+  demands(tile, false, false, true, roots, followed);
   Block *block = position->getBlock();
   for (Demand d : roots) {
     Operation *ancestor = block->findAncestorOpInBlock(*d.root);

@@ -51,10 +51,12 @@ public:
   int64_t cost(mlir::Value tile);
 
 private:
-  struct Demand { mlir::Operation *root; bool expands; };
+  struct Demand { mlir::Operation *root; bool expands; bool moves; }; // moves: read at another place than the root's
+  using Seen = llvm::DenseSet<std::pair<mlir::Value, int>>;
   Step computeStep(mlir::Value tile, int64_t dim);
-  void demands(mlir::Value tile, bool expands, llvm::SmallVectorImpl<Demand> &out);
+  void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
   void decide(mlir::Value tile);
+  bool distinctAddresses(mlir::Value pointer);
   bool mustStore(mlir::Operation *op);
 
   mlir::Operation *function;

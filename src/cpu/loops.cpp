@@ -164,9 +164,9 @@ Value Lowering::boxCount(const BoxTerm &term, int64_t size) {
 
 /// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same map.
 void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks,
-                            llvm::DenseSet<Value> &seen) {
+                            PlacedTiles &seen) {
   Operation *op = tile.getDefiningOp();
-  if (!op || !isTile(tile) || buffers.contains(tile) || !seen.insert(tile).second) return;
+  if (!op || !isTile(tile) || buffers.contains(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) return;
   if (auto load = dyn_cast<LoadOp>(op))
     if (load.getMask()) masks.push_back({load.getMask(), llvm::SmallVector<int64_t>(dims)});
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
@@ -194,14 +194,15 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
   llvm::SmallVector<int64_t> identity;
   for (int64_t d = 0; d < rank; ++d) identity.push_back(d);
   llvm::SmallVector<std::pair<Value, llvm::SmallVector<int64_t>>> masks;
-  llvm::DenseSet<Value> seen;
+  PlacedTiles seen;
   if (storeMask) masks.push_back({storeMask, identity});
   for (Value tile : tiles) collectMasks(tile, identity, masks, seen);
 
   llvm::SmallVector<Value, 3> extent(rank), full(rank);
   llvm::SmallVector<bool, 3> onlyStore(rank, true);
-  llvm::DenseMap<Operation *, Value> counts;
-  llvm::DenseSet<Operation *> storeTerms;
+  // One comparison may stand for rows here and for columns there: m[:, None] & m[None, :].
+  llvm::DenseMap<std::pair<Operation *, int64_t>, Value> counts;
+  llvm::DenseSet<std::pair<Operation *, int64_t>> storeTerms;
   Value everywhere; // i1: the terms that do not depend on an index
   Value storeEverywhere;
   auto smaller = [&](Value &slot, Value count) { slot = slot ? Value(arith::MinSIOp::create(b, slot, count)) : count; };
@@ -223,16 +224,16 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
         continue;
       }
       int64_t dim = dims[term.dim];
-      Value &count = counts[term.compare];
+      Value &count = counts[{term.compare, dim}];
       if (!count) count = boxCount(term, spec.shape[dim]);
       auto predicate = cast<arith::CmpIOp>(term.compare).getPredicate();
       bool isSigned = predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::sgt ||
                       predicate == arith::CmpIPredicate::sge;
       if (isStore && isSigned) { // unsigned indices may start above the bound and wrap into it
         smaller(extent[dim], count);
-        storeTerms.insert(term.compare);
+        storeTerms.insert({term.compare, dim});
       }
-      if (!storeTerms.contains(term.compare)) onlyStore[dim] = false;
+      if (!storeTerms.contains({term.compare, dim})) onlyStore[dim] = false;
       smaller(full[dim], count);
     }
     spec.fullMasks.push_back(mask);
@@ -240,7 +241,14 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
   // Inside a store's own extent its masks hold for each single index: no second loop for those dimensions.
   for (int64_t d = 0; d < rank; ++d)
     if (full[d] && onlyStore[d] && spec.chunk[d] == 1) full[d] = {};
-  int64_t outermost = spec.order.empty() ? -1 : spec.order.front();
+  // A reduction walks its axis itself and asks for full[axis]; a tile of one element has no loop to leave out.
+  int64_t outermost = -1;
+  if (!spec.order.empty())
+    outermost = spec.order.front();
+  else
+    for (int64_t d = rank - 1; d >= 0; --d)
+      if (spec.shape[d] > 1) outermost = d;
+  if (everywhere && outermost < 0) spec.fullMasks.clear();
   if (everywhere && outermost >= 0) {
     Value size = constantIndex(b, spec.shape[outermost]), none = constantIndex(b, 0);
     if (storeEverywhere) {
@@ -332,15 +340,13 @@ int64_t Lowering::chunkFor(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, Val
 //===-------------------------------------------------------------------------------------------------------- wrap-around
 
 void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim, llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &rems,
-                              llvm::DenseSet<Value> &seen) {
-  if (!isTile(tile) || buffers.contains(tile) || !seen.insert(tile).second) return;
+                              PlacedTiles &seen) {
+  if (!isTile(tile) || buffers.contains(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) return;
   Operation *op = tile.getDefiningOp();
   if (!op) return;
-  if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
     for (size_t d = 0; d < dims.size(); ++d)
       if (dims[d] == dim && analysis->step(tile, d).wraps) rems.push_back({op, shapeOf(tile)[d]});
-    return;
-  }
   llvm::SmallVector<int64_t> inner(dims);
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     inner.erase(inner.begin() + expand.getAxis());
@@ -352,7 +358,7 @@ void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t 
 
 void Lowering::withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
   llvm::SmallVector<std::pair<Operation *, int64_t>> rems;
-  llvm::DenseSet<Value> seen;
+  PlacedTiles seen;
   for (Value tile : tiles) {
     llvm::SmallVector<int64_t> identity;
     for (size_t d = 0; d < shapeOf(tile).size(); ++d) identity.push_back(d);

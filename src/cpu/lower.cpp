@@ -61,9 +61,11 @@ LogicalResult Lowering::lowerOp(Operation *op) {
     Value result = o->getResult(0);
     if (!analysis->isStored(result)) return success();
     auto carriedBuffer = carriedTarget(result, o);
-    // In place only where each element is computed from the same element.
-    bool self = carriedBuffer.has_value();
-    Buffer buffer = self ? *carriedBuffer : allocateFor(result);
+    if (!carriedBuffer && isStoredByReduction(result)) {
+      pending[result] = allocateFor(result);
+      return success();
+    }
+    Buffer buffer = carriedBuffer ? *carriedBuffer : allocateFor(result);
     materialize(result, buffer);
     buffers[result] = buffer;
     return success();
@@ -257,7 +259,7 @@ LogicalResult Lowering::yieldTiles(ValueRange values, llvm::ArrayRef<Buffer> tar
   for (auto [value, to] : llvm::zip(values, targets)) {
     auto found = buffers.find(value);
     if (found != buffers.end() && found->second.base == to.base && found->second.strides == to.strides) continue; // in place already
-    if (alone) {
+    if (alone && !reads(value, to, true)) {
       materialize(value, to);
       continue;
     }

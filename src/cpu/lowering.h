@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 namespace tilewright::cpu {
 
@@ -42,6 +43,9 @@ struct Lanes {
   int64_t step = 0;    // affine: integers count 1, pointers bytes
   Value uniformStep;   // affine with a step known at run time (i64)
 };
+
+/// Tiles with the dimensions of the root that theirs stand for: one tile may be met along rows and again along columns.
+using PlacedTiles = std::set<std::pair<const void *, std::vector<int64_t>>>;
 
 /// How loops run over an index space.
 struct LoopSpec {
@@ -97,7 +101,7 @@ private:
   /// Fills `extent` and `full` from the masks of the loads that `tiles` compute on demand and, for stores, the store's own mask.
   void applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask);
   void collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks,
-                    llvm::DenseSet<Value> &seen);
+                    PlacedTiles &seen);
   Value boxCount(const BoxTerm &term, int64_t size);
   /// The dimension to take vectors along, judged by the memory accesses of `tiles` (same index space) and `pointers`.
   int64_t chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);
@@ -107,7 +111,7 @@ private:
   /// Runs `body` under the assumption that no `x % n` wraps inside the tile where that holds at run time, else without.
   void withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body);
   void wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim, llvm::SmallVectorImpl<std::pair<mlir::Operation *, int64_t>> &rems,
-                      llvm::DenseSet<Value> &seen);
+                      PlacedTiles &seen);
 
   // roots_store.cpp
   Buffer allocate(llvm::ArrayRef<int64_t> shape, Type element);
@@ -121,8 +125,11 @@ private:
   Value bufferAddress(const Buffer &buffer, const Place &place);
   Value convertTo(Value value, Type element);  // between float types, scalars or vectors
   std::optional<Buffer> carriedTarget(Value tile, mlir::Operation *position);
+  /// Whether computing `tile` reads `buffer`'s memory; with `elsewhere`, only whether it does so at other places than the one computed.
+  bool reads(Value tile, const Buffer &buffer, bool elsewhere);
 
   // roots_reduce.cpp
+  bool isStoredByReduction(Value tile);
   void lowerReduce(tt::ReduceOp op);
   void lowerScan(tt::ScanOp op);
   void lowerHistogram(tt::HistogramOp op);
@@ -152,7 +159,7 @@ private:
   std::unique_ptr<TileAnalysis> analysis;
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
-  llvm::DenseMap<Value, Buffer> carried; // a loop's region argument -> its buffer
+  llvm::DenseMap<Value, Buffer> pending; // tiles that the next reduction over them stores on its way
   llvm::SmallVector<Level> levels;
   llvm::DenseSet<Value> trueMasks;       // masks that hold in the loop being emitted
   bool assumeNoWrap = false;

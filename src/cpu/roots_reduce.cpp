@@ -16,6 +16,32 @@ namespace tilewright::cpu {
 
 constexpr int64_t accumulators = 4; // add has latency 3 to 4 and two ports take it: four vectors keep them busy with the loads
 
+/// Whether a stored tile is first wanted by a reduction that comes soon: then one loop computes, stores and combines it.
+///   %e = math.exp ...          nothing here
+///   %s = tt.reduce %e          for j: e = exp ...; store e; s += e
+bool Lowering::isStoredByReduction(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  ReduceOp reduce;
+  for (Operation *next = op->getNextNode(); next && !reduce; next = next->getNextNode()) {
+    if (auto found = dyn_cast<ReduceOp>(next)) {
+      if (found.getSrcs().size() != 1) return false;
+      if (found.getSrcs()[0] == tile) reduce = found;
+      continue; // other reductions write nothing that this tile could be computed from
+    }
+    if (next->getNumRegions() != 0 || !isMemoryEffectFree(next) || isa<DotOp, ScanOp>(next)) return false;
+    // A tile written into a loop's buffer in place may overwrite what this one is computed from.
+    for (Value result : next->getResults())
+      if (isTile(result) && analysis->isStored(result) && llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
+        return false;
+  }
+  if (!reduce) return false;
+  for (Operation *user : tile.getUsers()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!ancestor || ancestor->isBeforeInBlock(reduce)) return false;
+  }
+  return true;
+}
+
 void Lowering::lowerReduce(ReduceOp op) {
   auto shape = shapeOf(op.getSrcs()[0]);
   int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
@@ -41,12 +67,16 @@ void Lowering::lowerReduce(ReduceOp op) {
   if (axisFull) spec.full[axis] = {};
 
   int64_t width = along ? chunk : 1; // indices of the axis taken at once
+  auto onTheWay = pending.find(sources[0]);
+  std::optional<Buffer> stores;
+  if (onTheWay != pending.end()) stores = onTheWay->second;
   auto elements = [&](const Place &place) {
     llvm::SmallVector<Value> values;
     for (Value source : sources) {
       Type element = getElementTypeOrSelf(source);
       values.push_back(place.vector < 0 ? evaluateScalar(source, place) : asVector(evaluate(source, place), element, place));
     }
+    if (stores) storeChunk(*stores, values[0], place);
     return values;
   };
   // Runs `inner` without the assumption that masks hold.
@@ -146,6 +176,10 @@ void Lowering::lowerReduce(ReduceOp op) {
     }
   };
   emitLoops(spec, reduceAt, along ? -1 : vectorDim);
+  if (stores) {
+    buffers[sources[0]] = *stores;
+    pending.erase(sources[0]);
+  }
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     if (isTile(result)) buffers[result] = results[i];
 }

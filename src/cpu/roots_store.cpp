@@ -182,6 +182,7 @@ void Lowering::lowerStore(StoreOp op) {
         vectorDim);
   };
   llvm::SmallVector<Value> wrapping = {value, op.getPtr()};
+  if (mask) wrapping.push_back(mask);
   withWrapVersions(wrapping, vectorDim, [&] {
     Value pays = streamingPays(op, vectorDim, chunk);
     if (!pays) return emit(false);
@@ -206,6 +207,23 @@ void Lowering::lowerScalarStore(StoreOp op) {
   cpu::store(b, value, pointer, bytes, false);
 }
 
+bool Lowering::reads(Value tile, const Buffer &buffer, bool elsewhere) {
+  std::set<std::pair<const void *, bool>> seen;
+  std::function<bool(Value, bool)> visit = [&](Value part, bool moved) {
+    if (!isTile(part) || !seen.insert({part.getAsOpaquePointer(), moved}).second) return false;
+    if (auto found = buffers.find(part); found != buffers.end()) {
+      const Buffer &from = found->second;
+      if (from.base != buffer.base) return false;
+      return !elsewhere || moved || from.offset != buffer.offset || from.strides != buffer.strides;
+    }
+    Operation *op = part.getDefiningOp();
+    if (!op) return false;
+    moved |= isa<TransOp, ExpandDimsOp, BroadcastOp>(op);
+    return llvm::any_of(op->getOperands(), [&](Value operand) { return visit(operand, moved); });
+  };
+  return visit(tile, false);
+}
+
 /// A tile that its loop carries on, and nothing else reads the old value of after `position`, is computed straight into the carried buffer.
 std::optional<Buffer> Lowering::carriedTarget(Value tile, Operation *position) {
   for (OpOperand &use : tile.getUses()) {
@@ -218,7 +236,11 @@ std::optional<Buffer> Lowering::carriedTarget(Value tile, Operation *position) {
     int64_t slots = llvm::count_if(tile.getUses(), [&](OpOperand &u) { return u.getOwner() == yield; });
     if (slots != 1 || analysis->isReadAfter(argument, position)) return std::nullopt;
     auto found = buffers.find(argument);
-    if (found != buffers.end()) return found->second;
+    if (found == buffers.end()) continue;
+    for (Value operand : position->getOperands())
+      if (isTile(operand) && reads(operand, found->second, !isa<DotOp>(position) || operand == cast<DotOp>(position).getC())) return std::nullopt;
+    if (isa<TransOp>(position) && reads(position->getOperand(0), found->second, false)) return std::nullopt;
+    return found->second;
   }
   return std::nullopt;
 }

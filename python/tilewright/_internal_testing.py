@@ -1,0 +1,127 @@
+"""Helpers that tests written for Triton import from it: which machine this is, and arrays for kernels."""
+
+import os
+
+import numpy as np
+
+from . import language as tl
+from .runtime.driver import driver
+from .runtime.jit import TensorWrapper, reinterpret, type_canonicalisation_dict
+
+int_dtypes = ["int8", "int16", "int32", "int64"]
+uint_dtypes = ["uint8", "uint16", "uint32", "uint64"]
+integral_dtypes = int_dtypes + uint_dtypes
+float_dtypes = ["float16", "float32", "float64"]
+float_dtypes_with_bfloat16 = float_dtypes + ["bfloat16"]
+dtypes = integral_dtypes + float_dtypes
+dtypes_with_bfloat16 = dtypes + ["bfloat16"]
+torch_float8_dtypes = ["float8_e4m3fn", "float8_e5m2"]
+torch_dtypes = ["bool"] + int_dtypes + ["uint8"] + float_dtypes + ["bfloat16"]
+tma_dtypes = sorted(set(dtypes_with_bfloat16) - {"int64", "uint64", "float64"})
+
+
+def is_interpreter():
+    return os.environ.get("TRITON_INTERPRET", "0") == "1"
+
+
+def get_current_target():
+    return None if is_interpreter() else driver.active.get_current_target()
+
+
+def _is_not():
+    return False
+
+
+# This machine is none of those that tests ask for.
+for _name in ("cuda", "ampere_or_newer", "blackwell", "blackwell_ultra", "hopper_or_newer", "hopper", "sm12x", "hip", "hip_cdna", "hip_cdna2",
+              "hip_cdna3", "hip_cdna4", "hip_rdna3", "hip_rdna4", "hip_gfx11", "hip_gfx12", "hip_gfx1250", "xpu"):
+    globals()[f"is_{_name}"] = _is_not
+del _name
+
+
+def is_cpu():
+    return not is_interpreter()
+
+
+def get_hip_lds_size():
+    return 0
+
+
+def get_arch():
+    target = get_current_target()
+    return "" if target is None else str(target.arch)
+
+
+def numpy_random(shape, dtype_str, rs=None, low=None, high=None):
+    """Random values of a type: integers over its range without its lowest value, normal floats; bfloat16 as float32 that fits."""
+    shape = (shape,) if isinstance(shape, int) else shape
+    rs = np.random.RandomState(seed=17) if rs is None else rs
+    if dtype_str in integral_dtypes:
+        info = np.iinfo(getattr(np, dtype_str))
+        low = info.min if low is None else max(low, info.min)
+        high = info.max if high is None else min(high, info.max)
+        values = rs.randint(low, high, shape, dtype=getattr(np, dtype_str))
+        values[values == 0] = 1  # so that divisions are defined
+        return values
+    if "float8" in dtype_str:
+        return rs.randint(20, 40, shape, dtype=np.int8)
+    if dtype_str == "bfloat16":
+        values = rs.normal(0, 1, shape).astype("float32")
+        return (values.view("uint32") & np.uint32(0xFFFF0000)).view("float32")
+    if dtype_str in ("bool", "int1", "bool_"):
+        return rs.normal(0, 1, shape) > 0.0
+    return rs.normal(0, 1, shape).astype(dtype_str)
+
+
+def to_triton(x, device, dst_type=None):
+    """A NumPy array as a PyTorch tensor; types that PyTorch computes badly with are wrapped."""
+    import torch
+    name = x.dtype.name
+    if name in uint_dtypes:
+        signed = name.lstrip("u")
+        return reinterpret(torch.tensor(x.astype(getattr(np, signed)), device=device), getattr(tl, name))
+    if dst_type and "float8" in dst_type:
+        return reinterpret(torch.tensor(x, device=device), getattr(tl, dst_type))
+    tensor = torch.tensor(x, device=device)
+    return tensor.bfloat16() if name == "float32" and dst_type == "bfloat16" else tensor
+
+
+def str_to_triton_dtype(name):
+    return tl.str_to_ty(type_canonicalisation_dict[name], None)
+
+
+def torch_dtype_name(dtype):
+    return dtype.name if isinstance(dtype, tl.dtype) else str(dtype).rpartition(".")[2]
+
+
+def to_numpy(x):
+    if isinstance(x, TensorWrapper):
+        return x.base.cpu().numpy().astype(getattr(np, torch_dtype_name(x.dtype)))
+    if str(x.dtype) == "torch.bfloat16":
+        return x.cpu().float().numpy()
+    return x.cpu().numpy()
+
+
+def unwrap_tensor(tensor):
+    return tensor.base if isinstance(tensor, TensorWrapper) else tensor
+
+
+def supports_tma(byval_only=False):
+    return True
+
+
+def supports_ws():
+    return False
+
+
+def tma_skip_msg(byval_only=False):
+    return "tensor descriptors are not supported here"
+
+
+def requires_tma(test):
+    return test
+
+
+def default_alloc_fn(size, align, _):
+    import torch
+    return torch.empty(size, dtype=torch.int8)
