@@ -6,6 +6,7 @@
 
 #include "llvm/Support/Casting.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,9 +26,18 @@ std::optional<int64_t> CommandLine::integer(const std::string &name, int64_t oth
   if (!has(name)) return otherwise;
   std::string text = get(name, "");
   char *end = nullptr;
+  errno = 0;
   int64_t value = std::strtoll(text.c_str(), &end, 10);
-  if (!text.empty() && *end == 0) return value;
-  fail(name + " wants an integer, not '" + text + "'");
+  bool outOfRange = errno == ERANGE;
+  if (!text.empty() && *end == 0 && !outOfRange) return value;
+  fail(name + " wants an integer" + (outOfRange ? " of 64 bits" : "") + ", not '" + text + "'");
+  return std::nullopt;
+}
+
+std::optional<int64_t> CommandLine::integer(const std::string &name, int64_t otherwise, int64_t least, int64_t greatest) const {
+  std::optional<int64_t> value = integer(name, otherwise);
+  if (!value || !has(name) || (*value >= least && *value <= greatest)) return value;
+  fail(name + " wants a number from " + std::to_string(least) + " to " + std::to_string(greatest) + ", not " + std::to_string(*value));
   return std::nullopt;
 }
 
@@ -77,6 +87,10 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
     }
     std::string value;
     if (equals != std::string::npos) {
+      if (!*found->value) {
+        fail("option '" + name + "' takes no value");
+        return std::nullopt;
+      }
       value = word.substr(equals + 1);
     } else if (*found->value && found->value[0] != '[') {
       if (i + 1 >= argc) {
@@ -100,6 +114,11 @@ int report(const Diagnostics &diagnostics, int otherwise) {
   std::string text = diagnostics.render();
   std::fputs(text.c_str(), stderr);
   return diagnostics.hasErrors() ? static_cast<int>(userError) : otherwise;
+}
+
+bool isIrFile(const std::string &path) {
+  llvm::StringRef name = path;
+  return name.ends_with(".ttir") || name.ends_with(".mlir");
 }
 
 std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {

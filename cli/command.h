@@ -34,6 +34,8 @@ public:
   std::vector<std::string> all(const std::string &name) const;
   /// The option as a number; prints an error and returns nothing if it is none.
   std::optional<int64_t> integer(const std::string &name, int64_t otherwise) const;
+  /// The same within bounds.
+  std::optional<int64_t> integer(const std::string &name, int64_t otherwise, int64_t least, int64_t greatest) const;
   std::optional<double> number(const std::string &name, double otherwise) const;
 
   std::map<std::string, std::vector<std::string>> values;
@@ -46,6 +48,9 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
 int fail(const std::string &text);
 /// Prints warnings and errors on stderr. userError if there are errors, else `otherwise`.
 int report(const Diagnostics &diagnostics, int otherwise);
+
+/// Whether FILE is IR text by its name: .ttir or .mlir.
+bool isIrFile(const std::string &path);
 
 /// Loads FILE and finds --kernel (may be empty where the file has one kernel).
 struct FileKernel {

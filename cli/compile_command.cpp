@@ -40,14 +40,10 @@ static std::optional<Stage> stageOf(const std::string &name) {
   return std::nullopt;
 }
 
-static bool endsWith(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 static int writeOutput(const std::string &bytes, const std::string &path) {
   if (path.empty() || path == "-") {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-    return success;
+    return success; // whether all of it was written is seen at the end
   }
   Result<void> done = writeFileAtomically(path, bytes);
   return done ? static_cast<int>(success) : fail("cannot write '" + path + "': " + done.error());
@@ -71,7 +67,7 @@ int compileMain(int argc, char **argv) {
 
   Diagnostics diagnostics;
   std::string output;
-  if (endsWith(path, ".ttir") || endsWith(path, ".mlir")) {
+  if (isIrFile(path)) {
     if (*stage != Stage::object) return fail("IR text is compiled to object code only (--emit obj); 'tilewright opt' shows its passes");
     Result<std::string> text = readFile(path);
     if (!text) return fail("cannot read '" + path + "': " + text.error());

@@ -127,7 +127,7 @@ std::optional<Grid> gridOf(const Value &value, Diagnostics &diagnostics) {
   for (size_t i = 0; i < extents.size() && i < 3; ++i) {
     std::optional<Int> extent = extents[i].toInt();
     // A host formula with / gives whole floats.
-    if (const double *number = extents[i].asFloat(); !extent && number && *number == std::floor(*number))
+    if (const double *number = extents[i].asFloat(); !extent && number && *number == std::floor(*number) && std::abs(*number) < 0x1p62)
       extent = static_cast<Int>(*number);
     if (!extent || *extent > std::numeric_limits<int64_t>::max() || *extent < std::numeric_limits<int64_t>::min()) {
       diagnostics.error({}, Diag::badGrid, {"extent " + std::to_string(i) + " of the grid is " + extents[i].repr()});
@@ -238,13 +238,17 @@ int runMain(int argc, char **argv) {
   std::optional<CommandLine> line = readCommandLine(spec(), argc, argv, status);
   if (!line) return status;
   if (line->words.size() != 1) return fail("run wants one FILE");
+  if (isIrFile(line->words.front())) return fail("run takes Python files; 'tilewright compile' takes IR text");
   Diagnostics diagnostics;
   std::optional<FileKernel> kernel = loadKernel(line->words.front(), line->get("--kernel", ""), diagnostics);
   if (!kernel) return report(diagnostics, ourError);
   Setup setup{std::move(*line), std::move(*kernel), {}, {}, {}, {}, {}};
   std::optional<KernelOptions> options = readCodeOptions(setup.line);
-  std::optional<int64_t> threads = setup.line.integer("--threads", 0);
+  std::optional<int64_t> threads = setup.line.integer("--threads", 0, 0, 4096);
   if (!options || !threads) return userError;
+  // What is read only after the run is checked before it.
+  if (!setup.line.number("--rtol", 0) || !setup.line.number("--atol", 0)) return userError;
+  if (!setup.line.get("--step", "").empty() && !setup.line.integer("--step", 1, 1, std::numeric_limits<int64_t>::max())) return userError;
   setup.options.kernel = *options;
   setup.options.threads = *threads;
   if (int failed = readArguments(setup, diagnostics)) return failed;

@@ -87,22 +87,22 @@ static auto forwardErrors(MLIRContext &context, const SourceFile *source, Diagno
 //===---------------------------------------------------------------------------------------------------------- pipeline
 
 namespace {
-struct Step { const char *name; LogicalResult (*run)(ModuleOp); };
+struct Step {
+  const char *name;
+  LogicalResult (*run)(ModuleOp);
+};
 } // namespace
 
 /// From what the front end emits to what the machines take.
 constexpr Step machineFreeSteps[] = {
-    {"inline-calls", inlineCalls},
-    {"expand-block-pointers", expandBlockPointers},
-    {"simplify", simplify},
-    {"scalarize-carried", scalarizeCarried},
+    {"inline-calls", inlineCalls}, {"expand-block-pointers", expandBlockPointers},
+    {"simplify", simplify},        {"scalarize-carried", scalarizeCarried},
     {"simplify-again", simplify},
 };
 
 using OnStep = std::function<void(llvm::StringRef, double)>;
 
-template <typename Function>
-static auto timed(const OnStep &onStep, llvm::StringRef name, Function function) {
+template <typename Function> static auto timed(const OnStep &onStep, llvm::StringRef name, Function function) {
   auto start = std::chrono::steady_clock::now();
   auto result = function();
   if (onStep) onStep(name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -117,7 +117,8 @@ static bool runStep(const Step &step, ModuleOp module, const OnStep &onStep, Dia
 }
 
 static OwningOpRef<ModuleOp> emit(MLIRContext &context, const CompileRequest &request, Diagnostics &diagnostics) {
-  return timed(request.onStep, "emit-tiles", [&] { return emitTiles(context, *request.kernel, request.args, request.options, diagnostics); });
+  return timed(request.onStep, "emit-tiles",
+               [&] { return emitTiles(context, *request.kernel, request.args, request.options, diagnostics); });
 }
 
 /// tt -> loops -> the LLVM dialect. Stops before `last`.
@@ -125,7 +126,9 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
                         Diagnostics &diagnostics) {
   for (const Step &step : machineFreeSteps)
     if (!runStep(step, module, onStep, diagnostics)) return false;
-  bool lowered = succeeded(timed(onStep, "lower-to-loops", [&] { return success(succeeded(lowerToLoops(module, target, fpFusion, info)) && succeeded(verify(module))); }));
+  bool lowered = succeeded(timed(onStep, "lower-to-loops", [&] {
+    return success(succeeded(lowerToLoops(module, target, fpFusion, info)) && succeeded(verify(module)));
+  }));
   if (!lowered) {
     if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"lower-to-loops"});
     return false;
@@ -149,7 +152,8 @@ static std::string textOf(ModuleOp module) {
   return text;
 }
 
-static std::unique_ptr<CpuArtifact> finish(ModuleOp module, const LoopsInfo &info, const CpuTarget &target, const OnStep &onStep, Diagnostics &diagnostics) {
+static std::unique_ptr<CpuArtifact> finish(ModuleOp module, const LoopsInfo &info, const CpuTarget &target, const OnStep &onStep,
+                                           Diagnostics &diagnostics) {
   auto object = timed(onStep, "generate-code", [&] { return generateCode(module, target, CodeKind::object); });
   if (!object) {
     if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-code"});
@@ -159,7 +163,8 @@ static std::unique_ptr<CpuArtifact> finish(ModuleOp module, const LoopsInfo &inf
   artifact->entry = info.entry;
   artifact->object = std::move(*object);
   artifact->arenaBytes = info.arenaBytes;
-  for (uint8_t slot : info.slots) artifact->slots.push_back(SlotKind(slot));
+  for (uint8_t slot : info.slots)
+    artifact->slots.push_back(SlotKind(slot));
   return artifact;
 }
 
@@ -180,7 +185,8 @@ std::optional<std::string> emitStage(const CompileRequest &request, Stage stage,
   OwningOpRef<ModuleOp> module = emit(context, request, diagnostics);
   if (!module) return std::nullopt;
   if (stage == Stage::tt) {
-    if (!runStep(machineFreeSteps[0], *module, request.onStep, diagnostics) || !runStep(machineFreeSteps[2], *module, request.onStep, diagnostics))
+    if (!runStep(machineFreeSteps[0], *module, request.onStep, diagnostics) ||
+        !runStep(machineFreeSteps[2], *module, request.onStep, diagnostics))
       return std::nullopt;
     return textOf(*module);
   }
@@ -193,8 +199,8 @@ std::optional<std::string> emitStage(const CompileRequest &request, Stage stage,
   return code;
 }
 
-std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name, const CpuTarget &target,
-                                               Diagnostics &diagnostics) {
+std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name,
+                                               const CpuTarget &target, Diagnostics &diagnostics) {
   MLIRContext &context = threadContext();
   auto source = SourceFile::create(fileName, text, 1);
   auto handler = forwardErrors(context, source.get(), diagnostics);
@@ -216,7 +222,9 @@ struct TileProgram::Impl {
 
 TileProgram::TileProgram() : impl(std::make_unique<Impl>()) {}
 TileProgram::~TileProgram() = default;
-ModuleOp TileProgram::module() const { return *impl->module; }
+ModuleOp TileProgram::module() const {
+  return *impl->module;
+}
 
 std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
   MLIRContext &context = threadContext();
@@ -232,7 +240,10 @@ std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, 
 /// The build id that the linker wrote into the object file holding this code, or its path and size where it wrote none.
 std::string buildId() {
   static const std::string id = [] {
-    struct Search { uintptr_t address; std::string id; } search{reinterpret_cast<uintptr_t>(&buildId), {}};
+    struct Search {
+      uintptr_t address;
+      std::string id;
+    } search{reinterpret_cast<uintptr_t>(&buildId), {}};
     dl_iterate_phdr(
         [](dl_phdr_info *info, size_t, void *data) -> int {
           auto &search = *static_cast<Search *>(data);

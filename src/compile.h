@@ -43,8 +43,8 @@ std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagno
 /// The kernel at one stage, as text (object: bytes). Nothing after an error.
 std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics);
 /// The same from TTIR text instead of a kernel file; `name` may be empty where there is one public function.
-std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name, const CpuTarget &target,
-                                               Diagnostics &diagnostics);
+std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name,
+                                               const CpuTarget &target, Diagnostics &diagnostics);
 
 /// The tt module, ready for the interpreter. It owns its context.
 class TileProgram {

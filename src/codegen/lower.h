@@ -2,7 +2,10 @@
 
 #include "llvm/Support/LogicalResult.h"
 
-namespace mlir { class ModuleOp; class DialectRegistry; }
+namespace mlir {
+class ModuleOp;
+class DialectRegistry;
+} // namespace mlir
 
 namespace tilewright {
 

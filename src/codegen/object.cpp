@@ -42,7 +42,9 @@ namespace tilewright {
 static constexpr StringLiteral fusionAttribute = "tilewright.fp_fusion";
 static constexpr StringLiteral tripleName = "x86_64-unknown-linux-gnu";
 
-void allowFpFusion(mlir::ModuleOp module) { module->setAttr(fusionAttribute, mlir::UnitAttr::get(module.getContext())); }
+void allowFpFusion(mlir::ModuleOp module) {
+  module->setAttr(fusionAttribute, mlir::UnitAttr::get(module.getContext()));
+}
 
 static const Target *x86(std::string &error) {
   static std::once_flag once;

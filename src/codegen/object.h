@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
-namespace mlir { class ModuleOp; }
+namespace mlir {
+class ModuleOp;
+}
 
 namespace tilewright {
 
@@ -15,7 +17,8 @@ enum class CodeKind { llvm, assembly, object };
 /// Lets code generation fuse a * b + c of this module into one rounding (the language's default; its strict mode leaves it off).
 void allowFpFusion(mlir::ModuleOp module);
 
-/// Optimises a module of LLVM dialect functions for `target` and returns it as text or bytes. Nothing (and an error on the module) if LLVM refuses it.
+/// Optimises a module of LLVM dialect functions for `target` and returns it as text or bytes. Nothing (and an error on the module) if LLVM
+/// refuses it.
 std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind);
 
 } // namespace tilewright

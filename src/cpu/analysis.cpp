@@ -20,7 +20,8 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-constexpr int64_t expensive = 8; // a stored tile costs a store and a load per vector and a pass of its own; below this, recomputing is no slower
+constexpr int64_t expensive =
+    8; // a stored tile costs a store and a load per vector and a pass of its own; below this, recomputing is no slower
 
 llvm::ArrayRef<int64_t> shapeOf(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -120,7 +121,8 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
         Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return zero;
         // (start + i) % n: a range until it wraps.
-        if (l.kind == Step::constant && l.amount == 1 && r.isZero() && shapeOf(rem.getRhs()) == shapeOf(tile)) return Step{Step::constant, 1, true};
+        if (l.kind == Step::constant && l.amount == 1 && r.isZero() && shapeOf(rem.getRhs()) == shapeOf(tile))
+          return Step{Step::constant, 1, true};
         return Step{};
       })
       .Case([&](AddPtrOp add) {
@@ -146,7 +148,8 @@ void TileAnalysis::wrapping(Value tile, int64_t dim, llvm::SmallVectorImpl<Opera
   }
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) return wrapping(expand.getSrc(), dim < int64_t(expand.getAxis()) ? dim : dim - 1, rems);
   if (auto trans = dyn_cast<TransOp>(op)) return wrapping(trans.getSrc(), trans.getOrder()[dim], rems);
-  for (Value operand : op->getOperands()) wrapping(operand, dim, rems);
+  for (Value operand : op->getOperands())
+    wrapping(operand, dim, rems);
 }
 
 //===------------------------------------------------------------------------------------------------------------ masks
@@ -167,8 +170,14 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
   if (!compare || !isTile(mask)) return false;
   bool less;
   switch (compare.getPredicate()) {
-  case arith::CmpIPredicate::slt: case arith::CmpIPredicate::sle: case arith::CmpIPredicate::ult: case arith::CmpIPredicate::ule: less = true; break;
-  case arith::CmpIPredicate::sgt: case arith::CmpIPredicate::sge: case arith::CmpIPredicate::ugt: case arith::CmpIPredicate::uge: less = false; break;
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::sle:
+  case arith::CmpIPredicate::ult:
+  case arith::CmpIPredicate::ule: less = true; break;
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::sge:
+  case arith::CmpIPredicate::ugt:
+  case arith::CmpIPredicate::uge: less = false; break;
   default: return false;
   }
   // The side that moves is the index; the other must not.
@@ -204,16 +213,20 @@ int64_t TileAnalysis::cost(Value tile) {
   int64_t result = 1;
   if (op && !mustStore(op) && !isa<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) {
     result = 0;
-    for (Value operand : op->getOperands()) result += cost(operand);
+    for (Value operand : op->getOperands())
+      result += cost(operand);
     bool affine = true;
-    for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d) affine &= step(tile, d).kind != Step::other;
+    for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
+      affine &= step(tile, d).kind != Step::other;
     if (affine && !isa<LoadOp>(op))
       result = 0;
     else if (isa<LoadOp>(op))
       result += 4;
-    else if (isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::ErfOp, ExternElementwiseOp, math::TanhOp>(op))
+    else if (isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::ErfOp, ExternElementwiseOp,
+                 math::TanhOp>(op))
       result += 12;
-    else if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp, PreciseDivFOp, PreciseSqrtOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    else if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp, PreciseDivFOp, PreciseSqrtOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
+                 arith::RemUIOp>(op))
       result += 6;
     else if (!isa<BroadcastOp, ExpandDimsOp, TransOp>(op))
       result += 1;
@@ -242,13 +255,16 @@ static bool isOnDemandUser(Operation *user) {
 void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen) {
   if (!seen.insert({tile, expands + 2 * moves}).second) return;
   for (Operation *user : tile.getUsers()) {
-    bool recomputed = isOnDemandUser(user) && user->getNumResults() == 1 && isTile(user->getResult(0)) && !stored.contains(user->getResult(0));
+    bool recomputed =
+        isOnDemandUser(user) && user->getNumResults() == 1 && isTile(user->getResult(0)) && !stored.contains(user->getResult(0));
     if (!recomputed) {
       // The operands of a gather's source and of scans are copied whole.
-      if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands && d.moves == moves; })) out.push_back({user, expands, moves});
+      if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands && d.moves == moves; }))
+        out.push_back({user, expands, moves});
       // Views show their source's memory to whoever reads them.
       if (throughViews && isa<ReshapeOp, SplitOp>(user))
-        for (Value view : user->getResults()) demands(view, expands, true, true, out, seen);
+        for (Value view : user->getResults())
+          demands(view, expands, true, true, out, seen);
       continue;
     }
     bool grows = isa<BroadcastOp>(user) && cast<RankedTensorType>(user->getResult(0).getType()).getNumElements() >
@@ -258,12 +274,14 @@ void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughVie
 }
 
 /// The pointers that a tile's loads read, with the offsets added to them.
-static void loadsOf(Value tile, const llvm::DenseSet<Value> &stored, llvm::SmallPtrSetImpl<Operation *> &seen, llvm::SmallVectorImpl<LoadOp> &loads) {
+static void loadsOf(Value tile, const llvm::DenseSet<Value> &stored, llvm::SmallPtrSetImpl<Operation *> &seen,
+                    llvm::SmallVectorImpl<LoadOp> &loads) {
   Operation *op = tile.getDefiningOp();
   if (!op || !isTile(tile) || stored.contains(tile) || !seen.insert(op).second) return;
   if (auto load = dyn_cast<LoadOp>(op)) loads.push_back(load);
   if (!isOnDemandUser(op)) return;
-  for (Value operand : op->getOperands()) loadsOf(operand, stored, seen, loads);
+  for (Value operand : op->getOperands())
+    loadsOf(operand, stored, seen, loads);
 }
 
 static bool writesMemory(Operation *op) {
@@ -347,8 +365,10 @@ void TileAnalysis::decide(Value tile) {
       if (disturbed) break;
       for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())
         disturbed = writesMemory(between);
-      if (auto store = dyn_cast<StoreOp>(d.root)) disturbed |= storeDisturbs(load, store, d.moves || d.expands || !distinctAddresses(load.getPtr()));
-      else disturbed |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
+      if (auto store = dyn_cast<StoreOp>(d.root))
+        disturbed |= storeDisturbs(load, store, d.moves || d.expands || !distinctAddresses(load.getPtr()));
+      else
+        disturbed |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
     }
     if (disturbed && !roots.empty()) {
       stored.insert(tile);
@@ -357,7 +377,8 @@ void TileAnalysis::decide(Value tile) {
   }
   int64_t consumers = 0; // distinct operations, however often each expands
   llvm::SmallPtrSet<Operation *, 8> distinct;
-  for (Demand d : roots) consumers += distinct.insert(d.root).second;
+  for (Demand d : roots)
+    consumers += distinct.insert(d.root).second;
   bool gathers = false;
   if (auto load = dyn_cast<LoadOp>(op)) {
     gathers = true;
@@ -368,7 +389,8 @@ void TileAnalysis::decide(Value tile) {
     }
     gathers &= cast<RankedTensorType>(tile.getType()).getNumElements() > 1;
     bool everywhereSame = true;
-    for (int64_t d = 0, rank = shape.size(); d < rank; ++d) everywhereSame &= step(load.getPtr(), d).isZero();
+    for (int64_t d = 0, rank = shape.size(); d < rank; ++d)
+      everywhereSame &= step(load.getPtr(), d).isZero();
     gathers &= !everywhereSame;
   }
   if ((own >= expensive || gathers) && (consumers > 1 || expands || nested)) stored.insert(tile);

@@ -1,4 +1,5 @@
-// What is known of tiles before any code is emitted: how a tile varies along its dimensions, which masks are boxes, and which tiles get stored.
+// What is known of tiles before any code is emitted: how a tile varies along its dimensions, which masks are boxes, and which tiles get
+// stored.
 #pragma once
 
 #include "ir/tt.h"
@@ -13,7 +14,7 @@ namespace tilewright::cpu {
 struct Step {
   enum Kind { constant, uniform, other } kind = other; // uniform: by the same amount each time, known at run time only
   int64_t amount = 0;                                  // constant: integers count 1, pointers bytes; 0: no change
-  bool wraps = false; // holds only where an `x % n` on the way does not wrap around inside the tile
+  bool wraps = false;                                  // holds only where an `x % n` on the way does not wrap around inside the tile
   bool isZero() const { return kind == constant && amount == 0; }
 };
 
@@ -27,9 +28,15 @@ struct BoxTerm {
 
 /// The shape of a tile type; empty for scalars.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
-inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return shapeOf(value.getType()); }
-inline bool isTile(mlir::Type type) { return llvm::isa<mlir::RankedTensorType>(type); }
-inline bool isTile(mlir::Value value) { return isTile(value.getType()); }
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return shapeOf(value.getType());
+}
+inline bool isTile(mlir::Type type) {
+  return llvm::isa<mlir::RankedTensorType>(type);
+}
+inline bool isTile(mlir::Value value) {
+  return isTile(value.getType());
+}
 /// Bytes of an element in memory; pointers 8, i1 1.
 int64_t elementBytes(mlir::Type element);
 
@@ -51,7 +58,11 @@ public:
   int64_t cost(mlir::Value tile);
 
 private:
-  struct Demand { mlir::Operation *root; bool expands; bool moves; }; // moves: read at another place than the root's
+  struct Demand {
+    mlir::Operation *root;
+    bool expands;
+    bool moves;
+  }; // moves: read at another place than the root's
   using Seen = llvm::DenseSet<std::pair<mlir::Value, int>>;
   Step computeStep(mlir::Value tile, int64_t dim);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);

@@ -1,6 +1,7 @@
 // Every small float is a sign, E bits of exponent and M bits of fraction, so one pair of routines converts them all from and to f32:
 //
-//   wider:    the bits without the sign, moved so that their fraction meets f32's, are the value times a power of two - subnormals included -
+//   wider:    the bits without the sign, moved so that their fraction meets f32's, are the value times a power of two - subnormals included
+//   -
 //             so one multiplication puts the exponent right.
 //   narrower: normal results: add half a unit of the last place kept to the bits (and one more if that place is odd), shift, correct
 //             the exponent. Subnormal results: add the power of two at which f32's own last place is theirs.
@@ -44,9 +45,13 @@ Layout layoutOf(Type element) {
   return layout;
 }
 
-Type elementOf(Type type) { return isa<VectorType>(type) ? cast<VectorType>(type).getElementType() : type; }
+Type elementOf(Type type) {
+  return isa<VectorType>(type) ? cast<VectorType>(type).getElementType() : type;
+}
 
-double powerOfTwo(int64_t exponent) { return std::ldexp(1.0, exponent); }
+double powerOfTwo(int64_t exponent) {
+  return std::ldexp(1.0, exponent);
+}
 
 constexpr int64_t f32Infinity = 0x7f800000, f32SignMask = 0x80000000;
 
@@ -147,7 +152,9 @@ Value narrowDouble(ImplicitLocOpBuilder &b, const CpuTarget &target, Value x, bo
   return m.fromBits(result);
 }
 
-bool isWide(Type element) { return element.isF32() || element.isF64(); }
+bool isWide(Type element) {
+  return element.isF32() || element.isF64();
+}
 
 /// What the machine converts by itself: f32 and f64, and f16 with F16C (which reads f32 only).
 Value widenAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {

@@ -1,6 +1,6 @@
 // A lane value has two faces: what the language calls it (a pointer, an i1, an 8-bit float) and what a vector register or a byte of memory
-// can hold (i64, i8, i8). The lowering above speaks the first; this file converts at its border, in storageOf/toStorage/fromStorage, so that
-// no other file has to know that LLVM has no 8-bit floats, packs vectors of i1 into bits, and masks only vectors.
+// can hold (i64, i8, i8). The lowering above speaks the first; this file converts at its border, in storageOf/toStorage/fromStorage, so
+// that no other file has to know that LLVM has no 8-bit floats, packs vectors of i1 into bits, and masks only vectors.
 #include "cpu/emit.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,7 +21,9 @@ static Type likeVector(Type element, Type shape) {
   return element;
 }
 
-static bool isByteFloat(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8; }
+static bool isByteFloat(Type element) {
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+}
 
 /// How a lane of this type lies in memory.
 static Type storageOf(Type type) {
@@ -57,9 +59,13 @@ static Value asScalar(ImplicitLocOpBuilder &b, Value vector) {
   return LLVM::ExtractElementOp::create(b, vector, zero);
 }
 
-static Type asVectorType(Type type) { return isa<VectorType>(type) ? type : VectorType::get({1}, type); }
+static Type asVectorType(Type type) {
+  return isa<VectorType>(type) ? type : VectorType::get({1}, type);
+}
 
-static Value laneIndex(ImplicitLocOpBuilder &b, int64_t lane) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(lane)); }
+static Value laneIndex(ImplicitLocOpBuilder &b, int64_t lane) {
+  return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(lane));
+}
 
 /// The value of a mask that is the same constant in all lanes.
 static std::optional<bool> constantMask(Value mask) {
@@ -70,7 +76,9 @@ static std::optional<bool> constantMask(Value mask) {
   return std::nullopt;
 }
 
-Type pointerType(MLIRContext *context) { return LLVM::LLVMPointerType::get(context); }
+Type pointerType(MLIRContext *context) {
+  return LLVM::LLVMPointerType::get(context);
+}
 
 Type vectorOf(Type element, int64_t lanes) {
   if (lanes == 1) return element;
@@ -104,20 +112,24 @@ Value constantFloat(ImplicitLocOpBuilder &b, Type type, double value) {
   return arith::ConstantOp::create(b, attribute);
 }
 
-Value constantIndex(ImplicitLocOpBuilder &b, int64_t value) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(value)); }
+Value constantIndex(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
 
 Value constantVector(ImplicitLocOpBuilder &b, Type element, ArrayRef<int64_t> values) {
   if (values.size() == 1) return constantInt(b, element, values[0]);
   unsigned width = element.getIntOrFloatBitWidth();
   SmallVector<APInt> lanes;
-  for (int64_t value : values) lanes.push_back(APInt(width, value, /*isSigned=*/true, /*implicitTrunc=*/true));
+  for (int64_t value : values)
+    lanes.push_back(APInt(width, value, /*isSigned=*/true, /*implicitTrunc=*/true));
   auto type = VectorType::get({static_cast<int64_t>(values.size())}, element);
   return arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef<APInt>(lanes)));
 }
 
 Value iota(ImplicitLocOpBuilder &b, Type element, int64_t lanes, int64_t step) {
   SmallVector<int64_t> values;
-  for (int64_t lane = 0; lane < lanes; ++lane) values.push_back(lane * step);
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    values.push_back(lane * step);
   return constantVector(b, element, values);
 }
 
@@ -158,7 +170,9 @@ Value shuffle(ImplicitLocOpBuilder &b, Value first, Value second, ArrayRef<int32
   return mask.size() == 1 ? asScalar(b, result) : result;
 }
 
-Value reinterpret(ImplicitLocOpBuilder &b, Type type, Value value) { return LLVM::BitcastOp::create(b, type, value); }
+Value reinterpret(ImplicitLocOpBuilder &b, Type type, Value value) {
+  return LLVM::BitcastOp::create(b, type, value);
+}
 
 Value pointerAt(ImplicitLocOpBuilder &b, Value base, Value index, int64_t bytes) {
   APInt constant;
@@ -176,9 +190,13 @@ Value pointerAtConstant(ImplicitLocOpBuilder &b, Value base, int64_t bytes) {
   return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{offset});
 }
 
-Value pointerToInt(ImplicitLocOpBuilder &b, Value pointer) { return LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer); }
+Value pointerToInt(ImplicitLocOpBuilder &b, Value pointer) {
+  return LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer);
+}
 
-Value intToPointer(ImplicitLocOpBuilder &b, Value integer) { return LLVM::IntToPtrOp::create(b, pointerType(b.getContext()), integer); }
+Value intToPointer(ImplicitLocOpBuilder &b, Value integer) {
+  return LLVM::IntToPtrOp::create(b, pointerType(b.getContext()), integer);
+}
 
 Value load(ImplicitLocOpBuilder &b, Type type, Value pointer, int64_t alignment) {
   Value loaded = LLVM::LoadOp::create(b, storageOf(type), pointer, alignment);
@@ -196,7 +214,8 @@ Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, 
     return intToPointer(b, address);
   }
   Type storage = storageOf(type);
-  Value loaded = LLVM::MaskedLoadOp::create(b, asVectorType(storage), pointer, asVector(b, mask), asVector(b, toStorage(b, other)), alignment);
+  Value loaded =
+      LLVM::MaskedLoadOp::create(b, asVectorType(storage), pointer, asVector(b, mask), asVector(b, toStorage(b, other)), alignment);
   if (!isa<VectorType>(type)) loaded = asScalar(b, loaded);
   return fromStorage(b, loaded, type);
 }
@@ -271,6 +290,8 @@ Value callFunction(ImplicitLocOpBuilder &b, StringRef name, Type result, ValueRa
   return result ? call.getResult() : Value();
 }
 
-void memoryFence(ImplicitLocOpBuilder &b) { LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst); }
+void memoryFence(ImplicitLocOpBuilder &b) {
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst);
+}
 
 } // namespace tilewright::cpu

@@ -19,9 +19,9 @@ Type pointerType(mlir::MLIRContext *context);
 Type vectorOf(Type element, int64_t lanes);
 int64_t lanesOf(Type type);
 
-Value constantInt(ImplicitLocOpBuilder &b, Type type, int64_t value);     // i1..i64 scalar or vector of them
-Value constantFloat(ImplicitLocOpBuilder &b, Type type, double value);    // float scalar or vector of them
-Value constantIndex(ImplicitLocOpBuilder &b, int64_t value);              // i64
+Value constantInt(ImplicitLocOpBuilder &b, Type type, int64_t value);                        // i1..i64 scalar or vector of them
+Value constantFloat(ImplicitLocOpBuilder &b, Type type, double value);                       // float scalar or vector of them
+Value constantIndex(ImplicitLocOpBuilder &b, int64_t value);                                 // i64
 Value constantVector(ImplicitLocOpBuilder &b, Type element, llvm::ArrayRef<int64_t> values); // of integers
 /// 0, step, 2 * step, ... of an integer type.
 Value iota(ImplicitLocOpBuilder &b, Type element, int64_t lanes, int64_t step);

@@ -43,7 +43,8 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
     parameters.push_back(lowered(type));
   }
   size_t count = parameters.size();
-  for (int i = 0; i < 6; ++i) parameters.push_back(word);
+  for (int i = 0; i < 6; ++i)
+    parameters.push_back(word);
   parameters.push_back(address);
 
   info.entry = source.getName().str();
@@ -52,7 +53,8 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
   auto program = LLVM::LLVMFuncOp::create(b, programName, LLVM::LLVMFunctionType::get(none, parameters), LLVM::Linkage::Internal);
   Block *body = program.addEntryBlock(b);
   b.setInsertionPointToStart(body);
-  for (auto [argument, value] : llvm::zip(source.getArguments(), body->getArguments())) scalars[argument] = value;
+  for (auto [argument, value] : llvm::zip(source.getArguments(), body->getArguments()))
+    scalars[argument] = value;
   for (int i = 0; i < 3; ++i) {
     programId.push_back(body->getArgument(count + i));
     numPrograms.push_back(body->getArgument(count + 3 + i));
@@ -82,7 +84,8 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
     b.setLoc(terminator->getLoc());
     auto values = [&](OperandRange range) {
       llvm::SmallVector<Value> result;
-      for (Value value : range) result.push_back(scalar(value));
+      for (Value value : range)
+        result.push_back(scalar(value));
       return result;
     };
     if (auto branch = dyn_cast<cf::BranchOp>(terminator)) {
@@ -99,18 +102,22 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
 
   b.setLoc(source.getLoc());
   b.setInsertionPointToEnd(module.getBody());
-  auto entry = LLVM::LLVMFuncOp::create(b, info.entry + ".entry", LLVM::LLVMFunctionType::get(none, {address, address, index, index, address}));
+  auto entry =
+      LLVM::LLVMFuncOp::create(b, info.entry + ".entry", LLVM::LLVMFunctionType::get(none, {address, address, index, index, address}));
   Block *start = entry.addEntryBlock(b);
   b.setInsertionPointToStart(start);
   llvm::SmallVector<Value> arguments;
   for (size_t i = 0; i < count; ++i) {
     Value slot = pointerAtConstant(b, start->getArgument(0), 8 * i);
     Type type = parameters[i];
-    if (isa<LLVM::LLVMPointerType>(type)) arguments.push_back(LLVM::LoadOp::create(b, type, slot, 8));
-    else arguments.push_back(load(b, type, slot, 8));
+    if (isa<LLVM::LLVMPointerType>(type))
+      arguments.push_back(LLVM::LoadOp::create(b, type, slot, 8));
+    else
+      arguments.push_back(load(b, type, slot, 8));
   }
   llvm::SmallVector<Value> sizes;
-  for (int i = 0; i < 3; ++i) sizes.push_back(load(b, word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back(load(b, word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
   Value across = arith::ExtSIOp::create(b, index, sizes[0]), down = arith::ExtSIOp::create(b, index, sizes[1]);
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {

@@ -21,7 +21,9 @@ static Type laneElement(Type element, MLIRContext *context) {
   return isa<PointerType>(element) ? Type(IntegerType::get(context, 64)) : element;
 }
 
-static bool isNarrowFloat(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32; }
+static bool isNarrowFloat(Type element) {
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+}
 
 void Lowering::refuse(Operation *op, const llvm::Twine &what) {
   if (!failedAny) op->emitError() << what;
@@ -55,7 +57,8 @@ Lanes Lowering::evaluate(Value tile, const Place &wanted) {
   std::vector<const void *> key;
   if (!levels.empty()) {
     key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector), reinterpret_cast<const void *>(place.lanes)};
-    for (const Index &index : place.at) key.push_back(index.value.getAsOpaquePointer());
+    for (const Index &index : place.at)
+      key.push_back(index.value.getAsOpaquePointer());
     auto &memo = levels[level].memo;
     auto found = memo.find(key);
     if (found != memo.end()) return found->second;
@@ -67,7 +70,8 @@ Lanes Lowering::evaluate(Value tile, const Place &wanted) {
   Lanes result;
   Step step = place.vector < 0 ? Step{} : analysis->step(tile, place.vector);
   Type element = getElementTypeOrSelf(tile);
-  bool stepsHere = step.kind != Step::other && (!step.wraps || assumeNoWrap) && (step.isZero() || element.isInteger() || isa<PointerType>(element));
+  bool stepsHere =
+      step.kind != Step::other && (!step.wraps || assumeNoWrap) && (step.isZero() || element.isInteger() || isa<PointerType>(element));
   if (place.vector >= 0 && stepsHere) {
     Place first = place;
     first.vector = -1, first.lanes = 1;
@@ -189,9 +193,7 @@ Lanes Lowering::evaluateLoad(LoadOp load, const Place &place) {
     always = maskLanes.kind == Lanes::uniform && constantMask(maskLanes.value);
     if (load.getOther()) other = evaluate(load.getOther(), place);
   }
-  auto zero = [&]() -> Value {
-    return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0);
-  };
+  auto zero = [&]() -> Value { return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0); };
   if (place.vector < 0) {
     if (always) return {Lanes::uniform, cpu::load(b, element, intToPointer(b, pointer.value), bytes), 0, {}};
     Value otherwise = load.getOther() ? other.value : zero();
@@ -293,7 +295,8 @@ static Value safeDivisor(ImplicitLocOpBuilder &b, Value dividend, Value divisor,
   APInt constant;
   DenseElementsAttr dense;
   if (matchPattern(divisor, m_ConstantInt(&constant)) && !constant.isZero() && !constant.isAllOnes()) return divisor;
-  if (matchPattern(divisor, m_Constant(&dense)) && dense.isSplat() && !dense.getSplatValue<APInt>().isZero() && !dense.getSplatValue<APInt>().isAllOnes())
+  if (matchPattern(divisor, m_Constant(&dense)) && dense.isSplat() && !dense.getSplatValue<APInt>().isZero() &&
+      !dense.getSplatValue<APInt>().isAllOnes())
     return divisor;
   Type type = divisor.getType();
   Value one = constantInt(b, type, 1);
@@ -321,72 +324,81 @@ Value Lowering::emitElementwise(Operation *op, ValueRange given) {
     return convertFloat(b, target, operands[0], element, truncate);
   }
   // Arithmetic of narrow floats is fp32 arithmetic, rounded after each operation.
-  bool arithmetic = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp,
-                        arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp, ClampFOp, PreciseDivFOp, math::FmaOp>(op) ||
-                    mathFunctionOf(op);
+  bool arithmetic =
+      isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp,
+          arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp, ClampFOp, PreciseDivFOp, math::FmaOp>(op) ||
+      mathFunctionOf(op);
   if (arithmetic)
     for (Value &operand : operands)
       if (isNarrowFloat(getElementTypeOrSelf(operand.getType()))) operand = convertFloat(b, target, operand, b.getF32Type(), false);
   Type computed = isNarrowFloat(element) ? vectorOf(b.getF32Type(), lanes) : type;
 
-  Value result = llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>([&](auto) {
-        Value value = recreate(b, op, operands, computed);
-        if (fpFusion) value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
-        return value;
-      })
-      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto) {
-        operands[1] = safeDivisor(b, operands[0], operands[1], true);
-        return recreate(b, op, operands, type);
-      })
-      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) {
-        operands[1] = safeDivisor(b, operands[0], operands[1], false);
-        return recreate(b, op, operands, type);
-      })
-      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
-      .Case([&](arith::BitcastOp) { return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0])); })
-      .Case<PtrToIntOp, IntToPtrOp>([&](auto) { return operands[0]; })
-      .Case([&](tt::BitcastOp) { return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0])); })
-      .Case([&](AddPtrOp add) -> Value {
-        Value offset = operands[1];
-        if (getElementTypeOrSelf(offset.getType()).getIntOrFloatBitWidth() < 64) offset = arith::ExtSIOp::create(b, type, offset);
-        auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
-        Value bytes = constantInt(b, type, elementBytes(pointer.getPointeeType()));
-        return arith::AddIOp::create(b, operands[0], arith::MulIOp::create(b, offset, bytes));
-      })
-      .Case([&](ClampFOp clamp) -> Value {
-        if (clamp.getPropagateNan() == PropagateNan::ALL)
-          return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, operands[0], operands[1]), operands[2]);
-        return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, operands[0], operands[1]), operands[2]);
-      })
-      .Case([&](PreciseDivFOp) { return arith::DivFOp::create(b, operands[0], operands[1]); })
-      .Case([&](math::FmaOp) { return fma(b, operands[0], operands[1], operands[2]); })
-      .Case([&](math::AbsIOp) -> Value {
-        Value zero = constantInt(b, type, 0);
-        Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, operands[0], zero);
-        return arith::SelectOp::create(b, negative, arith::SubIOp::create(b, zero, operands[0]), operands[0]);
-      })
-      .Case([&](MulhiUIOp) -> Value {
-        int64_t width = element.getIntOrFloatBitWidth();
-        Type wide = vectorOf(b.getIntegerType(2 * width), lanes);
-        Value product = arith::MulIOp::create(b, arith::ExtUIOp::create(b, wide, operands[0]), arith::ExtUIOp::create(b, wide, operands[1]));
-        Value shift = arith::ConstantOp::create(b, isa<VectorType>(wide)
-            ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(wide), b.getIntegerAttr(getElementTypeOrSelf(wide), width)))
-            : TypedAttr(b.getIntegerAttr(wide, width)));
-        return arith::TruncIOp::create(b, type, arith::ShRUIOp::create(b, product, shift));
-      })
-      .Case([&](arith::ConstantOp constant) -> Value { return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue())); })
-      .Default([&](Operation *other) -> Value {
-        if (auto function = mathFunctionOf(other)) return emitMath(b, target, *function, operands);
-        if (!isa<arith::ArithDialect>(other->getDialect()) || other->getNumRegions() != 0 || other->getNumResults() != 1) {
-          if (auto external = dyn_cast<ExternElementwiseOp>(other))
-            refuse(other, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
-          else
-            refuse(other, "'" + other->getName().getStringRef() + "' is not supported by the cpu back end");
-          return isa<FloatType>(element) ? splat(b, constantFloat(b, element, 0), lanes) : splat(b, constantInt(b, element, 0), lanes);
-        }
-        return recreate(b, other, operands, isa<arith::SelectOp, arith::CmpFOp>(other) ? type : computed);
-      });
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>([&](auto) {
+            Value value = recreate(b, op, operands, computed);
+            if (fpFusion)
+              value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
+            return value;
+          })
+          .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto) {
+            operands[1] = safeDivisor(b, operands[0], operands[1], true);
+            return recreate(b, op, operands, type);
+          })
+          .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) {
+            operands[1] = safeDivisor(b, operands[0], operands[1], false);
+            return recreate(b, op, operands, type);
+          })
+          .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
+          .Case([&](arith::BitcastOp) {
+            return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0]));
+          })
+          .Case<PtrToIntOp, IntToPtrOp>([&](auto) { return operands[0]; })
+          .Case([&](tt::BitcastOp) {
+            return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0]));
+          })
+          .Case([&](AddPtrOp add) -> Value {
+            Value offset = operands[1];
+            if (getElementTypeOrSelf(offset.getType()).getIntOrFloatBitWidth() < 64) offset = arith::ExtSIOp::create(b, type, offset);
+            auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
+            Value bytes = constantInt(b, type, elementBytes(pointer.getPointeeType()));
+            return arith::AddIOp::create(b, operands[0], arith::MulIOp::create(b, offset, bytes));
+          })
+          .Case([&](ClampFOp clamp) -> Value {
+            if (clamp.getPropagateNan() == PropagateNan::ALL)
+              return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, operands[0], operands[1]), operands[2]);
+            return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, operands[0], operands[1]), operands[2]);
+          })
+          .Case([&](PreciseDivFOp) { return arith::DivFOp::create(b, operands[0], operands[1]); })
+          .Case([&](math::FmaOp) { return fma(b, operands[0], operands[1], operands[2]); })
+          .Case([&](math::AbsIOp) -> Value {
+            Value zero = constantInt(b, type, 0);
+            Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, operands[0], zero);
+            return arith::SelectOp::create(b, negative, arith::SubIOp::create(b, zero, operands[0]), operands[0]);
+          })
+          .Case([&](MulhiUIOp) -> Value {
+            int64_t width = element.getIntOrFloatBitWidth();
+            Type wide = vectorOf(b.getIntegerType(2 * width), lanes);
+            Value product =
+                arith::MulIOp::create(b, arith::ExtUIOp::create(b, wide, operands[0]), arith::ExtUIOp::create(b, wide, operands[1]));
+            Value shift = arith::ConstantOp::create(
+                b, isa<VectorType>(wide)
+                       ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(wide), b.getIntegerAttr(getElementTypeOrSelf(wide), width)))
+                       : TypedAttr(b.getIntegerAttr(wide, width)));
+            return arith::TruncIOp::create(b, type, arith::ShRUIOp::create(b, product, shift));
+          })
+          .Case([&](arith::ConstantOp constant) -> Value { return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue())); })
+          .Default([&](Operation *other) -> Value {
+            if (auto function = mathFunctionOf(other)) return emitMath(b, target, *function, operands);
+            if (!isa<arith::ArithDialect>(other->getDialect()) || other->getNumRegions() != 0 || other->getNumResults() != 1) {
+              if (auto external = dyn_cast<ExternElementwiseOp>(other))
+                refuse(other, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
+              else
+                refuse(other, "'" + other->getName().getStringRef() + "' is not supported by the cpu back end");
+              return isa<FloatType>(element) ? splat(b, constantFloat(b, element, 0), lanes) : splat(b, constantInt(b, element, 0), lanes);
+            }
+            return recreate(b, other, operands, isa<arith::SelectOp, arith::CmpFOp>(other) ? type : computed);
+          });
   if (result.getType() != type && isNarrowFloat(element)) result = convertFloat(b, target, result, element, false);
   return result;
 }
@@ -394,7 +406,8 @@ Value Lowering::emitElementwise(Operation *op, ValueRange given) {
 llvm::SmallVector<Value> Lowering::emitRegion(Region &region, ValueRange args) {
   Block &block = region.front();
   llvm::DenseMap<Value, Value> map;
-  for (auto [argument, value] : llvm::zip(block.getArguments(), args)) map[argument] = value;
+  for (auto [argument, value] : llvm::zip(block.getArguments(), args))
+    map[argument] = value;
   int64_t lanes = lanesOf(args.front().getType());
   for (Operation &op : block.without_terminator()) {
     llvm::SmallVector<Value> operands;

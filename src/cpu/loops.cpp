@@ -74,7 +74,8 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
       for (Value mask : spec.fullMasks)
         if (trueMasks.insert(mask).second) added.push_back(mask);
     body({place});
-    for (Value mask : added) trueMasks.erase(mask);
+    for (Value mask : added)
+      trueMasks.erase(mask);
     return;
   }
   int64_t dim = spec.order[level], size = spec.shape[dim], chunk = spec.chunk[dim];
@@ -116,7 +117,8 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
         for (Value mask : spec.fullMasks)
           if (trueMasks.insert(mask).second) added.push_back(mask);
       body(places);
-      for (Value mask : added) trueMasks.erase(mask);
+      for (Value mask : added)
+        trueMasks.erase(mask);
     });
   };
   // `unroll` bodies a turn as far as they go, then one.
@@ -147,10 +149,10 @@ Value Lowering::boxCount(const BoxTerm &term, int64_t size) {
   Place origin;
   origin.at.assign(shapeOf(index).size(), {zeroIndex, 0});
   auto predicate = compare.getPredicate();
-  bool isUnsigned = predicate == arith::CmpIPredicate::ult || predicate == arith::CmpIPredicate::ule || predicate == arith::CmpIPredicate::ugt ||
-                    predicate == arith::CmpIPredicate::uge;
-  bool inclusive = predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::ule || predicate == arith::CmpIPredicate::sge ||
-                   predicate == arith::CmpIPredicate::uge;
+  bool isUnsigned = predicate == arith::CmpIPredicate::ult || predicate == arith::CmpIPredicate::ule ||
+                    predicate == arith::CmpIPredicate::ugt || predicate == arith::CmpIPredicate::uge;
+  bool inclusive = predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::ule ||
+                   predicate == arith::CmpIPredicate::sge || predicate == arith::CmpIPredicate::uge;
   auto widen = [&](Value value) -> Value {
     if (value.getType().isInteger(64)) return value;
     return isUnsigned ? Value(arith::ExtUIOp::create(b, b.getI64Type(), value)) : Value(arith::ExtSIOp::create(b, b.getI64Type(), value));
@@ -163,10 +165,12 @@ Value Lowering::boxCount(const BoxTerm &term, int64_t size) {
 }
 
 /// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same map.
-void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks,
-                            PlacedTiles &seen) {
+void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims,
+                            llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, PlacedTiles &seen) {
   Operation *op = tile.getDefiningOp();
-  if (!op || !isTile(tile) || buffers.contains(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) return;
+  if (!op || !isTile(tile) || buffers.contains(tile) ||
+      !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
+    return;
   if (auto load = dyn_cast<LoadOp>(op))
     if (load.getMask()) masks.push_back({load.getMask(), llvm::SmallVector<int64_t>(dims)});
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
@@ -176,7 +180,8 @@ void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::Smal
   }
   if (auto trans = dyn_cast<TransOp>(op)) {
     llvm::SmallVector<int64_t> inner(dims.size());
-    for (auto [d, s] : llvm::enumerate(trans.getOrder())) inner[s] = dims[d];
+    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
+      inner[s] = dims[d];
     return collectMasks(trans.getSrc(), inner, masks, seen);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
@@ -186,17 +191,20 @@ void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::Smal
       if (shape[d] == 1) inner[d] = -1;
     return collectMasks(broadcast.getSrc(), inner, masks, seen);
   }
-  for (Value operand : op->getOperands()) collectMasks(operand, dims, masks, seen);
+  for (Value operand : op->getOperands())
+    collectMasks(operand, dims, masks, seen);
 }
 
 void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
   int64_t rank = spec.shape.size();
   llvm::SmallVector<int64_t> identity;
-  for (int64_t d = 0; d < rank; ++d) identity.push_back(d);
+  for (int64_t d = 0; d < rank; ++d)
+    identity.push_back(d);
   llvm::SmallVector<std::pair<Value, llvm::SmallVector<int64_t>>> masks;
   PlacedTiles seen;
   if (storeMask) masks.push_back({storeMask, identity});
-  for (Value tile : tiles) collectMasks(tile, identity, masks, seen);
+  for (Value tile : tiles)
+    collectMasks(tile, identity, masks, seen);
 
   llvm::SmallVector<Value, 3> extent(rank), full(rank);
   llvm::SmallVector<bool, 3> onlyStore(rank, true);
@@ -227,8 +235,8 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
       Value &count = counts[{term.compare, dim}];
       if (!count) count = boxCount(term, spec.shape[dim]);
       auto predicate = cast<arith::CmpIOp>(term.compare).getPredicate();
-      bool isSigned = predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::sgt ||
-                      predicate == arith::CmpIPredicate::sge;
+      bool isSigned = predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle ||
+                      predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
       if (isStore && isSigned) { // unsigned indices may start above the bound and wrap into it
         smaller(extent[dim], count);
         storeTerms.insert({term.compare, dim});
@@ -286,18 +294,22 @@ void Lowering::scoreDims(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVe
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     inner.erase(inner.begin() + expand.getAxis());
   } else if (auto trans = dyn_cast<TransOp>(op)) {
-    for (auto [d, s] : llvm::enumerate(trans.getOrder())) inner[s] = dims[d];
+    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
+      inner[s] = dims[d];
   }
-  for (Value operand : op->getOperands()) scoreDims(operand, inner, scores, seen);
+  for (Value operand : op->getOperands())
+    scoreDims(operand, inner, scores, seen);
 }
 
 int64_t Lowering::chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers) {
   int64_t rank = shape.size();
   if (rank == 0) return -1;
   llvm::SmallVector<int64_t> scores(rank, 0), identity;
-  for (int64_t d = 0; d < rank; ++d) identity.push_back(d);
+  for (int64_t d = 0; d < rank; ++d)
+    identity.push_back(d);
   llvm::DenseSet<Value> seen;
-  for (Value tile : tiles) scoreDims(tile, identity, scores, seen);
+  for (Value tile : tiles)
+    scoreDims(tile, identity, scores, seen);
   for (Value pointer : pointers)
     for (int64_t d = 0; d < rank; ++d) {
       Step s = analysis->step(pointer, d);
@@ -319,13 +331,15 @@ int64_t Lowering::widestElement(Value tile, llvm::DenseSet<Value> &seen) {
   Operation *op = tile.getDefiningOp();
   int64_t rank = shapeOf(tile).size();
   bool affine = true;
-  for (int64_t d = 0; d < rank; ++d) affine &= analysis->step(tile, d).kind != Step::other;
+  for (int64_t d = 0; d < rank; ++d)
+    affine &= analysis->step(tile, d).kind != Step::other;
   if (affine && op && !isa<LoadOp>(op)) return 1;
   int64_t own = elementBytes(element);
   if (isa<FloatType>(element) && own < 4) own = 4; // computed in fp32
   if (isa<PointerType>(element)) own = 1;
   if (!op || buffers.contains(tile) || isa<LoadOp>(op)) return own;
-  for (Value operand : op->getOperands()) own = std::max(own, widestElement(operand, seen));
+  for (Value operand : op->getOperands())
+    own = std::max(own, widestElement(operand, seen));
   return own;
 }
 
@@ -333,15 +347,18 @@ int64_t Lowering::chunkFor(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, Val
   if (vectorDim < 0) return 1;
   llvm::DenseSet<Value> seen;
   int64_t widest = 1;
-  for (Value tile : tiles) widest = std::max(widest, widestElement(tile, seen));
+  for (Value tile : tiles)
+    widest = std::max(widest, widestElement(tile, seen));
   return std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
 }
 
 //===-------------------------------------------------------------------------------------------------------- wrap-around
 
-void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim, llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &rems,
-                              PlacedTiles &seen) {
-  if (!isTile(tile) || buffers.contains(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) return;
+void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
+                              llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &rems, PlacedTiles &seen) {
+  if (!isTile(tile) || buffers.contains(tile) ||
+      !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
+    return;
   Operation *op = tile.getDefiningOp();
   if (!op) return;
   if (isa<arith::RemSIOp, arith::RemUIOp>(op))
@@ -351,9 +368,11 @@ void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t 
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     inner.erase(inner.begin() + expand.getAxis());
   } else if (auto trans = dyn_cast<TransOp>(op)) {
-    for (auto [d, s] : llvm::enumerate(trans.getOrder())) inner[s] = dims[d];
+    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
+      inner[s] = dims[d];
   }
-  for (Value operand : op->getOperands()) wrapConditions(operand, inner, dim, rems, seen);
+  for (Value operand : op->getOperands())
+    wrapConditions(operand, inner, dim, rems, seen);
 }
 
 void Lowering::withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
@@ -361,7 +380,8 @@ void Lowering::withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_re
   PlacedTiles seen;
   for (Value tile : tiles) {
     llvm::SmallVector<int64_t> identity;
-    for (size_t d = 0; d < shapeOf(tile).size(); ++d) identity.push_back(d);
+    for (size_t d = 0; d < shapeOf(tile).size(); ++d)
+      identity.push_back(d);
     if (dim >= 0) wrapConditions(tile, identity, dim, rems, seen);
   }
   Value holds;
@@ -372,7 +392,8 @@ void Lowering::withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_re
     for (size_t d = 0, moving = 0; d < origin.at.size(); ++d)
       if (!analysis->step(op->getOperand(0), d).isZero() && ++moving > 1) oneDim = false;
     if (!oneDim) return body();
-    Value start = scalarToIndex(evaluateScalar(op->getOperand(0), origin)), count = scalarToIndex(evaluateScalar(op->getOperand(1), origin));
+    Value start = scalarToIndex(evaluateScalar(op->getOperand(0), origin)),
+          count = scalarToIndex(evaluateScalar(op->getOperand(1), origin));
     Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
     Value end = arith::AddIOp::create(b, arith::RemSIOp::create(b, start, safe), constantIndex(b, size));
     Value inside = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),

@@ -27,8 +27,8 @@ Value Lowering::scalar(Value value) {
   if (found != scalars.end()) return found->second;
   // A constant made by folding, or a tile of one element where a scalar is meant.
   if (auto constant = value.getDefiningOp<arith::ConstantOp>()) return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue()));
-  refuse(value.getDefiningOp() ? value.getDefiningOp() : kernel.getOperation(), "a value of type " + llvm::Twine(value.getDefiningOp() ? "" : "argument") +
-                                                                                    " is used before it is lowered by the cpu back end");
+  refuse(value.getDefiningOp() ? value.getDefiningOp() : kernel.getOperation(),
+         "a value of type " + llvm::Twine(value.getDefiningOp() ? "" : "argument") + " is used before it is lowered by the cpu back end");
   return isa<FloatType>(value.getType()) ? constantFloat(b, value.getType(), 0) : constantIndex(b, 0);
 }
 
@@ -137,7 +137,8 @@ LogicalResult Lowering::lowerOp(Operation *op) {
         Buffer view = source;
         auto to = shapeOf(reshape.getResult());
         view.strides.assign(to.size(), 1);
-        for (int64_t d = int64_t(to.size()) - 2; d >= 0; --d) view.strides[d] = view.strides[d + 1] * to[d + 1];
+        for (int64_t d = int64_t(to.size()) - 2; d >= 0; --d)
+          view.strides[d] = view.strides[d + 1] * to[d + 1];
         buffers[reshape] = view;
         return success();
       })
@@ -248,13 +249,18 @@ LogicalResult Lowering::lowerScalar(Operation *op) {
 
 //===------------------------------------------------------------------------------------------------------ control flow
 
-/// Writes the tiles a region yields to the buffers that carry them. A tile that is computed from carried ones goes through a temporary where
-/// another slot still reads those.
+/// Writes the tiles a region yields to the buffers that carry them. A tile that is computed from carried ones goes through a temporary
+/// where another slot still reads those.
 LogicalResult Lowering::yieldTiles(ValueRange values, llvm::ArrayRef<Buffer> targets, Operation *yield) {
-  struct Pending { Value tile; Buffer from; Buffer to; };
+  struct Pending {
+    Value tile;
+    Buffer from;
+    Buffer to;
+  };
   llvm::SmallVector<Pending> copies;
   int64_t onDemand = 0;
-  for (auto [value, to] : llvm::zip(values, targets)) onDemand += !buffers.contains(value);
+  for (auto [value, to] : llvm::zip(values, targets))
+    onDemand += !buffers.contains(value);
   bool alone = values.size() == 1;
   for (auto [value, to] : llvm::zip(values, targets)) {
     auto found = buffers.find(value);
@@ -274,8 +280,10 @@ LogicalResult Lowering::yieldTiles(ValueRange values, llvm::ArrayRef<Buffer> tar
     std::optional<Buffer> saved = before != buffers.end() ? std::optional<Buffer>(before->second) : std::nullopt;
     buffers[copy.tile] = copy.from;
     materialize(copy.tile, copy.to);
-    if (saved) buffers[copy.tile] = *saved;
-    else buffers.erase(copy.tile);
+    if (saved)
+      buffers[copy.tile] = *saved;
+    else
+      buffers.erase(copy.tile);
   }
   return success();
 }
@@ -316,16 +324,20 @@ LogicalResult Lowering::lowerFor(scf::ForOp op) {
     scalars[op.getInductionVar()] = loop.getInductionVar();
     size_t nextScalar = 0, nextTile = 0;
     for (Value argument : op.getRegionIterArgs()) {
-      if (isTile(argument)) buffers[argument] = tileBuffers[nextTile++];
-      else scalars[argument] = loop.getRegionIterArg(nextScalar++);
+      if (isTile(argument))
+        buffers[argument] = tileBuffers[nextTile++];
+      else
+        scalars[argument] = loop.getRegionIterArg(nextScalar++);
     }
     if (failed(lowerBlock(*op.getBody()))) return failure();
     Operation *yield = op.getBody()->getTerminator();
     b.setLoc(yield->getLoc());
     llvm::SmallVector<Value> tiles, results;
     for (Value value : yield->getOperands())
-      if (isTile(value)) tiles.push_back(value);
-      else results.push_back(scalar(value));
+      if (isTile(value))
+        tiles.push_back(value);
+      else
+        results.push_back(scalar(value));
     if (failed(yieldTiles(tiles, tileBuffers, yield))) return failure();
     if (!results.empty()) scf::YieldOp::create(b, results);
     enclosingTrips.pop_back();
@@ -333,8 +345,10 @@ LogicalResult Lowering::lowerFor(scf::ForOp op) {
   arenaUsed = kept;
   size_t nextScalar = 0, nextTile = 0;
   for (Value result : op.getResults()) {
-    if (isTile(result)) buffers[result] = tileBuffers[nextTile++];
-    else scalars[result] = loop.getResult(nextScalar++);
+    if (isTile(result))
+      buffers[result] = tileBuffers[nextTile++];
+    else
+      scalars[result] = loop.getResult(nextScalar++);
   }
   return success();
 }
@@ -343,21 +357,27 @@ LogicalResult Lowering::lowerIf(scf::IfOp op) {
   llvm::SmallVector<Type> types;
   llvm::SmallVector<Buffer> tileBuffers;
   for (Value result : op.getResults()) {
-    if (isTile(result)) tileBuffers.push_back(allocateFor(result));
-    else types.push_back(lowered(result.getType()));
+    if (isTile(result))
+      tileBuffers.push_back(allocateFor(result));
+    else
+      types.push_back(lowered(result.getType()));
   }
   int64_t kept = arenaUsed;
   auto branch = scf::IfOp::create(b, types, scalar(op.getCondition()), !op.getElseRegion().empty());
   auto side = [&](Region &region, Block *block) -> LogicalResult {
     OpBuilder::InsertionGuard guard(b);
-    if (!block->empty() && block->back().hasTrait<OpTrait::IsTerminator>()) b.setInsertionPoint(&block->back());
-    else b.setInsertionPointToEnd(block);
+    if (!block->empty() && block->back().hasTrait<OpTrait::IsTerminator>())
+      b.setInsertionPoint(&block->back());
+    else
+      b.setInsertionPointToEnd(block);
     if (failed(lowerBlock(region.front()))) return failure();
     llvm::SmallVector<Value> tiles, results;
     Operation *yield = region.front().getTerminator();
     for (Value value : yield->getOperands())
-      if (isTile(value)) tiles.push_back(value);
-      else results.push_back(scalar(value));
+      if (isTile(value))
+        tiles.push_back(value);
+      else
+        results.push_back(scalar(value));
     if (failed(yieldTiles(tiles, tileBuffers, yield))) return failure();
     if (!types.empty()) scf::YieldOp::create(b, results);
     arenaUsed = kept;
@@ -367,8 +387,10 @@ LogicalResult Lowering::lowerIf(scf::IfOp op) {
   if (!op.getElseRegion().empty() && failed(side(op.getElseRegion(), branch.elseBlock()))) return failure();
   size_t nextScalar = 0, nextTile = 0;
   for (Value result : op.getResults()) {
-    if (isTile(result)) buffers[result] = tileBuffers[nextTile++];
-    else scalars[result] = branch.getResult(nextScalar++);
+    if (isTile(result))
+      buffers[result] = tileBuffers[nextTile++];
+    else
+      scalars[result] = branch.getResult(nextScalar++);
   }
   return success();
 }
@@ -387,29 +409,36 @@ LogicalResult Lowering::lowerWhile(scf::WhileOp op) {
     beforeBuffers.push_back(buffer);
   }
   for (Value result : op.getResults()) {
-    if (isTile(result)) afterBuffers.push_back(allocateFor(result));
-    else types.push_back(lowered(result.getType()));
+    if (isTile(result))
+      afterBuffers.push_back(allocateFor(result));
+    else
+      types.push_back(lowered(result.getType()));
   }
   int64_t kept = arenaUsed;
   auto loop = scf::WhileOp::create(b, types, inits);
   llvm::SmallVector<Type> beforeTypes;
-  for (Value init : inits) beforeTypes.push_back(init.getType());
+  for (Value init : inits)
+    beforeTypes.push_back(init.getType());
   OpBuilder::InsertionGuard guard(b);
   auto enter = [&](Block &source, Region &region, llvm::ArrayRef<Type> argumentTypes, llvm::ArrayRef<Buffer> tileBuffers) {
     llvm::SmallVector<Location> locs(argumentTypes.size(), b.getLoc());
     Block *block = b.createBlock(&region, region.end(), argumentTypes, locs);
     size_t nextScalar = 0, nextTile = 0;
     for (Value argument : source.getArguments()) {
-      if (isTile(argument)) buffers[argument] = tileBuffers[nextTile++];
-      else scalars[argument] = block->getArgument(nextScalar++);
+      if (isTile(argument))
+        buffers[argument] = tileBuffers[nextTile++];
+      else
+        scalars[argument] = block->getArgument(nextScalar++);
     }
     b.setInsertionPointToEnd(block);
   };
   auto leave = [&](Operation *terminator, ValueRange values, llvm::ArrayRef<Buffer> tileBuffers, llvm::SmallVectorImpl<Value> &results) {
     llvm::SmallVector<Value> tiles;
     for (Value value : values)
-      if (isTile(value)) tiles.push_back(value);
-      else results.push_back(scalar(value));
+      if (isTile(value))
+        tiles.push_back(value);
+      else
+        results.push_back(scalar(value));
     return yieldTiles(tiles, tileBuffers, terminator);
   };
   enter(*op.getBeforeBody(), loop.getBefore(), beforeTypes, beforeBuffers);
@@ -428,8 +457,10 @@ LogicalResult Lowering::lowerWhile(scf::WhileOp op) {
   b.setInsertionPointAfter(loop);
   size_t nextScalar = 0, nextTile = 0;
   for (Value result : op.getResults()) {
-    if (isTile(result)) buffers[result] = afterBuffers[nextTile++];
-    else scalars[result] = loop.getResult(nextScalar++);
+    if (isTile(result))
+      buffers[result] = afterBuffers[nextTile++];
+    else
+      scalars[result] = loop.getResult(nextScalar++);
   }
   return success();
 }

@@ -13,14 +13,16 @@
 #include <string>
 #include <vector>
 
-namespace mlir { class ModuleOp; }
+namespace mlir {
+class ModuleOp;
+}
 
 namespace tilewright {
 
 struct LoopsInfo {
-  std::string entry;             // symbol of the function of type KernelEntry
-  int64_t arenaBytes = 0;        // scratch of one worker
-  std::vector<uint8_t> slots;    // SlotKind of each argument
+  std::string entry;          // symbol of the function of type KernelEntry
+  int64_t arenaBytes = 0;     // scratch of one worker
+  std::vector<uint8_t> slots; // SlotKind of each argument
 };
 
 /// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by

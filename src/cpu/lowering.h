@@ -39,9 +39,9 @@ struct Place {
 /// A tile's elements at a place.
 struct Lanes {
   enum Kind { uniform, affine, vector } kind = uniform;
-  Value value;         // uniform: the scalar; affine: the scalar at index 0 of the vector dimension; vector: the vector
-  int64_t step = 0;    // affine: integers count 1, pointers bytes
-  Value uniformStep;   // affine with a step known at run time (i64)
+  Value value;       // uniform: the scalar; affine: the scalar at index 0 of the vector dimension; vector: the vector
+  int64_t step = 0;  // affine: integers count 1, pointers bytes
+  Value uniformStep; // affine with a step known at run time (i64)
 };
 
 /// Tiles with the dimensions of the root that theirs stand for: one tile may be met along rows and again along columns.
@@ -50,11 +50,11 @@ using PlacedTiles = std::set<std::pair<const void *, std::vector<int64_t>>>;
 /// How loops run over an index space.
 struct LoopSpec {
   llvm::ArrayRef<int64_t> shape;
-  llvm::SmallVector<int64_t, 3> order;  // dimensions, outermost first
-  llvm::SmallVector<int64_t, 3> chunk;  // indices taken at once, by dimension
-  int64_t unroll = 1;                   // bodies per turn of the innermost loop
-  llvm::SmallVector<Value, 3> extent;   // by dimension: no index from here on is wanted (null: shape)
-  llvm::SmallVector<Value, 3> full;     // by dimension: below this all `fullMasks` hold (null: everywhere)
+  llvm::SmallVector<int64_t, 3> order; // dimensions, outermost first
+  llvm::SmallVector<int64_t, 3> chunk; // indices taken at once, by dimension
+  int64_t unroll = 1;                  // bodies per turn of the innermost loop
+  llvm::SmallVector<Value, 3> extent;  // by dimension: no index from here on is wanted (null: shape)
+  llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
   llvm::SmallVector<Value> fullMasks;
 };
 
@@ -75,7 +75,7 @@ private:
   Type lowered(Type type); // scalars: pointers become !llvm.ptr
   Value scalar(Value value);
   Value indexConstant(int64_t value); // known everywhere: it stands at the top of the program
-  Value scalarToIndex(Value value); // any integer -> i64, sign-extended
+  Value scalarToIndex(Value value);   // any integer -> i64, sign-extended
 
   // evaluate.cpp
   Lanes evaluate(Value tile, const Place &place);
@@ -94,7 +94,8 @@ private:
 
   // loops.cpp
   void emitLoops(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim);
-  void loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full, Place place, int64_t vectorDim);
+  void loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full, Place place,
+                 int64_t vectorDim);
   void forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
   llvm::SmallVector<Value> forLoop(Value from, Value to, int64_t step, ValueRange carried,
                                    llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body);
@@ -110,8 +111,8 @@ private:
   int64_t widestElement(Value tile, llvm::DenseSet<Value> &seen);
   /// Runs `body` under the assumption that no `x % n` wraps inside the tile where that holds at run time, else without.
   void withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body);
-  void wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim, llvm::SmallVectorImpl<std::pair<mlir::Operation *, int64_t>> &rems,
-                      PlacedTiles &seen);
+  void wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
+                      llvm::SmallVectorImpl<std::pair<mlir::Operation *, int64_t>> &rems, PlacedTiles &seen);
 
   // roots_store.cpp
   Buffer allocate(llvm::ArrayRef<int64_t> shape, Type element);
@@ -123,7 +124,7 @@ private:
   void lowerScalarStore(tt::StoreOp op);
   void storeChunk(const Buffer &target, Value vector, const Place &place);
   Value bufferAddress(const Buffer &buffer, const Place &place);
-  Value convertTo(Value value, Type element);  // between float types, scalars or vectors
+  Value convertTo(Value value, Type element); // between float types, scalars or vectors
   std::optional<Buffer> carriedTarget(Value tile, mlir::Operation *position);
   /// Whether computing `tile` reads `buffer`'s memory; with `elsewhere`, only whether it does so at other places than the one computed.
   bool reads(Value tile, const Buffer &buffer, bool elsewhere);
@@ -161,7 +162,7 @@ private:
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, Buffer> pending; // tiles that the next reduction over them stores on its way
   llvm::SmallVector<Level> levels;
-  llvm::DenseSet<Value> trueMasks;       // masks that hold in the loop being emitted
+  llvm::DenseSet<Value> trueMasks; // masks that hold in the loop being emitted
   bool assumeNoWrap = false;
   int64_t arenaUsed = 0, arenaPeak = 0;
   Value arena;

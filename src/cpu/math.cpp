@@ -65,18 +65,22 @@ std::optional<MathFunction> mathFunctionBySymbol(StringRef symbol) {
   return std::nullopt;
 }
 
-static Type elementOf(Type type) { return isa<VectorType>(type) ? cast<VectorType>(type).getElementType() : type; }
+static Type elementOf(Type type) {
+  return isa<VectorType>(type) ? cast<VectorType>(type).getElementType() : type;
+}
 
 static Value lanesFrom(ImplicitLocOpBuilder &b, Value vector, int64_t first, int64_t count) {
   SmallVector<int32_t> mask;
   int64_t lanes = lanesOf(vector.getType());
-  for (int64_t i = 0; i < count; ++i) mask.push_back((first + i) % lanes);
+  for (int64_t i = 0; i < count; ++i)
+    mask.push_back((first + i) % lanes);
   return shuffle(b, vector, vector, mask);
 }
 
 static Value concatenate(ImplicitLocOpBuilder &b, Value low, Value high) {
   SmallVector<int32_t> mask;
-  for (int64_t i = 0; i < 2 * lanesOf(low.getType()); ++i) mask.push_back(i);
+  for (int64_t i = 0; i < 2 * lanesOf(low.getType()); ++i)
+    mask.push_back(i);
   return shuffle(b, low, high, mask);
 }
 
@@ -127,8 +131,9 @@ static Value roundHalfAway(MathOps &m, Value x) {
   return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
 }
 
-// |x| - trunc(|x| / |y|) * |y| is exact with one rounding while the quotient fits in the fraction: the rounded quotient is the true one or one
-// too large, and either remainder is a number of the type. Larger quotients (and infinities, and division by zero) take the C library's way.
+// |x| - trunc(|x| / |y|) * |y| is exact with one rounding while the quotient fits in the fraction: the rounded quotient is the true one or
+// one too large, and either remainder is a number of the type. Larger quotients (and infinities, and division by zero) take the C library's
+// way.
 static Value emitFmod(MathOps &m, Value x, Value y) {
   if (lanesOf(m.realType) == 1 || !m.target.fma) return arith::RemFOp::create(m.b, x, y);
   Value magnitude = m.absolute(x), divisor = m.absolute(y);
@@ -186,14 +191,16 @@ Value emitMath(ImplicitLocOpBuilder &b, const CpuTarget &target, MathFunction fu
   int64_t bits = element.getIntOrFloatBitWidth(), lanes = lanesOf(type);
   if (bits < 32) {
     SmallVector<Value> wide;
-    for (Value operand : operands) wide.push_back(convertFloat(b, target, operand, b.getF32Type(), /*truncate=*/false));
+    for (Value operand : operands)
+      wide.push_back(convertFloat(b, target, operand, b.getF32Type(), /*truncate=*/false));
     return convertFloat(b, target, emitMath(b, target, function, wide), element, /*truncate=*/false);
   }
   if (lanes * bits / 8 > target.vectorBytes) {
     Value halves[2];
     for (int64_t half = 0; half < 2; ++half) {
       SmallVector<Value> parts;
-      for (Value operand : operands) parts.push_back(lanesFrom(b, operand, half * lanes / 2, lanes / 2));
+      for (Value operand : operands)
+        parts.push_back(lanesFrom(b, operand, half * lanes / 2, lanes / 2));
       halves[half] = emitMath(b, target, function, parts);
     }
     return concatenate(b, halves[0], halves[1]);

@@ -32,7 +32,8 @@ Value MathOps::multiplyAdd(Value x, Value y, Value z) {
 
 Value MathOps::polynomial(Value x, ArrayRef<double> coefficients) {
   Value sum = real(coefficients.back());
-  for (double coefficient : llvm::reverse(coefficients.drop_back())) sum = multiplyAdd(sum, x, real(coefficient));
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    sum = multiplyAdd(sum, x, real(coefficient));
   return sum;
 }
 
@@ -45,7 +46,8 @@ struct Reduced {
 /// Adding 1.5 * 2^23 leaves the nearest whole number in the low bits of the sum.
 constexpr double roundsToWhole = 12582912.0;
 
-/// 2^whole * fraction for a fraction near 1 and a whole number of -151 to 129: in two steps, so that the result may be subnormal or overflow.
+/// 2^whole * fraction for a fraction near 1 and a whole number of -151 to 129: in two steps, so that the result may be subnormal or
+/// overflow.
 Value scale(MathOps &m, Value fraction, Value whole) {
   Value first = m.shiftRightSigned(whole, 1);
   Value second = m.subtractWords(whole, first);
@@ -65,7 +67,9 @@ Value clamp(MathOps &m, Value x, double low, double high) {
 }
 
 /// A NaN's payload runs through the integer arithmetic on exponents and may come out as anything.
-Value keepNan(MathOps &m, Value x, Value result) { return m.select(m.compare(arith::CmpFPredicate::UNO, x, x), x, result); }
+Value keepNan(MathOps &m, Value x, Value result) {
+  return m.select(m.compare(arith::CmpFPredicate::UNO, x, x), x, result);
+}
 
 /// x = whole * ln 2 + rest, |rest| <= ln 2 / 2. 355 / 512 is ln 2 in nine bits: its products are exact.
 Reduced reduceExp(MathOps &m, Value x) {
@@ -136,8 +140,8 @@ Value inlineExp2(MathOps &m, Value x) {
 Value inlineLog(MathOps &m, Value x) {
   Split split = splitForLog(m, x);
   Value f = split.excess;
-  Value tail = m.polynomial(f, {-0.5, 0.3333320915699005, -0.24999716877937317, 0.20010747015476227, -0.16682308912277222, 0.14001163840293884,
-                                -0.12167124450206757, 0.14004746079444885, -0.12949085235595703});
+  Value tail = m.polynomial(f, {-0.5, 0.3333320915699005, -0.24999716877937317, 0.20010747015476227, -0.16682308912277222,
+                                0.14001163840293884, -0.12167124450206757, 0.14004746079444885, -0.12949085235595703});
   Value result = m.multiplyAdd(m.multiply(f, f), tail, m.multiply(split.exponent, m.real(-2.12194440e-4)));
   result = m.multiplyAdd(split.exponent, 0.693359375, m.add(f, result));
   return logOfSpecial(m, x, result);
@@ -160,7 +164,8 @@ Value inlineLog2(MathOps &m, Value x) {
 Value inlineTanh(MathOps &m, Value x) {
   Value magnitude = m.absolute(x);
   Value square = m.multiply(x, x);
-  Value tail = m.polynomial(square, {-0.3333328068256378, 0.13331441581249237, -0.05373971909284592, 0.020639099180698395, -0.005704998038709164});
+  Value tail =
+      m.polynomial(square, {-0.3333328068256378, 0.13331441581249237, -0.05373971909284592, 0.020639099180698395, -0.005704998038709164});
   Value small = m.multiplyAdd(m.multiply(square, tail), magnitude, magnitude);
 
   Value bounded = m.select(m.less(magnitude, m.real(10)), magnitude, m.real(10));
@@ -176,13 +181,13 @@ Value inlineTanh(MathOps &m, Value x) {
 Value inlineErf(MathOps &m, Value x) {
   Value magnitude = m.absolute(x);
   Value square = m.multiply(x, x);
-  Value tail = m.polynomial(square, {0.12837916612625122, -0.37612631916999817, 0.11283687502145767, -0.026858940720558167, 0.00519990548491478,
-                                     -0.0008130001951940358, 8.31673460197635e-05});
+  Value tail = m.polynomial(square, {0.12837916612625122, -0.37612631916999817, 0.11283687502145767, -0.026858940720558167,
+                                     0.00519990548491478, -0.0008130001951940358, 8.31673460197635e-05});
   Value small = m.multiplyAdd(tail, magnitude, magnitude);
 
   Value bounded = m.select(m.less(magnitude, m.real(4)), magnitude, m.real(4));
-  Value logarithm = m.polynomial(bounded, {0.0002520194393582642, -1.6295455694198608, -0.9137263894081116, -0.15621517598628998, 0.03623969480395317,
-                                           -0.006017580628395081, 0.0006267988355830312, -3.043387914658524e-05});
+  Value logarithm = m.polynomial(bounded, {0.0002520194393582642, -1.6295455694198608, -0.9137263894081116, -0.15621517598628998,
+                                           0.03623969480395317, -0.006017580628395081, 0.0006267988355830312, -3.043387914658524e-05});
   Reduced reduced = reduceExp2(m, logarithm);
   Value large = m.subtract(m.real(1), scaleNormal(m, exp2OfRest(m, reduced.rest), reduced.wholeWord));
   Value isSmall = m.compare(arith::CmpFPredicate::ULT, magnitude, m.real(0.925)); // or NaN, which the polynomial keeps

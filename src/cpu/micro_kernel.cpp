@@ -24,11 +24,12 @@ namespace {
 constexpr int64_t neededAccumulators = 8; // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
 constexpr int64_t kUnroll = 4;            // amortises the loop's own three instructions; 8 measures no better and doubles the code
 
-int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
+int64_t bytesOf(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
 
 /// for (i = 0; i < end; i += step) body(i); without a loop where it runs once.
-template <typename Body>
-void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, Body body) {
+template <typename Body> void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, Body body) {
   if (end == 0) return;
   if (end == step) return body(constantIndex(b, 0));
   auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, end), constantIndex(b, step));
@@ -78,7 +79,8 @@ public:
       for (RowBlocks blocks : cutRows(plan.m, mostRows())) {
         forEach(b, blocks.count * blocks.rows, blocks.rows, [&](Value row) {
           Value aBlock = pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), first * plan.aRow * operandBytes);
-          Value cBlock = pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
+          Value cBlock =
+              pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
           Value scales;
           if (rowScale) scales = pointerAtConstant(b, pointerAt(b, rowScale, row, bytesOf(plan.result)), first * bytesOf(plan.result));
           emitBlock(aBlock, panel, cBlock, scales, blocks.rows);
@@ -98,8 +100,8 @@ private:
   Type accumulator;
 
   /// Registers for accumulators, for one row of a panel, for a broadcast (and a product where there is no fused multiply-add).
-  /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8 rows 233 238,
-  /// 12 rows 219 237, 14 rows 219 237. Eight win because they divide tiles of powers of two without a rest.
+  /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8 rows 233
+  /// 238, 12 rows 219 237, 14 rows 219 237. Eight win because they divide tiles of powers of two without a rest.
   int64_t mostRows() const {
     if (vectors == 1) return target.registers >= 32 ? 16 : 8;
     if (target.registers >= 32) return 8;
@@ -109,9 +111,11 @@ private:
   /// One block of C, from load to store.
   void emitBlock(Value aBlock, Value panel, Value cBlock, Value scales, int64_t rows) {
     int64_t partials = 1;
-    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0) partials *= 2;
+    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0)
+      partials *= 2;
     int64_t unroll = partials;
-    while (unroll < kUnroll && steps % (2 * unroll) == 0) unroll *= 2;
+    while (unroll < kUnroll && steps % (2 * unroll) == 0)
+      unroll *= 2;
 
     SmallVector<Value> sums = firstSums(cBlock, scales, rows, partials);
     if (steps == unroll) {
@@ -136,7 +140,8 @@ private:
     SmallVector<Value> sums;
     for (int64_t row = 0; row < rows && !fromZero; ++row) {
       Value scale;
-      if (scales) scale = splat(b, load(b, plan.result, pointerAtConstant(b, scales, row * bytesOf(plan.result)), bytesOf(plan.result)), lanes);
+      if (scales)
+        scale = splat(b, load(b, plan.result, pointerAtConstant(b, scales, row * bytesOf(plan.result)), bytesOf(plan.result)), lanes);
       for (int64_t vector = 0; vector < vectors; ++vector) {
         Value old = load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
         sums.push_back(scale ? multiply(old, scale) : old);
@@ -150,7 +155,8 @@ private:
   void storeSums(Value cBlock, SmallVector<Value> &sums, int64_t rows, int64_t partials) {
     int64_t count = rows * vectors;
     for (; partials > 1; partials /= 2)
-      for (int64_t i = 0; i < count * partials / 2; ++i) sums[i] = add(sums[i], sums[i + count * partials / 2]);
+      for (int64_t i = 0; i < count * partials / 2; ++i)
+        sums[i] = add(sums[i], sums[i + count * partials / 2]);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t vector = 0; vector < vectors; ++vector)
         store(b, sums[row * vectors + vector], cAddress(cBlock, row, vector), bytesOf(plan.result), /*streaming=*/false);
@@ -193,18 +199,23 @@ private:
       both = load(b, word, address, operandBytes);
     } else {
       Value low = arith::ExtUIOp::create(b, word, load(b, plan.operand, address, operandBytes));
-      Value high = arith::ExtUIOp::create(b, word, load(b, plan.operand, pointerAtConstant(b, address, plan.aCol * operandBytes), operandBytes));
+      Value high =
+          arith::ExtUIOp::create(b, word, load(b, plan.operand, pointerAtConstant(b, address, plan.aCol * operandBytes), operandBytes));
       both = arith::OrIOp::create(b, low, arith::ShLIOp::create(b, high, constantInt(b, word, 16)));
     }
     return reinterpret(b, vectorOf(plan.operand, 2 * lanes), splat(b, both, lanes));
   }
 
   Value addPairProducts(Value x, Value y, Value sum) {
-    StringRef name = lanes == 16 ? "llvm.x86.avx512.pmaddw.d.512" : lanes == 8 ? "llvm.x86.avx2.pmadd.wd" : lanes == 4 ? "llvm.x86.sse2.pmadd.wd" : "";
+    StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
+                     : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
+                     : lanes == 4 ? "llvm.x86.sse2.pmadd.wd"
+                                  : "";
     if (!name.empty()) return add(sum, callIntrinsic(b, name, accumulator, {x, y}));
     for (int64_t half = 0; half < 2; ++half) {
       SmallVector<int32_t> mask;
-      for (int64_t lane = 0; lane < lanes; ++lane) mask.push_back(2 * lane + half);
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        mask.push_back(2 * lane + half);
       Value first = arith::ExtSIOp::create(b, accumulator, shuffle(b, x, x, mask));
       Value second = arith::ExtSIOp::create(b, accumulator, shuffle(b, y, y, mask));
       sum = add(sum, multiply(first, second));
@@ -230,16 +241,19 @@ private:
 
 } // namespace
 
-int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) { return std::min(n, 2 * target.vectorBytes / bytesOf(result)); }
+int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {
+  return std::min(n, 2 * target.vectorBytes / bytesOf(result));
+}
 
 void emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
                   Value rowScale) {
   DotEmitter(b, target, plan, fromZero).emit(a, bPanels, c, rowScale);
 }
 
-// Reading the rows one after another as one array, element (i, j) has the index i * n + j; its transpose swaps the two halves of the index's
-// bits. Interleaving the first half of an array with its second rotates the bits by one; log2(n) such steps swap the halves. x86 interleaves
-// within blocks of 16 bytes with one instruction, so that transposes the blocks; then whole blocks change places, a distance at a time.
+// Reading the rows one after another as one array, element (i, j) has the index i * n + j; its transpose swaps the two halves of the
+// index's bits. Interleaving the first half of an array with its second rotates the bits by one; log2(n) such steps swap the halves. x86
+// interleaves within blocks of 16 bytes with one instruction, so that transposes the blocks; then whole blocks change places, a distance at
+// a time.
 SmallVector<Value> transposeSquare(ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
   int64_t n = rows.size();
   SmallVector<Value> current(rows);

@@ -24,7 +24,8 @@ int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);
 
 /// Emits the loops. `fromZero`: C is written, not added to. `rowScale` (may be null): pointer to m values, C's row i is multiplied by
 /// rowScale[i] as it is loaded. No register spills on any target.
-void emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero, Value rowScale);
+void emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
+                  Value rowScale);
 
 /// Transposes a square of vectors in registers: rows[i] lane j becomes result[j] lane i. rows.size() == lanes, a power of two up to 16.
 llvm::SmallVector<Value> transposeSquare(ImplicitLocOpBuilder &b, llvm::ArrayRef<Value> rows);

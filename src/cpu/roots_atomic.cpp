@@ -54,16 +54,19 @@ void Lowering::lowerAtomic(Operation *op) {
       desired = arith::BitcastOp::create(b, bits, desired);
     }
     LLVM::AtomicOrdering order = orderingOf(cas.getSem());
-    LLVM::AtomicOrdering failure = order == LLVM::AtomicOrdering::acq_rel || order == LLVM::AtomicOrdering::acquire ? LLVM::AtomicOrdering::acquire
-                                                                                                                     : LLVM::AtomicOrdering::monotonic;
+    LLVM::AtomicOrdering failure = order == LLVM::AtomicOrdering::acq_rel || order == LLVM::AtomicOrdering::acquire
+                                       ? LLVM::AtomicOrdering::acquire
+                                       : LLVM::AtomicOrdering::monotonic;
     Value pair = LLVM::AtomicCmpXchgOp::create(b, address, expected, desired, order, failure);
     Value before = LLVM::ExtractValueOp::create(b, pair, llvm::ArrayRef<int64_t>{0});
     return bits == type ? before : Value(arith::BitcastOp::create(b, type, before));
   };
   if (!isTile(pointer)) {
     llvm::SmallVector<Value> operands;
-    if (rmw) operands = {scalar(rmw.getVal())};
-    else operands = {scalar(cas.getCmp()), scalar(cas.getVal())};
+    if (rmw)
+      operands = {scalar(rmw.getVal())};
+    else
+      operands = {scalar(cas.getCmp()), scalar(cas.getVal())};
     Value address = scalar(pointer);
     if (!mask) {
       scalars[result] = apply(address, operands);
@@ -94,8 +97,10 @@ void Lowering::lowerAtomic(Operation *op) {
         const Place &place = places[0];
         Value address = intToPointer(b, evaluateScalar(pointer, place));
         llvm::SmallVector<Value> operands;
-        if (rmw) operands = {evaluateScalar(rmw.getVal(), place)};
-        else operands = {evaluateScalar(cas.getCmp(), place), evaluateScalar(cas.getVal(), place)};
+        if (rmw)
+          operands = {evaluateScalar(rmw.getVal(), place)};
+        else
+          operands = {evaluateScalar(cas.getCmp(), place), evaluateScalar(cas.getVal(), place)};
         auto update = [&] {
           Value before = apply(address, operands);
           if (buffer) storeChunk(*buffer, before, place);
@@ -110,8 +115,12 @@ void Lowering::lowerAtomic(Operation *op) {
   if (buffer) buffers[result] = *buffer;
 }
 
-void Lowering::lowerPrint(PrintOp op) { refuse(op, "tl.device_print is not supported by the cpu back end; run the kernel with the interpreter"); }
+void Lowering::lowerPrint(PrintOp op) {
+  refuse(op, "tl.device_print is not supported by the cpu back end; run the kernel with the interpreter");
+}
 
-void Lowering::lowerAssert(AssertOp op) { refuse(op, "tl.device_assert is not supported by the cpu back end; run the kernel with the interpreter"); }
+void Lowering::lowerAssert(AssertOp op) {
+  refuse(op, "tl.device_assert is not supported by the cpu back end; run the kernel with the interpreter");
+}
 
 } // namespace tilewright::cpu

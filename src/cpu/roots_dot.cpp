@@ -1,8 +1,8 @@
 // tt.dot: operands are brought into the form that the micro-kernel reads, then it runs over the accumulator in scratch.
 //
 // B is packed into panels of a few columns (with an in-register transposition where it lies the other way round); A only needs constant
-// strides, since its elements are broadcast one by one, so whichever way it lies it is copied as vectors, and not at all if it is in scratch
-// already. Narrow floats become fp32 on the way. The block sizes of a GPU are logical here: the micro-kernel has tiles of its own.
+// strides, since its elements are broadcast one by one, so whichever way it lies it is copied as vectors, and not at all if it is in
+// scratch already. Narrow floats become fp32 on the way. The block sizes of a GPU are logical here: the micro-kernel has tiles of its own.
 
 #include "cpu/lowering.h"
 #include "cpu/micro_kernel.h"
@@ -15,7 +15,8 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 static bool isZeroTile(Value tile) {
-  if (auto splat = tile.getDefiningOp<SplatOp>()) return matchPattern(splat.getSrc(), m_AnyZeroFloat()) || matchPattern(splat.getSrc(), m_Zero());
+  if (auto splat = tile.getDefiningOp<SplatOp>())
+    return matchPattern(splat.getSrc(), m_AnyZeroFloat()) || matchPattern(splat.getSrc(), m_Zero());
   return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
@@ -67,7 +68,8 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
         spec,
         [&](llvm::ArrayRef<Place> places) {
           for (Place place : places) {
-            for (size_t d = 0; d < batch.size(); ++d) place.at[d] = batch[d];
+            for (size_t d = 0; d < batch.size(); ++d)
+              place.at[d] = batch[d];
             Index p = place.at[kDim], j = place.at[nDim];
             int64_t level = std::max(p.level, j.level);
             if (transposed) {
@@ -77,7 +79,8 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
                 if (t) row.at[nDim] = {arith::AddIOp::create(b, j.value, constantIndex(b, t)), level};
                 rows.push_back(value(row));
               }
-              for (auto [t, column] : llvm::enumerate(transposeSquare(b, rows))) cpu::store(b, column, at(p.value, j.value, t), bytes, false);
+              for (auto [t, column] : llvm::enumerate(transposeSquare(b, rows)))
+                cpu::store(b, column, at(p.value, j.value, t), bytes, false);
               continue;
             }
             if (pairs) {
@@ -96,7 +99,8 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
                 continue;
               }
               llvm::SmallVector<int32_t> mask;
-              for (int64_t lane = 0; lane < lanes; ++lane) llvm::append_values(mask, int32_t(lane), int32_t(lane + lanes));
+              for (int64_t lane = 0; lane < lanes; ++lane)
+                llvm::append_values(mask, int32_t(lane), int32_t(lane + lanes));
               cpu::store(b, shuffle(b, even, odd, mask), address, bytes, false);
               continue;
             }
@@ -128,8 +132,10 @@ void Lowering::lowerDot(DotOp op) {
   // Where the result goes: straight into the accumulator that the loop carries, if nothing still needs the old one.
   Buffer c;
   auto carriedBuffer = carriedTarget(op.getD(), op);
-  if (carriedBuffer && carriedBuffer->element == plan.result && carriedBuffer->strides.back() == 1) c = *carriedBuffer;
-  else c = allocate(cShape, plan.result);
+  if (carriedBuffer && carriedBuffer->element == plan.result && carriedBuffer->strides.back() == 1)
+    c = *carriedBuffer;
+  else
+    c = allocate(cShape, plan.result);
   bool fromZero = isZeroTile(op.getC());
   auto existing = buffers.find(op.getC());
   bool inPlace = existing != buffers.end() && existing->second.base == c.base;
@@ -144,17 +150,20 @@ void Lowering::lowerDot(DotOp op) {
     if (buffers.contains(aTile)) break;
     llvm::SmallVector<int64_t> order(trans.getOrder().begin(), trans.getOrder().end());
     if (!permutation.empty())
-      for (int64_t &d : permutation) d = order[d];
+      for (int64_t &d : permutation)
+        d = order[d];
     else
       permutation = order;
     aTile = trans.getSrc();
   }
   auto stored = buffers.find(aTile);
-  if (stored != buffers.end() && stored->second.element == plan.operand && getElementTypeOrSelf(aTile) == plan.operand && stored->second.base != c.base) {
+  if (stored != buffers.end() && stored->second.element == plan.operand && getElementTypeOrSelf(aTile) == plan.operand &&
+      stored->second.base != c.base) {
     a = stored->second;
     if (!permutation.empty()) {
       llvm::SmallVector<int64_t> strides;
-      for (int64_t d : permutation) strides.push_back(a.strides[d]);
+      for (int64_t d : permutation)
+        strides.push_back(a.strides[d]);
       a.strides = strides;
     }
   } else {
@@ -162,7 +171,8 @@ void Lowering::lowerDot(DotOp op) {
     if (plan.k != k) { // one padded column of zeros
       arenaUsed += aShape[0] * elementBytes(plan.operand) * k * 2;
       arenaPeak = std::max(arenaPeak, arenaUsed);
-      for (int64_t d = 0; d + 1 < rank; ++d) a.strides[d] *= 2;
+      for (int64_t d = 0; d + 1 < rank; ++d)
+        a.strides[d] *= 2;
     }
     int64_t vectorDim = chooseVectorDim(aShape, {op.getA()}, {});
     if (vectorDim == rank - 2 && !plan.operand.isInteger(16)) { // columns lie together: keep them so
@@ -189,7 +199,8 @@ void Lowering::lowerDot(DotOp op) {
     packPanels(op.getB(), panels.base, k, n, plan.panel, plan.operand, batch);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));
-      for (size_t d = 0; d < batch.size(); ++d) address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
+      for (size_t d = 0; d < batch.size(); ++d)
+        address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
       return address;
     };
     emitDotLoops(b, target, plan, base(a), panels.base, base(c), fromZero, {});

@@ -31,7 +31,8 @@ bool Lowering::isStoredByReduction(Value tile) {
     if (next->getNumRegions() != 0 || !isMemoryEffectFree(next) || isa<DotOp, ScanOp>(next)) return false;
     // A tile written into a loop's buffer in place may overwrite what this one is computed from.
     for (Value result : next->getResults())
-      if (isTile(result) && analysis->isStored(result) && llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
+      if (isTile(result) && analysis->isStored(result) &&
+          llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
         return false;
   }
   if (!reduce) return false;
@@ -83,7 +84,8 @@ void Lowering::lowerReduce(ReduceOp op) {
   auto guarded = [&](bool maskHolds, llvm::function_ref<void()> inner) {
     if (maskHolds || !axisFull) return inner();
     auto saved = trueMasks;
-    for (Value mask : spec.fullMasks) trueMasks.erase(mask);
+    for (Value mask : spec.fullMasks)
+      trueMasks.erase(mask);
     inner();
     trueMasks = saved;
   };
@@ -119,7 +121,8 @@ void Lowering::lowerReduce(ReduceOp op) {
       for (const Place &place : places)
         for (int64_t chain = 0; chain < chains; ++chain) {
           llvm::SmallVector<Value> both;
-          for (size_t i = 0; i < sources.size(); ++i) both.push_back(carriedIn[slot++]);
+          for (size_t i = 0; i < sources.size(); ++i)
+            both.push_back(carriedIn[slot++]);
           llvm::append_range(both, elements(at(place, index, level, chain)));
           llvm::append_range(next, emitRegion(op.getCombineOp(), both));
         }
@@ -160,18 +163,23 @@ void Lowering::lowerReduce(ReduceOp op) {
               continue;
             }
             llvm::SmallVector<int32_t> mask;
-            for (int64_t lane = 0; lane < lanes / 2; ++lane) mask.push_back(half * lanes / 2 + lane);
+            for (int64_t lane = 0; lane < lanes / 2; ++lane)
+              mask.push_back(half * lanes / 2 + lane);
             both.push_back(shuffle(b, value, value, mask));
           }
         values = emitRegion(op.getCombineOp(), both);
       }
       Place to = place;
       to.at.erase(to.at.begin() + axis);
-      if (along) to.vector = -1, to.lanes = 1;
-      else if (to.vector > axis) --to.vector;
+      if (along)
+        to.vector = -1, to.lanes = 1;
+      else if (to.vector > axis)
+        --to.vector;
       for (auto [i, value] : llvm::enumerate(values)) {
-        if (results.empty()) scalars[op->getResult(i)] = value;
-        else storeChunk(results[i], value, to);
+        if (results.empty())
+          scalars[op->getResult(i)] = value;
+        else
+          storeChunk(results[i], value, to);
       }
     }
   };
@@ -198,7 +206,8 @@ void Lowering::lowerScan(ScanOp op) {
   spec.shape = shape;
   spec.chunk.assign(rank, 1);
   int64_t widest = 1;
-  for (const Buffer &buffer : results) widest = std::max(widest, elementBytes(buffer.element));
+  for (const Buffer &buffer : results)
+    widest = std::max(widest, elementBytes(buffer.element));
   if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
   for (int64_t d = 0; d < rank; ++d)
     if (d != axis && shape[d] > 1) spec.order.push_back(d);
@@ -222,12 +231,14 @@ void Lowering::lowerScan(ScanOp op) {
           llvm::SmallVector<Value> values = emitRegion(op.getCombineOp(), both);
           Place here = place;
           here.at[axis] = {index, int64_t(levels.size()) - 1};
-          for (auto [buffer, value] : llvm::zip(results, values)) storeChunk(buffer, value, here);
+          for (auto [buffer, value] : llvm::zip(results, values))
+            storeChunk(buffer, value, here);
           return values;
         });
       },
       vectorDim);
-  for (auto [result, buffer] : llvm::zip(op.getResults(), results)) buffers[result] = buffer;
+  for (auto [result, buffer] : llvm::zip(op.getResults(), results))
+    buffers[result] = buffer;
 }
 
 void Lowering::lowerHistogram(HistogramOp op) {

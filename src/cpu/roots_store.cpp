@@ -26,7 +26,9 @@ Buffer Lowering::allocate(llvm::ArrayRef<int64_t> shape, Type element) {
   return buffer;
 }
 
-Buffer Lowering::allocateFor(Value tile) { return allocate(shapeOf(tile), getElementTypeOrSelf(tile)); }
+Buffer Lowering::allocateFor(Value tile) {
+  return allocate(shapeOf(tile), getElementTypeOrSelf(tile));
+}
 
 Value Lowering::bufferAddress(const Buffer &buffer, const Place &place) {
   int64_t bytes = elementBytes(buffer.element);
@@ -75,7 +77,8 @@ void Lowering::materialize(Value tile, const Buffer &to) {
             Lanes lanes = evaluate(tile, place);
             values.push_back(place.vector < 0 ? lanes.value : asVector(lanes, element, place));
           }
-          for (auto [place, value] : llvm::zip(places, values)) storeChunk(to, value, place);
+          for (auto [place, value] : llvm::zip(places, values))
+            storeChunk(to, value, place);
         },
         vectorDim);
   });
@@ -99,9 +102,12 @@ Value Lowering::streamingPays(StoreOp op, int64_t vectorDim, int64_t chunk) {
   if (s.kind != Step::constant || s.amount != bytes || s.wraps || chunk * bytes != target.vectorBytes) return {};
   auto shape = shapeOf(op.getPtr());
   Value total = constantIndex(b, bytes);
-  for (int64_t size : shape) total = arith::MulIOp::create(b, total, constantIndex(b, size));
-  for (Value count : numPrograms) total = arith::MulIOp::create(b, total, scalarToIndex(count));
-  for (Value trips : enclosingTrips) total = arith::MulIOp::create(b, total, trips);
+  for (int64_t size : shape)
+    total = arith::MulIOp::create(b, total, constantIndex(b, size));
+  for (Value count : numPrograms)
+    total = arith::MulIOp::create(b, total, scalarToIndex(count));
+  for (Value trips : enclosingTrips)
+    total = arith::MulIOp::create(b, total, trips);
   Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, target.llcBytes));
   Place origin;
   origin.at.assign(shape.size(), {zeroIndex, 0});
@@ -238,7 +244,8 @@ std::optional<Buffer> Lowering::carriedTarget(Value tile, Operation *position) {
     auto found = buffers.find(argument);
     if (found == buffers.end()) continue;
     for (Value operand : position->getOperands())
-      if (isTile(operand) && reads(operand, found->second, !isa<DotOp>(position) || operand == cast<DotOp>(position).getC())) return std::nullopt;
+      if (isTile(operand) && reads(operand, found->second, !isa<DotOp>(position) || operand == cast<DotOp>(position).getC()))
+        return std::nullopt;
     if (isa<TransOp>(position) && reads(position->getOperand(0), found->second, false)) return std::nullopt;
     return found->second;
   }

@@ -21,8 +21,7 @@ static mlir::Value indexValue(Emitter &e, Arguments &args, size_t i, const Opera
   }
   if (!x.isRuntime() || !x.type.scalarType().isScalar() || !isInteger(x.type.scalar()) || x.type.elements() != 1)
     return args.wrong(i, "integer scalars"), mlir::Value();
-  if (bitWidth(x.type.scalar()) > width)
-    return e.ops.failAt(args.ranges[i], Diag::offsetWidth, {x.describe()}), mlir::Value();
+  if (bitWidth(x.type.scalar()) > width) return e.ops.failAt(args.ranges[i], Diag::offsetWidth, {x.describe()}), mlir::Value();
   Maybe value = e.ops.cast(e.ops.item(x), Type(scalar));
   return value ? value->handle : mlir::Value();
 }
@@ -46,9 +45,11 @@ static bool sameRank(Emitter &e, Arguments &args, size_t i, size_t have, size_t 
 
 Maybe emitMakeBlockPtr(Emitter &e, Arguments &args) {
   Operand base = args[0];
-  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer()) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_block_ptr", base.describe()});
+  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer())
+    return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_block_ptr", base.describe()});
   llvm::SmallVector<mlir::Value> shape, strides, offsets;
-  if (!indexValues(e, args, 1, 64, shape) || !indexValues(e, args, 2, 64, strides) || !indexValues(e, args, 3, 32, offsets)) return std::nullopt;
+  if (!indexValues(e, args, 1, 64, shape) || !indexValues(e, args, 2, 64, strides) || !indexValues(e, args, 3, 32, offsets))
+    return std::nullopt;
   std::optional<std::vector<int64_t>> block = args.integers(4), order = block ? args.integers(5) : std::nullopt;
   if (!order || !e.ops.checkShape(*block)) return std::nullopt;
   if (!sameRank(e, args, 1, shape.size(), block->size()) || !sameRank(e, args, 2, strides.size(), block->size()) ||
@@ -73,7 +74,8 @@ Maybe emitAdvance(Emitter &e, Arguments &args) {
   const Operand &base = args[0];
   if (!base.isBlockPointer()) return args.wrong(0, "a block pointer");
   llvm::SmallVector<mlir::Value> offsets;
-  if (!indexValues(e, args, 1, 32, offsets) || !sameRank(e, args, 1, offsets.size(), base.type.element().shape().size())) return std::nullopt;
+  if (!indexValues(e, args, 1, 32, offsets) || !sameRank(e, args, 1, offsets.size(), base.type.element().shape().size()))
+    return std::nullopt;
   return Operand::of(tt::AdvanceOp::create(e.ops.b, base.handle.getType(), base.handle, offsets).getResult(), base.type);
 }
 
@@ -81,7 +83,8 @@ Maybe emitAdvance(Emitter &e, Arguments &args) {
 
 Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
   const Operand &base = args[0];
-  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer()) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_tensor_descriptor", base.describe()});
+  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer())
+    return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_tensor_descriptor", base.describe()});
   std::optional<std::vector<Operand>> shape = args.list(1), strides = args.list(2);
   std::optional<std::vector<int64_t>> block = args.integers(3);
   std::optional<std::string> padding = block ? args.string(4) : std::nullopt;
@@ -91,7 +94,9 @@ Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
   if (!sameRank(e, args, 1, shape->size(), rank) || !sameRank(e, args, 2, strides->size(), rank)) return std::nullopt;
   Type element = base.type.element();
   int64_t bytes = element.isScalar() ? byteSize(element.scalar()) : 8;
-  if (block->back() * bytes < 16) return e.ops.failAt(args.ranges[3], Diag::descriptorRow, {std::to_string(block->back()), element.str(), std::to_string(block->back() * bytes)});
+  if (block->back() * bytes < 16)
+    return e.ops.failAt(args.ranges[3], Diag::descriptorRow,
+                        {std::to_string(block->back()), element.str(), std::to_string(block->back() * bytes)});
   const Operand &last = strides->back();
   if (!last.isConstant() || last.constant.toInt() != Int(1)) return e.ops.failAt(args.ranges[2], Diag::descriptorStride, {last.describe()});
   if (*padding != "zero" && *padding != "nan" && !padding->empty())
@@ -134,7 +139,8 @@ static Maybe blockValue(Emitter &e, Arguments &args) {
   if (!value) return std::nullopt;
   const Type &descriptor = args[0].type;
   if (!value->isBlock()) value = e.ops.splat(*value, descriptor.shape());
-  if (value->type.shape() != descriptor.shape()) return e.ops.failAt(args.ranges[2], Diag::storeShape, {args[2].describe(), descriptor.str()});
+  if (value->type.shape() != descriptor.shape())
+    return e.ops.failAt(args.ranges[2], Diag::storeShape, {args[2].describe(), descriptor.str()});
   return e.ops.cast(*value, descriptor.element());
 }
 
@@ -155,14 +161,30 @@ static Maybe descriptorReduce(Emitter &e, Arguments &args, tt::DescriptorReduceK
   tt::DescriptorReduceOp::create(e.ops.b, kind, args[0].handle, value->handle, offsets);
   return Operand::none();
 }
-Maybe emitDescriptorAdd(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::ADD); }
-Maybe emitDescriptorMin(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::MIN); }
-Maybe emitDescriptorMax(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::MAX); }
-Maybe emitDescriptorAnd(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::AND); }
-Maybe emitDescriptorOr(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::OR); }
-Maybe emitDescriptorXor(Emitter &e, Arguments &args) { return descriptorReduce(e, args, tt::DescriptorReduceKind::XOR); }
+Maybe emitDescriptorAdd(Emitter &e, Arguments &args) {
+  return descriptorReduce(e, args, tt::DescriptorReduceKind::ADD);
+}
+Maybe emitDescriptorMin(Emitter &e, Arguments &args) {
+  return descriptorReduce(e, args, tt::DescriptorReduceKind::MIN);
+}
+Maybe emitDescriptorMax(Emitter &e, Arguments &args) {
+  return descriptorReduce(e, args, tt::DescriptorReduceKind::MAX);
+}
+Maybe emitDescriptorAnd(Emitter &e, Arguments &args) {
+  return descriptorReduce(e, args, tt::DescriptorReduceKind::AND);
+}
+Maybe emitDescriptorOr(Emitter &e, Arguments &args) {
+  return descriptorReduce(e, args, tt::DescriptorReduceKind::OR);
+}
+Maybe emitDescriptorXor(Emitter &e, Arguments &args) {
+  return descriptorReduce(e, args, tt::DescriptorReduceKind::XOR);
+}
 
-Maybe emitDescriptorGather(Emitter &e, Arguments &args) { return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor gather", "load rows with a tile of pointers"}); }
-Maybe emitDescriptorScatter(Emitter &e, Arguments &args) { return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor scatter", "store rows with a tile of pointers"}); }
+Maybe emitDescriptorGather(Emitter &e, Arguments &args) {
+  return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor gather", "load rows with a tile of pointers"});
+}
+Maybe emitDescriptorScatter(Emitter &e, Arguments &args) {
+  return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor scatter", "store rows with a tile of pointers"});
+}
 
 } // namespace tilewright

@@ -25,7 +25,8 @@ static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) 
   if (lower == "ieee") return tt::InputPrecision::IEEE;
   if (lower == "bf16x3") return tt::InputPrecision::BF16x3;
   if (lower == "bf16x6") return tt::InputPrecision::BF16x6;
-  return e.ops.failAt(args.ranges[3], Diag::badOption, {"'" + *text + "'", "input_precision", "'tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'"});
+  return e.ops.failAt(args.ranges[3], Diag::badOption,
+                      {"'" + *text + "'", "input_precision", "'tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'"});
 }
 
 Maybe emitDot(Emitter &e, Arguments &args) {
@@ -41,7 +42,8 @@ Maybe emitDot(Emitter &e, Arguments &args) {
   size_t rank = x->type.shape().size();
   if ((rank != 2 && rank != 3) || y->type.shape().size() != rank) return e.ops.fail(Diag::dotRank, {x->describe(), y->describe()});
   int64_t m = x->type.shape()[rank - 2], k = x->type.shape()[rank - 1], n = y->type.shape()[rank - 1];
-  if (y->type.shape()[rank - 2] != k || (rank == 3 && x->type.shape()[0] != y->type.shape()[0])) return e.ops.fail(Diag::dotShapes, {x->describe(), y->describe()});
+  if (y->type.shape()[rank - 2] != k || (rank == 3 && x->type.shape()[0] != y->type.shape()[0]))
+    return e.ops.fail(Diag::dotShapes, {x->describe(), y->describe()});
   if (e.unit.options->backend == "cuda") {
     int64_t least = 256 / bitWidth(left);
     if (k < least) return e.ops.fail(Diag::dotInner, {std::to_string(k), std::to_string(least), scalarName(left).str()});
@@ -51,11 +53,16 @@ Maybe emitDot(Emitter &e, Arguments &args) {
   std::optional<Type> wanted = args.isNone(6) ? std::optional(Type(Scalar::fp32)) : args.type(6);
   if (!wanted) return std::nullopt;
   Scalar result = wanted->scalar();
-  if (isInteger(left)) result = Scalar::int32;
-  else if (result == Scalar::bf16) return e.ops.failAt(args.ranges[6], Diag::dotResult, {"bf16"});
-  else if (left == Scalar::fp32 || left == Scalar::bf16) result = Scalar::fp32;
-  else if (left == Scalar::fp64) result = Scalar::fp64;
-  else if (!wanted->isScalar() || (result != Scalar::fp16 && result != Scalar::fp32)) return e.ops.failAt(args.ranges[6], Diag::dotResult, {wanted->str()});
+  if (isInteger(left))
+    result = Scalar::int32;
+  else if (result == Scalar::bf16)
+    return e.ops.failAt(args.ranges[6], Diag::dotResult, {"bf16"});
+  else if (left == Scalar::fp32 || left == Scalar::bf16)
+    result = Scalar::fp32;
+  else if (left == Scalar::fp64)
+    result = Scalar::fp64;
+  else if (!wanted->isScalar() || (result != Scalar::fp16 && result != Scalar::fp32))
+    return e.ops.failAt(args.ranges[6], Diag::dotResult, {wanted->str()});
   llvm::SmallVector<int64_t> shape{m, n};
   if (rank == 3) shape.insert(shape.begin(), x->type.shape()[0]);
   if (!e.ops.checkShape(shape)) return std::nullopt;
@@ -87,7 +94,8 @@ static std::optional<std::vector<Operand>> inputTiles(Emitter &e, Arguments &arg
   if (inputs->empty()) return args.wrong(0, "at least one tile");
   for (const Operand &input : *inputs) {
     if (!input.isBlock()) return args.wrong(0, "a tile or a tuple of tiles");
-    if (input.type.shape() != inputs->front().type.shape()) return e.ops.failAt(args.ranges[0], Diag::combineShapes, {inputs->front().describe(), input.describe()});
+    if (input.type.shape() != inputs->front().type.shape())
+      return e.ops.failAt(args.ranges[0], Diag::combineShapes, {inputs->front().describe(), input.describe()});
   }
   return inputs;
 }
@@ -100,8 +108,7 @@ static std::optional<int64_t> axisOf(Emitter &e, Arguments &args, int64_t rank) 
 }
 
 // The region: two elements of each tile in, one of each out, by a call of the function.
-template <typename Return>
-static bool combineRegion(Emitter &e, Arguments &args, Region &region, const std::vector<Operand> &inputs) {
+template <typename Return> static bool combineRegion(Emitter &e, Arguments &args, Region &region, const std::vector<Operand> &inputs) {
   std::shared_ptr<const JitFunction> function = args.function(2);
   if (!function) return false;
   OpBuilder::InsertionGuard guard(e.ops.b);
@@ -123,8 +130,10 @@ static bool combineRegion(Emitter &e, Arguments &args, Region &region, const std
   }
   if (!fits) {
     std::string wanted, got;
-    for (const Operand &input : inputs) wanted += (wanted.empty() ? "" : ", ") + input.type.element().str();
-    for (const Operand &value : values) got += (got.empty() ? "" : ", ") + value.describe();
+    for (const Operand &input : inputs)
+      wanted += (wanted.empty() ? "" : ", ") + input.type.element().str();
+    for (const Operand &value : values)
+      got += (got.empty() ? "" : ", ") + value.describe();
     e.ops.failAt(args.ranges[2], Diag::combineResult, {function->name, got, wanted});
     return false;
   }
@@ -132,12 +141,16 @@ static bool combineRegion(Emitter &e, Arguments &args, Region &region, const std
   return true;
 }
 
-static Operand oneOrTuple(Arguments &args, std::vector<Operand> results) { return args[0].isTuple() ? Operand::tuple(std::move(results)) : results[0]; }
+static Operand oneOrTuple(Arguments &args, std::vector<Operand> results) {
+  return args[0].isTuple() ? Operand::tuple(std::move(results)) : results[0];
+}
 
-static std::optional<std::vector<Operand>> reduced(Emitter &e, Arguments &args, std::vector<Operand> inputs, std::optional<int64_t> axis, bool keep) {
+static std::optional<std::vector<Operand>> reduced(Emitter &e, Arguments &args, std::vector<Operand> inputs, std::optional<int64_t> axis,
+                                                   bool keep) {
   size_t rank = inputs[0].type.shape().size();
   if (!axis && rank > 1)
-    for (Operand &input : inputs) input = e.ops.reshape(input, {input.type.elements()}, true);
+    for (Operand &input : inputs)
+      input = e.ops.reshape(input, {input.type.elements()}, true);
   int64_t along = axis.value_or(0);
   llvm::SmallVector<int64_t> shape(inputs[0].type.shape());
   shape.erase(shape.begin() + along);
@@ -157,7 +170,8 @@ static std::optional<std::vector<Operand>> reduced(Emitter &e, Arguments &args, 
     Type element = inputs[i].type.element();
     Operand result = Operand::of(op.getResult()[i], shape.empty() ? element : Type::block(element, shape));
     if (keep && axis) result = e.ops.expandDims(result, *axis);
-    for (size_t k = 0; keep && !axis && k < rank; ++k) result = e.ops.expandDims(result, 0);
+    for (size_t k = 0; keep && !axis && k < rank; ++k)
+      result = e.ops.expandDims(result, 0);
     results.push_back(result);
   }
   return results;
@@ -193,7 +207,8 @@ Maybe emitReduceWithIndices(Emitter &e, Arguments &args) {
   if (!axis && rank > 1) input = e.ops.reshape(input, {input.type.elements()}, false); // in order: the index counts
   int64_t length = input.type.shape()[axis.value_or(0)];
   Type indexType = Type::block(Type(Scalar::int32), {length});
-  Operand index = Operand::of(tt::MakeRangeOp::create(e.ops.b, e.ops.irType(indexType), 0, static_cast<int32_t>(length)).getResult(), indexType);
+  Operand index =
+      Operand::of(tt::MakeRangeOp::create(e.ops.b, e.ops.irType(indexType), 0, static_cast<int32_t>(length)).getResult(), indexType);
   for (int64_t dim = 0; axis && dim < static_cast<int64_t>(rank); ++dim)
     if (dim != *axis) index = e.ops.expandDims(index, dim);
   Maybe wide = e.ops.broadcastTo(index, input.type.shape());
@@ -202,7 +217,8 @@ Maybe emitReduceWithIndices(Emitter &e, Arguments &args) {
   if (!results) return std::nullopt;
   if (*keep && !axis && rank > 1)
     for (Operand &result : *results)
-      for (size_t k = 0; k < rank; ++k) result = e.ops.expandDims(result, 0);
+      for (size_t k = 0; k < rank; ++k)
+        result = e.ops.expandDims(result, 0);
   return Operand::tuple(std::move(*results));
 }
 
@@ -229,7 +245,8 @@ Maybe emitScan(Emitter &e, Arguments &args) {
     return std::nullopt;
   }
   std::vector<Operand> results;
-  for (size_t i = 0; i < inputs->size(); ++i) results.push_back(Operand::of(op.getResult()[i], (*inputs)[i].type));
+  for (size_t i = 0; i < inputs->size(); ++i)
+    results.push_back(Operand::of(op.getResult()[i], (*inputs)[i].type));
   return oneOrTuple(args, std::move(results));
 }
 
@@ -239,7 +256,8 @@ Maybe emitHistogram(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0);
   std::optional<int64_t> bins = x ? args.integer(1) : std::nullopt;
   if (!bins || !e.ops.checkShape({*bins})) return std::nullopt;
-  if (x->type.shape().size() != 1 || !x->type.element().isScalar() || !isInteger(x->type.scalar())) return args.wrong(0, "a tile of integers with one dimension");
+  if (x->type.shape().size() != 1 || !x->type.element().isScalar() || !isInteger(x->type.scalar()))
+    return args.wrong(0, "a tile of integers with one dimension");
   mlir::Value mask;
   if (!args.isNone(2)) {
     Maybe given = args.tensor(2);
@@ -261,10 +279,12 @@ Maybe emitGather(Emitter &e, Arguments &args) {
   if (*axis < 0) *axis += rank;
   if (!index->type.element().isScalar() || !isInteger(index->type.scalar())) return args.wrong(1, "a tile of integers");
   bool fits = static_cast<int64_t>(index->type.shape().size()) == rank;
-  for (int64_t dim = 0; fits && dim < rank; ++dim) fits = dim == *axis || index->type.shape()[dim] == x->type.shape()[dim];
+  for (int64_t dim = 0; fits && dim < rank; ++dim)
+    fits = dim == *axis || index->type.shape()[dim] == x->type.shape()[dim];
   if (!fits) return args.wrong(1, "the shape of the source except along the axis");
   Type type = Type::block(x->type.element(), index->type.shape());
-  return Operand::of(tt::GatherOp::create(e.ops.b, e.ops.irType(type), x->handle, index->handle, static_cast<uint32_t>(*axis)).getResult(), type);
+  return Operand::of(tt::GatherOp::create(e.ops.b, e.ops.irType(type), x->handle, index->handle, static_cast<uint32_t>(*axis)).getResult(),
+                     type);
 }
 
 } // namespace tilewright

@@ -35,12 +35,14 @@ Maybe emitArange(Emitter &e, Arguments &args) {
   std::optional<int64_t> start = args.integer(0), end = start ? args.integer(1) : std::nullopt;
   if (!start || !end) return std::nullopt;
   const int64_t limit = int64_t(1) << 31;
-  if (*start < -limit || *end > limit - 1 || *start > limit - 1) return e.ops.fail(Diag::arangeRange, {std::to_string(*start), std::to_string(*end)});
+  if (*start < -limit || *end > limit - 1 || *start > limit - 1)
+    return e.ops.fail(Diag::arangeRange, {std::to_string(*start), std::to_string(*end)});
   int64_t length = *end - *start;
   if (length <= 0) return e.ops.fail(Diag::arangeEmpty, {std::to_string(*start), std::to_string(*end)});
   if (length & (length - 1)) {
     int64_t next = 1;
-    while (next < length) next *= 2;
+    while (next < length)
+      next *= 2;
     return e.ops.fail(Diag::arangeLength, {std::to_string(length), std::to_string(next)});
   }
   if (!e.ops.checkShape({length})) return std::nullopt;
@@ -53,7 +55,8 @@ Maybe emitArange(Emitter &e, Arguments &args) {
 static Maybe scalarOf(Emitter &e, Arguments &args, size_t index, const Type &type) {
   if (args[index].isNumber() && type.isScalar()) {
     if (type.scalar() == Scalar::int1) return e.ops.scalarConstant(Value::boolean(args[index].constant.truth()), Scalar::int1);
-    if (type.scalar() == Scalar::fp8e4b15) return e.ops.failAt(args.ranges[index], Diag::refusedFeature, {"fp8e4b15", "use fp8e4nv or fp8e5"});
+    if (type.scalar() == Scalar::fp8e4b15)
+      return e.ops.failAt(args.ranges[index], Diag::refusedFeature, {"fp8e4b15", "use fp8e4nv or fp8e5"});
     return e.ops.scalarConstant(args[index].constant, type.scalar());
   }
   Maybe value = args.tensor(index);
@@ -97,7 +100,9 @@ Maybe emitCast(Emitter &e, Arguments &args) {
   return *bits ? e.ops.bitcast(*value, *type) : e.ops.castRounded(*value, *type, *rounding);
 }
 
-Maybe emitToTensor(Emitter &e, Arguments &args) { return args.tensor(0); }
+Maybe emitToTensor(Emitter &e, Arguments &args) {
+  return args.tensor(0);
+}
 
 Maybe emitConstexpr(Emitter &e, Arguments &args) {
   std::optional<Value> value = args.constant(0);
@@ -165,11 +170,14 @@ Maybe emitExpandDims(Emitter &e, Arguments &args) {
   std::sort(axes->begin(), axes->end());
   if (std::adjacent_find(axes->begin(), axes->end()) != axes->end()) return args.wrong(1, "axes that are all different");
   Operand result = *x;
-  for (int64_t axis : *axes) result = e.ops.expandDims(result, axis);
+  for (int64_t axis : *axes)
+    result = e.ops.expandDims(result, axis);
   return result;
 }
 
-Maybe emitUnsqueeze(Emitter &e, Arguments &args) { return emitExpandDims(e, args); }
+Maybe emitUnsqueeze(Emitter &e, Arguments &args) {
+  return emitExpandDims(e, args);
+}
 
 Maybe emitSqueeze(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0);
@@ -185,8 +193,10 @@ Maybe emitSqueeze(Emitter &e, Arguments &args) {
 static Maybe reshaped(Emitter &e, Arguments &args, const Operand &x, llvm::ArrayRef<int64_t> shape, bool reorder) {
   if (!e.ops.checkShape(shape)) return std::nullopt;
   int64_t elements = 1;
-  for (int64_t size : shape) elements *= size;
-  if (elements != x.type.elements()) return e.ops.fail(Diag::reshapeElements, {x.describe(), std::to_string(x.type.elements()), std::to_string(elements)});
+  for (int64_t size : shape)
+    elements *= size;
+  if (elements != x.type.elements())
+    return e.ops.fail(Diag::reshapeElements, {x.describe(), std::to_string(x.type.elements()), std::to_string(elements)});
   if (shape.empty()) return e.ops.item(x);
   return e.ops.reshape(x, shape, reorder);
 }
@@ -233,7 +243,8 @@ Maybe emitTrans(Emitter &e, Arguments &args) {
   if (!order) return std::nullopt;
   if (order->empty()) {
     if (x->type.shape().size() < 2) return e.ops.failAt(args.ranges[0], Diag::transposeRank, {x->describe()});
-    for (int64_t i = 0; i < static_cast<int64_t>(x->type.shape().size()); ++i) order->push_back(i);
+    for (int64_t i = 0; i < static_cast<int64_t>(x->type.shape().size()); ++i)
+      order->push_back(i);
     std::swap((*order)[order->size() - 1], (*order)[order->size() - 2]);
   }
   return permuted(e, args, *x, *order);

@@ -16,7 +16,8 @@ static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalar
   std::optional<std::vector<int64_t>> values = x ? args.integers(1) : std::nullopt;
   if (!values) return std::nullopt;
   size_t rank = x->type.shape().size();
-  if (values->size() != (scalars ? std::max<size_t>(1, rank) : rank)) return args.wrong(1, "one number for each dimension of " + x->describe());
+  if (values->size() != (scalars ? std::max<size_t>(1, rank) : rank))
+    return args.wrong(1, "one number for each dimension of " + x->describe());
   std::vector<int32_t> numbers(values->begin(), values->end());
   auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, e.ops.b.getI32Type());
   Attribute attribute = DenseIntElementsAttr::get(type, numbers);
@@ -25,16 +26,24 @@ static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalar
   } else if (auto argument = dyn_cast<BlockArgument>(x->handle)) {
     // A kernel parameter: the promise becomes the argument's.
     auto function = dyn_cast_or_null<tt::FuncOp>(argument.getOwner()->getParentOp());
-    if (function && name == "tt.divisibility" && numbers.size() == 1) function.setArgAttr(argument.getArgNumber(), name, e.ops.b.getI32IntegerAttr(numbers[0]));
+    if (function && name == "tt.divisibility" && numbers.size() == 1)
+      function.setArgAttr(argument.getArgNumber(), name, e.ops.b.getI32IntegerAttr(numbers[0]));
   }
   return x;
 }
-Maybe emitMultipleOf(Emitter &e, Arguments &args) { return hint(e, args, "tt.divisibility", true); }
-Maybe emitMaxContiguous(Emitter &e, Arguments &args) { return hint(e, args, "tt.contiguity", false); }
-Maybe emitMaxConstancy(Emitter &e, Arguments &args) { return hint(e, args, "tt.constancy", false); }
+Maybe emitMultipleOf(Emitter &e, Arguments &args) {
+  return hint(e, args, "tt.divisibility", true);
+}
+Maybe emitMaxContiguous(Emitter &e, Arguments &args) {
+  return hint(e, args, "tt.contiguity", false);
+}
+Maybe emitMaxConstancy(Emitter &e, Arguments &args) {
+  return hint(e, args, "tt.constancy", false);
+}
 
 // Operations of dialects that only pass through here are made by name: their headers are heavy and nothing else of them is needed.
-static void makeByName(Emitter &e, llvm::StringRef dialect, llvm::StringRef name, ValueRange operands, llvm::ArrayRef<NamedAttribute> attributes) {
+static void makeByName(Emitter &e, llvm::StringRef dialect, llvm::StringRef name, ValueRange operands,
+                       llvm::ArrayRef<NamedAttribute> attributes) {
   if (!e.unit.context->getOrLoadDialect(dialect)) return; // not registered: the caller cannot use the hint
   OperationState state(e.ops.b.getLoc(), name);
   state.addOperands(operands);
@@ -133,15 +142,24 @@ Maybe emitDeviceAssert(Emitter &e, Arguments &args) {
 // ---- loops and the target
 
 Maybe emitOnlyInFor(Emitter &e, Arguments &args) {
-  return e.ops.fail(Diag::unsupportedSyntax, {"tl." + args.builtin.path.str() + " outside a 'for'", "write 'for i in tl." + args.builtin.path.str() + "(...):'"});
+  return e.ops.fail(Diag::unsupportedSyntax,
+                    {"tl." + args.builtin.path.str() + " outside a 'for'", "write 'for i in tl." + args.builtin.path.str() + "(...):'"});
 }
 
 // The condition itself; whether code may move out of the loop is a wish that nothing here depends on.
-Maybe emitCondition(Emitter &e, Arguments &args) { return args[0]; }
+Maybe emitCondition(Emitter &e, Arguments &args) {
+  return args[0];
+}
 
-Maybe emitCurrentTarget(Emitter &e, Arguments &args) { return Operand::of(Value::string(e.unit.options->backend)); }
-Maybe emitIsCuda(Emitter &e, Arguments &args) { return Operand::of(Value::boolean(e.unit.options->backend == "cuda")); }
-Maybe emitIsOther(Emitter &e, Arguments &args) { return Operand::of(Value::boolean(false)); }
+Maybe emitCurrentTarget(Emitter &e, Arguments &args) {
+  return Operand::of(Value::string(e.unit.options->backend));
+}
+Maybe emitIsCuda(Emitter &e, Arguments &args) {
+  return Operand::of(Value::boolean(e.unit.options->backend == "cuda"));
+}
+Maybe emitIsOther(Emitter &e, Arguments &args) {
+  return Operand::of(Value::boolean(false));
+}
 Maybe emitCapabilityGeq(Emitter &e, Arguments &args) {
   std::optional<int64_t> major = args.integer(0), minor = major ? args.integer(1) : std::nullopt;
   if (!minor) return std::nullopt;
@@ -151,7 +169,8 @@ Maybe emitCapabilityGeq(Emitter &e, Arguments &args) {
 // ---- escape hatches and refusals
 
 Maybe emitInlineAsm(Emitter &e, Arguments &args) {
-  if (e.unit.options->backend != "cuda") return e.ops.fail(Diag::refusedBuiltin, {"inline_asm_elementwise", "GPU assembly has no meaning on a CPU"});
+  if (e.unit.options->backend != "cuda")
+    return e.ops.fail(Diag::refusedBuiltin, {"inline_asm_elementwise", "GPU assembly has no meaning on a CPU"});
   std::optional<std::string> text = args.string(0), constraints = text ? args.string(1) : std::nullopt;
   std::optional<bool> pure = constraints ? args.boolean(4) : std::nullopt;
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
@@ -177,13 +196,19 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
     types.push_back(e.ops.irType(results.back().type));
   }
   llvm::SmallVector<mlir::Value> handles;
-  for (const Operand &input : *inputs) handles.push_back(input.handle);
+  for (const Operand &input : *inputs)
+    handles.push_back(input.handle);
   auto op = tt::ElementwiseInlineAsmOp::create(e.ops.b, types, *text, *constraints, *pure, static_cast<uint32_t>(*pack), handles);
-  for (size_t i = 0; i < results.size(); ++i) results[i].handle = op->getResult(i);
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i].handle = op->getResult(i);
   return several ? Operand::tuple(std::move(results)) : results[0];
 }
 
-Maybe emitNotCallable(Emitter &e, Arguments &args) { return e.ops.fail(Diag::notCallableHere, {"tl." + args.builtin.path.str()}); }
-Maybe emitRefused(Emitter &e, Arguments &args) { return e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str(), ""}); }
+Maybe emitNotCallable(Emitter &e, Arguments &args) {
+  return e.ops.fail(Diag::notCallableHere, {"tl." + args.builtin.path.str()});
+}
+Maybe emitRefused(Emitter &e, Arguments &args) {
+  return e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str(), ""});
+}
 
 } // namespace tilewright

@@ -28,9 +28,15 @@ static Maybe arithmetic(Emitter &e, Arguments &args, Maybe (Semantics::*operatio
   }
   return (e.ops.*operation)(x, y, *checked);
 }
-Maybe emitAdd(Emitter &e, Arguments &args) { return arithmetic(e, args, &Semantics::add); }
-Maybe emitSub(Emitter &e, Arguments &args) { return arithmetic(e, args, &Semantics::sub); }
-Maybe emitMul(Emitter &e, Arguments &args) { return arithmetic(e, args, &Semantics::mul); }
+Maybe emitAdd(Emitter &e, Arguments &args) {
+  return arithmetic(e, args, &Semantics::add);
+}
+Maybe emitSub(Emitter &e, Arguments &args) {
+  return arithmetic(e, args, &Semantics::sub);
+}
+Maybe emitMul(Emitter &e, Arguments &args) {
+  return arithmetic(e, args, &Semantics::mul);
+}
 
 // ---- minimum, maximum, clamp
 
@@ -63,15 +69,22 @@ static Maybe extremum(Emitter &e, Arguments &args, bool isMaximum) {
   auto &builder = e.ops.b;
   if (isFloat(scalar)) {
     if (*rule == tt::PropagateNan::ALL)
-      return isMaximum ? made(arith::MaximumFOp::create(builder, a.handle, b.handle)) : made(arith::MinimumFOp::create(builder, a.handle, b.handle));
-    return isMaximum ? made(arith::MaxNumFOp::create(builder, a.handle, b.handle)) : made(arith::MinNumFOp::create(builder, a.handle, b.handle));
+      return isMaximum ? made(arith::MaximumFOp::create(builder, a.handle, b.handle))
+                       : made(arith::MinimumFOp::create(builder, a.handle, b.handle));
+    return isMaximum ? made(arith::MaxNumFOp::create(builder, a.handle, b.handle))
+                     : made(arith::MinNumFOp::create(builder, a.handle, b.handle));
   }
   if (isSigned(scalar))
-    return isMaximum ? made(arith::MaxSIOp::create(builder, a.handle, b.handle)) : made(arith::MinSIOp::create(builder, a.handle, b.handle));
+    return isMaximum ? made(arith::MaxSIOp::create(builder, a.handle, b.handle))
+                     : made(arith::MinSIOp::create(builder, a.handle, b.handle));
   return isMaximum ? made(arith::MaxUIOp::create(builder, a.handle, b.handle)) : made(arith::MinUIOp::create(builder, a.handle, b.handle));
 }
-Maybe emitMinimum(Emitter &e, Arguments &args) { return extremum(e, args, false); }
-Maybe emitMaximum(Emitter &e, Arguments &args) { return extremum(e, args, true); }
+Maybe emitMinimum(Emitter &e, Arguments &args) {
+  return extremum(e, args, false);
+}
+Maybe emitMaximum(Emitter &e, Arguments &args) {
+  return extremum(e, args, true);
+}
 
 Maybe emitClamp(Emitter &e, Arguments &args) {
   std::optional<tt::PropagateNan> rule = nanRule(args, 3);
@@ -83,7 +96,8 @@ Maybe emitClamp(Emitter &e, Arguments &args) {
     values[i] = *value;
   }
   auto &[x, low, high] = values;
-  if (!e.ops.promote(low, high, {}, "clamp") || !e.ops.promote(x, low, {}, "clamp") || !e.ops.promote(x, high, {}, "clamp") || !e.ops.promote(x, low, {}, "clamp"))
+  if (!e.ops.promote(low, high, {}, "clamp") || !e.ops.promote(x, low, {}, "clamp") || !e.ops.promote(x, high, {}, "clamp") ||
+      !e.ops.promote(x, low, {}, "clamp"))
     return std::nullopt;
   if (!isFloat(x.type.scalar())) return e.ops.failAt(args.ranges[0], Diag::clampType, {x.describe()});
   return Operand::of(tt::ClampFOp::create(e.ops.b, x.handle, low.handle, high.handle, *rule).getResult(), x.type);
@@ -110,7 +124,8 @@ static bool pairOf(Emitter &e, Arguments &args, Operand &x, Operand &y) {
 }
 
 static std::nullopt_t wrongType(Emitter &e, Arguments &args, const Operand &x, llvm::StringRef wanted, llvm::StringRef fix) {
-  return e.ops.failAt(args.ranges[0], Diag::mathType, {("tl." + args.builtin.path).str(), wanted.str(), x.type.scalarType().str(), fix.str()});
+  return e.ops.failAt(args.ranges[0], Diag::mathType,
+                      {("tl." + args.builtin.path).str(), wanted.str(), x.type.scalarType().str(), fix.str()});
 }
 
 Maybe emitFdiv(Emitter &e, Arguments &args) {
@@ -130,7 +145,8 @@ Maybe emitDivRn(Emitter &e, Arguments &args) {
 Maybe emitUmulhi(Emitter &e, Arguments &args) {
   Operand x, y;
   if (!pairOf(e, args, x, y)) return std::nullopt;
-  if (!isInteger(x.type.scalar()) || bitWidth(x.type.scalar()) < 32) return wrongType(e, args, x, "integers of 32 or 64 bits", ".to(tl.uint32)");
+  if (!isInteger(x.type.scalar()) || bitWidth(x.type.scalar()) < 32)
+    return wrongType(e, args, x, "integers of 32 or 64 bits", ".to(tl.uint32)");
   return Operand::of(tt::MulhiUIOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
 }
 
@@ -155,24 +171,47 @@ static Maybe floatArgument(Emitter &e, Arguments &args, bool doubles) {
   return wrongType(e, args, *x, doubles ? "fp32 or fp64" : "fp32", ".to(tl.float32)");
 }
 
-template <typename Op>
-static Maybe function(Emitter &e, Arguments &args, bool doubles) {
+template <typename Op> static Maybe function(Emitter &e, Arguments &args, bool doubles) {
   Maybe x = floatArgument(e, args, doubles);
   if (!x) return std::nullopt;
   return Operand::of(Op::create(e.ops.b, x->handle).getResult(), x->type);
 }
-Maybe emitExp(Emitter &e, Arguments &args) { return function<math::ExpOp>(e, args, true); }
-Maybe emitExp2(Emitter &e, Arguments &args) { return function<math::Exp2Op>(e, args, true); }
-Maybe emitLog(Emitter &e, Arguments &args) { return function<math::LogOp>(e, args, true); }
-Maybe emitLog2(Emitter &e, Arguments &args) { return function<math::Log2Op>(e, args, true); }
-Maybe emitSin(Emitter &e, Arguments &args) { return function<math::SinOp>(e, args, true); }
-Maybe emitCos(Emitter &e, Arguments &args) { return function<math::CosOp>(e, args, true); }
-Maybe emitSqrt(Emitter &e, Arguments &args) { return function<math::SqrtOp>(e, args, true); }
-Maybe emitRsqrt(Emitter &e, Arguments &args) { return function<math::RsqrtOp>(e, args, true); }
-Maybe emitErf(Emitter &e, Arguments &args) { return function<math::ErfOp>(e, args, true); }
-Maybe emitFloor(Emitter &e, Arguments &args) { return function<math::FloorOp>(e, args, true); }
-Maybe emitCeil(Emitter &e, Arguments &args) { return function<math::CeilOp>(e, args, true); }
-Maybe emitSqrtRn(Emitter &e, Arguments &args) { return function<tt::PreciseSqrtOp>(e, args, false); }
+Maybe emitExp(Emitter &e, Arguments &args) {
+  return function<math::ExpOp>(e, args, true);
+}
+Maybe emitExp2(Emitter &e, Arguments &args) {
+  return function<math::Exp2Op>(e, args, true);
+}
+Maybe emitLog(Emitter &e, Arguments &args) {
+  return function<math::LogOp>(e, args, true);
+}
+Maybe emitLog2(Emitter &e, Arguments &args) {
+  return function<math::Log2Op>(e, args, true);
+}
+Maybe emitSin(Emitter &e, Arguments &args) {
+  return function<math::SinOp>(e, args, true);
+}
+Maybe emitCos(Emitter &e, Arguments &args) {
+  return function<math::CosOp>(e, args, true);
+}
+Maybe emitSqrt(Emitter &e, Arguments &args) {
+  return function<math::SqrtOp>(e, args, true);
+}
+Maybe emitRsqrt(Emitter &e, Arguments &args) {
+  return function<math::RsqrtOp>(e, args, true);
+}
+Maybe emitErf(Emitter &e, Arguments &args) {
+  return function<math::ErfOp>(e, args, true);
+}
+Maybe emitFloor(Emitter &e, Arguments &args) {
+  return function<math::FloorOp>(e, args, true);
+}
+Maybe emitCeil(Emitter &e, Arguments &args) {
+  return function<math::CeilOp>(e, args, true);
+}
+Maybe emitSqrtRn(Emitter &e, Arguments &args) {
+  return function<tt::PreciseSqrtOp>(e, args, false);
+}
 
 // ---- libdevice
 
@@ -202,7 +241,8 @@ static const Overload *findOverload(llvm::StringRef name, llvm::ArrayRef<Operand
   for (const Overload &overload : overloads) {
     if (overload.name != name || overload.parameters.size() != values.size()) continue;
     bool fits = true;
-    for (size_t i = 0; i < values.size(); ++i) fits = fits && values[i].type.scalarType() == Type(scalarOfLetter(overload.parameters[i]));
+    for (size_t i = 0; i < values.size(); ++i)
+      fits = fits && values[i].type.scalarType() == Type(scalarOfLetter(overload.parameters[i]));
     if (fits) return &overload;
   }
   return nullptr;
@@ -230,7 +270,8 @@ Maybe emitLibdevice(Emitter &e, Arguments &args) {
     for (const Overload &other : overloads) {
       if (other.name != name) continue;
       known += known.empty() ? "(" : " or (";
-      for (size_t i = 0; i < other.parameters.size(); ++i) known += (i ? ", " : "") + scalarName(scalarOfLetter(other.parameters[i])).str();
+      for (size_t i = 0; i < other.parameters.size(); ++i)
+        known += (i ? ", " : "") + scalarName(scalarOfLetter(other.parameters[i])).str();
       known += ")";
     }
     return wrongType(e, args, values[0], known, ".to(tl.float32)");
@@ -240,7 +281,8 @@ Maybe emitLibdevice(Emitter &e, Arguments &args) {
     for (Operand &value : values)
       if (!e.ops.broadcast(head, value)) return std::nullopt;
   llvm::SmallVector<mlir::Value> handles;
-  for (const Operand &value : values) handles.push_back(value.handle);
+  for (const Operand &value : values)
+    handles.push_back(value.handle);
   Type type = head.type.withElement(Type(scalarOfLetter(overload->result[0])));
   auto op = tt::ExternElementwiseOp::create(e.ops.b, e.ops.irType(type), handles, "", "", overload->symbol, true);
   Operand result = Operand::of(op.getResult(), type);

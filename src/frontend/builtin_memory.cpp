@@ -27,23 +27,28 @@ static std::optional<Enum> option(Arguments &args, size_t i, Enum none, std::ini
 }
 
 static std::optional<tt::CacheModifier> loadCache(Arguments &args, size_t i) {
-  return option(args, i, tt::CacheModifier::NONE,
-                {{".ca", tt::CacheModifier::CA}, {".cg", tt::CacheModifier::CG}, {".cs", tt::CacheModifier::CS}, {".cv", tt::CacheModifier::CV}});
+  return option(
+      args, i, tt::CacheModifier::NONE,
+      {{".ca", tt::CacheModifier::CA}, {".cg", tt::CacheModifier::CG}, {".cs", tt::CacheModifier::CS}, {".cv", tt::CacheModifier::CV}});
 }
 static std::optional<tt::CacheModifier> storeCache(Arguments &args, size_t i) {
-  return option(args, i, tt::CacheModifier::NONE,
-                {{".wb", tt::CacheModifier::WB}, {".cg", tt::CacheModifier::CG}, {".cs", tt::CacheModifier::CS}, {".wt", tt::CacheModifier::WT}});
+  return option(
+      args, i, tt::CacheModifier::NONE,
+      {{".wb", tt::CacheModifier::WB}, {".cg", tt::CacheModifier::CG}, {".cs", tt::CacheModifier::CS}, {".wt", tt::CacheModifier::WT}});
 }
 static std::optional<tt::EvictionPolicy> eviction(Arguments &args, size_t i) {
   return option(args, i, tt::EvictionPolicy::NORMAL,
-                {{"evict_first", tt::EvictionPolicy::EVICT_FIRST}, {"evict_last", tt::EvictionPolicy::EVICT_LAST}, {"evict_normal", tt::EvictionPolicy::NORMAL}});
+                {{"evict_first", tt::EvictionPolicy::EVICT_FIRST},
+                 {"evict_last", tt::EvictionPolicy::EVICT_LAST},
+                 {"evict_normal", tt::EvictionPolicy::NORMAL}});
 }
 
 // ---- what loads, stores and atomics have in common
 
 /// A run-time value or a number as `type`'s scalar.
 static Maybe converted(Emitter &e, Arguments &args, size_t i, const Type &scalar) {
-  if (args[i].isNumber() && scalar.isScalar() && scalar.scalar() != Scalar::int1) return e.ops.scalarConstant(args[i].constant, scalar.scalar());
+  if (args[i].isNumber() && scalar.isScalar() && scalar.scalar() != Scalar::int1)
+    return e.ops.scalarConstant(args[i].constant, scalar.scalar());
   Maybe value = args.tensor(i);
   return value ? e.ops.cast(*value, scalar) : std::nullopt;
 }
@@ -58,7 +63,9 @@ static bool readMask(Emitter &e, Arguments &args, size_t i, Maybe &mask) {
   return false;
 }
 
-static bool isPointer(const Operand &x) { return x.isRuntime() && x.type.scalarType().isPointer() && !x.isBlockPointer(); }
+static bool isPointer(const Operand &x) {
+  return x.isRuntime() && x.type.scalarType().isPointer() && !x.isBlockPointer();
+}
 
 /// Booleans lie in memory as bytes: the pointer to them as one to int8.
 static Maybe bytePointer(Emitter &e, const Operand &pointer) {
@@ -120,12 +127,14 @@ Maybe emitLoad(Emitter &e, Arguments &args) {
   bool isBool = element == Type(Scalar::int1);
   if (isBool) element = Type(Scalar::int8);
   if (!args.isNone(2)) {
-    other = isBool && args[2].isNumber() ? Maybe(e.ops.scalarConstant(Value::integer(args[2].constant.truth()), Scalar::int8)) : converted(e, args, 2, element);
+    other = isBool && args[2].isNumber() ? Maybe(e.ops.scalarConstant(Value::integer(args[2].constant.truth()), Scalar::int8))
+                                         : converted(e, args, 2, element);
     if (!other) return std::nullopt;
   }
   for (auto [value, index] : {std::pair(&mask, 1), std::pair(&other, 2)}) {
     if (!*value) continue;
-    if (!pointer.isBlock() && (*value)->isBlock()) return e.ops.failAt(args.ranges[index], Diag::scalarPointer, {args.names[index], (*value)->describe()});
+    if (!pointer.isBlock() && (*value)->isBlock())
+      return e.ops.failAt(args.ranges[index], Diag::scalarPointer, {args.names[index], (*value)->describe()});
     if (pointer.isBlock() && !e.ops.broadcast(pointer, **value)) return std::nullopt;
   }
   if (mask && other && pointer.isBlock() && !e.ops.broadcast(pointer, *mask)) return std::nullopt;
@@ -171,7 +180,8 @@ Maybe emitStore(Emitter &e, Arguments &args) {
   if (element.isPointer() || args[1].isTuple() || (args[1].isRuntime() && args[1].type.scalarType().isPointer()))
     if (!args[1].isRuntime() || args[1].type.scalarType() != element)
       return e.ops.failAt(args.ranges[1], Diag::storeType, {args[1].describe(), element.str()});
-  if (!args[1].isRuntime() && !args[1].isNumber()) return e.ops.failAt(args.ranges[1], Diag::storeType, {args[1].describe(), element.str()});
+  if (!args[1].isRuntime() && !args[1].isNumber())
+    return e.ops.failAt(args.ranges[1], Diag::storeType, {args[1].describe(), element.str()});
   Operand pointer = given;
   Maybe mask;
   if (!readMask(e, args, 2, mask)) return std::nullopt;
@@ -189,7 +199,8 @@ Maybe emitStore(Emitter &e, Arguments &args) {
     }
     Operand wide = pointer;
     if (!e.ops.broadcast(wide, **operand)) return std::nullopt;
-    if (wide.type.shape() != pointer.type.shape()) return e.ops.failAt(args.ranges[index], Diag::storeShape, {args[index].describe(), given.describe()});
+    if (wide.type.shape() != pointer.type.shape())
+      return e.ops.failAt(args.ranges[index], Diag::storeShape, {args[index].describe(), given.describe()});
   }
   // Converted last, as upstream does: broadcasting costs nothing, and the text stays comparable.
   Maybe bytes = bytePointer(e, pointer), stored = e.ops.cast(*value, element);
@@ -212,10 +223,14 @@ struct Atomic {
 
 static std::optional<tt::MemSemantic> memoryOrder(Arguments &args, size_t i) {
   return option(args, i, tt::MemSemantic::ACQUIRE_RELEASE,
-                {{"acquire", tt::MemSemantic::ACQUIRE}, {"release", tt::MemSemantic::RELEASE}, {"acq_rel", tt::MemSemantic::ACQUIRE_RELEASE}, {"relaxed", tt::MemSemantic::RELAXED}});
+                {{"acquire", tt::MemSemantic::ACQUIRE},
+                 {"release", tt::MemSemantic::RELEASE},
+                 {"acq_rel", tt::MemSemantic::ACQUIRE_RELEASE},
+                 {"relaxed", tt::MemSemantic::RELAXED}});
 }
 static std::optional<tt::MemSyncScope> memoryScope(Arguments &args, size_t i) {
-  return option(args, i, tt::MemSyncScope::GPU, {{"gpu", tt::MemSyncScope::GPU}, {"cta", tt::MemSyncScope::CTA}, {"sys", tt::MemSyncScope::SYSTEM}});
+  return option(args, i, tt::MemSyncScope::GPU,
+                {{"gpu", tt::MemSyncScope::GPU}, {"cta", tt::MemSyncScope::CTA}, {"sys", tt::MemSyncScope::SYSTEM}});
 }
 
 static std::optional<Atomic> readAtomic(Emitter &e, Arguments &args) {
@@ -248,7 +263,8 @@ static std::optional<Atomic> readAtomic(Emitter &e, Arguments &args) {
 }
 
 static Operand rmw(Emitter &e, tt::RMWOp op, const Atomic &atomic, const Operand &pointer, const Operand &value, const Operand &mask) {
-  auto made = tt::AtomicRMWOp::create(e.ops.b, value.handle.getType(), op, pointer.handle, value.handle, mask.handle, atomic.order, atomic.scope);
+  auto made =
+      tt::AtomicRMWOp::create(e.ops.b, value.handle.getType(), op, pointer.handle, value.handle, mask.handle, atomic.order, atomic.scope);
   return Operand::of(made.getResult(), value.type);
 }
 
@@ -256,16 +272,27 @@ static Maybe simpleAtomic(Emitter &e, Arguments &args, tt::RMWOp op, bool intege
   std::optional<Atomic> atomic = readAtomic(e, args);
   if (!atomic) return std::nullopt;
   Scalar scalar = atomic->value.type.scalar();
-  if (integersOnly && isFloat(scalar)) return e.ops.failAt(args.ranges[0], Diag::atomicType, {args.builtin.path.str(), scalarName(scalar).str()});
+  if (integersOnly && isFloat(scalar))
+    return e.ops.failAt(args.ranges[0], Diag::atomicType, {args.builtin.path.str(), scalarName(scalar).str()});
   if (op == tt::RMWOp::ADD && isFloat(scalar)) op = tt::RMWOp::FADD;
   return rmw(e, op, *atomic, atomic->pointer, atomic->value, atomic->mask);
 }
 
-Maybe emitAtomicAdd(Emitter &e, Arguments &args) { return simpleAtomic(e, args, tt::RMWOp::ADD, false); }
-Maybe emitAtomicAnd(Emitter &e, Arguments &args) { return simpleAtomic(e, args, tt::RMWOp::AND, true); }
-Maybe emitAtomicOr(Emitter &e, Arguments &args) { return simpleAtomic(e, args, tt::RMWOp::OR, true); }
-Maybe emitAtomicXor(Emitter &e, Arguments &args) { return simpleAtomic(e, args, tt::RMWOp::XOR, true); }
-Maybe emitAtomicXchg(Emitter &e, Arguments &args) { return simpleAtomic(e, args, tt::RMWOp::XCHG, false); }
+Maybe emitAtomicAdd(Emitter &e, Arguments &args) {
+  return simpleAtomic(e, args, tt::RMWOp::ADD, false);
+}
+Maybe emitAtomicAnd(Emitter &e, Arguments &args) {
+  return simpleAtomic(e, args, tt::RMWOp::AND, true);
+}
+Maybe emitAtomicOr(Emitter &e, Arguments &args) {
+  return simpleAtomic(e, args, tt::RMWOp::OR, true);
+}
+Maybe emitAtomicXor(Emitter &e, Arguments &args) {
+  return simpleAtomic(e, args, tt::RMWOp::XOR, true);
+}
+Maybe emitAtomicXchg(Emitter &e, Arguments &args) {
+  return simpleAtomic(e, args, tt::RMWOp::XCHG, false);
+}
 
 // Floats of one sign are ordered as their bits are: the larger of two floats is the larger signed integer where the new value is not
 // negative, and the smaller unsigned integer where it is. Two masked operations do it without a loop.
@@ -275,18 +302,25 @@ static Maybe atomicExtremum(Emitter &e, Arguments &args, bool isMax) {
   Scalar scalar = atomic->value.type.scalar();
   tt::RMWOp signedOp = isMax ? tt::RMWOp::MAX : tt::RMWOp::MIN;
   if (isInteger(scalar))
-    return rmw(e, isSigned(scalar) ? signedOp : isMax ? tt::RMWOp::UMAX : tt::RMWOp::UMIN, *atomic, atomic->pointer, atomic->value, atomic->mask);
-  if (scalar != Scalar::fp32 && scalar != Scalar::fp64) return e.ops.failAt(args.ranges[0], Diag::atomicType, {args.builtin.path.str(), scalarName(scalar).str()});
+    return rmw(e,
+               isSigned(scalar) ? signedOp
+               : isMax          ? tt::RMWOp::UMAX
+                                : tt::RMWOp::UMIN,
+               *atomic, atomic->pointer, atomic->value, atomic->mask);
+  if (scalar != Scalar::fp32 && scalar != Scalar::fp64)
+    return e.ops.failAt(args.ranges[0], Diag::atomicType, {args.builtin.path.str(), scalarName(scalar).str()});
   bool narrow = scalar == Scalar::fp32;
   Type asSigned(narrow ? Scalar::int32 : Scalar::int64), asUnsigned(narrow ? Scalar::uint32 : Scalar::uint64);
   Maybe signedValue = e.ops.bitcast(atomic->value, asSigned), unsignedValue = e.ops.bitcast(atomic->value, asUnsigned);
   Maybe signedPointer = e.ops.bitcast(atomic->pointer, Type::pointer(asSigned, false, 1));
   Maybe unsignedPointer = e.ops.bitcast(atomic->pointer, Type::pointer(asUnsigned, false, 1));
-  Maybe sign = unsignedValue ? e.ops.bitwise(ast::BinaryOp::rshift, *unsignedValue, Operand::of(Value::integer(narrow ? 31 : 63))) : std::nullopt;
+  Maybe sign =
+      unsignedValue ? e.ops.bitwise(ast::BinaryOp::rshift, *unsignedValue, Operand::of(Value::integer(narrow ? 31 : 63))) : std::nullopt;
   Maybe negative = sign ? e.ops.cast(*sign, Type(Scalar::int1)) : std::nullopt;
   Maybe positive = negative ? e.ops.unary(ast::UnaryOp::not_, *negative) : std::nullopt;
   if (!positive || !signedValue || !signedPointer || !unsignedPointer) return std::nullopt;
-  Maybe ifPositive = e.ops.bitwise(ast::BinaryOp::bitand_, atomic->mask, *positive), ifNegative = e.ops.bitwise(ast::BinaryOp::bitand_, atomic->mask, *negative);
+  Maybe ifPositive = e.ops.bitwise(ast::BinaryOp::bitand_, atomic->mask, *positive),
+        ifNegative = e.ops.bitwise(ast::BinaryOp::bitand_, atomic->mask, *negative);
   if (!ifPositive || !ifNegative) return std::nullopt;
   Operand first = rmw(e, signedOp, *atomic, *signedPointer, *signedValue, *ifPositive);
   Operand second = rmw(e, isMax ? tt::RMWOp::UMIN : tt::RMWOp::UMAX, *atomic, *unsignedPointer, *unsignedValue, *ifNegative);
@@ -294,21 +328,27 @@ static Maybe atomicExtremum(Emitter &e, Arguments &args, bool isMax) {
   Maybe before = e.ops.where_(*positive, first, second);
   return before ? e.ops.bitcast(*before, Type(scalar)) : std::nullopt;
 }
-Maybe emitAtomicMax(Emitter &e, Arguments &args) { return atomicExtremum(e, args, true); }
-Maybe emitAtomicMin(Emitter &e, Arguments &args) { return atomicExtremum(e, args, false); }
+Maybe emitAtomicMax(Emitter &e, Arguments &args) {
+  return atomicExtremum(e, args, true);
+}
+Maybe emitAtomicMin(Emitter &e, Arguments &args) {
+  return atomicExtremum(e, args, false);
+}
 
 Maybe emitAtomicCas(Emitter &e, Arguments &args) {
   const Operand &pointer = args[0];
   if (!isPointer(pointer)) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"atomic_cas", pointer.describe()});
   if (pointer.type.scalarType().isConst()) return e.ops.failAt(args.ranges[0], Diag::constStore, {pointer.describe()});
   Type element = pointer.type.scalarType().element();
-  if (!element.isScalar() || bitWidth(element.scalar()) < 16) return e.ops.failAt(args.ranges[0], Diag::atomicType, {"atomic_cas", element.str()});
+  if (!element.isScalar() || bitWidth(element.scalar()) < 16)
+    return e.ops.failAt(args.ranges[0], Diag::atomicType, {"atomic_cas", element.str()});
   Maybe expected = converted(e, args, 1, element), value = expected ? converted(e, args, 2, element) : std::nullopt;
   std::optional<tt::MemSemantic> order = value ? memoryOrder(args, 3) : std::nullopt;
   std::optional<tt::MemSyncScope> scope = order ? memoryScope(args, 4) : std::nullopt;
   if (!scope) return std::nullopt;
   for (auto [operand, index] : {std::pair(&expected, 1), std::pair(&value, 2)}) {
-    if (!pointer.isBlock() && (*operand)->isBlock()) return e.ops.failAt(args.ranges[index], Diag::scalarPointer, {args.names[index], (*operand)->describe()});
+    if (!pointer.isBlock() && (*operand)->isBlock())
+      return e.ops.failAt(args.ranges[index], Diag::scalarPointer, {args.names[index], (*operand)->describe()});
     if (pointer.isBlock()) *operand = e.ops.broadcastTo(**operand, pointer.type.shape());
     if (!*operand) return std::nullopt;
   }

@@ -34,7 +34,8 @@ struct Table {
     texts.reserve(2 * std::size(names));
     for (size_t i = 0; i < std::size(names); ++i) {
       std::string signature = names[i].str() + "(";
-      for (size_t k = 0; k < parameterLists[i].size(); ++k) signature += (k ? ", arg" : "arg") + std::to_string(k);
+      for (size_t k = 0; k < parameterLists[i].size(); ++k)
+        signature += (k ? ", arg" : "arg") + std::to_string(k);
       texts.push_back(signature + ")");
       llvm::StringRef kept = texts.emplace_back("extra.libdevice." + names[i].str());
       add(kept, texts[texts.size() - 2], "the function of this name of NVIDIA's libdevice", emitter);
@@ -58,7 +59,8 @@ const Builtin *findBuiltin(llvm::StringRef path) {
 
 std::vector<const Builtin *> allBuiltins() {
   std::vector<const Builtin *> all;
-  for (const Builtin &row : table().rows) all.push_back(&row);
+  for (const Builtin &row : table().rows)
+    all.push_back(&row);
   return all;
 }
 

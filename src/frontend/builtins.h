@@ -13,7 +13,7 @@ struct Builtin {
   llvm::StringRef path;
   llvm::StringRef signature; // "load(pointer, mask=None, other=None, ...)"
   llvm::StringRef summary;
-  int64_t index;             // of its emitter
+  int64_t index; // of its emitter
 };
 
 /// Null if there is none of that name.

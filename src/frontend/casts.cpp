@@ -9,8 +9,12 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-static bool isStandardFloat(Scalar scalar) { return isFloat(scalar) && !isFp8(scalar); }
-static bool isSixteenBitFloat(Scalar scalar) { return scalar == Scalar::fp16 || scalar == Scalar::bf16; }
+static bool isStandardFloat(Scalar scalar) {
+  return isFloat(scalar) && !isFp8(scalar);
+}
+static bool isSixteenBitFloat(Scalar scalar) {
+  return scalar == Scalar::fp16 || scalar == Scalar::bf16;
+}
 
 Maybe Semantics::truth(const Operand &x) {
   Maybe tensor = toTensor(x);
@@ -18,11 +22,14 @@ Maybe Semantics::truth(const Operand &x) {
   return cast(*tensor, Type(Scalar::int1));
 }
 
-Maybe Semantics::cast(const Operand &x, const Type &type) { return castRounded(x, type, ""); }
+Maybe Semantics::cast(const Operand &x, const Type &type) {
+  return castRounded(x, type, "");
+}
 
 Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringRef rounding) {
   Type from = x.type.scalarType(), to = wanted.scalarType();
-  bool narrowing = from.isScalar() && to.isScalar() && isFloat(from.scalar()) && isFloat(to.scalar()) && bitWidth(to.scalar()) < bitWidth(from.scalar());
+  bool narrowing =
+      from.isScalar() && to.isScalar() && isFloat(from.scalar()) && isFloat(to.scalar()) && bitWidth(to.scalar()) < bitWidth(from.scalar());
   if (!rounding.empty() && rounding != "rtne" && rounding != "rtz")
     return fail(Diag::badOption, {"'" + rounding.str() + "'", "fp_downcast_rounding", "'rtne' and 'rtz'"});
   if (!rounding.empty() && !narrowing) return fail(Diag::roundingUnused, {from.str(), to.str()});

@@ -24,7 +24,8 @@ static std::string mangle(const Type &type) {
     return (isSigned(scalar) || scalar == Scalar::int1 ? "i" : "u") + std::to_string(bitWidth(scalar));
   }
   std::string text = (type.isDescriptor() ? "TD" : "") + mangle(type.element()) + "S";
-  for (size_t i = 0; i < type.shape().size(); ++i) text += (i ? "_" : "") + std::to_string(type.shape()[i]);
+  for (size_t i = 0; i < type.shape().size(); ++i)
+    text += (i ? "_" : "") + std::to_string(type.shape()[i]);
   return text + "S";
 }
 
@@ -44,8 +45,10 @@ static void describeArgument(const Operand &x, std::string path, std::string &ty
   }
   if (x.isTuple()) {
     key += "(";
-    for (size_t i = 0; i < x.items.size(); ++i) describeArgument(x.items[i], path + std::to_string(i) + ",", types, constants, key);
-    for (const std::string &field : x.fields) key += field + ",";
+    for (size_t i = 0; i < x.items.size(); ++i)
+      describeArgument(x.items[i], path + std::to_string(i) + ",", types, constants, key);
+    for (const std::string &field : x.fields)
+      key += field + ",";
     key += ")";
     return;
   }
@@ -56,13 +59,17 @@ static void describeArgument(const Operand &x, std::string path, std::string &ty
 static std::string symbolName(Unit &unit, const std::string &wanted) {
   std::string name;
   for (char c : wanted) {
-    if (c == '.') name += "_d_";
-    else if (c == '\'') name += "_sq_";
-    else name += (c == '[' || c == ']' || c == ' ' || c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32) ? '_' : c;
+    if (c == '.')
+      name += "_d_";
+    else if (c == '\'')
+      name += "_sq_";
+    else
+      name += (c == '[' || c == ']' || c == ' ' || c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32) ? '_' : c;
   }
   if (name.size() > 200) name.resize(200);
   std::string unique = name;
-  for (int64_t i = 1; unit.module.lookupSymbol(unique); ++i) unique = name + "_" + std::to_string(i);
+  for (int64_t i = 1; unit.module.lookupSymbol(unique); ++i)
+    unique = name + "_" + std::to_string(i);
   return unique;
 }
 
@@ -70,7 +77,8 @@ static std::string symbolName(Unit &unit, const std::string &wanted) {
 
 Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
   ops.b.setInsertionPointToEnd(&op.getBody().front());
-  for (size_t i = 0; i < args.size(); ++i) locals[function.parameters[i].name] = std::move(args[i]);
+  for (size_t i = 0; i < args.size(); ++i)
+    locals[function.parameters[i].name] = std::move(args[i]);
   Maybe result;
   Flow flow = sequence(function.decl->body, nullptr, result);
   if (flow == Flow::failed) return std::nullopt;
@@ -82,14 +90,16 @@ Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
   return result;
 }
 
-static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<mlir::Type> inputs, bool isPublic, bool noInline, mlir::Location location) {
+static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<mlir::Type> inputs, bool isPublic, bool noInline,
+                               mlir::Location location) {
   OpBuilder builder = OpBuilder::atBlockEnd(unit.module.getBody());
   auto op = tt::FuncOp::create(builder, location, name, FunctionType::get(unit.context, inputs, {}));
   op.setSymVisibilityAttr(builder.getStringAttr(isPublic ? "public" : "private"));
   op->setAttr("noinline", builder.getBoolAttr(noInline));
   if (op.getBody().empty()) {
     Block *entry = builder.createBlock(&op.getBody());
-    for (mlir::Type input : inputs) entry->addArgument(input, location);
+    for (mlir::Type input : inputs)
+      entry->addArgument(input, location);
   }
   return op;
 }
@@ -110,14 +120,17 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
     values[i] = given.positional[next++];
   }
   if (next < given.positional.size())
-    return ops.failAt(range, Diag::callTooManyArguments, {callee.name, std::to_string(parameters.size()), std::to_string(given.positional.size())});
+    return ops.failAt(range, Diag::callTooManyArguments,
+                      {callee.name, std::to_string(parameters.size()), std::to_string(given.positional.size())});
   for (CallArguments::Keyword &keyword : given.keywords) {
     auto found = llvm::find_if(parameters, [&](const JitFunction::Parameter &p) { return p.name == keyword.name; });
     if (found == parameters.end()) {
       std::vector<std::string> names;
-      for (const JitFunction::Parameter &parameter : parameters) names.push_back(parameter.name);
+      for (const JitFunction::Parameter &parameter : parameters)
+        names.push_back(parameter.name);
       std::string near = nearestName(keyword.name, names);
-      return ops.failAt(keyword.range, Diag::callUnknownArgument, {callee.name, keyword.name, near.empty() ? "it takes " + joinNames(names, 12) : "did you mean '" + near + "'?"});
+      return ops.failAt(keyword.range, Diag::callUnknownArgument,
+                        {callee.name, keyword.name, near.empty() ? "it takes " + joinNames(names, 12) : "did you mean '" + near + "'?"});
     }
     Maybe &slot = values[found - parameters.begin()];
     if (slot) return ops.failAt(keyword.range, Diag::argumentTwice, {callee.name, keyword.name});
@@ -132,13 +145,17 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
     if (!values[i] && parameter.isVariadic) values[i] = Operand::tuple({});
     if (!values[i] && parameter.defaultValue) values[i] = Operand::of(*parameter.defaultValue);
     if (!values[i]) return ops.failAt(range, Diag::callMissingArgument, {callee.name, parameter.name});
-    if (parameter.isConstexpr && !values[i]->value()) return ops.failAt(range, Diag::constexprExpected, {"parameter '" + parameter.name + "' of '" + callee.name + "'", values[i]->describe()});
-    if (values[i]->kind == Operand::Kind::method) return ops.failAt(range, Diag::unsupportedSyntax, {"a bound method as an argument", "call it here"});
+    if (parameter.isConstexpr && !values[i]->value())
+      return ops.failAt(range, Diag::constexprExpected,
+                        {"parameter '" + parameter.name + "' of '" + callee.name + "'", values[i]->describe()});
+    if (values[i]->kind == Operand::Kind::method)
+      return ops.failAt(range, Diag::unsupportedSyntax, {"a bound method as an argument", "call it here"});
     describeArgument(*values[i], "(" + std::to_string(i) + ",)", types, constants, key);
     flatten(*values[i], handles);
     args.push_back(std::move(*values[i]));
   }
-  for (mlir::Value handle : handles) inputs.push_back(handle.getType());
+  for (mlir::Value handle : handles)
+    inputs.push_back(handle.getType());
 
   auto found = unit.functions.find(key);
   if (found != unit.functions.end() && !found->second.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
@@ -153,7 +170,8 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
     for (size_t i = 0; i < args.size(); ++i) {
       args[i] = rebuild(args[i], rest);
       if (args[i].isRuntime())
-        if (auto argument = dyn_cast<BlockArgument>(args[i].handle)) argument.setLoc(NameLoc::get(ops.b.getStringAttr(parameters[i].name), argument.getLoc()));
+        if (auto argument = dyn_cast<BlockArgument>(args[i].handle))
+          argument.setLoc(NameLoc::get(ops.b.getStringAttr(parameters[i].name), argument.getLoc()));
     }
     unit.calls.push_back(range);
     Maybe result = inner.emitBody(op, std::move(args));
@@ -166,7 +184,8 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
   }
   ops.at(range);
   Unit::Function &target = found->second;
-  auto call = tt::CallOp::create(ops.b, target.op.getFunctionType().getResults(), target.op.getSymName(), handles, ArrayAttr(), ArrayAttr());
+  auto call =
+      tt::CallOp::create(ops.b, target.op.getFunctionType().getResults(), target.op.getSymName(), handles, ArrayAttr(), ArrayAttr());
   llvm::SmallVector<mlir::Value> results(call.getResults());
   llvm::ArrayRef<mlir::Value> rest = results;
   return rebuild(target.result, rest);
@@ -181,7 +200,8 @@ std::optional<Value> Emitter::languageName(llvm::StringRef name) {
 // ---- kernels
 
 // One parameter as tt.func arguments, and as the value that its name stands for once they are there.
-static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVectorImpl<mlir::Type> &inputs, llvm::SmallVectorImpl<int64_t> &divisibility) {
+static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVectorImpl<mlir::Type> &inputs,
+                         llvm::SmallVectorImpl<int64_t> &divisibility) {
   if (spec.constant) return true;
   if (!spec.members.empty())
     return llvm::all_of(spec.members, [&](const ArgumentSpec &member) { return addParameter(ops, member, inputs, divisibility); });
@@ -204,7 +224,8 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
   if (spec.constant) return Operand::of(*spec.constant);
   if (!spec.members.empty()) {
     Operand result = Operand::tuple({});
-    for (const ArgumentSpec &member : spec.members) result.items.push_back(bindParameter(ops, member, arguments));
+    for (const ArgumentSpec &member : spec.members)
+      result.items.push_back(bindParameter(ops, member, arguments));
     result.fields = spec.fieldNames;
     return result;
   }
@@ -223,12 +244,13 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
     result.items.push_back(take(Type(isShape ? Scalar::int32 : Scalar::int64)));
     (isShape ? shape : strides).push_back(result.items.back().handle);
   }
-  result.handle = tt::MakeTensorDescOp::create(ops.b, ops.irType(spec.type), base.handle, shape, strides, tt::PaddingOption::PAD_ZERO).getResult();
+  result.handle =
+      tt::MakeTensorDescOp::create(ops.b, ops.irType(spec.type), base.handle, shape, strides, tt::PaddingOption::PAD_ZERO).getResult();
   return result;
 }
 
-OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args, const KernelOptions &options,
-                                Diagnostics &diagnostics) {
+OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
+                                const KernelOptions &options, Diagnostics &diagnostics) {
   context.loadDialect<tt::TTDialect, arith::ArithDialect, scf::SCFDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   Unit unit{&context, *module, &options, &diagnostics, {}, {}};
@@ -237,7 +259,8 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;
   // The arguments of a `*args` parameter come one by one, or as one tuple.
   bool variadic = !parameters.empty() && parameters.back().isVariadic;
-  if (variadic && args.size() == parameters.size() && (!args.back().members.empty() || (args.back().constant && args.back().constant->asSequence())))
+  if (variadic && args.size() == parameters.size() &&
+      (!args.back().members.empty() || (args.back().constant && args.back().constant->asSequence())))
     variadic = false;
   if (variadic ? args.size() + 1 < parameters.size() : args.size() != parameters.size()) {
     emitter.ops.fail(Diag::kernelArguments, {kernel.name, std::to_string(parameters.size()), std::to_string(args.size())});
@@ -291,7 +314,8 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
     ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
       if (message.empty()) {
         message = diagnostic.str();
-        if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) message += " (line " + std::to_string(location.getLine()) + ")";
+        if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+          message += " (line " + std::to_string(location.getLine()) + ")";
       }
       return success();
     });

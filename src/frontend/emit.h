@@ -121,12 +121,14 @@ private:
   bool whileLoop(const ast::WhileStmt &stmt);
   std::vector<llvm::StringRef> candidates(llvm::ArrayRef<ast::Stmt *> body, llvm::StringRef except);
   std::vector<Carried> enterCarried(mlir::Block &block, llvm::ArrayRef<llvm::StringRef> names);
-  /// What of `carried` changed in the body whose locals are current; false after an error. Names that must stop being constexprs go to `decays`.
+  /// What of `carried` changed in the body whose locals are current; false after an error. Names that must stop being constexprs go to
+  /// `decays`.
   bool compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringRef> names, const Locals &before, llvm::ArrayRef<Carried> carried,
                       std::vector<Carried> &changed, std::vector<llvm::StringRef> &decays);
   bool failCarried(const ast::Stmt &loop, llvm::StringRef name, const Operand &before, const Operand &after);
   bool decayLocals(llvm::ArrayRef<llvm::StringRef> names);
-  void leaveLoop(Locals before, llvm::ArrayRef<Carried> changed, mlir::ValueRange results, llvm::ArrayRef<llvm::StringRef> inner, const ast::Stmt &loop);
+  void leaveLoop(Locals before, llvm::ArrayRef<Carried> changed, mlir::ValueRange results, llvm::ArrayRef<llvm::StringRef> inner,
+                 const ast::Stmt &loop);
 
   // ---- expressions
   Maybe name(const ast::NameExpr &expr);
@@ -144,13 +146,14 @@ private:
   Maybe comprehension(const ast::ComprehensionExpr &expr);
   Maybe runtimeAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
   /// An unknown name, with "did you mean" where one of `candidates` is close.
-  std::nullopt_t unknown(SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name, const std::vector<std::string> &candidates);
+  std::nullopt_t unknown(SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name,
+                         const std::vector<std::string> &candidates);
   Maybe constantAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
   Maybe descriptorAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
 
   Locals locals;
-  llvm::StringMap<std::string> forgotten;    // names that are no longer defined, and why
-  llvm::StringSet<> annotatedConstexpr;      // `x: tl.constexpr` without a value
+  llvm::StringMap<std::string> forgotten; // names that are no longer defined, and why
+  llvm::StringSet<> annotatedConstexpr;   // `x: tl.constexpr` without a value
   int64_t loopDepth = 0, unrollDepth = 0;
 };
 

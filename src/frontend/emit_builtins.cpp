@@ -19,12 +19,59 @@ BuiltinEmitter emitterOf(const Builtin &builtin) {
 }
 
 bool isMethod(llvm::StringRef name) {
-  static const llvm::StringSet<> names = {
-      "broadcast_to", "trans", "permute", "split", "view", "reshape", "expand_dims", "cast", "store", "advance", "item", "ravel", "squeeze", "unsqueeze",
-      "atomic_cas", "atomic_xchg", "atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor",
-      "exp", "exp2", "log", "log2", "cos", "sin", "sqrt", "rsqrt", "sqrt_rn", "erf", "floor", "ceil", "abs",
-      "reduce", "associative_scan", "gather", "histogram", "cdiv", "sigmoid", "softmax",
-      "max", "argmax", "min", "argmin", "sum", "xor_sum", "reduce_or", "cumsum", "cumprod", "sort", "flip"};
+  static const llvm::StringSet<> names = {"broadcast_to",
+                                          "trans",
+                                          "permute",
+                                          "split",
+                                          "view",
+                                          "reshape",
+                                          "expand_dims",
+                                          "cast",
+                                          "store",
+                                          "advance",
+                                          "item",
+                                          "ravel",
+                                          "squeeze",
+                                          "unsqueeze",
+                                          "atomic_cas",
+                                          "atomic_xchg",
+                                          "atomic_add",
+                                          "atomic_max",
+                                          "atomic_min",
+                                          "atomic_and",
+                                          "atomic_or",
+                                          "atomic_xor",
+                                          "exp",
+                                          "exp2",
+                                          "log",
+                                          "log2",
+                                          "cos",
+                                          "sin",
+                                          "sqrt",
+                                          "rsqrt",
+                                          "sqrt_rn",
+                                          "erf",
+                                          "floor",
+                                          "ceil",
+                                          "abs",
+                                          "reduce",
+                                          "associative_scan",
+                                          "gather",
+                                          "histogram",
+                                          "cdiv",
+                                          "sigmoid",
+                                          "softmax",
+                                          "max",
+                                          "argmax",
+                                          "min",
+                                          "argmin",
+                                          "sum",
+                                          "xor_sum",
+                                          "reduce_or",
+                                          "cumsum",
+                                          "cumprod",
+                                          "sort",
+                                          "flip"};
   return names.contains(name);
 }
 
@@ -67,7 +114,8 @@ static std::vector<Parameter> parseSignature(llvm::StringRef signature) {
 static const std::vector<Parameter> &parametersOf(const Builtin &builtin) {
   static const std::map<const Builtin *, std::vector<Parameter>> all = [] {
     std::map<const Builtin *, std::vector<Parameter>> map;
-    for (const Builtin *row : allBuiltins()) map[row] = parseSignature(row->signature);
+    for (const Builtin *row : allBuiltins())
+      map[row] = parseSignature(row->signature);
     return map;
   }();
   return all.at(&builtin);
@@ -96,12 +144,15 @@ std::optional<Arguments> Emitter::bind(const Builtin &builtin, CallArguments giv
     args.values[i] = given.positional[next++];
   }
   if (next < given.positional.size())
-    return ops.failAt(given.ranges[next], Diag::callTooManyArguments, {name, std::to_string(parameters.size()), std::to_string(given.positional.size())});
+    return ops.failAt(given.ranges[next], Diag::callTooManyArguments,
+                      {name, std::to_string(parameters.size()), std::to_string(given.positional.size())});
   for (CallArguments::Keyword &keyword : given.keywords) {
     auto found = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == keyword.name; });
     if (found == parameters.end()) {
       std::string near = nearestName(keyword.name, args.names);
-      return ops.failAt(keyword.range, Diag::callUnknownArgument, {name, keyword.name, near.empty() ? "the signature is " + builtin.signature.str() : "did you mean '" + near + "'?"});
+      return ops.failAt(
+          keyword.range, Diag::callUnknownArgument,
+          {name, keyword.name, near.empty() ? "the signature is " + builtin.signature.str() : "did you mean '" + near + "'?"});
     }
     size_t i = found - parameters.begin();
     if (bound[i]) return ops.failAt(keyword.range, Diag::argumentTwice, {name, keyword.name});
@@ -132,12 +183,14 @@ Maybe Emitter::callBuiltin(const Builtin &builtin, CallArguments given) {
 // ---- checked access to arguments
 
 std::nullopt_t Arguments::wrong(size_t i, llvm::StringRef expected) {
-  return emitter.ops.failAt(ranges[i], Diag::callArgumentType, {("tl." + builtin.path).str(), names[i], expected.str(), values[i].describe()});
+  return emitter.ops.failAt(ranges[i], Diag::callArgumentType,
+                            {("tl." + builtin.path).str(), names[i], expected.str(), values[i].describe()});
 }
 
 std::optional<Value> Arguments::constant(size_t i) {
   if (std::optional<Value> value = values[i].value()) return value;
-  return emitter.ops.failAt(ranges[i], Diag::constexprExpected, {"argument '" + names[i] + "' of tl." + builtin.path.str(), values[i].describe()});
+  return emitter.ops.failAt(ranges[i], Diag::constexprExpected,
+                            {"argument '" + names[i] + "' of tl." + builtin.path.str(), values[i].describe()});
 }
 
 std::optional<int64_t> Arguments::integer(size_t i) {
@@ -285,14 +338,17 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
     return callBuiltin(*findBuiltin("device_print"), std::move(print));
   }
   bool anyRuntime = false;
-  for (const Operand &value : args.positional) anyRuntime |= !value.value();
-  for (const CallArguments::Keyword &keyword : args.keywords) anyRuntime |= !keyword.value.value();
+  for (const Operand &value : args.positional)
+    anyRuntime |= !value.value();
+  for (const CallArguments::Keyword &keyword : args.keywords)
+    anyRuntime |= !keyword.value.value();
   if (anyRuntime) {
     if (known == "len" && args.positional.size() == 1 && args.positional[0].isTuple())
       return Operand::of(Value::integer(static_cast<int64_t>(args.positional[0].items.size())));
     if ((known == "tuple" || known == "list") && args.positional.size() == 1 && args.positional[0].isTuple()) return args.positional[0];
     if ((known == "min" || known == "max") && args.keywords.empty()) {
-      std::vector<Operand> values = args.positional.size() == 1 && args.positional[0].isTuple() ? args.positional[0].items : args.positional;
+      std::vector<Operand> values =
+          args.positional.size() == 1 && args.positional[0].isTuple() ? args.positional[0].items : args.positional;
       Maybe result = values[0];
       for (size_t i = 1; result && i < values.size(); ++i) {
         CallArguments pair{args.range, {*result, values[i]}, {args.range, args.range}, {}};
@@ -309,8 +365,10 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
   }
   std::vector<Value> values;
   std::vector<std::pair<std::string, Value>> keywords;
-  for (const Operand &value : args.positional) values.push_back(*value.value());
-  for (const CallArguments::Keyword &keyword : args.keywords) keywords.push_back({keyword.name, *keyword.value.value()});
+  for (const Operand &value : args.positional)
+    values.push_back(*value.value());
+  for (const CallArguments::Keyword &keyword : args.keywords)
+    keywords.push_back({keyword.name, *keyword.value.value()});
   std::optional<Value> result = callee.call(values, keywords, args.range, *unit.diagnostics);
   if (!result) return ops.addCallNotes(), std::nullopt;
   return Operand::of(*result);
@@ -330,20 +388,33 @@ Maybe Emitter::isInstance(const CallArguments &args) {
     if (python) name = pythonName;
     name = name.substr(name.rfind('.') == llvm::StringRef::npos ? 0 : name.rfind('.') + 1);
     const Type *type = value.isConstant() ? value.constant.asType() : nullptr;
-    if (name == "tensor") result |= value.isRuntime();
-    else if (name == "constexpr") result |= value.isConstant();
-    else if (name == "tuple" || name == "list") result |= value.isTuple();
-    else if (name == "dtype") result |= type != nullptr;
-    else if (name == "pointer_type") result |= type && type->isPointer();
-    else if (name == "block_type") result |= type && type->isBlock();
-    else if (name == "tensor_descriptor") result |= value.kind == Operand::Kind::descriptor;
-    else if (name == "bool") result |= value.isConstant() && value.constant.asBool();
-    else if (name == "int") result |= value.isConstant() && value.constant.toInt().has_value();
-    else if (name == "float") result |= value.isConstant() && value.constant.asFloat();
-    else if (name == "str") result |= value.isConstant() && value.constant.asString();
-    else host = true;
+    if (name == "tensor")
+      result |= value.isRuntime();
+    else if (name == "constexpr")
+      result |= value.isConstant();
+    else if (name == "tuple" || name == "list")
+      result |= value.isTuple();
+    else if (name == "dtype")
+      result |= type != nullptr;
+    else if (name == "pointer_type")
+      result |= type && type->isPointer();
+    else if (name == "block_type")
+      result |= type && type->isBlock();
+    else if (name == "tensor_descriptor")
+      result |= value.kind == Operand::Kind::descriptor;
+    else if (name == "bool")
+      result |= value.isConstant() && value.constant.asBool();
+    else if (name == "int")
+      result |= value.isConstant() && value.constant.toInt().has_value();
+    else if (name == "float")
+      result |= value.isConstant() && value.constant.asFloat();
+    else if (name == "str")
+      result |= value.isConstant() && value.constant.asString();
+    else
+      host = true;
   }
-  if (!result && host) return ops.fail(Diag::unsupportedSyntax, {"isinstance with this type", "ask for tl.tensor, tl.constexpr, tl.tuple or tl.dtype"});
+  if (!result && host)
+    return ops.fail(Diag::unsupportedSyntax, {"isinstance with this type", "ask for tl.tensor, tl.constexpr, tl.tuple or tl.dtype"});
   return Operand::of(Value::boolean(result));
 }
 

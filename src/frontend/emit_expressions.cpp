@@ -12,7 +12,6 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-
 Maybe Emitter::expression(const ast::Expr &expr) {
   ops.at(expr.range);
   switch (expr.kind) {
@@ -33,9 +32,12 @@ Maybe Emitter::expression(const ast::Expr &expr) {
       auto *starred = dyn_cast<ast::StarredExpr>(element);
       Maybe item = expression(starred ? *starred->value : *element);
       if (!item) return std::nullopt;
-      if (!starred) items.push_back(std::move(*item));
-      else if (item->isTuple()) items.insert(items.end(), item->items.begin(), item->items.end());
-      else return ops.failAt(element->range, Diag::notATuple, {item->describe()});
+      if (!starred)
+        items.push_back(std::move(*item));
+      else if (item->isTuple())
+        items.insert(items.end(), item->items.begin(), item->items.end());
+      else
+        return ops.failAt(element->range, Diag::notATuple, {item->describe()});
     }
     return Operand::tuple(std::move(items));
   }
@@ -102,7 +104,8 @@ Maybe Emitter::name(const ast::NameExpr &expr) {
   if (errorCount(*unit.diagnostics) != before) return ops.addCallNotes(), std::nullopt;
   if (std::optional<Value> python = pythonFunction(expr.name)) return Operand::of(*python);
   std::vector<std::string> names = function.globals->names();
-  for (auto &[name, value] : locals) names.push_back(name.str());
+  for (auto &[name, value] : locals)
+    names.push_back(name.str());
   return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
 }
 
@@ -130,7 +133,8 @@ Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, Sour
   }
   if (x.isTuple() && op == ast::BinaryOp::mul && y.isConstant() && y.constant.toInt()) {
     std::vector<Operand> items;
-    for (Int i = 0; i < *y.constant.toInt() && items.size() < 65536; ++i) items.insert(items.end(), x.items.begin(), x.items.end());
+    for (Int i = 0; i < *y.constant.toInt() && items.size() < 65536; ++i)
+      items.insert(items.end(), x.items.begin(), x.items.end());
     return Operand::tuple(std::move(items));
   }
   return ops.binary(op, x, y);
@@ -190,7 +194,8 @@ Maybe Emitter::conditional(const ast::ConditionalExpr &expr) {
   ops.at(expr.range);
   if (!sameType(*values[0], *values[1])) return ops.fail(Diag::conditionalTypes, {values[0]->describe(), values[1]->describe()});
   llvm::SmallVector<mlir::Value> handles[2];
-  for (int i = 0; i < 2; ++i) flatten(*values[i], handles[i]);
+  for (int i = 0; i < 2; ++i)
+    flatten(*values[i], handles[i]);
   auto op = scf::IfOp::create(ops.b, TypeRange(ValueRange(handles[0])), test->handle, true, true);
   for (int i = 0; i < 2; ++i) {
     Block &into = i == 0 ? op.getThenRegion().front() : op.getElseRegion().front();
@@ -231,7 +236,8 @@ Maybe Emitter::formatted(const ast::FStringExpr &expr) {
 
 Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
   bool simple = expr.what == ast::ComprehensionKind::list || expr.what == ast::ComprehensionKind::generator;
-  if (!simple || expr.loops.size() != 1) return refuse(expr.range, "this comprehension", "use a list comprehension over one tuple"), std::nullopt;
+  if (!simple || expr.loops.size() != 1)
+    return refuse(expr.range, "this comprehension", "use a list comprehension over one tuple"), std::nullopt;
   const ast::ComprehensionExpr::For &loop = expr.loops[0];
   Maybe source = expression(*loop.iterable);
   if (!source) return std::nullopt;
@@ -239,13 +245,16 @@ Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
   Locals before = locals;
   std::vector<Operand> items;
   for (const Operand &item : source->items) {
-    if (auto *target = dyn_cast<ast::NameExpr>(loop.target)) setLocal(target->name, item); // a constexpr stays one
-    else if (!assign(*loop.target, item)) return std::nullopt;
+    if (auto *target = dyn_cast<ast::NameExpr>(loop.target))
+      setLocal(target->name, item); // a constexpr stays one
+    else if (!assign(*loop.target, item))
+      return std::nullopt;
     bool taken = true;
     for (const ast::Expr *filter : loop.conditions) {
       Maybe test = condition(*filter);
       if (!test) return std::nullopt;
-      if (!test->isConstant()) return ops.failAt(filter->range, Diag::constexprExpected, {"the condition of a comprehension", test->describe()});
+      if (!test->isConstant())
+        return ops.failAt(filter->range, Diag::constexprExpected, {"the condition of a comprehension", test->describe()});
       taken = taken && test->constant.truth();
     }
     if (!taken) continue;
@@ -271,7 +280,8 @@ Maybe Emitter::subscript(const ast::SubscriptExpr &expr) {
     if (!position) return ops.failAt(expr.index->range, Diag::constexprExpected, {"the index of a tuple", index->describe()});
     Int size = static_cast<Int>(object->items.size());
     Int at = *position < 0 ? *position + size : *position;
-    if (at < 0 || at >= size) return ops.failAt(expr.index->range, Diag::tupleIndex, {Value::integer(*position).repr(), std::to_string(object->items.size())});
+    if (at < 0 || at >= size)
+      return ops.failAt(expr.index->range, Diag::tupleIndex, {Value::integer(*position).repr(), std::to_string(object->items.size())});
     return object->items[static_cast<size_t>(at)];
   }
   // `kernel[grid](...)` and the like have no meaning in a kernel; strings, dicts and lists of constants do.
@@ -299,7 +309,8 @@ Maybe Emitter::sliceTuple(const Operand &object, const ast::SliceExpr &slice) {
       slicePositions(makeSlice(parts[0], parts[1], parts[2]), static_cast<int64_t>(object.items.size()), slice.range, *unit.diagnostics);
   if (!positions) return ops.addCallNotes(), std::nullopt;
   std::vector<Operand> items;
-  for (int64_t position : *positions) items.push_back(object.items[static_cast<size_t>(position)]);
+  for (int64_t position : *positions)
+    items.push_back(object.items[static_cast<size_t>(position)]);
   return Operand::tuple(std::move(items));
 }
 
@@ -351,7 +362,8 @@ Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRang
 
 static Operand intTuple(llvm::ArrayRef<int64_t> numbers) {
   std::vector<Operand> items;
-  for (int64_t number : numbers) items.push_back(Operand::of(Value::integer(number)));
+  for (int64_t number : numbers)
+    items.push_back(Operand::of(Value::integer(number)));
   return Operand::tuple(std::move(items));
 }
 
@@ -378,7 +390,8 @@ Maybe Emitter::runtimeAttribute(const Operand &object, llvm::StringRef name, Sou
   std::vector<std::string> names{"shape", "dtype", "type", "numel", "T", "to"};
   for (const Builtin *builtin : allBuiltins())
     if (isMethod(builtin->path)) names.push_back(builtin->path.str());
-  for (const char *library : {"sum", "max", "min", "argmax", "argmin", "cumsum", "cumprod", "softmax", "sigmoid", "cdiv", "sort", "flip"}) names.push_back(library);
+  for (const char *library : {"sum", "max", "min", "argmax", "argmin", "cumsum", "cumprod", "softmax", "sigmoid", "cdiv", "sort", "flip"})
+    names.push_back(library);
   return unknown(range, Diag::unknownMember, {object.describe(), name.str()}, name, names);
 }
 

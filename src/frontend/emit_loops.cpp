@@ -19,9 +19,11 @@ using Value = tilewright::Value;
 static void namesOfTarget(const ast::Expr *target, llvm::SmallVectorImpl<llvm::StringRef> &names) {
   if (auto *name = dyn_cast<ast::NameExpr>(target)) names.push_back(name->name);
   if (auto *tuple = dyn_cast<ast::TupleExpr>(target))
-    for (const ast::Expr *element : tuple->elements) namesOfTarget(element, names);
+    for (const ast::Expr *element : tuple->elements)
+      namesOfTarget(element, names);
   if (auto *list = dyn_cast<ast::ListExpr>(target))
-    for (const ast::Expr *element : list->elements) namesOfTarget(element, names);
+    for (const ast::Expr *element : list->elements)
+      namesOfTarget(element, names);
 }
 
 // `name := value` inside the operators and calls that a condition is made of.
@@ -31,24 +33,29 @@ static void namesOfExpression(const ast::Expr *expr, llvm::SmallVectorImpl<llvm:
     names.push_back(named->name);
     namesOfExpression(named->value, names);
   } else if (auto *compare = dyn_cast<ast::CompareExpr>(expr)) {
-    for (const ast::Expr *operand : compare->operands) namesOfExpression(operand, names);
+    for (const ast::Expr *operand : compare->operands)
+      namesOfExpression(operand, names);
   } else if (auto *boolean = dyn_cast<ast::BoolOpExpr>(expr)) {
-    for (const ast::Expr *operand : boolean->operands) namesOfExpression(operand, names);
+    for (const ast::Expr *operand : boolean->operands)
+      namesOfExpression(operand, names);
   } else if (auto *binary = dyn_cast<ast::BinaryExpr>(expr)) {
     namesOfExpression(binary->lhs, names);
     namesOfExpression(binary->rhs, names);
   } else if (auto *unary = dyn_cast<ast::UnaryExpr>(expr)) {
     namesOfExpression(unary->operand, names);
   } else if (auto *call = dyn_cast<ast::CallExpr>(expr)) {
-    for (const ast::Expr *argument : call->args) namesOfExpression(argument, names);
-    for (const ast::Keyword &keyword : call->keywords) namesOfExpression(keyword.value, names);
+    for (const ast::Expr *argument : call->args)
+      namesOfExpression(argument, names);
+    for (const ast::Keyword &keyword : call->keywords)
+      namesOfExpression(keyword.value, names);
   }
 }
 
 void assignedNames(llvm::ArrayRef<ast::Stmt *> statements, llvm::SmallVectorImpl<llvm::StringRef> &names) {
   for (const ast::Stmt *stmt : statements) {
     if (auto *assignment = dyn_cast<ast::AssignStmt>(stmt)) {
-      for (const ast::Expr *target : assignment->targets) namesOfTarget(target, names);
+      for (const ast::Expr *target : assignment->targets)
+        namesOfTarget(target, names);
       namesOfExpression(assignment->value, names);
     } else if (auto *augmented = dyn_cast<ast::AugAssignStmt>(stmt)) {
       namesOfTarget(augmented->target, names);
@@ -71,7 +78,9 @@ void assignedNames(llvm::ArrayRef<ast::Stmt *> statements, llvm::SmallVectorImpl
 }
 
 bool containsReturn(const ast::Stmt &stmt) {
-  auto any = [](llvm::ArrayRef<ast::Stmt *> body) { return llvm::any_of(body, [](const ast::Stmt *inner) { return containsReturn(*inner); }); };
+  auto any = [](llvm::ArrayRef<ast::Stmt *> body) {
+    return llvm::any_of(body, [](const ast::Stmt *inner) { return containsReturn(*inner); });
+  };
   if (isa<ast::ReturnStmt>(stmt)) return true;
   if (auto *branch = dyn_cast<ast::IfStmt>(&stmt)) return any(branch->then) || any(branch->otherwise);
   if (auto *loop = dyn_cast<ast::ForStmt>(&stmt)) return any(loop->body);
@@ -108,7 +117,9 @@ std::vector<Emitter::Carried> Emitter::enterCarried(Block &block, llvm::ArrayRef
   return carried;
 }
 
-static int64_t lineOf(SourceRange range) { return range.file ? range.file->position(range.begin).line : 0; }
+static int64_t lineOf(SourceRange range) {
+  return range.file ? range.file->position(range.begin).line : 0;
+}
 
 // The last statement of a body that assigns `name`: the place to point at where its type is wrong.
 static std::optional<SourceRange> lastAssignment(llvm::ArrayRef<ast::Stmt *> body, llvm::StringRef name) {
@@ -137,8 +148,8 @@ bool Emitter::failCarried(const ast::Stmt &loop, llvm::StringRef name, const Ope
   return false;
 }
 
-bool Emitter::compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringRef> names, const Locals &before, llvm::ArrayRef<Carried> carried,
-                             std::vector<Carried> &changed, std::vector<llvm::StringRef> &decays) {
+bool Emitter::compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringRef> names, const Locals &before,
+                             llvm::ArrayRef<Carried> carried, std::vector<Carried> &changed, std::vector<llvm::StringRef> &decays) {
   for (llvm::StringRef name : names) {
     auto end = locals.find(name);
     if (end == locals.end()) continue; // the variable of an inner loop, gone after it
@@ -190,17 +201,21 @@ static void dropUnchanged(Block &block, size_t keep, llvm::ArrayRef<mlir::Value>
   }
 }
 
-void Emitter::leaveLoop(Locals before, llvm::ArrayRef<Carried> changed, ValueRange results, llvm::ArrayRef<llvm::StringRef> inner, const ast::Stmt &loop) {
+void Emitter::leaveLoop(Locals before, llvm::ArrayRef<Carried> changed, ValueRange results, llvm::ArrayRef<llvm::StringRef> inner,
+                        const ast::Stmt &loop) {
   std::vector<llvm::StringRef> fresh;
   for (auto &[name, value] : locals)
     if (!before.count(name)) fresh.push_back(name);
   locals = std::move(before);
   std::string why = "inside the loop on line " + std::to_string(lineOf(loop.range));
-  for (llvm::StringRef name : fresh) forgotten[name] = why;
-  for (llvm::StringRef name : inner) forget(name, why);
+  for (llvm::StringRef name : fresh)
+    forgotten[name] = why;
+  for (llvm::StringRef name : inner)
+    forget(name, why);
   llvm::SmallVector<mlir::Value> handles(results);
   llvm::ArrayRef<mlir::Value> rest = handles;
-  for (const Carried &entry : changed) setLocal(entry.name, rebuild(entry.before, rest));
+  for (const Carried &entry : changed)
+    setLocal(entry.name, rebuild(entry.before, rest));
 }
 
 // ---- for
@@ -241,8 +256,10 @@ bool Emitter::forLoop(const ast::ForStmt &stmt) {
     for (size_t i = 3; i < bound->values.size(); ++i) {
       std::optional<Value> value = bound->constant(i);
       if (!value) return false;
-      if (!value->isNone() && value->truth()) wishes.push_back({bound->names[i], *value});
-      else if (bound->names[i] == "num_stages" && value->toInt()) wishes.push_back({bound->names[i], *value});
+      if (!value->isNone() && value->truth())
+        wishes.push_back({bound->names[i], *value});
+      else if (bound->names[i] == "num_stages" && value->toInt())
+        wishes.push_back({bound->names[i], *value});
     }
     ops.where = range;
   }
@@ -309,7 +326,8 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
       return false;
     }
     *bound = *scalar;
-    if (!type) type = scalar->type;
+    if (!type)
+      type = scalar->type;
     else if (bitWidth(scalar->type.scalar()) > bitWidth(type->scalar()) ||
              (bitWidth(scalar->type.scalar()) == bitWidth(type->scalar()) && !isSigned(scalar->type.scalar())))
       type = scalar->type;
@@ -318,10 +336,12 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
   auto widen = [&](Operand &bound) {
     if (bitWidth(bound.type.scalar()) == bitWidth(type->scalar())) return bound.type = *type, void();
     mlir::Type ir = ops.irType(*type);
-    mlir::Value wide = isSigned(type->scalar()) ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult() : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
+    mlir::Value wide = isSigned(type->scalar()) ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult()
+                                                : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
     bound = Operand::of(wide, *type);
   };
-  for (Operand *bound : {&low, &high, &step}) widen(*bound);
+  for (Operand *bound : {&low, &high, &step})
+    widen(*bound);
   ops.at(stmt.range);
 
   std::vector<llvm::StringRef> decayed;
@@ -347,7 +367,8 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
       ops.at(stmt.range);
       good = good && compareCarried(stmt, names, before, carried, changed, decays);
       if (!good) return false;
-      for (const Carried &entry : changed) flatten(locals.find(entry.name)->second, yields);
+      for (const Carried &entry : changed)
+        flatten(locals.find(entry.name)->second, yields);
     }
     if (!decays.empty()) {
       decayed = decays;
@@ -355,9 +376,11 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
       continue;
     }
     llvm::SmallVector<mlir::Value> inits, changedInits;
-    for (const Carried &entry : carried) flatten(entry.before, inits);
+    for (const Carried &entry : carried)
+      flatten(entry.before, inits);
     llvm::SmallBitVector isChanged(inits.size());
-    for (const Carried &entry : changed) isChanged.set(entry.firstArgument - 1, entry.firstArgument - 1 + entry.count);
+    for (const Carried &entry : changed)
+      isChanged.set(entry.firstArgument - 1, entry.firstArgument - 1 + entry.count);
     for (size_t i = 0; i < inits.size(); ++i)
       if (isChanged.test(i)) changedInits.push_back(inits[i]);
 
@@ -378,8 +401,10 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
     loop.getBody()->getOperations().splice(loop.getBody()->end(), body->getOperations());
     for (auto &[wish, value] : wishes) {
       std::string attribute = "tt." + wish;
-      if (wish == "num_stages" || wish == "loop_unroll_factor") loop->setAttr(attribute, ops.b.getI32IntegerAttr(static_cast<int32_t>(value.toInt().value_or(0))));
-      else loop->setAttr(attribute, ops.b.getUnitAttr());
+      if (wish == "num_stages" || wish == "loop_unroll_factor")
+        loop->setAttr(attribute, ops.b.getI32IntegerAttr(static_cast<int32_t>(value.toInt().value_or(0))));
+      else
+        loop->setAttr(attribute, ops.b.getUnitAttr());
     }
     leaveLoop(std::move(before), changed, loop.getResults(), {target}, stmt);
     return true;
@@ -392,7 +417,8 @@ bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
   if (!stmt.otherwise.empty()) return refuse(stmt.range, "'while ... else'", "");
   llvm::SmallVector<llvm::StringRef> inCondition;
   namesOfExpression(stmt.condition, inCondition);
-  if (!inCondition.empty()) return refuse(stmt.condition->range, "':=' in the condition of a 'while'", "assign before the loop and at its end");
+  if (!inCondition.empty())
+    return refuse(stmt.condition->range, "':=' in the condition of a 'while'", "assign before the loop and at its end");
   std::vector<llvm::StringRef> decayed;
   while (true) {
     if (!decayLocals(decayed)) return false;
@@ -421,7 +447,8 @@ bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
       ops.at(stmt.range);
       good = good && compareCarried(stmt, names, before, carried, changed, decays);
       if (!good) return false;
-      for (const Carried &entry : changed) flatten(locals.find(entry.name)->second, yields);
+      for (const Carried &entry : changed)
+        flatten(locals.find(entry.name)->second, yields);
     }
     if (!decays.empty()) {
       decayed = decays;
@@ -429,9 +456,11 @@ bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
       continue;
     }
     llvm::SmallVector<mlir::Value> inits, changedInits;
-    for (const Carried &entry : carried) flatten(entry.before, inits);
+    for (const Carried &entry : carried)
+      flatten(entry.before, inits);
     llvm::SmallBitVector isChanged(inits.size());
-    for (const Carried &entry : changed) isChanged.set(entry.firstArgument, entry.firstArgument + entry.count);
+    for (const Carried &entry : changed)
+      isChanged.set(entry.firstArgument, entry.firstArgument + entry.count);
     for (size_t i = 0; i < inits.size(); ++i)
       if (isChanged.test(i)) changedInits.push_back(inits[i]);
 

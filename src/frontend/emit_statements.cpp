@@ -135,9 +135,7 @@ bool Emitter::statement(const ast::Stmt &stmt) {
   case ast::StmtKind::for_: return forLoop(cast<ast::ForStmt>(stmt));
   case ast::StmtKind::while_: return whileLoop(cast<ast::WhileStmt>(stmt));
   case ast::StmtKind::break_:
-  case ast::StmtKind::continue_:
-    ops.fail(Diag::loopExit, {stmt.kind == ast::StmtKind::break_ ? "break" : "continue"});
-    return false;
+  case ast::StmtKind::continue_: ops.fail(Diag::loopExit, {stmt.kind == ast::StmtKind::break_ ? "break" : "continue"}); return false;
   default: return refuse(stmt.range, describeStatement(stmt.kind), "");
   }
 }
@@ -157,10 +155,14 @@ bool Emitter::assign(const ast::Expr &target, const Operand &value) {
     return true;
   }
   llvm::ArrayRef<ast::Expr *> targets;
-  if (auto *tuple = dyn_cast<ast::TupleExpr>(&target)) targets = tuple->elements;
-  else if (auto *list = dyn_cast<ast::ListExpr>(&target)) targets = list->elements;
-  else if (isa<ast::SubscriptExpr>(target)) return refuse(target.range, "assignment to an element", "build a new tile, for example with tl.where");
-  else return refuse(target.range, "assignment to an attribute", "");
+  if (auto *tuple = dyn_cast<ast::TupleExpr>(&target))
+    targets = tuple->elements;
+  else if (auto *list = dyn_cast<ast::ListExpr>(&target))
+    targets = list->elements;
+  else if (isa<ast::SubscriptExpr>(target))
+    return refuse(target.range, "assignment to an element", "build a new tile, for example with tl.where");
+  else
+    return refuse(target.range, "assignment to an attribute", "");
   if (!value.isTuple()) {
     ops.failAt(target.range, Diag::unpackTargets, {value.describe(), std::to_string(targets.size())});
     return false;
@@ -213,7 +215,8 @@ static void yieldAtEnd(ImplicitLocOpBuilder &b, Block &block, ValueRange values)
 }
 
 // An scf.if around two finished blocks, whose values are `thenValues` and `elseValues`.
-static scf::IfOp makeIf(ImplicitLocOpBuilder &b, mlir::Value condition, Block &thenBlock, Block &elseBlock, ValueRange thenValues, ValueRange elseValues) {
+static scf::IfOp makeIf(ImplicitLocOpBuilder &b, mlir::Value condition, Block &thenBlock, Block &elseBlock, ValueRange thenValues,
+                        ValueRange elseValues) {
   bool withElse = !thenValues.empty() || !elseBlock.empty();
   auto op = scf::IfOp::create(b, TypeRange(thenValues), condition, /*addThenBlock=*/true, /*addElseBlock=*/withElse);
   auto fill = [&](Block &into, Block &from, ValueRange values) {
@@ -241,12 +244,15 @@ bool Emitter::ifStatement(const ast::IfStmt &stmt) {
 
   // Which names have another value after one arm: those from before, in order, then those that both arms define.
   std::vector<llvm::StringRef> names;
-  for (auto &[name, value] : before) names.push_back(name);
+  for (auto &[name, value] : before)
+    names.push_back(name);
   std::vector<llvm::StringRef> fresh;
   for (auto &[name, value] : thenArm.locals)
     if (!before.count(name)) {
-      if (elseArm.locals.count(name)) fresh.push_back(name);
-      else forgotten[name] = "in one arm of the 'if' on line " + std::to_string(stmt.range.file->position(stmt.range.begin).line);
+      if (elseArm.locals.count(name))
+        fresh.push_back(name);
+      else
+        forgotten[name] = "in one arm of the 'if' on line " + std::to_string(stmt.range.file->position(stmt.range.begin).line);
     }
   for (auto &[name, value] : elseArm.locals)
     if (!before.count(name) && !thenArm.locals.count(name))
@@ -298,12 +304,14 @@ bool Emitter::ifStatement(const ast::IfStmt &stmt) {
   scf::IfOp op = makeIf(ops.b, test->handle, *thenArm.block, *elseArm.block, thenHandles, elseHandles);
   llvm::SmallVector<mlir::Value> results(op.getResults());
   llvm::ArrayRef<mlir::Value> rest = results;
-  for (auto &[name, shape] : merged) after[name] = rebuild(shape, rest);
+  for (auto &[name, shape] : merged)
+    after[name] = rebuild(shape, rest);
   locals = std::move(after);
   return true;
 }
 
-// An `if` with a return in it: what follows the `if` is emitted into each arm that goes on, so that every path ends in the function's value.
+// An `if` with a return in it: what follows the `if` is emitted into each arm that goes on, so that every path ends in the function's
+// value.
 Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Maybe &result) {
   Maybe test = condition(*stmt.condition);
   if (!test) return Flow::failed;
@@ -323,7 +331,8 @@ Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Ma
     ops.b.setInsertionPointToEnd(&block);
     llvm::SmallVector<mlir::Value> handles, poison;
     flatten(like, handles);
-    for (mlir::Value handle : handles) poison.push_back(ub::PoisonOp::create(ops.b, handle.getType()).getResult());
+    for (mlir::Value handle : handles)
+      poison.push_back(ub::PoisonOp::create(ops.b, handle.getType()).getResult());
     llvm::ArrayRef<mlir::Value> rest = poison;
     return rebuild(like, rest);
   };

@@ -5,15 +5,18 @@
 
 #include "mlir/IR/OwningOpRef.h"
 
-namespace mlir { class MLIRContext; class ModuleOp; }
+namespace mlir {
+class MLIRContext;
+class ModuleOp;
+} // namespace mlir
 
 namespace tilewright {
 
 /// What one kernel parameter is compiled for.
 struct ArgumentSpec {
-  std::optional<Value> constant; // constexpr parameters; integers equal to 1; None
-  Type type;                     // of the run-time value, where there is no constant
-  int64_t divisibility = 1;      // 16: value (or address) is a multiple of 16
+  std::optional<Value> constant;     // constexpr parameters; integers equal to 1; None
+  Type type;                         // of the run-time value, where there is no constant
+  int64_t divisibility = 1;          // 16: value (or address) is a multiple of 16
   std::vector<ArgumentSpec> members; // a tuple's or *args', in order; constant and type are then unset (constant-only tuples are constants)
   std::vector<std::string> fieldNames; // of a namedtuple's members
 };
@@ -22,10 +25,10 @@ struct ArgumentSpec {
 struct KernelOptions {
   int64_t numWarps = 4, numStages = 3, numCtas = 1;
   std::optional<int64_t> maxnreg;
-  bool debug = false;            // device_assert, overflow checks
+  bool debug = false; // device_assert, overflow checks
   bool fpFusion = true;
-  std::string backend = "cpu";   // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
-  int64_t capability = 0;        // 90 for sm_90
+  std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
+  int64_t capability = 0;      // 90 for sm_90
 };
 
 /// Reads "x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024, ACT='relu', BIAS=None" or, without names, "*fp32, *fp32, i32, 1024" in parameter order.
@@ -33,8 +36,8 @@ struct KernelOptions {
 std::optional<std::vector<ArgumentSpec>> parseSignature(llvm::StringRef text, const JitFunction &kernel, Diagnostics &diagnostics);
 
 /// A module with the public tt.func `kernel.name` and the functions that it calls. The tt.func's arguments are the parameters without a
-/// constant, in order (a tuple's members one by one; tensor descriptors as base, shape..., strides...), with tt.divisibility where promised.
-/// Null after an error. The context needs tt::registerDialects.
+/// constant, in order (a tuple's members one by one; tensor descriptors as base, shape..., strides...), with tt.divisibility where
+/// promised. Null after an error. The context needs tt::registerDialects.
 mlir::OwningOpRef<mlir::ModuleOp> emitTiles(mlir::MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
                                             const KernelOptions &options, Diagnostics &diagnostics);
 

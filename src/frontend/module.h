@@ -1,7 +1,8 @@
 // A kernel file seen without Python: its module-level names, evaluated when a kernel asks for them.
 //
-// `import triton.language as tl`, constants, helper functions, lambdas, decorators with their Config lists (made by comprehensions and helper
-// functions, as real files do) are understood. Everything else is host code: kept as HostValue and only an error when a kernel uses it.
+// `import triton.language as tl`, constants, helper functions, lambdas, decorators with their Config lists (made by comprehensions and
+// helper functions, as real files do) are understood. Everything else is host code: kept as HostValue and only an error when a kernel uses
+// it.
 #pragma once
 
 #include "frontend/value.h"
@@ -35,7 +36,8 @@ std::optional<Value> evaluateSubscript(const Value &object, const Value &index, 
 /// `object.name` with the language's own attributes: members of namespaces, those of types (below), `.value` of constants, fields of
 /// namedtuples, bound methods of Python's values. An unknown one is an error.
 std::optional<Value> evaluateAttribute(const Value &object, llvm::StringRef name, SourceRange range, Diagnostics &diagnostics);
-/// `.primitive_bitwidth`, `.itemsize`, `.name`, `.element_ty`, `.scalar`, `.is_floating` (a Callable) ... of a type. Nothing if it has none such.
+/// `.primitive_bitwidth`, `.itemsize`, `.name`, `.element_ty`, `.scalar`, `.is_floating` (a Callable) ... of a type. Nothing if it has none
+/// such.
 std::optional<Value> typeAttribute(const Type &type, llvm::StringRef name);
 /// Whether a value is `tl.constexpr` itself (as an annotation), or `tl.const`.
 bool isConstexprMarker(const Value &value);

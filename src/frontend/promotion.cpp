@@ -125,7 +125,9 @@ void Semantics::checkOverflow(ast::BinaryOp op, const Operand &x, const Operand 
   Scalar scalar = x.type.scalarType().scalar();
   if (!unit.options->debug || bitWidth(scalar) >= 64) return;
   Maybe wideX = cast(x, Type(Scalar::int64)), wideY = cast(y, Type(Scalar::int64));
-  Maybe result = op == ast::BinaryOp::add ? add(*wideX, *wideY, false) : op == ast::BinaryOp::sub ? sub(*wideX, *wideY, false) : mul(*wideX, *wideY, false);
+  Maybe result = op == ast::BinaryOp::add   ? add(*wideX, *wideY, false)
+                 : op == ast::BinaryOp::sub ? sub(*wideX, *wideY, false)
+                                            : mul(*wideX, *wideY, false);
   int64_t bits = bitWidth(scalar);
   int64_t low = isSigned(scalar) ? -(int64_t(1) << (bits - 1)) : 0;
   int64_t high = isSigned(scalar) ? (int64_t(1) << (bits - 1)) - 1 : (int64_t(1) << bits) - 1;
@@ -139,7 +141,8 @@ void Semantics::checkOverflow(ast::BinaryOp op, const Operand &x, const Operand 
 
 Maybe Semantics::add(Operand x, Operand y, bool checked) {
   if (!promote(x, y, {.leftPointer = true, .rightPointer = true}, "+")) return std::nullopt;
-  if (x.type.scalarType().isPointer() && y.type.scalarType().isPointer()) return fail(Diag::operandTypes, {"+", x.type.str(), y.type.str()});
+  if (x.type.scalarType().isPointer() && y.type.scalarType().isPointer())
+    return fail(Diag::operandTypes, {"+", x.type.str(), y.type.str()});
   if (y.type.scalarType().isPointer()) std::swap(x, y);
   if (x.type.scalarType().isPointer()) {
     Scalar offset = y.type.scalar();

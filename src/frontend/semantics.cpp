@@ -20,7 +20,8 @@ Operand Operand::of(Value value) {
   if (const Sequence *sequence = value.asSequence()) {
     Operand result;
     result.kind = Kind::tuple;
-    for (const Value &item : sequence->items) result.items.push_back(of(item));
+    for (const Value &item : sequence->items)
+      result.items.push_back(of(item));
     result.fields = sequence->fieldNames;
     return result;
   }
@@ -44,7 +45,9 @@ Operand Operand::tuple(std::vector<Operand> items) {
   return result;
 }
 
-bool Operand::isNumber() const { return isConstant() && (constant.asBool() || constant.asInt() || constant.asFloat()); }
+bool Operand::isNumber() const {
+  return isConstant() && (constant.asBool() || constant.asInt() || constant.asFloat());
+}
 
 std::optional<Value> Operand::value() const {
   if (isConstant()) return constant;
@@ -74,7 +77,8 @@ std::string Operand::describe() const {
 
 void flatten(const Operand &x, llvm::SmallVectorImpl<mlir::Value> &handles) {
   if (x.handle) handles.push_back(x.handle);
-  for (const Operand &item : x.items) flatten(item, handles);
+  for (const Operand &item : x.items)
+    flatten(item, handles);
 }
 
 Operand rebuild(const Operand &shape, llvm::ArrayRef<mlir::Value> &handles) {
@@ -83,7 +87,8 @@ Operand rebuild(const Operand &shape, llvm::ArrayRef<mlir::Value> &handles) {
     result.handle = handles.front();
     handles = handles.drop_front();
   }
-  for (Operand &item : result.items) item = rebuild(item, handles);
+  for (Operand &item : result.items)
+    item = rebuild(item, handles);
   return result;
 }
 
@@ -110,7 +115,9 @@ void Semantics::at(SourceRange range) {
 }
 
 // The user's own files: an error inside the library's source is reported at the call that led there.
-static bool isLibrary(const SourceRange &range) { return range.file && range.file->name().rfind("<prelude>", 0) == 0; }
+static bool isLibrary(const SourceRange &range) {
+  return range.file && range.file->name().rfind("<prelude>", 0) == 0;
+}
 
 static void addNotes(const Unit &unit, size_t calls, Diagnostic &diagnostic) {
   for (size_t i = calls; i-- > 0;)
@@ -119,12 +126,15 @@ static void addNotes(const Unit &unit, size_t calls, Diagnostic &diagnostic) {
 
 std::nullopt_t Semantics::failAt(SourceRange range, Diag id, std::initializer_list<std::string> args) {
   size_t calls = unit.calls.size();
-  while (isLibrary(range) && calls > 0) range = unit.calls[--calls];
+  while (isLibrary(range) && calls > 0)
+    range = unit.calls[--calls];
   addNotes(unit, calls, unit.diagnostics->error(range, id, args));
   return std::nullopt;
 }
 
-std::nullopt_t Semantics::fail(Diag id, std::initializer_list<std::string> args) { return failAt(where, id, args); }
+std::nullopt_t Semantics::fail(Diag id, std::initializer_list<std::string> args) {
+  return failAt(where, id, args);
+}
 
 void Semantics::addCallNotes() {
   if (unit.diagnostics->all().empty() || unit.calls.empty()) return;
@@ -169,7 +179,8 @@ mlir::Type Semantics::irType(const Type &type) {
 
 static std::string shapeText(llvm::ArrayRef<int64_t> shape) {
   std::string text = "(";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
@@ -179,7 +190,8 @@ bool Semantics::checkShape(llvm::ArrayRef<int64_t> shape) {
     int64_t size = shape[i];
     if (size <= 0 || (size & (size - 1))) {
       int64_t next = 1;
-      while (next < size && next < tt::maxTileElements) next *= 2;
+      while (next < size && next < tt::maxTileElements)
+        next *= 2;
       fail(Diag::powerOfTwo, {std::to_string(i), shapeText(shape), std::to_string(size), std::to_string(next)});
       return false;
     }
@@ -277,7 +289,8 @@ Maybe Semantics::broadcastTo(const Operand &x, llvm::ArrayRef<int64_t> shape) {
   if (from.size() != shape.size()) return fail(Diag::broadcastRank, {shapeText(from), shapeText(shape)});
   for (size_t i = 0; i < shape.size(); ++i)
     if (from[i] != 1 && from[i] != shape[i])
-      return fail(Diag::broadcastShapes, {shapeText(from), shapeText(shape), std::to_string(i), std::to_string(from[i]), std::to_string(shape[i])});
+      return fail(Diag::broadcastShapes,
+                  {shapeText(from), shapeText(shape), std::to_string(i), std::to_string(from[i]), std::to_string(shape[i])});
   Type type = Type::block(x.type.element(), shape);
   return Operand::of(tt::BroadcastOp::create(b, irType(type), x.handle).getResult(), type);
 }
@@ -293,8 +306,10 @@ bool Semantics::broadcast(Operand &x, Operand &y) {
     return true;
   }
   std::string before = shapeText(x.type.shape()), after = shapeText(y.type.shape());
-  while (x.type.shape().size() < y.type.shape().size()) x = expandDims(x, 0);
-  while (y.type.shape().size() < x.type.shape().size()) y = expandDims(y, 0);
+  while (x.type.shape().size() < y.type.shape().size())
+    x = expandDims(x, 0);
+  while (y.type.shape().size() < x.type.shape().size())
+    y = expandDims(y, 0);
   llvm::SmallVector<int64_t> shape;
   for (size_t i = 0; i < x.type.shape().size(); ++i) {
     int64_t left = x.type.shape()[i], right = y.type.shape()[i];

@@ -19,7 +19,7 @@ struct Operand {
   std::vector<Operand> items;      // tuple: its members; descriptor: shape..., strides...; method: the object
   std::vector<std::string> fields; // of a namedtuple
 
-  static Operand of(Value value);                          // tuples and lists of constants become tuples
+  static Operand of(Value value); // tuples and lists of constants become tuples
   static Operand of(mlir::Value handle, Type type);
   static Operand tuple(std::vector<Operand> items);
   static Operand none() { return {}; }

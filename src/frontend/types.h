@@ -13,8 +13,25 @@
 namespace tilewright {
 
 enum class Scalar : uint8_t {
-  void_, int1, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
-  fp8e5, fp8e5b16, fp8e4nv, fp8e4b8, fp8e4b15, fp16, bf16, fp32, fp64,
+  void_,
+  int1,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  fp8e5,
+  fp8e5b16,
+  fp8e4nv,
+  fp8e4b8,
+  fp8e4b15,
+  fp16,
+  bf16,
+  fp32,
+  fp64,
 };
 
 /// A type of the language, immutable and cheap to copy: a scalar, a pointer to a type, a block of a scalar or pointer, a tensor descriptor.
@@ -25,8 +42,8 @@ public:
   Type() = default; // void
   Type(Scalar scalar) : scalarKind(scalar) {}
   static Type pointer(Type element, bool isConst, int64_t addressSpace);
-  static Type block(Type element, llvm::ArrayRef<int64_t> shape);            // element: scalar or pointer
-  static Type descriptor(Type element, llvm::ArrayRef<int64_t> blockShape);  // element: scalar
+  static Type block(Type element, llvm::ArrayRef<int64_t> shape);           // element: scalar or pointer
+  static Type descriptor(Type element, llvm::ArrayRef<int64_t> blockShape); // element: scalar
 
   Kind kind() const { return typeKind; }
   bool isScalar() const { return typeKind == Kind::scalar; }
@@ -61,15 +78,16 @@ private:
 };
 
 bool isFloat(Scalar scalar);
-bool isInteger(Scalar scalar);        // bool included
-bool isSigned(Scalar scalar);         // signed integers; int1 is not
+bool isInteger(Scalar scalar); // bool included
+bool isSigned(Scalar scalar);  // signed integers; int1 is not
 bool isFp8(Scalar scalar);
-int64_t bitWidth(Scalar scalar);      // of the value: int1 is 1
-int64_t byteSize(Scalar scalar);      // in memory: int1 is 1
+int64_t bitWidth(Scalar scalar); // of the value: int1 is 1
+int64_t byteSize(Scalar scalar); // in memory: int1 is 1
 /// "fp32", "int32", "uint8", "bf16", "fp8e4nv", ... as upstream's dtype.name.
 llvm::StringRef scalarName(Scalar scalar);
 /// Signature words: i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e5 fp8e4nv fp8e4b8 fp8e5b16 fp8e4b15 fp16 bf16 fp32 f32 fp64 f64 f16 B...,
-/// `*T` for pointers (`*kT` for const ones), `tensordesc<fp16[64,64]>` for descriptors. Attribute `tl.float32` names too: float32, bfloat16, int32, ...
+/// `*T` for pointers (`*kT` for const ones), `tensordesc<fp16[64,64]>` for descriptors. Attribute `tl.float32` names too: float32,
+/// bfloat16, int32, ...
 std::optional<Type> parseTypeName(llvm::StringRef text);
 /// A type as signatures and cache keys spell it: "i32", "*fp32", "*kfp16", "tensordesc<fp16[64,64]>". parseTypeName reads it back.
 std::string signatureName(const Type &type);

@@ -29,26 +29,39 @@ using Int = __int128;
 std::string intToString(Int value);
 std::string floatToString(double value);
 
-struct NoneType { bool operator==(const NoneType &) const { return true; } };
-struct EllipsisType { bool operator==(const EllipsisType &) const { return true; } };
-struct Sequence { bool isTuple = true; std::vector<Value> items; std::vector<std::string> fieldNames; bool isSet = false; }; // fieldNames: of a namedtuple
-struct Dict { std::vector<std::pair<Value, Value>> items; };
+struct NoneType {
+  bool operator==(const NoneType &) const { return true; }
+};
+struct EllipsisType {
+  bool operator==(const EllipsisType &) const { return true; }
+};
+struct Sequence {
+  bool isTuple = true;
+  std::vector<Value> items;
+  std::vector<std::string> fieldNames;
+  bool isSet = false;
+}; // fieldNames: of a namedtuple
+struct Dict {
+  std::vector<std::pair<Value, Value>> items;
+};
 /// A lambda or a plain function of the module, or a Python callable: called with constexprs, at compile time.
 struct Callable {
   virtual ~Callable() = default;
   virtual std::string name() const = 0;
   /// Returns nothing after reporting to `diagnostics`. `call` is where the call stands.
-  virtual std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords, SourceRange call,
-                                    Diagnostics &diagnostics) const = 0;
+  virtual std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords,
+                                    SourceRange call, Diagnostics &diagnostics) const = 0;
 };
 /// A value of host code that the compiler does not follow (a PyTorch object, an unknown module). Harmless until a kernel uses it.
-struct HostValue { std::string description; };
+struct HostValue {
+  std::string description;
+};
 
 class Value {
 public:
-  using Storage = std::variant<NoneType, bool, Int, double, std::shared_ptr<const std::string>, std::shared_ptr<const Sequence>, std::shared_ptr<const Dict>,
-                               Type, std::shared_ptr<const JitFunction>, const Builtin *, std::shared_ptr<Namespace>, std::shared_ptr<const Callable>,
-                               EllipsisType, std::shared_ptr<const HostValue>>;
+  using Storage = std::variant<NoneType, bool, Int, double, std::shared_ptr<const std::string>, std::shared_ptr<const Sequence>,
+                               std::shared_ptr<const Dict>, Type, std::shared_ptr<const JitFunction>, const Builtin *,
+                               std::shared_ptr<Namespace>, std::shared_ptr<const Callable>, EllipsisType, std::shared_ptr<const HostValue>>;
   Value() = default; // None
   static Value none() { return {}; }
   static Value boolean(bool v);
@@ -70,7 +83,7 @@ public:
 
   bool isNone() const { return std::holds_alternative<NoneType>(data); }
   const bool *asBool() const { return std::get_if<bool>(&data); }
-  const Int *asInt() const { return std::get_if<Int>(&data); }        // bool is not an Int here; see toInt
+  const Int *asInt() const { return std::get_if<Int>(&data); } // bool is not an Int here; see toInt
   const double *asFloat() const { return std::get_if<double>(&data); }
   const std::string *asString() const;
   const Sequence *asSequence() const; // tuple or list
@@ -83,9 +96,9 @@ public:
   const HostValue *asHost() const;
   bool isEllipsis() const { return std::holds_alternative<EllipsisType>(data); }
 
-  std::optional<Int> toInt() const;       // int or bool
-  std::optional<double> toDouble() const; // number of any kind
-  bool truth() const;                     // Python's bool(x)
+  std::optional<Int> toInt() const;          // int or bool
+  std::optional<double> toDouble() const;    // number of any kind
+  bool truth() const;                        // Python's bool(x)
   bool operator==(const Value &other) const; // Python's ==: 1 == 1.0 == True
   /// Python's repr: "1024", "'relu'", "(1, 2)"; types as in signatures. Also what enters cache keys.
   std::string repr() const;
@@ -139,8 +152,8 @@ struct JitFunction {
     std::string name;
     bool isConstexpr = false;
     bool isVariadic = false;
-    std::optional<Type> annotation;     // `x: tl.int64`: no run-time typing
-    bool isConst = false;               // `x: tl.const`
+    std::optional<Type> annotation; // `x: tl.int64`: no run-time typing
+    bool isConst = false;           // `x: tl.const`
     std::optional<Value> defaultValue;
     SourceRange range;
   };

@@ -48,7 +48,7 @@ public:
   int64_t asInteger() const; // of numbers; floats are truncated
   double asDouble() const;   // of numbers
   llvm::ArrayRef<Argument> members() const;
-  llvm::ArrayRef<std::string> fieldNames() const; // of a namedtuple's members
+  llvm::ArrayRef<std::string> fieldNames() const;                             // of a namedtuple's members
   llvm::ArrayRef<int64_t> shape() const, strides() const, blockShape() const; // of descriptors
   /// As a compile-time value; nothing for pointers and descriptors.
   std::optional<Value> value() const;

@@ -1,4 +1,5 @@
-// Everything the user is told. A diagnostic is a row of diagnostics.def plus a place in the source; libraries collect them here and never print.
+// Everything the user is told. A diagnostic is a row of diagnostics.def plus a place in the source; libraries collect them here and never
+// print.
 #pragma once
 
 #include "support/source.h"

@@ -9,13 +9,13 @@
 namespace tilewright {
 
 struct CpuTarget {
-  std::string name;      // "avx2": the level's name; what --target cpu:NAME takes
-  std::string cpu;       // LLVM's processor name, for tuning
-  std::string features;  // LLVM's feature string
-  int64_t vectorBytes;   // 16, 32 or 64
-  int64_t registers;     // vector registers: 16 or 32
+  std::string name;     // "avx2": the level's name; what --target cpu:NAME takes
+  std::string cpu;      // LLVM's processor name, for tuning
+  std::string features; // LLVM's feature string
+  int64_t vectorBytes;  // 16, 32 or 64
+  int64_t registers;    // vector registers: 16 or 32
   bool fma = false;
-  bool f16c = false;     // fp16 <-> fp32 conversion
+  bool f16c = false;         // fp16 <-> fp32 conversion
   bool maskedMemory = false; // masked vector loads and stores
   bool gather = false;
   int64_t l2Bytes = 512 * 1024;

@@ -27,8 +27,10 @@ template <typename T> void checkMasked(const CpuTarget &target, Type (*element)(
   ASSERT_TRUE(kernel);
   std::vector<T> in(lanes), out(2 * lanes, T(3));
   std::vector<uint8_t> flags(std::max<int64_t>(lanes, 2));
-  for (int64_t i = 0; i < lanes; ++i) in[i] = T(i + 20);
-  for (size_t i = 0; i < flags.size(); ++i) flags[i] = i & 1;
+  for (int64_t i = 0; i < lanes; ++i)
+    in[i] = T(i + 20);
+  for (size_t i = 0; i < flags.size(); ++i)
+    flags[i] = i & 1;
   kernel(in.data(), out.data(), flags.data());
   for (int64_t i = 0; i < lanes; ++i) {
     bool on = lanes == 1 || (i & 1);
@@ -53,14 +55,16 @@ TEST(CpuEmit, GatherAndScatterReverse) {
     Compiled kernel(target, 2, [&](ImplicitLocOpBuilder &b, ValueRange args) {
       Type type = vectorOf(b.getF32Type(), lanes);
       Value up = arith::AddIOp::create(b, splat(b, args[0], lanes), iota(b, b.getI64Type(), lanes, 4));
-      Value down = arith::SubIOp::create(b, splat(b, pointerAtConstant(b, args[1], 4 * (lanes - 1)), lanes), iota(b, b.getI64Type(), lanes, 4));
+      Value down =
+          arith::SubIOp::create(b, splat(b, pointerAtConstant(b, args[1], 4 * (lanes - 1)), lanes), iota(b, b.getI64Type(), lanes, 4));
       scatter(b, gather(b, type, up, nullptr, nullptr, 4), down, nullptr, 4);
     });
     ASSERT_TRUE(kernel);
     std::vector<float> in(lanes), out(lanes);
     std::iota(in.begin(), in.end(), 1.0f);
     kernel(in.data(), out.data());
-    for (int64_t i = 0; i < lanes; ++i) EXPECT_EQ(out[i], in[lanes - 1 - i]);
+    for (int64_t i = 0; i < lanes; ++i)
+      EXPECT_EQ(out[i], in[lanes - 1 - i]);
   }
 }
 
@@ -92,9 +96,11 @@ TEST(CpuEmit, StreamingStoresAndLoops) {
     });
     ASSERT_TRUE(kernel);
     Aligned<float> in(256), out(256);
-    for (int64_t i = 0; i < 256; ++i) in[i] = i;
+    for (int64_t i = 0; i < 256; ++i)
+      in[i] = i;
     kernel(in.data(), out.data());
-    for (int64_t i = 0; i < 256; ++i) EXPECT_EQ(out[i], float(i) * i + i);
+    for (int64_t i = 0; i < 256; ++i)
+      EXPECT_EQ(out[i], float(i) * i + i);
   }
 }
 
@@ -111,7 +117,9 @@ TEST(Codegen, TextOfEachKind) {
     ASSERT_TRUE(code);
     if (kind == CodeKind::llvm) EXPECT_NE(code->find("!nontemporal"), std::string::npos);
     if (kind == CodeKind::assembly) EXPECT_NE(code->find("vmovntps"), std::string::npos);
-    if (kind == CodeKind::object) EXPECT_EQ(code->substr(0, 4), "\x7f" "ELF");
+    if (kind == CodeKind::object)
+      EXPECT_EQ(code->substr(0, 4), "\x7f"
+                                    "ELF");
   }
 }
 

@@ -29,8 +29,7 @@ mlir::OwningOpRef<mlir::ModuleOp> buildModule(int64_t pointers, const Body &body
 class Compiled {
 public:
   Compiled(const CpuTarget &target, int64_t pointers, const Body &body);
-  template <typename... Pointers>
-  void operator()(Pointers *...pointers) const {
+  template <typename... Pointers> void operator()(Pointers *...pointers) const {
     reinterpret_cast<void (*)(Pointers *...)>(entry)(pointers...);
   }
   explicit operator bool() const { return entry != nullptr; }

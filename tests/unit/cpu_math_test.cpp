@@ -37,17 +37,23 @@ struct Unary {
   double ulps; // documented bound
 };
 
-double inverseRoot(double x) { return 1 / std::sqrt(x); }
+double inverseRoot(double x) {
+  return 1 / std::sqrt(x);
+}
 
 const Unary unaries[] = {
-    {"exp", MathFunction::exp, std::exp, 2},       {"exp2", MathFunction::exp2, std::exp2, 2},    {"log", MathFunction::log, std::log, 2},
-    {"log2", MathFunction::log2, std::log2, 2},    {"tanh", MathFunction::tanh, std::tanh, 2},    {"erf", MathFunction::erf, std::erf, 2},
-    {"sin", MathFunction::sin, std::sin, 4},       {"cos", MathFunction::cos, std::cos, 4},       {"tan", MathFunction::tan, std::tan, 4},
-    {"expm1", MathFunction::expm1, std::expm1, 4}, {"log1p", MathFunction::log1p, std::log1p, 4}, {"atan", MathFunction::atan, std::atan, 4},
-    {"asinh", MathFunction::asinh, std::asinh, 4}, {"erfc", MathFunction::erfc, std::erfc, 4},    {"cbrt", MathFunction::cbrt, std::cbrt, 4},
-    {"sqrt", MathFunction::sqrt, std::sqrt, 0.5},  {"rsqrt", MathFunction::rsqrt, inverseRoot, 2}, {"floor", MathFunction::floor, std::floor, 0},
-    {"ceil", MathFunction::ceil, std::ceil, 0},    {"trunc", MathFunction::trunc, std::trunc, 0}, {"round", MathFunction::round, std::round, 0},
-    {"rint", MathFunction::rint, std::rint, 0},    {"abs", MathFunction::abs, std::fabs, 0},
+    {"exp", MathFunction::exp, std::exp, 2},        {"exp2", MathFunction::exp2, std::exp2, 2},
+    {"log", MathFunction::log, std::log, 2},        {"log2", MathFunction::log2, std::log2, 2},
+    {"tanh", MathFunction::tanh, std::tanh, 2},     {"erf", MathFunction::erf, std::erf, 2},
+    {"sin", MathFunction::sin, std::sin, 4},        {"cos", MathFunction::cos, std::cos, 4},
+    {"tan", MathFunction::tan, std::tan, 4},        {"expm1", MathFunction::expm1, std::expm1, 4},
+    {"log1p", MathFunction::log1p, std::log1p, 4},  {"atan", MathFunction::atan, std::atan, 4},
+    {"asinh", MathFunction::asinh, std::asinh, 4},  {"erfc", MathFunction::erfc, std::erfc, 4},
+    {"cbrt", MathFunction::cbrt, std::cbrt, 4},     {"sqrt", MathFunction::sqrt, std::sqrt, 0.5},
+    {"rsqrt", MathFunction::rsqrt, inverseRoot, 2}, {"floor", MathFunction::floor, std::floor, 0},
+    {"ceil", MathFunction::ceil, std::ceil, 0},     {"trunc", MathFunction::trunc, std::trunc, 0},
+    {"round", MathFunction::round, std::round, 0},  {"rint", MathFunction::rint, std::rint, 0},
+    {"abs", MathFunction::abs, std::fabs, 0},
 };
 
 double errorInUlps(float value, double expected) {
@@ -68,7 +74,9 @@ void expectNear(const Unary &unary, const CpuTarget &target, float x, float valu
     EXPECT_EQ(std::signbit(value), std::signbit(expected)) << where;
   } else {
     EXPECT_LE(errorInUlps(value, expected), unary.ulps) << where;
-    if (rounded == 0 && value == 0) { EXPECT_EQ(std::signbit(value), std::signbit(rounded)) << where; }
+    if (rounded == 0 && value == 0) {
+      EXPECT_EQ(std::signbit(value), std::signbit(rounded)) << where;
+    }
   }
 }
 
@@ -85,7 +93,8 @@ TEST(CpuMath, ErrorOverBitPatternsOfAllMagnitudes) {
           std::memcpy(&x[i], &bits, 4);
         }
         kernel(x.data(), y.data());
-        for (int64_t i = 0; i < blockSize; ++i) expectNear(unary, target, x[i], y[i]);
+        for (int64_t i = 0; i < blockSize; ++i)
+          expectNear(unary, target, x[i], y[i]);
         if (HasFailure()) return;
       }
     }
@@ -100,13 +109,15 @@ TEST(CpuMath, SpecialValues) {
     for (const Unary &unary : unaries) {
       Compiled kernel = compileUnary(target, unary.function, f32, target.vectorBytes / 4);
       ASSERT_TRUE(kernel);
-      std::vector<float> x = {0.0f,    -0.0f,   infinity, -infinity, NAN,    minusNan, 1e-45f, -1e-45f, 1.1754942e-38f, 1.17549435e-38f,
-                              -1.0f,   1.0f,    88.72284f, 88.7229f, -103.0f, -104.5f, 127.99f, 128.0f, -126.0f,        -149.0f,
-                              -150.0f, -150.5f, 0.5f,     2.5f,      -2.5f,  8388607.5f, 8388609.0f, 3.4028235e38f, -3.4028235e38f, 0.49999997f};
+      std::vector<float> x = {
+          0.0f,    -0.0f,   infinity,  -infinity, NAN,     minusNan,   1e-45f,     -1e-45f,       1.1754942e-38f, 1.17549435e-38f,
+          -1.0f,   1.0f,    88.72284f, 88.7229f,  -103.0f, -104.5f,    127.99f,    128.0f,        -126.0f,        -149.0f,
+          -150.0f, -150.5f, 0.5f,      2.5f,      -2.5f,   8388607.5f, 8388609.0f, 3.4028235e38f, -3.4028235e38f, 0.49999997f};
       x.resize(blockSize, 0.75f);
       std::vector<float> y(blockSize);
       kernel(x.data(), y.data());
-      for (int64_t i = 0; i < 40; ++i) expectNear(unary, target, x[i], y[i]);
+      for (int64_t i = 0; i < 40; ++i)
+        expectNear(unary, target, x[i], y[i]);
     }
 }
 
@@ -119,11 +130,14 @@ TEST(CpuMath, EveryNumberOfLanesAndDoubles) {
         ASSERT_TRUE(kernel && single);
         std::vector<double> x(blockSize), y(blockSize);
         std::vector<float> fx(blockSize), fy(blockSize);
-        for (int64_t i = 0; i < blockSize; ++i) fx[i] = x[i] = (i - 2048) * 0.001953125;
+        for (int64_t i = 0; i < blockSize; ++i)
+          fx[i] = x[i] = (i - 2048) * 0.001953125;
         kernel(x.data(), y.data());
         single(fx.data(), fy.data());
         for (int64_t i = 0; i < blockSize; ++i) {
-          double expected = function == MathFunction::exp ? std::exp(x[i]) : function == MathFunction::sin ? std::sin(x[i]) : std::floor(x[i]);
+          double expected = function == MathFunction::exp   ? std::exp(x[i])
+                            : function == MathFunction::sin ? std::sin(x[i])
+                                                            : std::floor(x[i]);
           ASSERT_NEAR(y[i], expected, std::fabs(expected) * 1e-15) << target.name << " lanes " << lanes;
           ASSERT_NEAR(fy[i], expected, std::fabs(expected) * 5e-7) << target.name << " lanes " << lanes;
         }
@@ -141,7 +155,8 @@ TEST(CpuMath, TwoOperands) {
       ASSERT_TRUE(kernel);
       for (int64_t round = 0; round < 3; ++round) { // the last round holds quotients beyond the fraction's width
         std::vector<float> x(count), y(count), z(count);
-        for (int64_t i = 0; i < count; ++i) x[i] = round == 2 ? 1e12f + i * 1e9f : 0.37f * (i + 1), y[i] = 0.1f * (i - 15.5f);
+        for (int64_t i = 0; i < count; ++i)
+          x[i] = round == 2 ? 1e12f + i * 1e9f : 0.37f * (i + 1), y[i] = 0.1f * (i - 15.5f);
         if (round == 1) x[0] = y[5] = INFINITY, x[7] = -3, y[7] = 2, y[8] = 0;
         kernel(x.data(), y.data(), z.data());
         for (int64_t i = 0; i < count; ++i) {
@@ -149,9 +164,12 @@ TEST(CpuMath, TwoOperands) {
                             : function == MathFunction::atan2 ? std::atan2(double(x[i]), double(y[i]))
                             : function == MathFunction::hypot ? std::hypot(double(x[i]), double(y[i]))
                                                               : std::fmod(double(x[i]), double(y[i]));
-          if (std::isnan(expected) || std::isinf(expected)) EXPECT_EQ(std::isnan(z[i]), std::isnan(expected)) << x[i] << " " << y[i];
-          else if (function == MathFunction::fmod) EXPECT_EQ(z[i], float(expected)) << target.name << " " << x[i] << " " << y[i];
-          else EXPECT_LE(errorInUlps(z[i], expected), 4) << target.name << " " << x[i] << " " << y[i];
+          if (std::isnan(expected) || std::isinf(expected))
+            EXPECT_EQ(std::isnan(z[i]), std::isnan(expected)) << x[i] << " " << y[i];
+          else if (function == MathFunction::fmod)
+            EXPECT_EQ(z[i], float(expected)) << target.name << " " << x[i] << " " << y[i];
+          else
+            EXPECT_LE(errorInUlps(z[i], expected), 4) << target.name << " " << x[i] << " " << y[i];
         }
       }
     }
@@ -200,7 +218,8 @@ template <typename Source> void checkNarrowing(const CpuTarget &target, Type sou
       float value;
       std::memcpy(&value, &bits, 4);
       x[i] = value;
-      if (sizeof(Source) == 8 && i % 3 == 0 && std::isfinite(value)) x[i] = std::nextafter(x[i], Source(INFINITY)); // a tie only after one rounding
+      if (sizeof(Source) == 8 && i % 3 == 0 && std::isfinite(value))
+        x[i] = std::nextafter(x[i], Source(INFINITY)); // a tie only after one rounding
     }
     kernel(x.data(), y.data());
     for (int64_t i = 0; i < blockSize; ++i) {
@@ -210,16 +229,17 @@ template <typename Source> void checkNarrowing(const CpuTarget &target, Type sou
         ASSERT_TRUE(llvm::APFloat(semantics, llvm::APInt(16, got)).isNaN());
         continue;
       }
-      ASSERT_EQ(got, expected) << target.name << " value " << x[i] << " to " << llvm::APFloat::SemanticsToEnum(semantics) << " truncate " << truncate;
+      ASSERT_EQ(got, expected) << target.name << " value " << x[i] << " to " << llvm::APFloat::SemanticsToEnum(semantics) << " truncate "
+                               << truncate;
     }
   }
 }
 
 SmallVector<Type> smallFloats() {
   MLIRContext *context = &testContext();
-  return {Float16Type::get(context),        BFloat16Type::get(context),         Float8E5M2Type::get(context),        Float8E4M3FNType::get(context),
-          Float8E4M3Type::get(context),     Float8E3M4Type::get(context),       Float8E5M2FNUZType::get(context),    Float8E4M3FNUZType::get(context),
-          Float8E4M3B11FNUZType::get(context)};
+  return {Float16Type::get(context),        BFloat16Type::get(context),       Float8E5M2Type::get(context),
+          Float8E4M3FNType::get(context),   Float8E4M3Type::get(context),     Float8E3M4Type::get(context),
+          Float8E5M2FNUZType::get(context), Float8E4M3FNUZType::get(context), Float8E4M3B11FNUZType::get(context)};
 }
 
 TEST(CpuConvert, NarrowRoundsAsSpecified) {
@@ -242,20 +262,24 @@ TEST(CpuConvert, WidenIsExactForEveryPattern) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(loop.getBody());
         Value x = load(b, vectorOf(element, 8), pointerAt(b, args[0], loop.getInductionVar(), bytes), 1);
-        store(b, convertFloat(b, target, x, b.getF32Type(), false), pointerAt(b, args[1], loop.getInductionVar(), 4), 4, /*streaming=*/false);
+        store(b, convertFloat(b, target, x, b.getF32Type(), false), pointerAt(b, args[1], loop.getInductionVar(), 4), 4,
+              /*streaming=*/false);
       });
       ASSERT_TRUE(kernel);
       std::vector<uint8_t> x(count * bytes);
       std::vector<float> y(count);
-      for (int64_t i = 0; i < count; ++i) std::memcpy(&x[i * bytes], &i, bytes);
+      for (int64_t i = 0; i < count; ++i)
+        std::memcpy(&x[i * bytes], &i, bytes);
       kernel(x.data(), y.data());
       for (int64_t i = 0; i < count; ++i) {
         llvm::APFloat number(cast<FloatType>(element).getFloatSemantics(), llvm::APInt(8 * bytes, i));
         bool inexact = false;
         number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
         float expected = number.convertToFloat();
-        if (std::isnan(expected)) ASSERT_TRUE(std::isnan(y[i])) << target.name << " pattern " << i;
-        else ASSERT_EQ(llvm::APFloat(y[i]).bitcastToAPInt(), number.bitcastToAPInt()) << target.name << " pattern " << i;
+        if (std::isnan(expected))
+          ASSERT_TRUE(std::isnan(y[i])) << target.name << " pattern " << i;
+        else
+          ASSERT_EQ(llvm::APFloat(y[i]).bitcastToAPInt(), number.bitcastToAPInt()) << target.name << " pattern " << i;
       }
     }
 }

@@ -17,8 +17,7 @@ struct Case {
 };
 
 // Small integers: every product and sum is exact in every type, so the order of additions cannot hide a mistake.
-template <typename Operand, typename Result>
-void checkDot(const CpuTarget &target, Type operand, Type result, const Case &test) {
+template <typename Operand, typename Result> void checkDot(const CpuTarget &target, Type operand, Type result, const Case &test) {
   bool pairs = operand.isInteger(16);
   DotPlan plan;
   plan.m = test.m, plan.n = test.n, plan.k = test.k;
@@ -36,10 +35,14 @@ void checkDot(const CpuTarget &target, Type operand, Type result, const Case &te
   auto small = [&] { return static_cast<int>(random() % 9) - 4; };
   Aligned<Operand> a((test.m + 4) * (test.k + 4)), b(test.n * test.k);
   Aligned<Result> c(test.m * plan.cRow), scale(test.m);
-  for (int64_t i = 0; i < a.size(); ++i) a[i] = Operand(small());
-  for (int64_t i = 0; i < b.size(); ++i) b[i] = Operand(small());
-  for (int64_t i = 0; i < c.size(); ++i) c[i] = Result(small());
-  for (int64_t i = 0; i < test.m; ++i) scale[i] = Result(small());
+  for (int64_t i = 0; i < a.size(); ++i)
+    a[i] = Operand(small());
+  for (int64_t i = 0; i < b.size(); ++i)
+    b[i] = Operand(small());
+  for (int64_t i = 0; i < c.size(); ++i)
+    c[i] = Result(small());
+  for (int64_t i = 0; i < test.m; ++i)
+    scale[i] = Result(small());
   std::vector<Result> expected(c.data(), c.data() + c.size());
   for (int64_t i = 0; i < test.m; ++i)
     for (int64_t j = 0; j < test.n; ++j) {
@@ -53,16 +56,18 @@ void checkDot(const CpuTarget &target, Type operand, Type result, const Case &te
     }
   kernel(a.data(), b.data(), c.data(), scale.data());
   for (int64_t i = 0; i < c.size(); ++i)
-    ASSERT_EQ(c[i], expected[i]) << target.name << " " << test.m << "x" << test.n << "x" << test.k << " row " << i / plan.cRow << " column " << i % plan.cRow;
+    ASSERT_EQ(c[i], expected[i]) << target.name << " " << test.m << "x" << test.n << "x" << test.k << " row " << i / plan.cRow << " column "
+                                 << i % plan.cRow;
 }
 
 TEST(MicroKernel, EveryShapeAndType) {
   Builder b(&testContext());
   for (const CpuTarget &target : runnableTargets())
-    for (const Case &test : {Case{128, 32, 16, false, false, false}, Case{64, 64, 8, true, false, false}, Case{16, 16, 16, false, true, false},
-                             Case{8, 128, 4, false, false, true}, Case{1, 64, 32, false, false, false}, Case{2, 16, 64, false, true, true},
-                             Case{4, 8, 2, true, false, false}, Case{32, 4, 16, false, false, false}, Case{16, 2, 8, false, false, true},
-                             Case{8, 1, 16, false, true, false}, Case{1, 1, 2, false, false, false}}) {
+    for (const Case &test :
+         {Case{128, 32, 16, false, false, false}, Case{64, 64, 8, true, false, false}, Case{16, 16, 16, false, true, false},
+          Case{8, 128, 4, false, false, true}, Case{1, 64, 32, false, false, false}, Case{2, 16, 64, false, true, true},
+          Case{4, 8, 2, true, false, false}, Case{32, 4, 16, false, false, false}, Case{16, 2, 8, false, false, true},
+          Case{8, 1, 16, false, true, false}, Case{1, 1, 2, false, false, false}}) {
       checkDot<float, float>(target, b.getF32Type(), b.getF32Type(), test);
       checkDot<double, double>(target, b.getF64Type(), b.getF64Type(), test);
       checkDot<int16_t, int32_t>(target, b.getI16Type(), b.getI32Type(), test);
@@ -99,16 +104,20 @@ TEST(MicroKernel, NothingIsSpilled) {
 template <typename T> void checkTranspose(const CpuTarget &target, Type element, int64_t n) {
   Compiled kernel(target, 2, [&](ImplicitLocOpBuilder &b, ValueRange args) {
     SmallVector<Value> rows;
-    for (int64_t i = 0; i < n; ++i) rows.push_back(load(b, vectorOf(element, n), pointerAtConstant(b, args[0], i * n * sizeof(T)), sizeof(T)));
+    for (int64_t i = 0; i < n; ++i)
+      rows.push_back(load(b, vectorOf(element, n), pointerAtConstant(b, args[0], i * n * sizeof(T)), sizeof(T)));
     SmallVector<Value> columns = transposeSquare(b, rows);
-    for (int64_t i = 0; i < n; ++i) store(b, columns[i], pointerAtConstant(b, args[1], i * n * sizeof(T)), sizeof(T), /*streaming=*/false);
+    for (int64_t i = 0; i < n; ++i)
+      store(b, columns[i], pointerAtConstant(b, args[1], i * n * sizeof(T)), sizeof(T), /*streaming=*/false);
   });
   ASSERT_TRUE(kernel);
   std::vector<T> in(n * n), out(n * n);
-  for (int64_t i = 0; i < n * n; ++i) in[i] = T(i);
+  for (int64_t i = 0; i < n * n; ++i)
+    in[i] = T(i);
   kernel(in.data(), out.data());
   for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < n; ++j) ASSERT_EQ(out[j * n + i], in[i * n + j]) << target.name << " n " << n;
+    for (int64_t j = 0; j < n; ++j)
+      ASSERT_EQ(out[j * n + i], in[i * n + j]) << target.name << " n " << n;
 }
 
 TEST(MicroKernel, TransposeSquare) {

@@ -49,7 +49,8 @@ std::string textOf(const std::string &body, llvm::StringRef signature) {
 
 int64_t count(const std::string &text, const std::string &what) {
   int64_t found = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++found;
   return found;
 }
 
@@ -62,7 +63,8 @@ TEST(FrontendEmit, VectorAdd) {
     x = tl.load(x_ptr + offsets, mask=mask)
     y = tl.load(y_ptr + offsets, mask=mask, other=0.0)
     tl.store(out_ptr + offsets, x + y, mask=mask)
-)", "*fp32:16, *fp32:16, *fp32:16, i32, 1024");
+)",
+                            "*fp32:16, *fp32:16, *fp32:16, i32, 1024");
   EXPECT_HAS(text, "%x_ptr: !tt.ptr<f32> {tt.divisibility = 16 : i32}");
   EXPECT_HAS(text, "%x = tt.load");
   EXPECT_HAS(text, "tt.store");
@@ -76,7 +78,8 @@ TEST(FrontendEmit, NumbersFollowTheTileTheyMeet) {
     tl.store(i_ptr + o, tl.load(i_ptr + o) / 2)
     tl.store(u_ptr + o, tl.load(u_ptr + o) // 2 + (tl.load(u_ptr + o) >> 1))
     tl.store(b_ptr + o, tl.load(h_ptr + o) + tl.load(b_ptr + o))
-)", "*fp16, *bf16, *i32, *u32");
+)",
+                            "*fp16, *bf16, *i32, *u32");
   EXPECT_HAS(text, "arith.mulf %");
   EXPECT_HAS(text, ": tensor<16xf16>");
   EXPECT_HAS(text, "arith.divf");
@@ -93,7 +96,8 @@ TEST(FrontendEmit, ConstexprBranchesAreDecidedAtOnce) {
         tl.store(x_ptr, B)
     else:
         undefined_name()
-)", "*fp32, 8, None");
+)",
+                            "*fp32, 8, None");
   EXPECT_EQ(count(text, "scf.if"), 0);
   EXPECT_HAS(text, "8.000000e+00");
 }
@@ -108,7 +112,8 @@ TEST(FrontendEmit, BranchesCarryWhatTheyChange) {
     else:
         c = 3
     tl.store(x_ptr, a + b + c)
-)", "*i32, i32");
+)",
+                            "*i32, i32");
   EXPECT_EQ(count(text, "arith.select"), 2); // a and c; b stays
 }
 
@@ -117,7 +122,8 @@ TEST(FrontendEmit, EarlyReturnKeepsControlFlowStructured) {
     if n > 3:
         return
     tl.store(x_ptr, n)
-)", "*i32, i32");
+)",
+                            "*i32, i32");
   EXPECT_EQ(count(text, "scf.if"), 1);
   EXPECT_EQ(count(text, "cf.cond_br"), 0);
 }
@@ -132,7 +138,8 @@ TEST(FrontendEmit, LoopsCarryOnlyWhatChanges) {
         keep = keep
         acc += a + keep
     tl.store(x_ptr + tl.arange(0, 16), acc)
-)", "*fp32, i32");
+)",
+                            "*fp32, i32");
   EXPECT_HAS(text, "-> (i32, tensor<16xf32>)");
   EXPECT_HAS(text, "tt.num_stages = 3 : i32");
 }
@@ -142,7 +149,8 @@ TEST(FrontendEmit, ConstexprArgumentsBecomeCarriedValues) {
     while n < 100:
         n = n * 2
     tl.store(x_ptr, n)
-)", "*i32, 1");
+)",
+                            "*i32, 1");
   EXPECT_HAS(text, "scf.while");
 }
 
@@ -152,7 +160,8 @@ TEST(FrontendEmit, NegativeSteps) {
     for i in range(n, 0, -2):
         acc += i
     tl.store(x_ptr, acc)
-)", "*i32, i32");
+)",
+                            "*i32, i32");
   EXPECT_HAS(text, "step %c2_i32");
 }
 
@@ -169,7 +178,8 @@ def k(x_ptr, n):
     a, b = pair(n, 1)
     c, d = pair(n, 1, flip=True)
     tl.store(x_ptr, a - b + c * d)
-)", "k", "*i32, i32", {});
+)",
+                        "k", "*i32, i32", {});
   EXPECT_EQ(result.errors, "");
   EXPECT_EQ(count(result.text, "tt.call"), 0);
 }
@@ -179,7 +189,8 @@ TEST(FrontendEmit, Descriptors) {
     x = d.load([0, 0])
     o = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[16, 16])
     o.store([M - 16, 0], x.to(tl.float32))
-)", "tensordesc<fp16[16,16]>, *fp32, i32, i32");
+)",
+                            "tensordesc<fp16[16,16]>, *fp32, i32, i32");
   EXPECT_HAS(text, "tt.descriptor_load");
   EXPECT_HAS(text, "tt.descriptor_store");
   EXPECT_EQ(count(text.substr(0, text.find("attributes")), ": i64"), 2);
@@ -191,7 +202,8 @@ TEST(FrontendEmit, LibraryFunctionsOfThePrelude) {
     x = tl.load(x_ptr + o)
     tl.store(o_ptr + o, tl.sort(x, descending=True) + tl.flip(x) + tl.cumsum(x) + tl.rand(seed, o) + tl.softmax(x) + libdevice.tanh(x))
     tl.store(o_ptr, tl.argmax(x, 0))
-)", "*fp32, *fp32, i32");
+)",
+                            "*fp32, *fp32, i32");
   EXPECT_HAS(text, "tt.scan");
   EXPECT_EQ(count(text, "tt.mulhiui"), 18); // ten rounds of two; the first two products are of zero
   EXPECT_HAS(text, "__nv_tanhf");
@@ -234,7 +246,8 @@ def f(x):
 @triton.jit
 def k(x_ptr):
     tl.store(x_ptr, f(tl.load(x_ptr)))
-)", "k", "*fp16", {});
+)",
+                        "k", "*fp16", {});
   EXPECT_HAS(result.errors, "k.py:7:19: error: tl.exp takes fp32 or fp64, not fp16");
   EXPECT_HAS(result.errors, "k.py:11:21: note: called from here");
   EXPECT_HAS(result.errors, ".to(tl.float32)");

@@ -1,0 +1,73 @@
+// The commands of `tilewright`: everything the library does, without Python.
+
+#include "cli/command.h"
+#include "cli/opt.h"
+#include "support/target.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+using namespace tilewright;
+
+static constexpr struct {
+  const char *name, *summary;
+  int (*run)(int argc, char **argv);
+} commands[] = {
+    {"compile", "a kernel to any stage: syntax tree, tt IR, loops, LLVM IR, assembly, object code", compileMain},
+    {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runMain},
+    {"opt", "run passes on IR text", nullptr},
+    {"explain", "what an error means, what a builtin does", explainMain},
+    {"info", "version, processor, threads, caches", infoMain},
+    {"cache", "the folder of compiled kernels: where, how much, clear it", cacheMain},
+};
+
+static int printHelp(std::FILE *file, int status) {
+  std::fprintf(file, "usage: tilewright COMMAND [ARGUMENTS]\n\nThe Triton tile language, compiled.\n\ncommands:\n");
+  for (const auto &command : commands)
+    std::fprintf(file, "  %-10s %s\n", command.name, command.summary);
+  std::fprintf(file, "\n'tilewright COMMAND --help' tells more. Exit status: 0, 1 for a mistake in the input, 2 for one of ours.\n");
+  return status;
+}
+
+// A setting with a mistake in it would otherwise be as if it were not set. False after an error.
+static bool checkSettings() {
+  if (const char *level = std::getenv("TILEWRIGHT_CPU"); level && *level && !cpuTarget(level)) {
+    fail("TILEWRIGHT_CPU is '" + std::string(level) + "'; it may be sse2, avx2, avx512 or native");
+    return false;
+  }
+  if (const char *threads = std::getenv("TILEWRIGHT_NUM_THREADS"); threads && *threads) {
+    char *end = nullptr;
+    int64_t count = std::strtoll(threads, &end, 10);
+    if (*end || count < 1) {
+      fail("TILEWRIGHT_NUM_THREADS is '" + std::string(threads) + "'; it may be 1 or more");
+      return false;
+    }
+  }
+  return true;
+}
+
+// Output that did not reach its file (a full disk) is an error like any other.
+static int finish(int status) {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
+  return fail("cannot write the standard output: " + std::string(std::strerror(errno)));
+}
+
+/// Visible, because the self-contained release keeps everything in one library that the command is a door to.
+extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char **argv) {
+  if (argc < 2) return printHelp(stderr, userError);
+  std::string_view name = argv[1];
+  if (name == "--help" || name == "-h" || name == "help") return printHelp(stdout, success);
+  if (name == "--version") name = "info";
+  for (const auto &command : commands) {
+    if (name != command.name) continue;
+    // The pass driver takes a whole command line, with a program name in front.
+    if (!command.run) return optMain(argc - 1, argv + 1);
+    return checkSettings() ? finish(command.run(argc - 2, argv + 2)) : static_cast<int>(userError);
+  }
+  fail("there is no command '" + std::string(name) + "'");
+  return printHelp(stderr, userError);
+}
