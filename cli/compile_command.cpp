@@ -66,38 +66,36 @@ int compileMain(int argc, char **argv) {
   if (!target) return fail("there is no target '" + targetText + "'; the targets are cpu, cpu:sse2, cpu:avx2 and cpu:avx512");
 
   Diagnostics diagnostics;
-  std::string output;
+  CompileRequest request;
+  request.target = *target;
+  std::optional<KernelOptions> options = readCodeOptions(*line);
+  if (!options) return userError;
+  request.options = *options;
+  if (line->has("--time"))
+    request.onStep = [](llvm::StringRef step, double seconds) {
+      std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, step.str().c_str());
+    };
+  std::optional<std::string> output;
   if (isIrFile(path)) {
-    if (*stage != Stage::object) return fail("IR text is compiled to object code only (--emit obj); 'tilewright opt' shows its passes");
+    if (*stage == Stage::ast) return fail("IR text has no syntax tree; its stages are tt, loops, llvm, asm and obj");
+    if (line->has("--signature")) return fail("IR text is compiled for the types it has: --signature is for Python files");
     Result<std::string> text = readFile(path);
     if (!text) return fail("cannot read '" + path + "': " + text.error());
-    std::unique_ptr<CpuArtifact> artifact = compileTextForCpu(*text, path, line->get("--kernel", ""), *target, diagnostics);
-    if (!artifact) return report(diagnostics, ourError);
-    output = artifact->object;
+    output = emitTextStage(*text, path, request, line->get("--kernel", ""), *stage, diagnostics);
   } else {
     std::optional<FileKernel> kernel = loadKernel(path, line->get("--kernel", ""), diagnostics);
     if (!kernel) return report(diagnostics, ourError);
-    CompileRequest request;
     request.kernel = kernel->function.get();
-    request.target = *target;
-    std::optional<KernelOptions> options = readCodeOptions(*line);
-    if (!options) return userError;
-    request.options = *options;
-    if (line->has("--time"))
-      request.onStep = [](llvm::StringRef step, double seconds) {
-        std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, step.str().c_str());
-      };
     if (*stage != Stage::ast) {
       std::optional<std::vector<ArgumentSpec>> args = parseSignature(line->get("--signature", ""), *kernel->function, diagnostics);
       if (!args) return report(diagnostics, ourError);
       request.args = std::move(*args);
     }
-    std::optional<std::string> text = emitStage(request, *stage, diagnostics);
-    if (!text) return report(diagnostics, ourError);
-    output = std::move(*text);
+    output = emitStage(request, *stage, diagnostics);
   }
+  if (!output) return report(diagnostics, ourError);
   report(diagnostics, success);
-  return writeOutput(output, line->get("-o", ""));
+  return writeOutput(*output, line->get("-o", ""));
 }
 
 } // namespace tilewright

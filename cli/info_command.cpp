@@ -21,6 +21,7 @@ int infoMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
   if (!line) return status;
+  if (!line->words.empty()) return fail("info takes no words, but got '" + line->words.front() + "'");
   const CpuTarget &cpu = hostCpu();
   CacheUse use = cacheUse();
   std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());

@@ -2,4 +2,6 @@
 
 extern "C" int twCommand(int argc, char **argv);
 
-int main(int argc, char **argv) { return twCommand(argc, argv); }
+int main(int argc, char **argv) {
+  return twCommand(argc, argv);
+}

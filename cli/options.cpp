@@ -4,7 +4,8 @@ namespace tilewright {
 
 std::optional<KernelOptions> readCodeOptions(const CommandLine &line) {
   KernelOptions options;
-  std::optional<int64_t> warps = line.integer("--num-warps", options.numWarps, 1, 32), stages = line.integer("--num-stages", options.numStages, 0, 1024);
+  std::optional<int64_t> warps = line.integer("--num-warps", options.numWarps, 1, 32),
+                         stages = line.integer("--num-stages", options.numStages, 0, 1024);
   if (!warps || !stages) return std::nullopt;
   if (*warps & (*warps - 1)) {
     fail("--num-warps wants a power of two, not " + std::to_string(*warps));

@@ -76,6 +76,9 @@ static auto forwardErrors(MLIRContext &context, const SourceFile *source, Diagno
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error) return success();
     std::string text = diagnostic.str();
     SourceRange range = rangeOf(diagnostic.getLocation(), source);
+    // MLIR answers foreign attributes with advice about options that nobody has here.
+    if (llvm::StringRef(text).contains("unregistered dialect"))
+      text = "this names a dialect that is not read here: tt, arith, math, scf and cf are, as they stand before layouts of GPUs are chosen";
     if (!range.file)
       if (FileLineColLoc place = placeOf(diagnostic.getLocation()))
         text = place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn()) + ": " + text;
@@ -178,25 +181,74 @@ std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagno
   return finish(*module, info, request.target, request.onStep, diagnostics);
 }
 
+/// What follows emission, as far as `stage`.
+static std::optional<std::string> emitModule(ModuleOp module, const CompileRequest &request, Stage stage, Diagnostics &diagnostics) {
+  if (stage == Stage::tt) {
+    if (!runStep(machineFreeSteps[0], module, request.onStep, diagnostics) ||
+        !runStep(machineFreeSteps[2], module, request.onStep, diagnostics))
+      return std::nullopt;
+    return textOf(module);
+  }
+  LoopsInfo info;
+  if (!lowerForCpu(module, request.target, request.options.fpFusion, info, stage, request.onStep, diagnostics)) return std::nullopt;
+  if (stage == Stage::loops) return textOf(module);
+  CodeKind kind = stage == Stage::llvm ? CodeKind::llvm : stage == Stage::assembly ? CodeKind::assembly : CodeKind::object;
+  auto code = timed(request.onStep, "generate-code", [&] { return generateCode(module, request.target, kind); });
+  if (!code && !diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-code"});
+  return code;
+}
+
 std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics) {
   if (stage == Stage::ast) return printAst(*request.kernel->module);
   MLIRContext &context = threadContext();
   auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
   OwningOpRef<ModuleOp> module = emit(context, request, diagnostics);
   if (!module) return std::nullopt;
-  if (stage == Stage::tt) {
-    if (!runStep(machineFreeSteps[0], *module, request.onStep, diagnostics) ||
-        !runStep(machineFreeSteps[2], *module, request.onStep, diagnostics))
-      return std::nullopt;
-    return textOf(*module);
+  return emitModule(*module, request, stage, diagnostics);
+}
+
+//===------------------------------------------------------------------------------------------------------------ IR text
+
+/// MLIR's parser recurses, and ends in a stack overflow on text that no compiler wrote. Where that would begin, or nothing.
+static std::optional<uint32_t> tooDeep(llvm::StringRef text, int64_t most) {
+  int64_t depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    char c = text[at];
+    if (c == '"') {
+      for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+        if (text[at] == '\\') ++at;
+    } else if (text.substr(at).starts_with("//")) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == '{' || c == '(' || c == '[') {
+      if (++depth > most) return static_cast<uint32_t>(at);
+    } else if (c == '}' || c == ')' || c == ']') {
+      --depth;
+    }
   }
-  LoopsInfo info;
-  if (!lowerForCpu(*module, request.target, request.options.fpFusion, info, stage, request.onStep, diagnostics)) return std::nullopt;
-  if (stage == Stage::loops) return textOf(*module);
-  CodeKind kind = stage == Stage::llvm ? CodeKind::llvm : stage == Stage::assembly ? CodeKind::assembly : CodeKind::object;
-  auto code = timed(request.onStep, "generate-code", [&] { return generateCode(*module, request.target, kind); });
-  if (!code && !diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-code"});
-  return code;
+  return std::nullopt;
+}
+
+/// The module in `source`, with the function `name` (if not empty) as its only public one.
+static OwningOpRef<ModuleOp> readText(MLIRContext &context, const SourceFile &source, llvm::StringRef name, Diagnostics &diagnostics) {
+  constexpr int64_t deepest = 1000;
+  if (std::optional<uint32_t> at = tooDeep(source.text(), deepest)) {
+    diagnostics.error({&source, *at, *at + 1}, Diag::nestedTooDeeply, {std::to_string(deepest)});
+    return nullptr;
+  }
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(source.text(), ParserConfig(&context), source.name());
+  if (!module || name.empty()) return module;
+  bool found = false;
+  std::string names;
+  for (auto function : module->getOps<tt::FuncOp>()) {
+    if (!function.isPublic()) continue;
+    found |= function.getName() == name;
+    names += (names.empty() ? "" : ", ") + function.getName().str();
+    if (function.getName() != name) function.setPrivate();
+  }
+  if (found) return module;
+  std::string hint = names.empty() ? "no tt.func of it is public" : "its kernels are " + names;
+  diagnostics.error({}, Diag::unknownKernel, {name.str(), std::string(source.name()), hint});
+  return nullptr;
 }
 
 std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name,
@@ -204,14 +256,21 @@ std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const st
   MLIRContext &context = threadContext();
   auto source = SourceFile::create(fileName, text, 1);
   auto handler = forwardErrors(context, source.get(), diagnostics);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context), fileName);
+  OwningOpRef<ModuleOp> module = readText(context, *source, name, diagnostics);
   if (!module) return nullptr;
-  if (!name.empty())
-    for (auto function : llvm::make_early_inc_range(module->getOps<tt::FuncOp>()))
-      if (function.isPublic() && function.getName() != name) function.setPrivate();
   LoopsInfo info;
   if (!lowerForCpu(*module, target, true, info, Stage::object, {}, diagnostics)) return nullptr;
   return finish(*module, info, target, {}, diagnostics);
+}
+
+std::optional<std::string> emitTextStage(const std::string &text, const std::string &fileName, const CompileRequest &request,
+                                         llvm::StringRef name, Stage stage, Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto source = SourceFile::create(fileName, text, 1);
+  auto handler = forwardErrors(context, source.get(), diagnostics);
+  OwningOpRef<ModuleOp> module = readText(context, *source, name, diagnostics);
+  if (!module) return std::nullopt;
+  return emitModule(*module, request, stage, diagnostics);
 }
 
 //===------------------------------------------------------------------------------------------------------ tile programs

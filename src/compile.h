@@ -46,6 +46,10 @@ std::optional<std::string> emitStage(const CompileRequest &request, Stage stage,
 std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name,
                                                const CpuTarget &target, Diagnostics &diagnostics);
 
+/// As emitStage, from TTIR text: of the request, target, options and onStep are used. There is no Stage::ast of it.
+std::optional<std::string> emitTextStage(const std::string &text, const std::string &fileName, const CompileRequest &request,
+                                         llvm::StringRef name, Stage stage, Diagnostics &diagnostics);
+
 /// The tt module, ready for the interpreter. It owns its context.
 class TileProgram {
 public:

@@ -13,6 +13,8 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 row = re.compile(r'^DIAG\((\w+), "((?:[^"\\]|\\.)*)"', re.MULTILINE)
 telling = 12  # letters that a part of a text has, to be telling
+# A second line of defence: only a mistake in the compiler itself brings them about.
+unprovoked = {"internalError", "invalidTiles", "notEvaluated"}
 
 
 def read(folders, suffixes):
@@ -25,7 +27,7 @@ def snake(name):
 
 
 def is_tested(name, text, tests):
-    if (root / "tests" / "errors" / f"{snake(name)}.py").exists() or re.search(rf"\b{name}\b", tests):
+    if any((root / "tests" / "errors" / snake(name)).with_suffix(suffix).exists() for suffix in (".py", ".mlir")) or re.search(rf"\b{name}\b", tests):
         return True
     parts = (part.strip(" '\"") for part in re.split(r"\{\d\}", text.replace('\\"', '"')))
     return any(len(part) >= telling and part in tests for part in parts)
@@ -35,13 +37,14 @@ def main():
     sources = read(["src", "cli", "python"], {".cpp", ".h", ".def", ".inc"})
     tests = read(["tests"], {".py", ".test", ".cpp", ".mlir"})
     rows = row.findall((root / "src" / "support" / "diagnostics.def").read_text())
-    unused = [name for name, _ in rows if not re.search(rf"\b{name}\b", sources)]
-    untested = [name for name, text in rows if name not in unused and not is_tested(name, text, tests)]
-    for name in unused:
+    unused = {name for name, _ in rows if not re.search(rf"\b{name}\b", sources)}
+    untested = [name for name, text in rows if name not in unused | unprovoked and not is_tested(name, text, tests)]
+    for name in sorted(unused):
         print(f"diagnostics.def: nothing uses {name}: delete it")
     for name in untested:
         print(f"diagnostics.def: no test provokes {name}: add tests/errors/{snake(name)}.py")
-    print(f"{len(rows) - len(unused) - len(untested)} of {len(rows)} diagnostics are used and tested")
+    if not unused and not untested:
+        print(f"{len(rows)} diagnostics are used and tested")
     sys.exit(1 if unused or untested or not rows else 0)
 
 

@@ -3,7 +3,7 @@
     tools/run_tests.py [--build build] [--only unit lit python run] [--format]
 
 The suites:  unit    the GoogleTest programs that the build folder's CTest knows
-             lit     everything under tests/ that lit finds
+             lit     everything under tests/ that lit finds, and that every diagnostic has a test
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples
              format  with --format: clang-format has nothing to change
@@ -80,6 +80,7 @@ def run_unit(build, env, scratch, count):
 
 
 def run_lit(build, env, scratch, count):
+    run_diagnostics(build, env, count)
     report = scratch / "lit.json"
     lit = [sys.executable, "-c", "from lit.main import main; main()"]
     done = quiet([*lit, "-q", "-o", report, f"--param=bin={build / 'bin'}", root / "tests"], env)
@@ -90,6 +91,13 @@ def run_lit(build, env, scratch, count):
             count.passed += 1
         elif test["code"] not in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
             count.fail(f"{test['name']}: {test['code']}", test["output"][-3000:])
+
+
+def run_diagnostics(build, env, count):
+    done = quiet([sys.executable, root / "tools" / "check_diagnostics.py"], env)
+    if done.returncode:
+        return count.fail("diagnostics: each needs a test", done.stdout)
+    count.passed += 1
 
 
 def run_pytest(folder, build, env, scratch, count):

@@ -37,6 +37,7 @@ static PyObject *callError(Diag id) {
   case Diag::badGrid:
   case Diag::invalidOption:
   case Diag::badSignature: return PyExc_ValueError;
+  case Diag::deviceAssert: return PyExc_RuntimeError;
   case Diag::noArena: return PyExc_MemoryError;
   case Diag::fileNotFound: return PyExc_FileNotFoundError;
   default: return nullptr;

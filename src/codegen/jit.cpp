@@ -4,6 +4,7 @@
 
 #include "codegen/jit.h"
 
+#include "codegen/host_calls.h"
 #include "support/half.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -48,6 +49,7 @@ static void *ownSymbol(StringRef name) {
       {"__truncsfbf2", reinterpret_cast<void *>(tilewrightTruncFloatBfloat)},
       {"__truncdfbf2", reinterpret_cast<void *>(tilewrightTruncDoubleBfloat)},
   };
+  if (void *call = hostCall(name)) return call;
   return table.lookup(name);
 }
 

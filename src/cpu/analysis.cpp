@@ -139,19 +139,6 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
       });
 }
 
-void TileAnalysis::wrapping(Value tile, int64_t dim, llvm::SmallVectorImpl<Operation *> &rems) {
-  if (!isTile(tile) || !step(tile, dim).wraps) return;
-  Operation *op = tile.getDefiningOp();
-  if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
-    if (!llvm::is_contained(rems, op)) rems.push_back(op);
-    return;
-  }
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) return wrapping(expand.getSrc(), dim < int64_t(expand.getAxis()) ? dim : dim - 1, rems);
-  if (auto trans = dyn_cast<TransOp>(op)) return wrapping(trans.getSrc(), trans.getOrder()[dim], rems);
-  for (Value operand : op->getOperands())
-    wrapping(operand, dim, rems);
-}
-
 //===------------------------------------------------------------------------------------------------------------ masks
 
 bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {

@@ -47,8 +47,6 @@ public:
   Step step(mlir::Value tile, int64_t dim);
   /// Whether `mask` is a conjunction of box terms; appends them.
   bool box(mlir::Value mask, llvm::SmallVectorImpl<BoxTerm> &terms);
-  /// All remainders in `tile`'s expression that `Step::wraps` along `dim` relies on.
-  void wrapping(mlir::Value tile, int64_t dim, llvm::SmallVectorImpl<mlir::Operation *> &rems);
 
   /// Whether the tile lives in scratch rather than being recomputed.
   bool isStored(mlir::Value tile) const { return stored.contains(tile); }

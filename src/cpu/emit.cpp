@@ -290,6 +290,22 @@ Value callFunction(ImplicitLocOpBuilder &b, StringRef name, Type result, ValueRa
   return result ? call.getResult() : Value();
 }
 
+Value constantText(ImplicitLocOpBuilder &b, StringRef text) {
+  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string content = text.str(), name;
+  content.push_back('\0');
+  LLVM::GlobalOp global;
+  for (int64_t i = 0; !global; ++i) {
+    name = "text." + std::to_string(i);
+    if (module.lookupSymbol(name)) continue;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(b.getI8Type(), content.size());
+    global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, b.getStringAttr(content));
+  }
+  return LLVM::AddressOfOp::create(b, global);
+}
+
 void memoryFence(ImplicitLocOpBuilder &b) {
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst);
 }

@@ -51,6 +51,8 @@ Value fma(ImplicitLocOpBuilder &b, Value x, Value y, Value z); // x * y + z, rou
 Value callIntrinsic(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, ValueRange operands);
 /// Call of a C function (declared at module level on first use).
 Value callFunction(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, ValueRange operands); // result null: void, returns null
+/// The address of a constant, zero-ended string.
+Value constantText(ImplicitLocOpBuilder &b, llvm::StringRef text);
 void memoryFence(ImplicitLocOpBuilder &b);
 
 } // namespace tilewright::cpu

@@ -258,9 +258,6 @@ LogicalResult Lowering::yieldTiles(ValueRange values, llvm::ArrayRef<Buffer> tar
     Buffer to;
   };
   llvm::SmallVector<Pending> copies;
-  int64_t onDemand = 0;
-  for (auto [value, to] : llvm::zip(values, targets))
-    onDemand += !buffers.contains(value);
   bool alone = values.size() == 1;
   for (auto [value, to] : llvm::zip(values, targets)) {
     auto found = buffers.find(value);

@@ -142,6 +142,7 @@ private:
 
   // roots_atomic.cpp
   void lowerAtomic(mlir::Operation *op);
+  void forEachElement(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body);
   void lowerPrint(tt::PrintOp op);
   void lowerAssert(tt::AssertOp op);
 

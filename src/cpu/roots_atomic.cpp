@@ -115,12 +115,80 @@ void Lowering::lowerAtomic(Operation *op) {
   if (buffer) buffers[result] = *buffer;
 }
 
+/// One element after the other, with its place in row-major order.
+void Lowering::forEachElement(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body) {
+  LoopSpec spec;
+  spec.shape = shape;
+  spec.chunk.assign(shape.size(), 1);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1) spec.order.push_back(d);
+  emitLoops(
+      spec,
+      [&](llvm::ArrayRef<Place> places) {
+        Value element = constantIndex(b, 0);
+        for (size_t d = 0; d < shape.size(); ++d)
+          element = arith::AddIOp::create(b, arith::MulIOp::create(b, element, constantIndex(b, shape[d])), places[0].at[d].value);
+        body(places[0], element);
+      },
+      -1);
+}
+
+static std::string extentsText(llvm::ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t size : shape)
+    text += "," + std::to_string(size);
+  return text + ";";
+}
+
 void Lowering::lowerPrint(PrintOp op) {
-  refuse(op, "tl.device_print is not supported by the cpu back end; run the kernel with the interpreter");
+  auto call = [&](const std::string &format, Value element, Value bits) {
+    callFunction(b, printCall, {}, {programId[0], programId[1], programId[2], constantText(b, format), element, bits});
+  };
+  Value zero = constantIndex(b, 0);
+  if (op.getArgs().empty()) return call("n-0;" + op.getPrefix().str(), zero, zero);
+  for (auto [number, tile] : llvm::enumerate(op.getArgs())) {
+    Type element = getElementTypeOrSelf(tile);
+    bool isPointer = isa<PointerType>(element), isFloat = isa<FloatType>(element);
+    int64_t width = isPointer ? 64 : element.getIntOrFloatBitWidth();
+    bool isSigned = number < op.getIsSigned().size() && op.getIsSigned()[number] > 0;
+    std::string format(1, isPointer ? 'p' : isFloat ? 'f' : isSigned ? 'i' : 'u');
+    if (isFloat && op.getHex()) format = "u";
+    format += (op.getHex() ? "x" : "-") + std::to_string(width) + extentsText(shapeOf(tile)) + op.getPrefix().str();
+    if (op.getArgs().size() > 1) format += "(operand " + std::to_string(number) + ") ";
+    auto bitsOf = [&](Value value) -> Value {
+      if (isFloat && !op.getHex()) {
+        if (width < 32) value = convertTo(value, b.getF32Type());
+        if (width < 64) value = arith::ExtFOp::create(b, b.getF64Type(), value);
+        return arith::BitcastOp::create(b, b.getI64Type(), value);
+      }
+      if (isFloat) value = arith::BitcastOp::create(b, b.getIntegerType(width), value);
+      return value.getType().isInteger(64) ? value : Value(arith::ExtUIOp::create(b, b.getI64Type(), value));
+    };
+    if (!isTile(tile)) {
+      Value value = scalar(tile);
+      call(format, zero, bitsOf(isPointer ? pointerToInt(b, value) : value));
+      continue;
+    }
+    forEachElement(shapeOf(tile), [&](const Place &place, Value index) { call(format, index, bitsOf(evaluateScalar(tile, place))); });
+  }
 }
 
 void Lowering::lowerAssert(AssertOp op) {
-  refuse(op, "tl.device_assert is not supported by the cpu back end; run the kernel with the interpreter");
+  std::string place;
+  if (auto at = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    place = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
+  Value condition = op.getCondition();
+  std::string format = (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + place + "\n" + op.getMessage().str();
+  auto check = [&](Value holds, Value element) {
+    if (!holds.getType().isInteger(1))
+      holds = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, holds, constantInt(b, holds.getType(), 0));
+    auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, holds, constantInt(b, b.getI1Type(), 1)), false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    callFunction(b, assertCall, {}, {programId[0], programId[1], programId[2], constantText(b, format), element});
+  };
+  if (!isTile(condition)) return check(scalar(condition), constantIndex(b, 0));
+  forEachElement(shapeOf(condition), [&](const Place &at, Value index) { check(evaluateScalar(condition, at), index); });
 }
 
 } // namespace tilewright::cpu

@@ -7,6 +7,11 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
+/// Four bodies hide the loop and the latency of a short chain; long ones have enough to do by themselves.
+static int64_t unrollFor(int64_t cost) {
+  return cost <= 60 ? 4 : cost <= 120 ? 2 : 1;
+}
+
 //===---------------------------------------------------------------------------------------------------------- scratch
 
 Buffer Lowering::allocate(llvm::ArrayRef<int64_t> shape, Type element) {
@@ -64,7 +69,7 @@ void Lowering::materialize(Value tile, const Buffer &to) {
     if (vectorDim >= 0) spec.order.push_back(vectorDim);
     spec.chunk.assign(shape.size(), 1);
     if (vectorDim >= 0) spec.chunk[vectorDim] = chunk;
-    spec.unroll = 4;
+    spec.unroll = unrollFor(analysis->cost(tile));
     applyMasks(spec, {tile}, {});
     Type element = getElementTypeOrSelf(tile);
     if (isa<PointerType>(element)) element = b.getI64Type();
@@ -143,7 +148,7 @@ void Lowering::lowerStore(StoreOp op) {
     if (vectorDim >= 0) spec.order.push_back(vectorDim);
     spec.chunk.assign(shape.size(), 1);
     if (vectorDim >= 0) spec.chunk[vectorDim] = chunk;
-    spec.unroll = 4;
+    spec.unroll = unrollFor(analysis->cost(value));
     applyMasks(spec, tiles, mask);
     emitLoops(
         spec,
@@ -190,7 +195,8 @@ void Lowering::lowerStore(StoreOp op) {
   llvm::SmallVector<Value> wrapping = {value, op.getPtr()};
   if (mask) wrapping.push_back(mask);
   withWrapVersions(wrapping, vectorDim, [&] {
-    Value pays = streamingPays(op, vectorDim, chunk);
+    // Two versions of a long body are not worth their code.
+    Value pays = analysis->cost(value) > 200 ? Value() : streamingPays(op, vectorDim, chunk);
     if (!pays) return emit(false);
     streams = true;
     auto branch = scf::IfOp::create(b, TypeRange{}, pays, true);

@@ -90,6 +90,9 @@ Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
   return result;
 }
 
+/// Each call recurses through the emitter a few frames deep.
+static constexpr size_t mostCalls = 200;
+
 static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<mlir::Type> inputs, bool isPublic, bool noInline,
                                mlir::Location location) {
   OpBuilder builder = OpBuilder::atBlockEnd(unit.module.getBody());
@@ -160,7 +163,7 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
   auto found = unit.functions.find(key);
   if (found != unit.functions.end() && !found->second.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
   if (found == unit.functions.end()) {
-    if (unit.calls.size() >= 200) return ops.failAt(range, Diag::recursiveCall, {callee.name});
+    if (unit.calls.size() >= mostCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(mostCalls)});
     std::string symbol = symbolName(unit, callee.name + "__" + types + "__" + constants);
     Emitter inner(unit, callee);
     tt::FuncOp op = makeFunction(unit, symbol, inputs, false, callee.noinline_, ops.locationOf(callee.decl->nameRange));

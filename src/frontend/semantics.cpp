@@ -119,9 +119,12 @@ static bool isLibrary(const SourceRange &range) {
   return range.file && range.file->name().rfind("<prelude>", 0) == 0;
 }
 
+// The innermost calls, and the outermost one, which the kernel makes: what lies between in a long chain helps nobody.
 static void addNotes(const Unit &unit, size_t calls, Diagnostic &diagnostic) {
+  constexpr size_t most = 8;
   for (size_t i = calls; i-- > 0;)
-    if (!isLibrary(unit.calls[i])) diagnostic.notes.push_back(Diagnostics::note(unit.calls[i], "called from here"));
+    if (!isLibrary(unit.calls[i]) && (diagnostic.notes.size() < most || i == 0))
+      diagnostic.notes.push_back(Diagnostics::note(unit.calls[i], "called from here"));
 }
 
 std::nullopt_t Semantics::failAt(SourceRange range, Diag id, std::initializer_list<std::string> args) {

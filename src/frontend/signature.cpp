@@ -55,7 +55,7 @@ private:
     std::vector<std::string> names;
     for (const JitFunction::Parameter &parameter : kernel.parameters)
       names.push_back(parameter.isConstexpr ? parameter.name + ": constexpr" : parameter.name);
-    return kernel.name + " takes (" + joinNames(names, 64) + ")";
+    return kernel.name + " takes (" + (names.empty() ? "" : joinNames(names, 64)) + ")";
   }
 
   SourceRange rangeOf(llvm::StringRef part) const {

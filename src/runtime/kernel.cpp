@@ -3,6 +3,7 @@
 
 #include "runtime/kernel.h"
 
+#include "codegen/host_calls.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
 
@@ -62,6 +63,7 @@ struct LaunchContext {
   KernelEntry entry;
   const uint64_t *slots;
   int32_t grid[3];
+  LaunchFailure failure;
 };
 } // namespace
 
@@ -73,13 +75,24 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
     return false;
   }
   if (*programs == 0) return true;
-  LaunchContext context{function, slots.data(), {}};
+  LaunchContext context{function, slots.data(), {}, {}};
   for (size_t i = 0; i < 3; ++i)
     context.grid[i] = static_cast<int32_t>(grid.extent[i]);
   PoolJob job;
   job.body = [](void *raw, int64_t first, int64_t last, char *arena) {
     LaunchContext &launch = *static_cast<LaunchContext *>(raw);
-    launch.entry(launch.slots, launch.grid, first, last, arena);
+    struct Part {
+      LaunchContext &launch;
+      int64_t first, last;
+      char *arena;
+    } part{launch, first, last, arena};
+    runGuarded(
+        launch.failure,
+        [](void *data) {
+          Part &p = *static_cast<Part *>(data);
+          p.launch.entry(p.launch.slots, p.launch.grid, p.first, p.last, p.arena);
+        },
+        &part);
   };
   job.context = &context;
   job.programs = *programs;
@@ -90,6 +103,10 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
   PoolResult result = runOnPool(job);
   if (!result.ok) {
     diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
+    return false;
+  }
+  if (context.failure.failed) {
+    diagnostics.error({}, Diag::deviceAssert, {context.failure.text});
     return false;
   }
   // The first run pays for cold caches, so its figure is replaced soon: later ones count half.

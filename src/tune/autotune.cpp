@@ -224,6 +224,9 @@ int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &kno
   const JitFunction &kernel = plain.function();
   TensorGuard guard;
   if (!guard.prepare(kernel, known, resetParameters, restoreParameters, diagnostics)) return -1;
+  // A value given twice is a mistake of the call, not of one configuration.
+  for (const Candidate &candidate : candidates)
+    if (!apply(candidate, known, options, diagnostics)) return -1;
   double begin = secondsNow(), bestTime = 0;
   int64_t best = -1;
   std::string firstFailure;

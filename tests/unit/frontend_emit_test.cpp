@@ -71,6 +71,34 @@ TEST(FrontendEmit, VectorAdd) {
   EXPECT_EQ(count(text, "tt.load"), 2);
 }
 
+// What only callers other than the command line and Python bring about.
+TEST(FrontendEmit, CallersMistakes) {
+  KernelOptions cuda;
+  cuda.backend = "cuda";
+  std::string dot = "@triton.jit\ndef k(x_ptr):\n    x = tl.zeros((16, 8), tl.float16)\n    tl.dot(x, x.T)\n";
+  EXPECT_HAS(emit(dot, "k", "*fp32", cuda).errors,
+             "k.py:7:5: error: the inner size of this tl.dot is 8, but at least 16 is needed for fp16");
+  Diagnostics diagnostics;
+  std::shared_ptr<const ast::Module> module =
+      parse(SourceFile::create("k.py", "import triton\n@triton.jit\ndef k(a, b):\n    pass\n", 1), diagnostics);
+  std::shared_ptr<const JitFunction> function = findKernel(*moduleScope(module), "k", diagnostics);
+  ASSERT_TRUE(function);
+  mlir::DialectRegistry registry;
+  tt::registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  EXPECT_FALSE(emitTiles(context, *function, {}, {}, diagnostics));
+  EXPECT_HAS(diagnostics.render(), "kernel 'k' has 2 parameters, but 0 are specified");
+}
+
+TEST(FrontendEmit, LongChainsOfCalls) {
+  std::string source;
+  for (int i = 0; i < 300; ++i)
+    source += "@triton.jit\ndef f" + std::to_string(i) + "(x):\n    return " + (i < 299 ? "f" + std::to_string(i + 1) + "(x)\n" : "x\n");
+  std::string errors = emit(source + "@triton.jit\ndef k(x_ptr):\n    tl.store(x_ptr, f0(3))\n", "k", "*fp32", {}).errors;
+  EXPECT_HAS(errors, "error: this is nested more than 200 levels deep");
+  EXPECT_EQ(count(errors, "called from here"), 9);
+}
+
 TEST(FrontendEmit, NumbersFollowTheTileTheyMeet) {
   std::string text = textOf(R"(h_ptr, b_ptr, i_ptr, u_ptr):
     o = tl.arange(0, 16)

@@ -90,6 +90,28 @@ TEST(Launch, ChecksTheGrid) {
   EXPECT_EQ(diagnostics.all().size(), 4u);
 }
 
+TEST(Launch, SaysWhatItLacks) {
+  CpuArtifact artifact;
+  artifact.entry = "no_such_kernel";
+  artifact.object = sampleObject();
+  Diagnostics diagnostics;
+  EXPECT_FALSE(CompiledKernel::load(artifact, diagnostics));
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].id, Diag::loadFailed);
+  EXPECT_EQ(diagnostics.all()[0].message, "the code of kernel 'no_such_kernel' cannot be loaded: it has no symbol 'no_such_kernel'");
+  diagnostics.clear();
+  artifact.entry = "nothing_kernel";
+  artifact.arenaBytes = int64_t(1) << 60;
+  std::shared_ptr<CompiledKernel> kernel = CompiledKernel::load(artifact, diagnostics);
+  ASSERT_TRUE(kernel);
+  uint64_t slot = 0;
+  EXPECT_FALSE(kernel->launch(Grid(1), slot, 0, diagnostics));
+  EXPECT_FALSE(kernel->launch(Grid(1), {}, 0, diagnostics));
+  ASSERT_EQ(diagnostics.all().size(), 2u);
+  EXPECT_EQ(diagnostics.all()[0].id, Diag::slotMismatch);
+  EXPECT_EQ(diagnostics.all()[1].id, Diag::noArena);
+}
+
 TEST(Launch, IsCheap) {
   std::shared_ptr<CompiledKernel> kernel = sample("nothing_kernel", {});
   Diagnostics diagnostics;

@@ -1,0 +1,146 @@
+// A kernel prints one line an element, in upstream's format, so that what reads those lines goes on working:
+//
+//   pid (1, 0, 0) idx ( 3, 12) PREFIX VALUE
+//
+// An assertion that fails must not run on into the memory access that it guards. Compiled programs own nothing (no locks, no heap), so
+// they are left by longjmp, which costs those that do not fail one setjmp for each run of programs.
+
+#include "codegen/host_calls.h"
+
+#include "cpu/lower.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace tilewright {
+
+static std::mutex sinkLock;
+static std::function<void(llvm::StringRef)> &printSink() {
+  static auto *sink = new std::function<void(llvm::StringRef)>;
+  return *sink;
+}
+
+void setPrintSink(std::function<void(llvm::StringRef line)> sink) {
+  std::lock_guard<std::mutex> guard(sinkLock);
+  printSink() = std::move(sink);
+}
+
+namespace {
+struct Guard {
+  LaunchFailure *failure;
+  std::jmp_buf leave;
+};
+} // namespace
+static thread_local Guard *current = nullptr;
+
+bool runGuarded(LaunchFailure &failure, void (*run)(void *), void *data) {
+  Guard guard{&failure, {}};
+  Guard *volatile outer = current; // read again after a jump
+  current = &guard;
+  bool done = _setjmp(guard.leave) == 0;
+  if (done) run(data);
+  current = outer;
+  return done;
+}
+
+/// `(  7, 12)`: numbers as wide as the largest of their dimension. Moves `format` behind the extents and their semicolon.
+static std::string indexText(llvm::StringRef &format, int64_t element) {
+  llvm::SmallVector<int64_t> extents;
+  auto [list, rest] = format.split(';');
+  format = rest;
+  llvm::SmallVector<llvm::StringRef> parts;
+  list.split(parts, ',', -1, false);
+  for (llvm::StringRef part : parts) {
+    int64_t extent = 1;
+    part.getAsInteger(10, extent);
+    extents.push_back(extent);
+  }
+  llvm::SmallVector<std::string> numbers;
+  for (int64_t extent : llvm::reverse(extents)) {
+    std::string number = std::to_string(element % extent);
+    element /= extent;
+    size_t width = std::to_string(extent - 1).size();
+    if (extent > 1 && number.size() < width) number.insert(0, width - number.size(), ' ');
+    numbers.push_back(number);
+  }
+  std::reverse(numbers.begin(), numbers.end());
+  std::string text = "(";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i ? ", " : "") + numbers[i];
+  return text + ")";
+}
+
+static std::string programText(int32_t x, int32_t y, int32_t z) {
+  return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
+}
+
+extern "C" {
+static void tilewrightPrint(int32_t x, int32_t y, int32_t z, const char *given, int64_t element, uint64_t bits) {
+  llvm::StringRef format(given);
+  char kind = format[0];
+  bool hex = format[1] == 'x';
+  unsigned width = 0;
+  format = format.drop_front(2);
+  format.consumeInteger(10, width);
+  std::string line = "pid " + programText(x, y, z), index = indexText(format, element);
+  if (kind != 'n') line += " idx " + index;
+  line += format;
+  char number[400]; // the largest double has 309 digits before the point
+  double value;
+  std::memcpy(&value, &bits, sizeof(value));
+  if (width < 64 && kind != 'f') bits &= (uint64_t(1) << width) - 1;
+  if (kind == 'p')
+    std::snprintf(number, sizeof(number), "0x%llx", static_cast<unsigned long long>(bits));
+  else if (hex)
+    std::snprintf(number, sizeof(number), "0x%0*llx", static_cast<int>(width / 4), static_cast<unsigned long long>(bits));
+  else if (kind == 'f')
+    std::snprintf(number, sizeof(number), "%f", value);
+  else if (kind == 'i')
+    std::snprintf(number, sizeof(number), "%lld", static_cast<long long>(static_cast<int64_t>(bits << (64 - width)) >> (64 - width)));
+  else
+    std::snprintf(number, sizeof(number), "%llu", static_cast<unsigned long long>(bits));
+  if (kind != 'n') line += number;
+  line += '\n';
+  std::lock_guard<std::mutex> guard(sinkLock);
+  if (printSink()) {
+    printSink()(line);
+    return;
+  }
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *given, int64_t element) {
+  Guard *guard = current;
+  if (!guard) return; // called by a program that loads kernels itself
+  {
+    llvm::StringRef format(given);
+    bool tile = format.starts_with(",");
+    std::string index = indexText(format, element);
+    auto [place, message] = format.split('\n');
+    std::lock_guard<std::mutex> lock(guard->failure->lock);
+    if (!guard->failure->failed) {
+      std::string &text = guard->failure->text;
+      if (!place.empty()) text = place.str() + ": ";
+      text += "program " + programText(x, y, z) + ": assertion failed";
+      if (tile) text += " at element " + index;
+      if (!message.empty()) text += ": " + message.str();
+      guard->failure->failed = true;
+    }
+  }
+  std::longjmp(guard->leave, 1);
+}
+}
+
+void *hostCall(llvm::StringRef name) {
+  if (name == printCall) return reinterpret_cast<void *>(tilewrightPrint);
+  if (name == assertCall) return reinterpret_cast<void *>(tilewrightAssertFailed);
+  return nullptr;
+}
+
+} // namespace tilewright

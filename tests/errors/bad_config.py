@@ -1,0 +1,10 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+# CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: Config: num_warps has to be a positive int, not 0
+@triton.autotune(configs=[triton.Config({"B": 8}, num_warps=0)], key=[])
+@triton.jit
+def k(x_ptr, B: tl.constexpr):
+    pass

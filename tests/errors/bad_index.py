@@ -1,0 +1,11 @@
+# RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+# CHECK: :[[#@LINE+1]]:5: error: a tuple cannot be indexed with a string
+X = (1, 2)['a']
+
+
+@triton.jit
+def k(x_ptr):
+    tl.store(x_ptr, X)

@@ -1,0 +1,55 @@
+"""tl.device_print and tl.device_assert."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+
+@triton.jit
+def print_kernel(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.device_print("x", x, offsets[:, None] - tl.arange(0, 2)[None, :])
+    tl.device_print("bits", x.to(tl.float16), hex=True)
+    tl.device_print("small", offsets.to(tl.int8) - 3)
+    tl.device_print("program", tl.program_id(1))
+    tl.device_print("done")
+
+
+def test_lines(capfd):
+    print_kernel[(1, 2)](np.arange(16, dtype=np.float32) / 2, N=16)
+    lines = capfd.readouterr().out.splitlines()
+    expected = []
+    for y in range(2):
+        pid = f"pid (0, {y}, 0)"
+        expected += [f"{pid} idx ({i:2}) x: (operand 0) {i / 2:.6f}" for i in range(16)]
+        expected += [f"{pid} idx ({i:2}, {j}) x: (operand 1) {i - j}" for i in range(16) for j in range(2)]
+        expected += [f"{pid} idx ({i:2}) bits: 0x{int(np.float16(i / 2).view(np.uint16)):04x}" for i in range(16)]
+        expected += [f"{pid} idx ({i:2}) small: {i - 3}" for i in range(16)]
+        expected += [f"{pid} idx () program: {y}", f"{pid} done"]
+    assert sorted(lines) == sorted(expected)
+    for y in range(2):  # programs may run side by side, each prints in order
+        start = f"pid (0, {y}, 0)"
+        assert [line for line in lines if line.startswith(start)] == [line for line in expected if line.startswith(start)]
+
+
+@triton.jit
+def assert_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.program_id(0) * N + tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.device_assert(x < 21, "x is large")
+    tl.store(out_ptr + offsets, x)
+
+
+def test_a_failed_assertion_ends_its_program_and_the_launch():
+    x, out = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    with pytest.raises(Exception, match=r"test_print.py:\d+:\d+: program \(2, 0, 0\): assertion failed at element \(5\): x is large"):
+        assert_kernel[(4,)](x, out, N=8, debug=True)
+    assert not out[16:24].any()
+    # The next launch knows nothing of it, and without debug there is no check.
+    assert_kernel[(2,)](x, out, N=8, debug=True)
+    np.testing.assert_array_equal(out[:16], x[:16])
+    assert_kernel[(4,)](x, out, N=8)
+    np.testing.assert_array_equal(out, x)
