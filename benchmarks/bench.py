@@ -294,12 +294,15 @@ class Bench:
 
     def size(self):
         release = root / "build" / "release"
-        candidates = [release / "bin" / "tilewright", *release.rglob("libtilewright*.so"), *(release / "python").rglob("*.so")]
+        candidates = [release / "bin" / "tilewright", *release.rglob("libtilewright.so*"), *(release / "python").rglob("*.so")]
         files = [path for path in candidates if path.is_file() and not path.is_symlink()]
         if not files:
             print("installed size: run `make release` first")
         for path in files:
             self.report.row(f"size of {path.name[:17]}", "stripped", "", 1, "MB", path.stat().st_size / 1e6, {}, 0, None, None)
+        if files:
+            total = sum(path.stat().st_size for path in files) / 1e6
+            self.report.row("installed size", "stripped", "", 1, "MB", total, {"goal": 100}, "goal", 1.0, None, more_is_better=False)
 
 
 ORDER = [

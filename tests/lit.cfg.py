@@ -14,3 +14,4 @@ tools = lit_config.params.get("bin") or os.environ.get("TILEWRIGHT_BIN") or os.p
 config.test_exec_root = os.path.join(os.path.dirname(os.path.abspath(tools)), "tests")
 config.environment["PATH"] = os.pathsep.join([os.path.abspath(tools), "/usr/lib/llvm-22/bin", os.environ["PATH"]])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=error"
+config.substitutions.append(("%{bin}", os.path.abspath(tools)))

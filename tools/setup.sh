@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 packages=(
   # LLVM and MLIR, and the compilers that build us
-  llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22 clang-22 clang-format-22 g++
+  llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22 clang-22 clang-format-22 libclang-rt-22-dev g++
   # what LLVM's CMake files ask for
   libzstd-dev libxml2-dev zlib1g-dev libedit-dev libcurl4-openssl-dev
   # building and testing
