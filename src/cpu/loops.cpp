@@ -53,6 +53,19 @@ void Lowering::forLoop(Value from, Value to, int64_t step, llvm::function_ref<vo
   });
 }
 
+LoopSpec Lowering::loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk) {
+  LoopSpec spec;
+  spec.shape = shape;
+  spec.chunk.assign(shape.size(), 1);
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d)
+    if (d != vectorDim && shape[d] > 1) spec.order.push_back(d);
+  if (vectorDim >= 0) {
+    spec.order.push_back(vectorDim);
+    spec.chunk[vectorDim] = chunk;
+  }
+  return spec;
+}
+
 void Lowering::emitLoops(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim) {
   auto outer = std::move(levels);
   levels.clear();

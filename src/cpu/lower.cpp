@@ -79,42 +79,15 @@ LogicalResult Lowering::lowerOp(Operation *op) {
         scalars[count] = numPrograms[int64_t(count.getAxis())];
         return success();
       })
-      .Case([&](StoreOp store) {
-        lowerStore(store);
-        return success();
-      })
-      .Case([&](DotOp dot) {
-        lowerDot(dot);
-        return success();
-      })
-      .Case([&](ReduceOp reduce) {
-        lowerReduce(reduce);
-        return success();
-      })
-      .Case([&](ScanOp scan) {
-        lowerScan(scan);
-        return success();
-      })
-      .Case([&](HistogramOp histogram) {
-        lowerHistogram(histogram);
-        return success();
-      })
-      .Case([&](GatherOp gather) {
-        lowerGather(gather);
-        return success();
-      })
-      .Case<AtomicRMWOp, AtomicCASOp>([&](auto) {
-        lowerAtomic(op);
-        return success();
-      })
-      .Case([&](PrintOp print) {
-        lowerPrint(print);
-        return success();
-      })
-      .Case([&](AssertOp check) {
-        lowerAssert(check);
-        return success();
-      })
+      .Case([&](StoreOp store) { return lowerStore(store), success(); })
+      .Case([&](DotOp dot) { return lowerDot(dot), success(); })
+      .Case([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
+      .Case([&](ScanOp scan) { return lowerScan(scan), success(); })
+      .Case([&](HistogramOp histogram) { return lowerHistogram(histogram), success(); })
+      .Case([&](GatherOp gather) { return lowerGather(gather), success(); })
+      .Case<AtomicRMWOp, AtomicCASOp>([&](auto) { return lowerAtomic(op), success(); })
+      .Case([&](PrintOp print) { return lowerPrint(print), success(); })
+      .Case([&](AssertOp check) { return lowerAssert(check), success(); })
       .Case([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })

@@ -93,6 +93,8 @@ private:
   void refuse(mlir::Operation *op, const llvm::Twine &what);
 
   // loops.cpp
+  /// All indices one by one, outermost dimension first; `vectorDim` (-1: none) innermost, `chunk` at a time.
+  static LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk);
   void emitLoops(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim);
   void loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full, Place place,
                  int64_t vectorDim);

@@ -86,11 +86,7 @@ void Lowering::lowerAtomic(Operation *op) {
   std::optional<Buffer> buffer;
   if (!result.use_empty()) buffer = allocateFor(result);
   auto shape = shapeOf(pointer);
-  LoopSpec spec;
-  spec.shape = shape;
-  spec.chunk.assign(shape.size(), 1);
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > 1) spec.order.push_back(d);
+  LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
       spec,
       [&](llvm::ArrayRef<Place> places) {
@@ -117,11 +113,7 @@ void Lowering::lowerAtomic(Operation *op) {
 
 /// One element after the other, with its place in row-major order.
 void Lowering::forEachElement(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body) {
-  LoopSpec spec;
-  spec.shape = shape;
-  spec.chunk.assign(shape.size(), 1);
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > 1) spec.order.push_back(d);
+  LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
       spec,
       [&](llvm::ArrayRef<Place> places) {

@@ -251,10 +251,7 @@ void Lowering::lowerHistogram(HistogramOp op) {
     bin.at[0].value = index;
     storeChunk(result, zero, bin);
   });
-  LoopSpec spec;
-  spec.shape = shapeOf(op.getSrc());
-  spec.chunk.assign(1, 1);
-  if (spec.shape[0] > 1) spec.order.push_back(0);
+  LoopSpec spec = loopsOver(shapeOf(op.getSrc()), -1, 1);
   emitLoops(
       spec,
       [&](llvm::ArrayRef<Place> places) {
@@ -277,11 +274,7 @@ void Lowering::lowerGather(GatherOp op) {
   Buffer result = allocateFor(op.getResult());
   auto shape = shapeOf(op.getResult());
   int64_t axis = op.getAxis();
-  LoopSpec spec;
-  spec.shape = shape;
-  spec.chunk.assign(shape.size(), 1);
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > 1) spec.order.push_back(d);
+  LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
       spec,
       [&](llvm::ArrayRef<Place> places) {

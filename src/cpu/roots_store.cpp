@@ -62,13 +62,7 @@ void Lowering::materialize(Value tile, const Buffer &to) {
   int64_t vectorDim = chooseVectorDim(shape, {tile}, {});
   int64_t chunk = chunkFor(shape, vectorDim, {tile});
   withWrapVersions({tile}, vectorDim, [&] {
-    LoopSpec spec;
-    spec.shape = shape;
-    for (int64_t d = 0; d < int64_t(shape.size()); ++d)
-      if (d != vectorDim && shape[d] > 1) spec.order.push_back(d);
-    if (vectorDim >= 0) spec.order.push_back(vectorDim);
-    spec.chunk.assign(shape.size(), 1);
-    if (vectorDim >= 0) spec.chunk[vectorDim] = chunk;
+    LoopSpec spec = loopsOver(shape, vectorDim, chunk);
     spec.unroll = unrollFor(analysis->cost(tile));
     applyMasks(spec, {tile}, {});
     Type element = getElementTypeOrSelf(tile);
@@ -141,13 +135,7 @@ void Lowering::lowerStore(StoreOp op) {
   int64_t chunk = chunkFor(shape, vectorDim, tiles);
 
   auto emit = [&](bool streaming) {
-    LoopSpec spec;
-    spec.shape = shape;
-    for (int64_t d = 0; d < int64_t(shape.size()); ++d)
-      if (d != vectorDim && shape[d] > 1) spec.order.push_back(d);
-    if (vectorDim >= 0) spec.order.push_back(vectorDim);
-    spec.chunk.assign(shape.size(), 1);
-    if (vectorDim >= 0) spec.chunk[vectorDim] = chunk;
+    LoopSpec spec = loopsOver(shape, vectorDim, chunk);
     spec.unroll = unrollFor(analysis->cost(value));
     applyMasks(spec, tiles, mask);
     emitLoops(
