@@ -299,8 +299,7 @@ static std::pair<Value, Value> baseAndOffset(Value pointer) {
   return {pointer, offset};
 }
 
-/// The kernel argument that a pointer comes from, if there is one.
-static Value rootArgument(Value pointer) {
+Value rootArgument(Value pointer) {
   while (Operation *op = pointer.getDefiningOp()) {
     if (!isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp, BitcastOp>(op)) return {};
     pointer = op->getOperand(0);
@@ -308,11 +307,16 @@ static Value rootArgument(Value pointer) {
   return isa<FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
 }
 
+bool haveSameOffsets(Value first, Value second) {
+  Value offset = baseAndOffset(first).second;
+  return offset && offset == baseAndOffset(second).second;
+}
+
 /// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
 static bool storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = rootArgument(load.getPtr()), to = rootArgument(store.getPtr());
-  if (from && to && from != to) return false; // two arguments overlap only if they are the same tensor, read and written at the same index
+  if (from && to && from != to) return false; // Lowering::sameTensor looks when it runs
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
   return elsewhere || !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);

@@ -124,6 +124,8 @@ private:
   void lowerStore(tt::StoreOp op);
   Value streamingPays(tt::StoreOp op, int64_t vectorDim, int64_t chunk); // i1, or null where it never does
   void lowerScalarStore(tt::StoreOp op);
+  /// i1: whether one of `loads` reads, through another argument, the tensor that `op` writes; null where none can. `loads` is filled.
+  Value sameTensor(tt::StoreOp op, llvm::SmallVectorImpl<Value> &loads);
   void storeChunk(const Buffer &target, Value vector, const Place &place);
   Value bufferAddress(const Buffer &buffer, const Place &place);
   Value convertTo(Value value, Type element); // between float types, scalars or vectors

@@ -122,6 +122,34 @@ Value Lowering::streamingPays(StoreOp op, int64_t vectorDim, int64_t chunk) {
   return arith::AndIOp::create(b, pays, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
 }
 
+/// One tensor may come in through two arguments. A load that does not read just what the store writes at the same index must then be
+/// finished before the store begins.
+///   store %x + reversed, load %y + range      if %x == %y: the load goes to scratch first
+Value Lowering::sameTensor(StoreOp op, llvm::SmallVectorImpl<Value> &loads) {
+  Value to = rootArgument(op.getPtr()), same;
+  llvm::SmallVector<std::pair<Value, bool>> work = {{op.getValue(), true}};
+  if (op.getMask()) work.push_back({op.getMask(), true});
+  llvm::DenseSet<std::pair<Value, int>> seen;
+  llvm::DenseSet<Value> compared;
+  while (!work.empty()) {
+    auto [tile, direct] = work.pop_back_val();
+    Operation *part = tile.getDefiningOp();
+    if (!part || !isTile(tile) || buffers.contains(tile) || !seen.insert({tile, direct}).second) continue;
+    bool moves = isa<BroadcastOp, ExpandDimsOp, TransOp>(part);
+    for (Value operand : part->getOperands())
+      work.push_back({operand, direct && !moves});
+    auto load = dyn_cast<LoadOp>(part);
+    if (!load) continue;
+    Value from = rootArgument(load.getPtr());
+    if (!from || !to || from == to || (direct && haveSameOffsets(load.getPtr(), op.getPtr()))) continue;
+    if (!llvm::is_contained(loads, tile)) loads.push_back(tile);
+    if (!compared.insert(from).second) continue;
+    Value equal = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, pointerToInt(b, scalar(from)), pointerToInt(b, scalar(to)));
+    same = same ? Value(arith::OrIOp::create(b, same, equal)) : equal;
+  }
+  return same;
+}
+
 void Lowering::lowerStore(StoreOp op) {
   if (!isTile(op.getPtr())) return lowerScalarStore(op);
   auto shape = shapeOf(op.getPtr());
@@ -180,6 +208,23 @@ void Lowering::lowerStore(StoreOp op) {
         },
         vectorDim);
   };
+  llvm::SmallVector<Value> loads;
+  OpBuilder::InsertionGuard after(b);
+  if (Value same = sameTensor(op, loads)) {
+    auto apart = scf::IfOp::create(b, TypeRange{}, same, true);
+    b.setInsertionPointToStart(apart.thenBlock());
+    int64_t mark = arenaUsed;
+    llvm::SmallVector<Buffer> copies;
+    for (Value load : loads)
+      copies.push_back(buffered(load));
+    for (auto [load, copy] : llvm::zip(loads, copies))
+      buffers[load] = copy;
+    emit(false);
+    for (Value load : loads)
+      buffers.erase(load);
+    arenaUsed = mark;
+    b.setInsertionPointToStart(apart.elseBlock());
+  }
   llvm::SmallVector<Value> wrapping = {value, op.getPtr()};
   if (mask) wrapping.push_back(mask);
   withWrapVersions(wrapping, vectorDim, [&] {
