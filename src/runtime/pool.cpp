@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <linux/futex.h>
+#include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
@@ -49,23 +50,25 @@ void futexWake(std::atomic<uint32_t> &word, int64_t count) {
   ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_PRIVATE, static_cast<int>(count), nullptr, nullptr, 0);
 }
 
-/// One thread's scratch memory. Grows and stays.
+/// One thread's scratch memory. Grows and stays. Moves, never copies: a nested job swaps it out.
 class Arena {
 public:
-  ~Arena() { std::free(memory); }
   bool reserve(int64_t bytes) {
     if (bytes <= size) return true;
-    std::free(memory);
+    memory.reset();
     size = 0;
     int64_t wanted = (bytes + 4095) & ~int64_t(4095);
-    memory = static_cast<char *>(std::aligned_alloc(4096, static_cast<size_t>(wanted)));
+    memory.reset(static_cast<char *>(std::aligned_alloc(4096, static_cast<size_t>(wanted))));
     if (memory) size = wanted;
     return memory != nullptr;
   }
-  char *data() const { return memory; }
+  char *data() const { return memory.get(); }
 
 private:
-  char *memory = nullptr;
+  struct Free {
+    void operator()(char *pointer) const { std::free(pointer); }
+  };
+  std::unique_ptr<char, Free> memory;
   int64_t size = 0;
 };
 
