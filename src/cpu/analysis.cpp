@@ -260,17 +260,6 @@ void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughVie
   }
 }
 
-/// The pointers that a tile's loads read, with the offsets added to them.
-static void loadsOf(Value tile, const llvm::DenseSet<Value> &stored, llvm::SmallPtrSetImpl<Operation *> &seen,
-                    llvm::SmallVectorImpl<LoadOp> &loads) {
-  Operation *op = tile.getDefiningOp();
-  if (!op || !isTile(tile) || stored.contains(tile) || !seen.insert(op).second) return;
-  if (auto load = dyn_cast<LoadOp>(op)) loads.push_back(load);
-  if (!isOnDemandUser(op)) return;
-  for (Value operand : op->getOperands())
-    loadsOf(operand, stored, seen, loads);
-}
-
 static bool writesMemory(Operation *op) {
   if (isa<LoadOp>(op)) return false;
   if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
@@ -347,10 +336,7 @@ void TileAnalysis::decide(Value tile) {
     nested |= d.root->getBlock() != op->getBlock();
     expands |= d.expands;
   }
-  llvm::SmallVector<LoadOp> loads;
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  if (isa<LoadOp>(op)) loads.push_back(cast<LoadOp>(op)); // deeper loads decide for themselves
-  for (LoadOp load : loads) {
+  if (auto load = dyn_cast<LoadOp>(op)) { // deeper loads decide for themselves
     bool disturbed = nested || load.getIsVolatile();
     for (Demand d : roots) {
       if (disturbed) break;

@@ -259,7 +259,6 @@ LogicalResult Lowering::yieldTiles(ValueRange values, llvm::ArrayRef<Buffer> tar
 }
 
 LogicalResult Lowering::lowerFor(scf::ForOp op) {
-  int64_t mark = arenaUsed;
   Value lower = scalar(op.getLowerBound()), upper = scalar(op.getUpperBound()), step = scalar(op.getStep());
   llvm::SmallVector<Value> inits;
   llvm::SmallVector<Buffer> tileBuffers;
@@ -275,18 +274,11 @@ LogicalResult Lowering::lowerFor(scf::ForOp op) {
     tileSlots.push_back(slot);
   }
   int64_t kept = arenaUsed;
-  (void)mark;
-  auto loop = scf::ForOp::create(b, lower, upper, step, inits);
   // How often it turns, for the size of what it writes in all.
   Value span = scalarToIndex(arith::SubIOp::create(b, upper, lower));
-  Value trips;
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(loop);
-    span = scalarToIndex(arith::SubIOp::create(b, upper, lower));
-    Value stride = arith::MaxSIOp::create(b, scalarToIndex(step), constantIndex(b, 1));
-    trips = arith::MaxSIOp::create(b, arith::DivSIOp::create(b, span, stride), constantIndex(b, 1));
-  }
+  Value stride = arith::MaxSIOp::create(b, scalarToIndex(step), constantIndex(b, 1));
+  Value trips = arith::MaxSIOp::create(b, arith::DivSIOp::create(b, span, stride), constantIndex(b, 1));
+  auto loop = scf::ForOp::create(b, lower, upper, step, inits);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -114,7 +114,7 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
 void Lowering::lowerDot(DotOp op) {
   auto aShape = shapeOf(op.getA()), bShape = shapeOf(op.getB()), cShape = shapeOf(op.getC());
   int64_t rank = aShape.size(), m = aShape[rank - 2], k = aShape[rank - 1], n = bShape[rank - 1];
-  Type input = getElementTypeOrSelf(op.getA()), output = getElementTypeOrSelf(op.getD());
+  Type input = getElementTypeOrSelf(op.getA());
   DotPlan plan;
   plan.m = m, plan.n = n, plan.k = k;
   if (input.isF64()) {
@@ -218,7 +218,6 @@ void Lowering::lowerDot(DotOp op) {
   }
   arenaUsed = mark;
   buffers[op.getD()] = c;
-  (void)output;
 }
 
 } // namespace tilewright::cpu
