@@ -11,19 +11,20 @@ namespace tilewright {
 
 static const CommandSpec &spec() {
   static const CommandSpec spec = [] {
-    CommandSpec result{"compile",
-                       "FILE [--kernel NAME] [--signature TEXT] [--emit STAGE] [-o OUT]",
-                       "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
-                       "tt IR (.ttir, .mlir).",
-                       "A signature names what each parameter is compiled for, by name or in order:\n"
-                       "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
-                       "Parameters left out take their defaults.\n",
-                       {{"--kernel", "NAME", "the function; not needed where the file has one"},
-                        {"--signature", "TEXT", "what it is compiled for"},
-                        {"--target", "cpu[:LEVEL]", "sse2, avx2, avx512 or native (the default)"},
-                        {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; default tt"},
-                        {"-o", "OUT", "a file; default the standard output"},
-                        {"--time", "", "print the seconds of each step"}}};
+    CommandSpec result{
+        "compile",
+        "FILE [--kernel NAME] [--signature TEXT] [--emit STAGE] [-o OUT]",
+        "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
+        "tt IR (.ttir, .mlir).",
+        "A signature names what each parameter is compiled for, by name or in order:\n"
+        "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
+        "Parameters left out take their defaults.\n",
+        {{"--kernel", "NAME", "the function; not needed where the file has one"},
+         {"--signature", "TEXT", "what it is compiled for"},
+         {"--target", "cpu[:LEVEL]|cuda:SM", "sse2, avx2, avx512 or native (the default); or a GPU, as cuda:sm_90a"},
+         {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
+         {"-o", "OUT", "a file; default the standard output"},
+         {"--time", "", "print the seconds of each step"}}};
     for (const OptionSpec &option : codeOptions())
       result.options.push_back(option);
     return result;
@@ -31,13 +32,22 @@ static const CommandSpec &spec() {
   return spec;
 }
 
-static std::optional<Stage> stageOf(const std::string &name) {
-  static const std::pair<const char *, Stage> stages[] = {{"ast", Stage::ast},     {"tt", Stage::tt},     {"ttir", Stage::tt},
-                                                          {"loops", Stage::loops}, {"llvm", Stage::llvm}, {"asm", Stage::assembly},
-                                                          {"obj", Stage::object}};
-  for (const auto &[word, stage] : stages)
-    if (name == word) return stage;
+static std::optional<Stage> stageOf(const std::string &name, bool gpu) {
+  enum Machine { any, cpu, cuda };
+  static const struct {
+    const char *word;
+    Stage stage;
+    Machine machine;
+  } stages[] = {{"ast", Stage::ast, any},          {"tt", Stage::tt, any},        {"ttir", Stage::tt, any},     {"llvm", Stage::llvm, any},
+                {"loops", Stage::loops, cpu},      {"asm", Stage::assembly, cpu}, {"obj", Stage::object, cpu},  {"ttg", Stage::ttg, cuda},
+                {"threads", Stage::threads, cuda}, {"ptx", Stage::ptx, cuda},     {"cubin", Stage::cubin, cuda}};
+  for (const auto &[word, stage, machine] : stages)
+    if (name == word && (machine == any || machine == (gpu ? cuda : cpu))) return stage;
   return std::nullopt;
+}
+
+static const char *stageNames(bool gpu) {
+  return gpu ? "ast, tt, ttg, threads, llvm, ptx and cubin" : "ast, tt, loops, llvm, asm and obj";
 }
 
 static int writeOutput(const std::string &bytes, const std::string &path) {
@@ -55,22 +65,34 @@ int compileMain(int argc, char **argv) {
   if (!line) return status;
   if (line->words.size() != 1) return fail("compile wants one FILE");
   const std::string &path = line->words.front();
-  std::optional<Stage> stage = stageOf(line->get("--emit", "tt"));
-  if (!stage) return fail("there is no stage '" + line->get("--emit", "") + "'; the stages are ast, tt, loops, llvm, asm and obj");
   std::string targetText = line->get("--target", "cpu");
   std::optional<CpuTarget> target;
+  std::optional<GpuTarget> gpu;
   if (targetText == "cpu")
     target = hostCpu();
   else if (targetText.rfind("cpu:", 0) == 0)
     target = cpuTarget(targetText.substr(4));
-  if (!target) return fail("there is no target '" + targetText + "'; the targets are cpu, cpu:sse2, cpu:avx2 and cpu:avx512");
+  else if (targetText.rfind("cuda:", 0) == 0)
+    gpu = gpuTarget(targetText.substr(5));
+  if (!target && !gpu)
+    return fail("there is no target '" + targetText + "'; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512 and cuda: with one of " +
+                gpuTargetNames());
+  std::optional<Stage> stage = stageOf(line->get("--emit", "tt"), gpu.has_value());
+  if (!stage)
+    return fail("there is no stage '" + line->get("--emit", "") + "' for " + targetText + "; the stages are " +
+                stageNames(gpu.has_value()));
 
   Diagnostics diagnostics;
   CompileRequest request;
-  request.target = *target;
+  if (target) request.target = *target;
+  request.gpu = gpu;
   std::optional<KernelOptions> options = readCodeOptions(*line);
   if (!options) return userError;
   request.options = *options;
+  if (gpu) {
+    request.options.backend = "cuda";
+    request.options.capability = gpu->capability;
+  }
   if (line->has("--time"))
     request.onStep = [](llvm::StringRef step, double seconds) {
       std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, step.str().c_str());

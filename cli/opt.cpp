@@ -2,6 +2,8 @@
 // IR after each pass, reproducers and the verification of expected errors without more code of ours.
 #include "opt.h"
 
+#include "gpu/passes.h"
+#include "gpu/ttg.h"
 #include "ir/passes.h"
 #include "ir/tt.h"
 
@@ -24,7 +26,14 @@ constexpr Step steps[] = {
      tilewright::expandBlockPointers},
     {"simplify", "fold, canonicalise, remove what is common or unused, and hoist out of loops", tilewright::simplify},
     {"scalarize-carried", "carry one scalar through a loop where a tile only moves by a uniform amount", tilewright::scalarizeCarried},
+    {"assign-layouts", "say which thread of a GPU holds which element of each tile", tilewright::gpu::assignLayouts},
+    {"lower-to-threads", "turn tiles with layouts into one GPU thread's scalars", tilewright::gpu::lowerToThreads},
 };
+
+void registerDialects(DialectRegistry &registry) {
+  tilewright::tt::registerDialects(registry);
+  registry.insert<tilewright::ptx::PtxDialect, tilewright::ttg::TTGDialect>();
+}
 
 class RunPass : public PassWrapper<RunPass, OperationPass<ModuleOp>> {
 public:
@@ -33,7 +42,7 @@ public:
   StringRef getName() const override { return step.name; }
   StringRef getArgument() const override { return step.name; }
   StringRef getDescription() const override { return step.summary; }
-  void getDependentDialects(DialectRegistry &registry) const override { tilewright::tt::registerDialects(registry); }
+  void getDependentDialects(DialectRegistry &registry) const override { registerDialects(registry); }
   void runOnOperation() override {
     if (failed(step.run(getOperation()))) signalPassFailure();
   }
@@ -46,7 +55,7 @@ private:
 
 int tilewright::optMain(int argc, char **argv) {
   DialectRegistry registry;
-  tt::registerDialects(registry);
+  registerDialects(registry);
   for (Step step : steps)
     registerPass([step] { return std::make_unique<RunPass>(step); });
   return asMainReturnCode(MlirOptMain(argc, argv, "Tilewright pass driver\n", registry));

@@ -4,7 +4,12 @@
 
 #include "codegen/lower.h"
 #include "codegen/object.h"
+#include "codegen/ptx_lower.h"
+#include "codegen/ptx_text.h"
 #include "cpu/lower.h"
+#include "gpu/artifact.h"
+#include "gpu/passes.h"
+#include "gpu/ttg.h"
 #include "ir/passes.h"
 #include "ir/tt.h"
 #include "support/hash.h"
@@ -14,6 +19,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <chrono>
 #include <dlfcn.h>
@@ -31,6 +38,7 @@ static MLIRContext &threadContext() {
   thread_local std::unique_ptr<MLIRContext> context = [] {
     DialectRegistry registry;
     tt::registerDialects(registry);
+    registry.insert<ptx::PtxDialect, ttg::TTGDialect>();
     registerCodegenDialects(registry);
     auto fresh = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
     fresh->loadAllAvailableDialects();
@@ -77,7 +85,7 @@ static auto forwardErrors(MLIRContext &context, const SourceFile *source, Diagno
     std::string text = diagnostic.str();
     SourceRange range = rangeOf(diagnostic.getLocation(), source);
     // MLIR answers foreign attributes with advice about options that nobody has here.
-    if (llvm::StringRef(text).contains("unregistered dialect"))
+    if (llvm::StringRef(text).contains("unregistered dialect") || llvm::StringRef(text).contains("in dialect `ttg`"))
       text = "this names a dialect that is not read here: tt, arith, math, scf and cf are, as they stand before layouts of GPUs are chosen";
     if (!range.file)
       if (FileLineColLoc place = placeOf(diagnostic.getLocation()))
@@ -145,6 +153,76 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
   return true;
 }
 
+/// From tiles to one thread's scalars.
+constexpr Step gpuSteps[] = {
+    {"assign-layouts", gpu::assignLayouts}, {"lower-to-threads", gpu::lowerToThreads}, {"simplify-threads", simplify}};
+
+/// What the launcher puts in place of each argument of a kernel.
+static std::optional<std::vector<SlotKind>> slotsOf(tt::FuncOp kernel) {
+  std::vector<SlotKind> slots;
+  for (mlir::Type type : kernel.getArgumentTypes()) {
+    std::optional<SlotKind> kind = llvm::TypeSwitch<mlir::Type, std::optional<SlotKind>>(type)
+                                       .Case<tt::PointerType>([](auto) { return SlotKind::pointer; })
+                                       .Case<Float16Type>([](auto) { return SlotKind::f16; })
+                                       .Case<BFloat16Type>([](auto) { return SlotKind::bf16; })
+                                       .Case<Float32Type>([](auto) { return SlotKind::f32; })
+                                       .Case<Float64Type>([](auto) { return SlotKind::f64; })
+                                       .Case<IntegerType>([](IntegerType integer) -> std::optional<SlotKind> {
+                                         switch (integer.getWidth()) {
+                                         case 1: return SlotKind::i1;
+                                         case 8: return SlotKind::i8;
+                                         case 16: return SlotKind::i16;
+                                         case 32: return SlotKind::i32;
+                                         case 64: return SlotKind::i64;
+                                         default: return std::nullopt;
+                                         }
+                                       })
+                                       .Default([](mlir::Type) { return std::nullopt; });
+    if (!kind) {
+      kernel.emitError("a kernel for a GPU cannot take an argument of type ") << type;
+      return std::nullopt;
+    }
+    slots.push_back(*kind);
+  }
+  return slots;
+}
+
+/// tt -> ttg -> ptx -> the LLVM dialect. Stops before `last`. What only the kernel's beginning knows is put in `artifact`.
+static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtifact &artifact, Stage last, Diagnostics &diagnostics) {
+  for (const Step &step : machineFreeSteps)
+    if (!runStep(step, module, request.onStep, diagnostics)) return false;
+  for (auto kernel : module.getOps<tt::FuncOp>()) {
+    std::optional<std::vector<SlotKind>> slots = slotsOf(kernel);
+    if (!slots) return false;
+    artifact.entry = kernel.getName().str();
+    artifact.slots = std::move(*slots);
+    const KernelOptions &options = request.options;
+    if (options.numCtas != 1) {
+      kernel.emitError("programs of several blocks (num_ctas = ") << options.numCtas << ") are not built for GPUs";
+      return false;
+    }
+    auto config = ttg::ConfigAttr::get(module.getContext(), options.numWarps, options.numCtas, options.numStages,
+                                       options.maxnreg.value_or(0), StringAttr::get(module.getContext(), request.gpu->name));
+    kernel->setAttr(ttg::configName, config);
+  }
+  for (const Step &step : gpuSteps) {
+    if (last == Stage::ttg && step.run == gpu::lowerToThreads) return true;
+    if (!runStep(step, module, request.onStep, diagnostics)) return false;
+  }
+  for (auto kernel : module.getOps<tt::FuncOp>()) {
+    auto launch = kernel->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
+    artifact.warps = launch.getThreads() / 32;
+    artifact.ctas = launch.getCluster();
+    artifact.sharedBytes = launch.getSharedBytes();
+    artifact.maxnreg = launch.getMaxRegisters();
+  }
+  if (last == Stage::threads) return true;
+  if (request.options.fpFusion) allowFpFusion(module);
+  bool lowered = succeeded(timed(request.onStep, "lower-to-llvm", [&] { return lowerPtxToLlvm(module, *request.gpu); }));
+  if (!lowered && !diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"lower-to-llvm"});
+  return lowered;
+}
+
 static std::string textOf(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -181,6 +259,57 @@ std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagno
   return finish(*module, info, request.target, request.onStep, diagnostics);
 }
 
+/// Ends with the PTX, and with a cubin where there is an assembler.
+static std::unique_ptr<GpuArtifact> finishForGpu(ModuleOp module, const CompileRequest &request, Diagnostics &diagnostics) {
+  auto artifact = std::make_unique<GpuArtifact>();
+  if (!lowerForGpu(module, request, *artifact, Stage::cubin, diagnostics)) return nullptr;
+  auto ptx = timed(request.onStep, "generate-ptx", [&] { return generatePtx(module, *request.gpu, CodeKind::assembly); });
+  if (!ptx) {
+    if (!diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-ptx"});
+    return nullptr;
+  }
+  artifact->target = request.gpu->name;
+  artifact->ptx = std::move(*ptx);
+  std::string problem;
+  if (findPtxas().empty()) return artifact; // the driver has an assembler of its own
+  if (auto cubin = timed(request.onStep, "assemble", [&] { return assemblePtx(artifact->ptx, *request.gpu, problem); })) {
+    artifact->cubin = std::move(cubin->bytes);
+    artifact->registers = cubin->registers;
+    artifact->spillBytes = cubin->spillBytes;
+    artifact->localBytes = cubin->localBytes;
+    return artifact;
+  }
+  diagnostics.error({}, Diag::assemblerFailed, {artifact->entry, problem});
+  return nullptr;
+}
+
+std::unique_ptr<GpuArtifact> compileForGpu(const CompileRequest &request, Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
+  OwningOpRef<ModuleOp> module = emit(context, request, diagnostics);
+  return module ? finishForGpu(*module, request, diagnostics) : nullptr;
+}
+
+/// What follows emission for a GPU, as far as `stage`.
+static std::optional<std::string> emitGpuModule(ModuleOp module, const CompileRequest &request, Stage stage, Diagnostics &diagnostics) {
+  if (stage == Stage::cubin) {
+    std::unique_ptr<GpuArtifact> artifact = finishForGpu(module, request, diagnostics);
+    if (!artifact) return std::nullopt;
+    if (!artifact->cubin.empty()) return artifact->cubin;
+    diagnostics.error(
+        {}, Diag::invalidOption,
+        {"a cubin for " + request.gpu->name + " needs ptxas, which is not found", "put it on PATH, or name it in TILEWRIGHT_PTXAS"});
+    return std::nullopt;
+  }
+  GpuArtifact artifact;
+  if (!lowerForGpu(module, request, artifact, stage, diagnostics)) return std::nullopt;
+  if (stage == Stage::ttg || stage == Stage::threads) return textOf(module);
+  auto text = timed(request.onStep, "generate-ptx",
+                    [&] { return generatePtx(module, *request.gpu, stage == Stage::llvm ? CodeKind::llvm : CodeKind::assembly); });
+  if (!text && !diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-ptx"});
+  return text;
+}
+
 /// What follows emission, as far as `stage`.
 static std::optional<std::string> emitModule(ModuleOp module, const CompileRequest &request, Stage stage, Diagnostics &diagnostics) {
   if (stage == Stage::tt) {
@@ -189,6 +318,7 @@ static std::optional<std::string> emitModule(ModuleOp module, const CompileReque
       return std::nullopt;
     return textOf(module);
   }
+  if (request.gpu) return emitGpuModule(module, request, stage, diagnostics);
   LoopsInfo info;
   if (!lowerForCpu(module, request.target, request.options.fpFusion, info, stage, request.onStep, diagnostics)) return std::nullopt;
   if (stage == Stage::loops) return textOf(module);

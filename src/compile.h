@@ -3,18 +3,18 @@
 #pragma once
 
 #include "frontend/frontend.h"
+#include "support/slots.h"
 #include "support/target.h"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tilewright {
 
-/// How a launch argument lies in its 8-byte slot: pointers and i64 as they are, smaller integers sign- or zero-extended, f32 as its bits
-/// in the low half, f16 and bf16 in the low 16 bits, f64 as its bits.
-enum class SlotKind : uint8_t { pointer, i1, i8, i16, i32, i64, f16, bf16, f32, f64 };
+struct GpuArtifact; // gpu/artifact.h
 
 /// A compiled kernel for a CPU. Relocatable object code; position independent; its one entry has the type KernelEntry.
 struct CpuArtifact {
@@ -27,19 +27,23 @@ struct CpuArtifact {
 /// Runs the programs [first, last) of the grid, x fastest. `args`: one slot an argument of the tt.func. `arena`: 64-byte aligned.
 using KernelEntry = void (*)(const uint64_t *args, const int32_t *grid, int64_t first, int64_t last, char *arena);
 
-enum class Stage { ast, tt, loops, llvm, assembly, object };
+/// loops, assembly and object are of processors; ttg, threads, ptx and cubin of GPUs.
+enum class Stage { ast, tt, loops, llvm, assembly, object, ttg, threads, ptx, cubin };
 
 struct CompileRequest {
   const JitFunction *kernel = nullptr;
   std::vector<ArgumentSpec> args;
   KernelOptions options;
   CpuTarget target;
+  std::optional<GpuTarget> gpu; // set: for this GPU, and `target` is of no meaning
   /// Seconds each step took, by name, if wanted.
   std::function<void(llvm::StringRef step, double seconds)> onStep;
 };
 
 /// Null after an error.
 std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagnostics &diagnostics);
+/// For request.gpu, which must be set. Null after an error.
+std::unique_ptr<GpuArtifact> compileForGpu(const CompileRequest &request, Diagnostics &diagnostics);
 /// The kernel at one stage, as text (object: bytes). Nothing after an error.
 std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics);
 /// The same from TTIR text instead of a kernel file; `name` may be empty where there is one public function.

@@ -1,4 +1,5 @@
-/* Tilewright from C, and the stable border under the C++ header: load a kernel file, launch its kernels on this machine's processor.
+/* Tilewright from C, and the stable border under the C++ header: load a kernel file, launch its kernels on this machine's processor or
+ * its NVIDIA GPUs.
  *
  * Functions that can fail return null or 0 and, where `error` is not null, set *error to an object with the reason, to be freed by
  * twErrorFree. All functions may be called from any thread; one TwKernel may be launched from several at once. */
@@ -60,7 +61,7 @@ typedef enum TwType {
   TW_F8E4
 } TwType;
 
-typedef enum TwKind { TW_NONE, TW_BOOL, TW_INT, TW_UINT, TW_FLOAT, TW_STRING, TW_POINTER } TwKind;
+typedef enum TwKind { TW_NONE, TW_BOOL, TW_INT, TW_UINT, TW_FLOAT, TW_STRING, TW_POINTER, TW_DEVICE_POINTER } TwKind;
 
 /* One argument: of a parameter by position (name null) or by name. Constexpr parameters take any kind but pointers. */
 typedef struct TwArgument {
@@ -75,6 +76,7 @@ typedef struct TwArgument {
     const char *string;
     void *pointer;
   } value;
+  int32_t device; /* of a TW_DEVICE_POINTER: the CUDA device whose memory it points to. A TW_POINTER is the host's */
 } TwArgument;
 
 typedef struct TwGrid {
@@ -88,12 +90,19 @@ typedef int (*TwGridFunction)(void *context, const TwMeta *meta, TwGrid *grid);
 TW_API int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found);
 
 typedef struct TwOptions {
-  int64_t threads;   /* 0: TILEWRIGHT_NUM_THREADS, or all processors */
-  int64_t numWarps;  /* 0: the default */
-  int64_t numStages; /* 0: the default */
+  int64_t threads;            /* 0: TILEWRIGHT_NUM_THREADS, or all processors */
+  int64_t numWarps;           /* 0: the default */
+  int64_t numStages;          /* 0: the default */
+  int64_t numCtas;            /* programs' thread blocks on a GPU; 0: the default */
+  int64_t maxRegisters;       /* of a GPU thread; 0: no limit */
+  void *stream;               /* CUstream or cudaStream_t of the arguments' device; null: its default stream */
+  int32_t cooperative;        /* all thread blocks run at once */
+  int32_t programmaticLaunch; /* the kernel may start before its predecessor in the stream ends */
 } TwOptions;
 
-/* Compiles the specialisation if this is its first launch, runs the grid, returns when it is done. Give `grid` or `gridFunction`.
+/* Compiles the specialisation if this is its first launch and runs the grid: on the CPU, returning when it is done, or, where pointers are
+ * TW_DEVICE_POINTERs, on their GPU, returning when the launch is queued (what goes wrong there later, a later call reports). Give `grid` or
+ * `gridFunction`.
  * `options` may be null. 1, or 0 after an error. */
 TW_API int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments,
                     size_t count, const TwOptions *options, TwError **error);

@@ -71,6 +71,16 @@ struct float8e4 {
   uint8_t bits;
 };
 
+/// Memory of a CUDA device, as an argument: onDevice(x) or onDevice(x, 1). The pointer is cudaMalloc's or cuMemAlloc's.
+template <typename T> struct DevicePointer {
+  T *pointer;
+  int32_t device;
+  int64_t bytes; // behind it, where known; needed for tuning with reset_to_zero or restore_value
+};
+template <typename T> DevicePointer<T> onDevice(T *pointer, int32_t device = 0, int64_t bytes = 0) {
+  return {pointer, device, bytes};
+}
+
 namespace detail {
 template <typename T> constexpr TwType typeOf() {
   using U = std::remove_cv_t<T>;
@@ -115,6 +125,10 @@ public:
   template <typename T>
     requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>)
   Arg(T *pointer) : Arg(pointer, 0) {}
+  template <typename T> Arg(DevicePointer<T> memory) : Arg(memory.pointer, memory.bytes) {
+    raw.kind = TW_DEVICE_POINTER;
+    raw.device = memory.device;
+  }
   template <typename T> Arg(std::span<T> memory) : Arg(memory.data(), static_cast<int64_t>(memory.size_bytes())) {}
   template <typename T> Arg(std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
   template <typename T> Arg(const std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
@@ -181,6 +195,23 @@ private:
 struct Options {
   int64_t threads = 0; // 0: TILEWRIGHT_NUM_THREADS, or all processors
   int64_t numWarps = 0, numStages = 0;
+  // On GPUs only.
+  int64_t numCtas = 0, maxRegisters = 0;
+  void *stream = nullptr; // CUstream or cudaStream_t; null: the default stream
+  bool cooperative = false, programmaticLaunch = false;
+
+  TwOptions c() const {
+    TwOptions raw{};
+    raw.threads = threads;
+    raw.numWarps = numWarps;
+    raw.numStages = numStages;
+    raw.numCtas = numCtas;
+    raw.maxRegisters = maxRegisters;
+    raw.stream = stream;
+    raw.cooperative = cooperative;
+    raw.programmaticLaunch = programmaticLaunch;
+    return raw;
+  }
 };
 
 constexpr int64_t cdiv(int64_t value, int64_t divisor) {
@@ -190,7 +221,8 @@ constexpr int64_t cdiv(int64_t value, int64_t divisor) {
 /// A kernel. Copies share compiled code and tuning results; launches may come from any thread.
 class Kernel {
 public:
-  /// Runs the grid and returns when it is done. The first launch with new types, constants or alignments compiles.
+  /// Runs the grid and returns when it is done, or, with arguments in a GPU's memory, when the launch is queued. The first launch with new
+  /// types, constants or alignments compiles.
   Result<void> launch(Grid grid, std::initializer_list<Arg> arguments, Options options = {}) const {
     return run(&grid.c(), nullptr, nullptr, arguments, options);
   }
@@ -207,7 +239,7 @@ public:
   /// The specialisation for these arguments as text: "ast", "tt", "loops", "llvm" or "asm".
   Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, Options options = {}) const {
     Raw raw(arguments);
-    TwOptions c{options.threads, options.numWarps, options.numStages};
+    TwOptions c = options.c();
     TwError *error = nullptr;
     char *text = twEmit(handle.get(), stage, raw.data, raw.count, &c, &error);
     if (!text) return Result<std::string>::failure(detail::takeError(error));
@@ -240,7 +272,7 @@ private:
   Result<void> run(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments,
                    Options options) const {
     Raw raw(arguments);
-    TwOptions c{options.threads, options.numWarps, options.numStages};
+    TwOptions c = options.c();
     TwError *error = nullptr;
     if (twLaunch(handle.get(), grid, function, context, raw.data, raw.count, &c, &error)) return {};
     return Result<void>::failure(detail::takeError(error));

@@ -6,6 +6,8 @@
 
 #include "core.h"
 
+#include "runtime/cuda_device.h"
+
 #include "llvm/ADT/DenseMap.h"
 
 #include <nanobind/ndarray.h>
@@ -37,6 +39,8 @@ enum class Family : uint8_t {
   none,
   array,
   tensor,
+  torch,
+  cudaArray,
   exchange,
   buffer,
   tuple,
@@ -92,14 +96,52 @@ Argument arrayArgument(nb::handle object, const char *parameter) {
   return Argument::pointer(array->data, scalar, span(array->rank, array->shape, array->strides, byteSize(scalar)));
 }
 
+Argument tensorArgument(nb::handle object, const char *parameter);
+
+// Calls a method without arguments, by an interned name.
+nb::object callMethod(nb::handle object, PyObject *name) {
+  PyObject *arguments[] = {object.ptr()};
+  PyObject *result = PyObject_VectorcallMethod(name, arguments, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  if (!result) throw nb::python_error();
+  return nb::steal(result);
+}
+
+// PyTorch's own: three calls into C, and nothing is made but small ints.
+Argument torchArgument(nb::handle object, const char *parameter) {
+  static PyObject *const dtypeName = PyUnicode_InternFromString("dtype"), *const deviceName = PyUnicode_InternFromString("get_device"),
+                         *const addressName = PyUnicode_InternFromString("data_ptr");
+  nb::object dtype = nb::steal(PyObject_GetAttr(object.ptr(), dtypeName));
+  if (!dtype.is_valid()) throw nb::python_error();
+  Scalar scalar = scalarOf(dtype, object, parameter);
+  long device = PyLong_AsLong(callMethod(object, deviceName).ptr());
+  if (device < 0) { // the CPU, or a kind of device that has no numbers
+    if (PyErr_Occurred()) throw nb::python_error();
+    return tensorArgument(object, parameter);
+  }
+  void *address = PyLong_AsVoidPtr(callMethod(object, addressName).ptr());
+  if (!address && PyErr_Occurred()) throw nb::python_error();
+  // Other accelerators number their devices, too. Memory of theirs is known by the device's type only, which is found out once.
+  static const bool isCuda = nb::cast<std::string>(object.attr("device").attr("type")) == "cuda";
+  if (!isCuda) return tensorArgument(object, parameter);
+  StreamHints::current().torch = true;
+  return Argument::pointer(address, scalar, 0, device);
+}
+
 // What PyTorch's tensors look like; many others look so, too.
 Argument tensorArgument(nb::handle object, const char *parameter) {
   Scalar scalar = scalarOf(object.attr("dtype"), object, parameter);
+  int64_t ordinal = -1;
   if (nb::object device = nb::getattr(object, "device", nb::none()); !device.is_none()) {
     nb::object kind = nb::getattr(device, "type", nb::none());
-    if (nb::isinstance<nb::str>(kind) && nb::cast<std::string>(kind) != "cpu" && nb::cast<std::string>(kind) != "meta")
+    std::string type = nb::isinstance<nb::str>(kind) ? nb::cast<std::string>(kind) : "cpu";
+    if (type == "cuda") {
+      nb::object index = nb::getattr(device, "index", nb::none());
+      ordinal = index.is_none() ? 0 : nb::cast<int64_t>(index);
+      StreamHints::current().torch = true;
+    } else if (type != "cpu" && type != "meta") {
       raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the tensor is on '" +
-                                  nb::cast<std::string>(nb::str(device)) + "', and this kernel runs on the CPU; move it with .cpu()");
+                                  nb::cast<std::string>(nb::str(device)) + "', where kernels do not run; they run on 'cpu' and 'cuda'");
+    }
   }
   nb::object address = object.attr("data_ptr")();
   void *data = PyLong_AsVoidPtr(address.ptr());
@@ -109,7 +151,50 @@ Argument tensorArgument(nb::handle object, const char *parameter) {
     nb::object contiguous = nb::getattr(object, "is_contiguous", nb::object());
     if (contiguous.is_valid() && nb::cast<bool>(contiguous())) bytes = nb::cast<int64_t>(count()) * byteSize(scalar);
   }
-  return Argument::pointer(data, scalar, bytes);
+  return Argument::pointer(data, scalar, bytes, ordinal);
+}
+
+// The device whose memory an address is, where the array does not say.
+int64_t deviceOfAddress(void *address) {
+  Diagnostics diagnostics;
+  const gpu::Driver *driver = gpu::cudaDriver(diagnostics);
+  int ordinal = 0;
+  if (driver &&
+      driver->pointerAttribute(&ordinal, gpu::PointerAttribute::deviceOrdinal, reinterpret_cast<uint64_t>(address)) == gpu::status::success)
+    return ordinal;
+  return 0;
+}
+
+// CuPy's arrays and others with __cuda_array_interface__.
+Argument cudaArrayArgument(nb::handle object, const char *parameter) {
+  nb::object interface = object.attr("__cuda_array_interface__");
+  Scalar scalar;
+  if (nb::object dtype = nb::getattr(object, "dtype", nb::none()); !dtype.is_none()) {
+    scalar = scalarOf(dtype, object, parameter);
+  } else {
+    std::string type = nb::cast<std::string>(interface["typestr"]); // "<f4"
+    std::string kind = type.size() > 2 ? type.substr(1, 1) : "", bytes = type.size() > 2 ? type.substr(2) : "0";
+    std::string word = kind == "f" ? "float" : kind == "i" ? "int" : kind == "u" ? "uint" : kind == "b" ? "bool" : "";
+    std::optional<Scalar> known;
+    if (type[0] != '>' && !word.empty()) known = scalarNamed(kind == "b" ? word : word + std::to_string(8 * std::atoi(bytes.c_str())));
+    if (!known) refuse(object, parameter, "kernels have no element type '" + type + "'");
+    scalar = *known;
+  }
+  void *address = PyLong_AsVoidPtr(nb::object(interface["data"][0]).ptr());
+  if (!address && PyErr_Occurred()) throw nb::python_error();
+  nb::object stream = interface.attr("get")("stream");
+  if (!stream.is_none()) {
+    StreamHints &hints = StreamHints::current();
+    hints.known = true;
+    hints.stream = nb::cast<uint64_t>(stream);
+  }
+  int64_t device = 0;
+  nb::object own = nb::getattr(nb::getattr(object, "device", nb::none()), "id", nb::none());
+  if (nb::isinstance<nb::int_>(own))
+    device = nb::cast<int64_t>(own);
+  else if (address)
+    device = deviceOfAddress(address);
+  return Argument::pointer(address, scalar, 0, device);
 }
 
 std::optional<Scalar> dlpackScalar(nb::dlpack::dtype type) {
@@ -146,8 +231,12 @@ Argument exchangedArgument(nb::handle object, const char *parameter) {
     PyErr_Clear();
     refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
   }
-  if (array.device_type() != nb::device::cpu::value)
-    raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") + "': the array is not in the CPU's memory");
+  int kind = array.device_type();
+  // Pinned and managed memory (3, 13) is the host's and the device's.
+  bool isDevice = kind == nb::device::cuda::value || kind == 13;
+  if (!isDevice && kind != nb::device::cpu::value && kind != 3)
+    raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") +
+                                "': the array is neither in the CPU's memory nor in that of an NVIDIA GPU");
   std::optional<Scalar> scalar = dlpackScalar(array.dtype());
   if (!scalar) refuse(object, parameter, "kernels have no such element type");
   // The object itself keeps the memory; the caller holds it for as long as the launch takes.
@@ -159,7 +248,7 @@ Argument exchangedArgument(nb::handle object, const char *parameter) {
     }
     bytes += (static_cast<int64_t>(array.shape(i)) - 1) * array.stride(i) * byteSize(*scalar);
   }
-  return Argument::pointer(const_cast<void *>(array.data()), *scalar, bytes);
+  return Argument::pointer(const_cast<void *>(array.data()), *scalar, bytes, isDevice ? array.device_id() : -1);
 }
 
 std::vector<int64_t> integers(nb::handle sequence) {
@@ -184,7 +273,7 @@ Argument descriptorArgument(nb::handle object, const char *parameter) {
     raise(PyExc_ValueError,
           "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
   return Argument::descriptor(base.address(), base.element(), integers(object.attr("shape")), integers(object.attr("strides")),
-                              integers(object.attr("block_shape")), base.bytes());
+                              integers(object.attr("block_shape")), base.bytes(), base.device());
 }
 
 Family familyOf(nb::handle object) {
@@ -195,7 +284,14 @@ Family familyOf(nb::handle object) {
   if (PyTuple_Check(raw) || PyList_Check(raw)) return Family::tuple;
   if (nb::hasattr(object, "_tilewright_value") || nb::hasattr(object, "_tilewright_name") || nb::isinstance<PyKernel>(object))
     return Family::ours;
-  if (nb::hasattr(object, "data_ptr")) return Family::tensor;
+  if (nb::hasattr(object, "data_ptr")) {
+    nb::object modules = nb::module_::import_("sys").attr("modules");
+    if (PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch"))
+      if (nb::object tensor = nb::getattr(torch, "Tensor", nb::none());
+          PyType_Check(tensor.ptr()) && PyObject_IsInstance(raw, tensor.ptr()) == 1)
+        return Family::torch;
+    return Family::tensor;
+  }
   nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(raw)));
   nb::object modules = nb::module_::import_("sys").attr("modules");
   if (PyDict_GetItemString(modules.ptr(), "numpy")) {
@@ -205,6 +301,7 @@ Family familyOf(nb::handle object) {
     if (PyObject_IsInstance(raw, numpy.attr("dtype").ptr()) == 1) return Family::torchDtype;
   }
   if (nb::hasattr(object, "block_shape") && nb::hasattr(object, "base")) return Family::descriptor;
+  if (nb::hasattr(object, "__cuda_array_interface__")) return Family::cudaArray;
   if (nb::hasattr(object, "__dlpack__")) return Family::exchange;
   if (PyObject_CheckBuffer(raw)) return Family::buffer;
   if (nb::cast<std::string>(nb::str(type.attr("__module__"))) == "torch" && nb::cast<std::string>(type.attr("__name__")) == "dtype")
@@ -243,6 +340,46 @@ Argument constantArgument(nb::handle object, const char *parameter) {
 
 } // namespace
 
+StreamHints &StreamHints::current() {
+  thread_local StreamHints hints;
+  return hints;
+}
+
+// torch._C._cuda_getCurrentRawStream, where there is a PyTorch with CUDA.
+static PyObject *torchStreamGetter() {
+  static PyObject *getter = nullptr;
+  if (getter) return getter;
+  nb::object modules = nb::module_::import_("sys").attr("modules");
+  PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch");
+  if (!torch) return nullptr;
+  nb::object found = nb::getattr(nb::getattr(torch, "_C", nb::none()), "_cuda_getCurrentRawStream", nb::none());
+  if (!found.is_none()) getter = found.release().ptr();
+  return getter;
+}
+
+void *streamFor(int64_t device) {
+  const StreamHints &hints = StreamHints::current();
+  uint64_t stream = hints.stream;
+  if (hints.torch || !hints.known) {
+    PyObject *getter = torchStreamGetter();
+    if (getter) {
+      nb::object ordinal = nb::steal(PyLong_FromLongLong(device));
+      PyObject *arguments[] = {nullptr, ordinal.ptr()};
+      nb::object handle = nb::steal(PyObject_Vectorcall(getter, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+      if (!handle.is_valid()) throw nb::python_error();
+      stream = PyLong_AsUnsignedLongLong(handle.ptr());
+    }
+    // An array whose data comes from another stream is waited for.
+    if (hints.known && hints.stream != stream) {
+      Diagnostics diagnostics;
+      if (const gpu::CudaDevice *where = gpu::CudaDevice::get(device, diagnostics))
+        where->synchronize(reinterpret_cast<gpu::StreamHandle>(hints.stream), diagnostics);
+      if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
+    }
+  }
+  return reinterpret_cast<void *>(stream);
+}
+
 Argument toArgument(nb::handle object, const char *parameter) {
   PyObject *raw = object.ptr();
   if (raw == Py_None) return Argument::none();
@@ -263,7 +400,9 @@ Argument toArgument(nb::handle object, const char *parameter) {
   case Family::integer: return integerArgument(object);
   case Family::floating: return Argument::floating(PyFloat_AsDouble(raw));
   case Family::array: return arrayArgument(object, parameter);
+  case Family::torch: return torchArgument(object, parameter);
   case Family::tensor: return tensorArgument(object, parameter);
+  case Family::cudaArray: return cudaArrayArgument(object, parameter);
   case Family::exchange:
   case Family::buffer: return exchangedArgument(object, parameter);
   case Family::tuple: return tupleArgument(object, parameter);

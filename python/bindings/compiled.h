@@ -13,7 +13,8 @@ struct PyCompiled {
   std::string text; // the IR text it was compiled from
 
   CompileRequest request() const;
-  void launch(nb::handle grid, nb::handle args) const;
+  /// `stream`: of a GPU; None: the current one.
+  void launch(nb::handle grid, nb::handle args, nb::handle stream) const;
 };
 
 void defineCompiled(nb::module_ &module);

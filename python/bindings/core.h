@@ -12,6 +12,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -72,6 +73,18 @@ std::shared_ptr<Namespace> objectScope(nb::handle object, std::string path);
 
 Argument toArgument(nb::handle object, const char *parameter);
 
+/// What the arguments that this thread converted since `reset` say about the stream to launch on.
+struct StreamHints {
+  bool torch = false; // one is PyTorch's on a GPU: its current stream counts
+  bool known = false; // one named its stream, as __cuda_array_interface__ does
+  uint64_t stream = 0;
+  static StreamHints &current();
+  void reset() { *this = StreamHints(); }
+};
+/// The stream for a launch on a CUDA device, by what the arguments said: PyTorch's current one, the one that an array named, or the
+/// default stream.
+void *streamFor(int64_t device);
+
 // ---- errors.cpp
 
 /// Raises what the first error of `diagnostics` is in Python: TypeError, KeyError, ValueError, OutOfResources, CompilationError ...
@@ -105,6 +118,9 @@ struct EngineState {
   bool checkBounds = false;
 };
 EngineState &engineState();
+
+/// Where launches without tensors run: a CUDA device, or -1 for the CPU. Set by the package when it chooses its driver.
+std::atomic<int64_t> &defaultDevice();
 
 /// A Python function marked @jit: the base of tilewright.JITFunction.
 class PyKernel {

@@ -37,7 +37,16 @@ static PyObject *callError(Diag id) {
   case Diag::badGrid:
   case Diag::invalidOption:
   case Diag::badSignature: return PyExc_ValueError;
-  case Diag::deviceAssert: return PyExc_RuntimeError;
+  case Diag::mixedDevices:
+  case Diag::tensorMapRefused: return PyExc_ValueError;
+  case Diag::deviceAssert:
+  case Diag::cudaMissing:
+  case Diag::cudaTooOld:
+  case Diag::cudaNoDevice:
+  case Diag::cudaUnsupported:
+  case Diag::cudaFailed:
+  case Diag::cudaFault:
+  case Diag::slotMismatch: return PyExc_RuntimeError;
   case Diag::noArena: return PyExc_MemoryError;
   case Diag::fileNotFound: return PyExc_FileNotFoundError;
   default: return nullptr;
@@ -49,9 +58,22 @@ void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
   for (const Diagnostic &record : diagnostics.all())
     if (!first && record.severity == Severity::error) first = &record;
   if (!first) raise(PyExc_RuntimeError, "the compiler failed without saying why; please report this");
+  if (first->id == Diag::outOfResources) {
+    static nb::handle type = packageObject("runtime.errors", "OutOfResources");
+    auto number = [&](size_t index) { return nb::int_(std::atoll(first->args[index].c_str())); };
+    nb::object error = type(number(1), number(2), first->args[0]);
+    PyErr_SetObject(type.ptr(), error.ptr());
+    throw nb::python_error();
+  }
+  if (first->id == Diag::assemblerFailed) {
+    static nb::handle type = packageObject("runtime.errors", "PTXASError");
+    raise(type.ptr(), first->message);
+  }
   if (PyObject *type = callError(first->id)) {
     std::string text = first->message;
     if (!first->hint.empty()) text += " (" + first->hint + ")";
+    for (const Diagnostic &note : first->notes)
+      text += "\n  note: " + note.message;
     raise(type, text);
   }
   static nb::handle make = packageObject("compiler.errors", "compilation_error");

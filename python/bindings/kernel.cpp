@@ -7,6 +7,8 @@
 #include "core.h"
 
 #include "frontend/module.h"
+#include "gpu/artifact.h"
+#include "runtime/cuda_kernel.h"
 #include "syntax/parser.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -30,6 +32,11 @@ EngineState &engineState() {
   }();
   thread_local EngineState state = initial;
   return state;
+}
+
+std::atomic<int64_t> &defaultDevice() {
+  static std::atomic<int64_t> device{-1};
+  return device;
 }
 
 struct PyKernel::State {
@@ -96,7 +103,10 @@ CompileRequest PyCompiled::request() const {
   request.kernel = function.get();
   request.args = specs;
   request.options = options;
-  request.target = hostCpu();
+  if (compiled && compiled->gpu())
+    request.gpu = gpuTarget(compiled->gpu()->artifact().target);
+  else
+    request.target = hostCpu();
   return request;
 }
 
@@ -106,11 +116,25 @@ namespace {
 
 struct Call {
   LaunchOptions options;
+  bool hasStream = false;
   llvm::SmallVector<Argument, 16> positional;
   llvm::SmallVector<NamedArgument, 16> named;
 };
 
-enum class Option { unknown, numWarps, numStages, numCtas, maxnreg, fpFusion, debug, threads, ignored };
+enum class Option {
+  unknown,
+  numWarps,
+  numStages,
+  numCtas,
+  maxnreg,
+  fpFusion,
+  debug,
+  threads,
+  stream,
+  cooperative,
+  programmaticLaunch,
+  ignored
+};
 
 Option optionNamed(llvm::StringRef name) {
   return llvm::StringSwitch<Option>(name)
@@ -121,9 +145,11 @@ Option optionNamed(llvm::StringRef name) {
       .Case("enable_fp_fusion", Option::fpFusion)
       .Case("debug", Option::debug)
       .Case("num_threads", Option::threads)
-      // What only a GPU's code generator or launcher asks for.
-      .Cases({"sanitize_overflow", "launch_cooperative_grid", "launch_cluster", "launch_pdl", "ir_override", "extern_libs", "arch"},
-             Option::ignored)
+      .Case("stream", Option::stream)
+      .Case("launch_cooperative_grid", Option::cooperative)
+      .Case("launch_pdl", Option::programmaticLaunch)
+      // What other code generators and launchers ask for.
+      .Cases({"sanitize_overflow", "launch_cluster", "ir_override", "extern_libs", "arch"}, Option::ignored)
       .Cases({"ptx_version", "ptx_options", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "default_dot_input_precision"},
              Option::ignored)
       .Cases(
@@ -164,8 +190,22 @@ void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::St
     if (!value.is_none()) options.threads = integerOption(value, name);
     if (options.threads < 0) raise(PyExc_ValueError, "num_threads must not be negative");
     return;
+  case Option::cooperative: options.cooperative = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::programmaticLaunch: options.programmaticLaunch = nb::cast<bool>(nb::bool_(value)); return;
   default: return;
   }
+}
+
+/// A stream as a number, or as an object of PyTorch (cuda_stream), CuPy (ptr) or Numba (handle).
+void setStream(Call &call, nb::handle value) {
+  if (value.is_none()) return;
+  nb::object number = nb::borrow(value);
+  for (const char *name : {"cuda_stream", "ptr"})
+    if (!PyLong_Check(number.ptr())) number = nb::getattr(value, name, number);
+  if (!PyLong_Check(number.ptr())) raise(PyExc_TypeError, "a stream is an int, or an object with 'cuda_stream' or 'ptr'");
+  call.options.stream = PyLong_AsVoidPtr(number.ptr());
+  if (PyErr_Occurred()) throw nb::python_error();
+  call.hasStream = true;
 }
 
 const JitFunction::Parameter *parameterNamed(const JitFunction &function, llvm::StringRef name) {
@@ -180,10 +220,13 @@ const JitFunction::Parameter *parameterNamed(const JitFunction &function, llvm::
     parameters += (parameters.empty() ? "" : ", ") + parameter.name;
   raise(PyExc_KeyError, "Keyword argument " + name.str() + " was specified but unrecognised: kernel '" + function.name +
                             "' has the parameters " + parameters +
-                            ", and launches take num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, debug, num_threads");
+                            ", and launches take num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, debug, num_threads, stream, "
+                            "launch_cooperative_grid, launch_pdl");
 }
 
 void readCall(const JitFunction &function, nb::handle args, nb::handle kwargs, Call &call) {
+  StreamHints::current().reset();
+  call.options.device = defaultDevice().load(std::memory_order_relaxed);
   Py_ssize_t count = PyTuple_Size(args.ptr());
   for (Py_ssize_t i = 0; i < count; ++i) {
     const char *parameter =
@@ -200,7 +243,9 @@ void readCall(const JitFunction &function, nb::handle args, nb::handle kwargs, C
     const JitFunction::Parameter *parameter = parameterNamed(function, name);
     Option option = optionNamed(name);
     if (parameter) call.named.push_back({name, toArgument(value, text)});
-    if (option != Option::unknown)
+    if (option == Option::stream) {
+      if (!parameter) setStream(call, value);
+    } else if (option != Option::unknown)
       setOption(call.options, option, value, name);
     else if (!parameter)
       unknownKeyword(function, name);
@@ -265,8 +310,25 @@ void keepUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh) {
 
 // ---- launches
 
+/// Where the launch runs and, on a GPU, in which stream.
+bool place(const JitFunction &function, llvm::ArrayRef<Argument> arguments, Call &call, Diagnostics &diagnostics) {
+  if (!placeLaunch(function, arguments, call.options, diagnostics)) return false;
+  if (call.options.device >= 0 && !call.hasStream) call.options.stream = streamFor(call.options.device);
+  return true;
+}
+
+bool isOnDevice(const Argument &argument) {
+  for (const Argument &member : argument.members())
+    if (isOnDevice(member)) return true;
+  return (argument.kind() == Argument::Kind::pointer || argument.kind() == Argument::Kind::descriptor) && argument.device() >= 0;
+}
+
 /// Runs on the interpreter; a null grid only compiles.
 nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (isOnDevice(arguments[i]))
+      raise(PyExc_ValueError, "parameter '" + state.function->parameters[i].name +
+                                  "': the tensor is on a GPU, and the interpreter runs on the CPU; move it with .cpu()");
   SpecializationKey key;
   appendSpecializationKey(*state.function, arguments, key);
   std::string text(key.begin(), key.end());
@@ -337,6 +399,7 @@ nb::object run(PyKernel &self, nb::handle gridObject, nb::handle args, nb::handl
   }
   if (!state.used.empty()) checkUnchanged(state.used);
   if (engineState().engine == Engine::interpret) return runInterpreted(state, launch ? &grid : nullptr, *bound, call.options);
+  if (!place(*function, *bound, call, diagnostics)) raiseErrors(diagnostics, function.get());
 
   if (!state.kernel) state.kernel = std::make_shared<Kernel>(function);
   std::shared_ptr<Kernel> kernel = state.kernel;
@@ -349,7 +412,7 @@ nb::object run(PyKernel &self, nb::handle gridObject, nb::handle args, nb::handl
     compiled = kernel->compile(*bound, call.options, diagnostics);
     if (compiled && launch) {
       llvm::SmallVector<uint64_t, 32> slots;
-      ok = compiled->packSlots(*bound, slots, diagnostics) && compiled->launch(grid, slots, call.options.threads, diagnostics);
+      ok = compiled->packSlots(*bound, slots, diagnostics) && compiled->launch(grid, slots, call.options, diagnostics);
     }
   }
   if (!diagnostics.all().empty()) showWarnings(diagnostics);
@@ -362,6 +425,10 @@ nb::object run(PyKernel &self, nb::handle gridObject, nb::handle args, nb::handl
     handle->function = function;
     handle->specs = compiled->specs();
     handle->options = call.options.kernel;
+    if (compiled->gpu()) {
+      handle->options.backend = "cuda";
+      if (std::optional<GpuTarget> target = gpuTarget(compiled->gpu()->artifact().target)) handle->options.capability = target->capability;
+    }
     object = share(compiledObject(std::move(handle)));
   }
   return nb::borrow(object.get());
@@ -370,7 +437,7 @@ nb::object run(PyKernel &self, nb::handle gridObject, nb::handle args, nb::handl
 } // namespace
 
 // Runs an already compiled kernel: one argument for each parameter, constants included.
-void PyCompiled::launch(nb::handle gridObject, nb::handle args) const {
+void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle stream) const {
   if (!compiled) raise(PyExc_RuntimeError, "this kernel was compiled for the interpreter; launch the function itself");
   if (!function) raise(PyExc_RuntimeError, "a kernel that was compiled from IR text cannot be launched from Python");
   Call call;
@@ -379,11 +446,16 @@ void PyCompiled::launch(nb::handle gridObject, nb::handle args) const {
   std::optional<BoundArguments> bound = bindArguments(*function, call.positional, call.named, diagnostics);
   if (!bound) raiseErrors(diagnostics, function.get());
   Grid grid = readGrid(gridObject);
+  setStream(call, stream);
+  if (!place(*function, *bound, call, diagnostics)) raiseErrors(diagnostics, function.get());
+  if ((call.options.device >= 0) != (compiled->gpu() != nullptr))
+    raise(PyExc_ValueError, std::string("this kernel was compiled for ") + (compiled->gpu() ? "a GPU" : "the CPU") +
+                                ", and its arguments are " + (compiled->gpu() ? "in the CPU's memory" : "on a GPU"));
   bool ok;
   {
     nb::gil_scoped_release release;
     llvm::SmallVector<uint64_t, 32> slots;
-    ok = compiled->packSlots(*bound, slots, diagnostics) && compiled->launch(grid, slots, call.options.threads, diagnostics);
+    ok = compiled->packSlots(*bound, slots, diagnostics) && compiled->launch(grid, slots, call.options, diagnostics);
   }
   if (!ok) raiseErrors(diagnostics, function.get());
 }

@@ -5,10 +5,14 @@
 
 #include "frontend/builtins.h"
 #include "frontend/module.h"
+#include "gpu/artifact.h"
 #include "runtime/cache.h"
+#include "runtime/cuda_kernel.h"
 #include "runtime/pool.h"
 #include "support/files.h"
 #include "support/target.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -29,7 +33,41 @@ static std::optional<Stage> stageNamed(const std::string &name) {
   return std::nullopt;
 }
 
+// Of a GPU kernel: what the compiler kept, and what can be made again from the source.
+static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact, const std::string &name) {
+  if (name == "ptx" && !artifact.ptx.empty()) return nb::str(artifact.ptx.c_str(), artifact.ptx.size());
+  if (name == "cubin" && !artifact.cubin.empty()) return nb::bytes(artifact.cubin.data(), artifact.cubin.size());
+  for (const auto &[stage, text] : artifact.stages)
+    if (stage == name) return nb::str(text.c_str(), text.size());
+  std::optional<Stage> known = name == "source"  ? std::optional(Stage::ast)
+                               : name == "ttir"  ? std::optional(Stage::tt)
+                               : name == "ttgir" ? std::optional(Stage::ttg)
+                               : name == "llir"  ? std::optional(Stage::llvm)
+                                                 : std::nullopt;
+  if (!known || !self.function) raise(PyExc_KeyError, name);
+  Diagnostics diagnostics;
+  std::optional<std::string> text;
+  {
+    nb::gil_scoped_release release;
+    text = emitStage(self.request(), *known, diagnostics);
+  }
+  if (!text) raiseErrors(diagnostics, self.function.get());
+  return nb::str(text->c_str(), text->size());
+}
+
+static std::vector<std::string> stageNames(const PyCompiled &self) {
+  if (!self.compiled || !self.compiled->gpu()) return {"source", "ttir", "loops", "llir", "asm", "obj"};
+  const GpuArtifact &artifact = self.compiled->gpu()->artifact();
+  std::vector<std::string> names = {"source", "ttir", "ttgir", "llir"};
+  for (const auto &stage : artifact.stages)
+    if (!llvm::is_contained(names, stage.first)) names.push_back(stage.first);
+  if (!artifact.ptx.empty()) names.push_back("ptx");
+  if (!artifact.cubin.empty()) names.push_back("cubin");
+  return names;
+}
+
 static nb::object stageOf(const PyCompiled &self, const std::string &name) {
+  if (self.compiled && self.compiled->gpu()) return gpuStageOf(self, self.compiled->gpu()->artifact(), name);
   std::optional<Stage> stage = stageNamed(name);
   if (!stage) raise(PyExc_KeyError, name);
   if (*stage == Stage::object && self.compiled) {
@@ -55,11 +93,31 @@ void defineCompiled(nb::module_ &module) {
   nb::class_<PyCompiled>(module, "Compiled")
       .def("stage", &stageOf, "The kernel at one stage: source, ttir, loops, llir, asm as text, obj as bytes.", "name"_a)
       .def(
-          "launch", [](PyCompiled &self, nb::handle grid, nb::args args) { self.launch(grid, args); }, "grid"_a, "args"_a)
-      .def_prop_ro("name",
-                   [](PyCompiled &self) {
-                     return self.function ? self.function->name : self.compiled ? self.compiled->artifact().entry : "";
+          "launch", [](PyCompiled &self, nb::handle grid, nb::handle stream, nb::args args) { self.launch(grid, args, stream); }, "grid"_a,
+          "stream"_a.none(), "args"_a)
+      .def_prop_ro("stages", &stageNames)
+      .def_prop_ro("gpu",
+                   [](PyCompiled &self) -> nb::object {
+                     const gpu::GpuKernel *kernel = self.compiled ? self.compiled->gpu() : nullptr;
+                     if (!kernel) return nb::none();
+                     const GpuArtifact &artifact = kernel->artifact();
+                     std::optional<GpuTarget> target = gpuTarget(artifact.target);
+                     nb::dict facts;
+                     facts["target"] = artifact.target;
+                     facts["capability"] = target ? target->capability : int64_t(0);
+                     facts["num_warps"] = artifact.warps;
+                     facts["num_ctas"] = artifact.ctas;
+                     facts["shared"] = artifact.sharedBytes;
+                     facts["n_regs"] = std::max<int64_t>(kernel->registers(), 0);
+                     // Upstream counts 4-byte registers.
+                     facts["n_spills"] = std::max<int64_t>(kernel->spillBytes(), 0) / 4;
+                     facts["messages"] = artifact.messages;
+                     return facts;
                    })
+      .def_prop_ro("name",
+                   [](PyCompiled &self) { return self.function   ? self.function->name
+                                                 : self.compiled ? self.compiled->entryName()
+                                                                 : ""; })
       .def_prop_ro("signature", [](PyCompiled &self) { return self.function ? signatureText(*self.function, self.specs) : std::string(); })
       .def_prop_ro("key", [](PyCompiled &self) { return self.function ? kernelCacheKey(self.request()) : std::string(); })
       .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
@@ -82,7 +140,7 @@ void defineCompiled(nb::module_ &module) {
 /// triton.compile(ASTSource(...)): specialised by a description instead of arguments. `types`: for each parameter its type's name, or None
 /// where `constants` has its value; `aligned`: the parameters that are multiples of 16.
 static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, std::vector<int64_t> aligned,
-                                                    nb::dict options) {
+                                                    nb::dict options, const std::string &target) {
   auto out = std::make_shared<PyCompiled>();
   out->function = kernel.jit();
   size_t index = 0;
@@ -110,8 +168,23 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
   number("num_ctas", out->options.numCtas);
   if (options.contains("debug")) out->options.debug = nb::cast<bool>(nb::bool_(options["debug"]));
   if (options.contains("enable_fp_fusion")) out->options.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
+  if (options.contains("maxnreg") && !nb::object(options["maxnreg"]).is_none())
+    out->options.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
   Diagnostics diagnostics;
-  {
+  if (!target.empty()) {
+    std::optional<GpuTarget> gpu = gpuTarget(target);
+    if (!gpu) raise(PyExc_ValueError, "there is no GPU target '" + target + "': there are " + gpuTargetNames());
+    out->options.backend = "cuda";
+    out->options.capability = gpu->capability;
+    CompileRequest request = out->request();
+    request.gpu = *gpu;
+    nb::gil_scoped_release release;
+    if (std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics)) {
+      std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));
+      loaded->setSpecs(out->specs);
+      out->compiled = std::move(loaded);
+    }
+  } else {
     nb::gil_scoped_release release;
     if (std::unique_ptr<CpuArtifact> artifact = compileForCpu(out->request(), diagnostics))
       if (std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact), diagnostics)) {
@@ -176,6 +249,36 @@ static nb::dict targetFacts() {
   return facts;
 }
 
+static nb::dict cudaDevice(int64_t ordinal) {
+  Diagnostics diagnostics;
+  const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics);
+  if (!device) raiseErrors(diagnostics, nullptr);
+  nb::dict facts;
+  facts["name"] = device->name;
+  facts["major"] = device->major;
+  facts["minor"] = device->minor;
+  facts["target"] = device->target.name;
+  facts["max_shared_mem"] = device->sharedPerBlock;
+  facts["max_num_regs"] = device->registersPerBlock;
+  facts["multiprocessor_count"] = device->multiprocessors;
+  facts["warpSize"] = device->warpSize;
+  facts["sm_clock_rate"] = device->clockKhz;
+  facts["mem_clock_rate"] = device->memoryClockKhz;
+  facts["mem_bus_width"] = device->memoryBusBits;
+  facts["l2_bytes"] = device->l2Bytes;
+  facts["total_memory"] = device->memoryBytes;
+  return facts;
+}
+
+static void cudaSynchronize(int64_t ordinal) {
+  Diagnostics diagnostics;
+  {
+    nb::gil_scoped_release release;
+    if (const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics)) device->synchronize(diagnostics);
+  }
+  if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
+}
+
 static nb::tuple setEngine(const std::string &name, bool checkBounds) {
   EngineState &state = engineState();
   nb::tuple before = nb::make_tuple(state.engine == Engine::interpret ? "interpret" : "cpu", state.checkBounds);
@@ -206,7 +309,14 @@ NB_MODULE(_core, module) {
   module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false);
   module.def("engine", [] { return engineState().engine == Engine::interpret ? "interpret" : "cpu"; });
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
-  module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a);
+  module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a, "target"_a = "");
+  module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");
+  module.def("cuda_device", &cudaDevice, "What a GPU is. RuntimeError if there is none, or none that code is made for.", "ordinal"_a = 0);
+  module.def("cuda_synchronize", &cudaSynchronize, "Waits for a GPU's work; errors of earlier launches come here.", "ordinal"_a = 0);
+  module.def(
+      "set_default_device", [](int64_t device) { return defaultDevice().exchange(device); },
+      "Where launches without tensors run: a CUDA device, or -1 for the CPU. Returns what it was.", "device"_a);
+  module.def("default_device", [] { return defaultDevice().load(); });
   module.def("compile_text", &compileText, "text"_a, "file"_a);
   module.def("cache_directory", [] { return cacheDirectory(); });
   module.def("cache_enabled", [] { return cacheEnabled(); });

@@ -32,15 +32,32 @@ def _is_not():
     return False
 
 
-# This machine is none of those that tests ask for.
-for _name in ("cuda", "ampere_or_newer", "blackwell", "blackwell_ultra", "hopper_or_newer", "hopper", "sm12x", "hip", "hip_cdna", "hip_cdna2",
+def is_cuda():
+    target = get_current_target()
+    return target is not None and target.backend == "cuda"
+
+
+def is_ampere_or_newer():
+    return is_cuda() and driver.active.get_device_capability()[0] >= 8
+
+
+def is_hopper_or_newer():
+    return is_cuda() and driver.active.get_device_capability()[0] >= 9
+
+
+def is_hopper():
+    return is_cuda() and driver.active.get_device_capability()[0] == 9
+
+
+# This machine is none of the others that tests ask for.
+for _name in ("blackwell", "blackwell_ultra", "sm12x", "hip", "hip_cdna", "hip_cdna2",
               "hip_cdna3", "hip_cdna4", "hip_rdna3", "hip_rdna4", "hip_gfx11", "hip_gfx12", "hip_gfx1250", "xpu"):
     globals()[f"is_{_name}"] = _is_not
 del _name
 
 
 def is_cpu():
-    return not is_interpreter()
+    return not is_interpreter() and not is_cuda()
 
 
 def get_hip_lds_size():
@@ -124,4 +141,4 @@ def requires_tma(test):
 
 def default_alloc_fn(size, align, _):
     import torch
-    return torch.empty(size, dtype=torch.int8)
+    return torch.empty(size, dtype=torch.int8, device=driver.active.get_active_torch_device())

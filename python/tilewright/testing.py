@@ -8,6 +8,7 @@ import statistics
 import time
 
 from . import _core
+from .runtime.driver import driver
 
 _buffer = None
 
@@ -51,6 +52,81 @@ def _summarize(times, quantiles, return_mode):
     return {"min": min, "max": max, "mean": statistics.fmean, "median": statistics.median}[return_mode](times)
 
 
+def _cuda_events():
+    """torch.cuda, where kernels run on a GPU and PyTorch can measure there."""
+    if driver.active.get_current_target().backend != "cuda":
+        return None
+    interface = driver.active.get_device_interface()
+    return interface if hasattr(interface, "Event") else None
+
+
+def _bench_on_gpu(cuda, fn, warmup, rep, grad_to_none, flush_cache):
+    """Milliseconds of each call by the GPU's clock. The host runs ahead, so that its own time does not count."""
+    cache = driver.active.get_empty_cache_for_benchmark() if flush_cache else None
+    fn()
+    cuda.synchronize()
+    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(5):
+        if cache is not None:
+            driver.active.clear_cache(cache)
+        fn()
+    end.record()
+    cuda.synchronize()
+    estimate = max(start.elapsed_time(end) / 5, 1e-4)
+    for _ in range(max(1, min(int(warmup / estimate), 10000))):
+        fn()
+    count = max(1, min(int(rep / estimate), 10000))
+    starts = [cuda.Event(enable_timing=True) for _ in range(count)]
+    ends = [cuda.Event(enable_timing=True) for _ in range(count)]
+    for start, end in zip(starts, ends):
+        if grad_to_none is not None:
+            for tensor in grad_to_none:
+                tensor.grad = None
+        if cache is not None:
+            driver.active.clear_cache(cache)
+        start.record()
+        fn()
+        end.record()
+    cuda.synchronize()
+    return [start.elapsed_time(end) for start, end in zip(starts, ends)]
+
+
+def _bench_graph(cuda, fn, rep, grad_to_none):
+    """Milliseconds of a call among many in one CUDA graph: without the launches' cost."""
+    with cuda.stream(cuda.Stream()):
+        fn()
+        if grad_to_none is not None:
+            for tensor in grad_to_none:
+                tensor.detach_()
+                tensor.requires_grad_(True)
+                tensor.grad = None
+        start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(5):
+            fn()
+        end.record()
+        cuda.synchronize()
+        calls = max(1, min(int(rep / max(start.elapsed_time(end) / 5, 1e-4)), 1000))
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            for _ in range(calls):
+                if grad_to_none is not None:
+                    for tensor in grad_to_none:
+                        tensor.grad = None
+                fn()
+        cuda.synchronize()
+        times = []
+        for _ in range(10):
+            start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+            start.record()
+            graph.replay()
+            end.record()
+            cuda.synchronize()
+            times.append(start.elapsed_time(end) / calls)
+    return times
+
+
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True):
     """Milliseconds that `fn()` takes: calls it for about `warmup` and then for about `rep` milliseconds.
 
@@ -59,6 +135,10 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     """
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode is min, max, mean, median or all, not {return_mode!r}")
+    cuda = _cuda_events()
+    if cuda is not None:
+        times = _bench_on_gpu(cuda, fn, warmup, rep, grad_to_none, flush_cache)
+        return _summarize(times, quantiles, return_mode)
     clock = time.perf_counter
     fn()
     start = clock()
@@ -85,7 +165,10 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """As do_bench, with warm caches: there are no graphs to record on a CPU."""
+    """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
+    cuda = _cuda_events()
+    if cuda is not None:
+        return _summarize(_bench_graph(cuda, fn, rep, grad_to_none), quantiles, return_mode)
     return do_bench(fn, warmup=rep / 4, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode, flush_cache=False)
 
 
@@ -233,7 +316,10 @@ def perf_report(benchmarks):
 
 
 def get_dram_gbps(device=None):
-    """GB/s between memory and the CPU, measured by a large copy (there is no table to look it up in)."""
+    """GB/s between memory and the chip: a GPU's peak by its clocks, and for a CPU what a large copy reaches."""
+    if driver.active.get_current_target().backend == "cuda":
+        facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
+        return facts["mem_clock_rate"] * facts["mem_bus_width"] * 2 / 1e6 / 8
     return _measured_bandwidth()
 
 
@@ -248,6 +334,10 @@ def _measured_bandwidth():
 
 def get_max_simd_tflops(dtype, clock_rate, device=None):
     """Peak of fused multiply-adds at a clock rate in kHz: two vector units in each core, two operations in each lane."""
+    if driver.active.get_current_target().backend == "cuda":
+        facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
+        lanes = 64 if "64" in str(dtype) or facts["major"] * 10 + facts["minor"] == 80 else 128
+        return facts["multiprocessor_count"] * lanes * 2 * clock_rate * 1e-9
     facts = _core.target()
     bits = 64 if "64" in str(dtype) else 32  # 16-bit floats are computed in fp32
     lanes = facts["vector_bytes"] * 8 // bits
@@ -255,7 +345,16 @@ def get_max_simd_tflops(dtype, clock_rate, device=None):
 
 
 def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
-    """The CPU's products are made by its vector units."""
+    """Peak of matrix products at a clock rate in kHz. The CPU makes its products by its vector units."""
+    if driver.active.get_current_target().backend == "cuda":
+        facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
+        word = str(dtype)
+        # Operations of one multiprocessor in a cycle for 16-bit floats; others in proportion.
+        operations = {9: 8192, 8: 4096 if facts["minor"] == 0 else 2048}.get(facts["major"], 0)
+        if not operations:
+            raise RuntimeError(f"get_max_tensorcore_tflops: the peak of {facts['name']} is not known")
+        scale = 2 if "8" in word.replace("128", "") and "int16" not in word else 0.5 if "32" in word else 1
+        return facts["multiprocessor_count"] * operations * scale * clock_rate * 1e-9
     return get_max_simd_tflops(dtype, clock_rate, device)
 
 

@@ -387,4 +387,77 @@ bool TileAnalysis::isReadAfter(Value tile, Operation *position) {
   return false;
 }
 
+//===------------------------------------------------------------------------------------------------------ x - max(x)
+
+/// Whether the combine region of a reduction is one maximum.
+static bool takesMaximum(ReduceOp reduce) {
+  if (reduce.getSrcs().size() != 1) return false;
+  Block &block = reduce.getCombineOp().front();
+  Operation *last = block.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::MaxNumFOp, arith::MaximumFOp>(last)) return false;
+  Value x = last->getOperand(0), y = last->getOperand(1), first = block.getArgument(0), second = block.getArgument(1);
+  return (x == first && y == second) || (x == second && y == first);
+}
+
+constexpr int64_t everyIndex = -1;
+
+/// Whether `bound` at the indices `dims` is never below `x` nor unordered with a number: each entry of `dims` is a dimension of x whose
+/// index `bound` is taken at, or everyIndex where `bound` may be taken at any. E.g. x[i, j] and broadcast(expand_dims(reduce max x, axis
+/// 1)).
+static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x) {
+  if (bound == x) {
+    for (auto [place, dim] : llvm::enumerate(dims))
+      if (dim != everyIndex && dim != int64_t(place)) return false;
+    return true;
+  }
+  Operation *op = bound.getDefiningOp();
+  if (!op) return false;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](SplatOp splat) { return neverBelow(splat.getSrc(), {}, x); })
+      .Case([&](BroadcastOp broadcast) { return neverBelow(broadcast.getSrc(), dims, x); })
+      .Case([&](ExpandDimsOp expand) {
+        dims.erase(dims.begin() + expand.getAxis());
+        return neverBelow(expand.getSrc(), dims, x);
+      })
+      .Case([&](ReshapeOp reshape) {
+        if (llvm::any_of(dims, [](int64_t dim) { return dim != everyIndex; })) return false;
+        return neverBelow(reshape.getSrc(), llvm::SmallVector<int64_t>(shapeOf(reshape.getSrc()).size(), everyIndex), x);
+      })
+      .Case<arith::MaxNumFOp, arith::MaximumFOp>(
+          [&](Operation *max) { return neverBelow(max->getOperand(0), dims, x) || neverBelow(max->getOperand(1), dims, x); })
+      .Case([&](ReduceOp reduce) {
+        if (!takesMaximum(reduce)) return false;
+        dims.insert(dims.begin() + reduce.getAxis(), everyIndex);
+        return neverBelow(reduce.getSrcs()[0], dims, x);
+      })
+      .Default([](Operation *) { return false; });
+}
+
+bool isNotPositive(Value value, bool fused) {
+  Operation *op = value.getDefiningOp();
+  if (auto multiply = dyn_cast_or_null<arith::MulFOp>(op)) {
+    auto above = [](const APFloat &factor) { return !factor.isNegative() && !factor.isNaN() && !factor.isZero(); };
+    auto positive = [&](Value factor) {
+      FloatAttr scalar;
+      DenseFPElementsAttr tile;
+      if (matchPattern(factor, m_Constant(&tile)) && tile.isSplat()) return above(tile.getSplatValue<APFloat>());
+      return matchPattern(factor, m_Constant(&scalar)) && above(scalar.getValue());
+    };
+    return (positive(multiply.getRhs()) && isNotPositive(multiply.getLhs(), fused)) ||
+           (positive(multiply.getLhs()) && isNotPositive(multiply.getRhs(), fused));
+  }
+  auto difference = dyn_cast_or_null<arith::SubFOp>(op);
+  if (!difference) return false;
+  Value x = difference.getLhs();
+  // Division by one number for all becomes a product.
+  Operation *source = x.getDefiningOp();
+  while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(source))
+    source = source->getOperand(0).getDefiningOp();
+  if (fused && isa_and_nonnull<arith::MulFOp, arith::DivFOp, arith::NegFOp>(source)) return false;
+  llvm::SmallVector<int64_t> dims;
+  for (size_t d = 0; d < shapeOf(x).size(); ++d)
+    dims.push_back(d);
+  return neverBelow(difference.getRhs(), dims, x);
+}
+
 } // namespace tilewright::cpu

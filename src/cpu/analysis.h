@@ -45,6 +45,10 @@ mlir::Value rootArgument(mlir::Value pointer);
 /// Whether both pointers are their base plus one and the same tile of offsets.
 bool haveSameOffsets(mlir::Value first, mlir::Value second);
 
+/// Whether every element is at most 0, or NaN, whatever the inputs: `x - max(x)`, times a constant perhaps. With `fused`, a product that is
+/// subtracted from may be rounded once only, and then the difference can be positive: such products do not count.
+bool isNotPositive(mlir::Value value, bool fused);
+
 class TileAnalysis {
 public:
   explicit TileAnalysis(mlir::Operation *function);

@@ -389,7 +389,12 @@ Value Lowering::emitElementwise(Operation *op, ValueRange given) {
           })
           .Case([&](arith::ConstantOp constant) -> Value { return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue())); })
           .Default([&](Operation *other) -> Value {
-            if (auto function = mathFunctionOf(other)) return emitMath(b, target, *function, operands);
+            if (auto function = mathFunctionOf(other)) {
+              bool bounded =
+                  (*function == MathFunction::exp || *function == MathFunction::exp2) && isNotPositive(other->getOperand(0), fpFusion);
+              if (bounded) function = *function == MathFunction::exp ? MathFunction::expNotPositive : MathFunction::exp2NotPositive;
+              return emitMath(b, target, *function, operands);
+            }
             if (!isa<arith::ArithDialect>(other->getDialect()) || other->getNumRegions() != 0 || other->getNumResults() != 1) {
               if (auto external = dyn_cast<ExternElementwiseOp>(other))
                 refuse(other, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");

@@ -15,8 +15,10 @@ namespace tilewright::cpu {
 
 static StringRef libmName(MathFunction function) {
   switch (function) {
-  case MathFunction::exp: return "exp";
-  case MathFunction::exp2: return "exp2";
+  case MathFunction::exp:
+  case MathFunction::expNotPositive: return "exp";
+  case MathFunction::exp2:
+  case MathFunction::exp2NotPositive: return "exp2";
   case MathFunction::expm1: return "expm1";
   case MathFunction::log: return "log";
   case MathFunction::log2: return "log2";
@@ -160,6 +162,8 @@ static std::optional<Value> emitInline(MathOps &m, MathFunction function, Value 
   switch (function) {
   case MathFunction::exp: return inlineExp(m, x);
   case MathFunction::exp2: return inlineExp2(m, x);
+  case MathFunction::expNotPositive: return inlineExpNotPositive(m, x);
+  case MathFunction::exp2NotPositive: return inlineExp2NotPositive(m, x);
   case MathFunction::log: return inlineLog(m, x);
   case MathFunction::log2: return inlineLog2(m, x);
   case MathFunction::tanh: return inlineTanh(m, x);

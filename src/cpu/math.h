@@ -40,6 +40,8 @@ enum class MathFunction {
   atan2,
   hypot,
   fmod,
+  expNotPositive, // exp and exp2 of what is known to be at most 0, or NaN: overflow is not looked after
+  exp2NotPositive,
 };
 
 /// `function` of f32 or f64 operands (scalars or vectors of any power-of-two length; longer than the machine's are split, shorter widened).

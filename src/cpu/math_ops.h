@@ -56,6 +56,9 @@ public:
 /// f32 only. Within 2 ULP of the true value for every input (measured maxima stand beside the coefficients).
 Value inlineExp(MathOps &m, Value x);
 Value inlineExp2(MathOps &m, Value x);
+/// For arguments of at most 71 (103), or NaN.
+Value inlineExpNotPositive(MathOps &m, Value x);
+Value inlineExp2NotPositive(MathOps &m, Value x);
 Value inlineLog(MathOps &m, Value x);
 Value inlineLog2(MathOps &m, Value x);
 Value inlineTanh(MathOps &m, Value x);

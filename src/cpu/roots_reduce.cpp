@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tilewright::tt;
 
@@ -43,6 +45,19 @@ bool Lowering::isStoredByReduction(Value tile) {
   return true;
 }
 
+/// The comparison by which the combine region takes the larger (smaller) number and drops NaN, if that is all it does.
+static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
+  Type element = getElementTypeOrSelf(op.getSrcs()[0]);
+  if (op.getSrcs().size() != 1 || !(element.isF32() || element.isF64())) return std::nullopt;
+  Block &block = op.getCombineOp().front();
+  Operation *last = block.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::MaxNumFOp, arith::MinNumFOp>(last) || &block.front() != last) return std::nullopt;
+  if (last->getOperand(0) == last->getOperand(1)) return std::nullopt;
+  for (Value operand : last->getOperands())
+    if (!isa<BlockArgument>(operand)) return std::nullopt;
+  return isa<arith::MaxNumFOp>(last) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+}
+
 void Lowering::lowerReduce(ReduceOp op) {
   auto shape = shapeOf(op.getSrcs()[0]);
   int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
@@ -71,13 +86,50 @@ void Lowering::lowerReduce(ReduceOp op) {
   auto onTheWay = pending.find(sources[0]);
   std::optional<Buffer> stores;
   if (onTheWay != pending.end()) stores = onTheWay->second;
-  auto elements = [&](const Place &place) {
+  auto elementsOnly = [&](const Place &place) {
     llvm::SmallVector<Value> values;
     for (Value source : sources) {
       Type element = getElementTypeOrSelf(source);
       values.push_back(place.vector < 0 ? evaluateScalar(source, place) : asVector(evaluate(source, place), element, place));
     }
+    return values;
+  };
+  auto elements = [&](const Place &place) {
+    llvm::SmallVector<Value> values = elementsOnly(place);
     if (stores) storeChunk(*stores, values[0], place);
+    return values;
+  };
+
+  // The instruction for `x > best ? x : best` keeps `best` where x is NaN, and so drops NaN by itself, once `best` starts as a number. That
+  // is one instruction where maxnum is three. But of NaN alone nothing is left, and the result must be NaN: when -inf comes out, look
+  // again.
+  std::optional<arith::CmpFPredicate> extreme;
+  if (along && size / width >= 4) extreme = extremeOf(op);
+  double worst = extreme == arith::CmpFPredicate::OGT ? -INFINITY : INFINITY;
+  auto better = [&](Value x, Value best) -> Value {
+    return arith::SelectOp::create(b, arith::CmpFOp::create(b, *extreme, x, best), x, best);
+  };
+  auto combine = [&](ValueRange both) {
+    if (extreme) return llvm::SmallVector<Value>{better(both[1], both[0])};
+    return emitRegion(op.getCombineOp(), both);
+  };
+  using Combine = llvm::function_ref<llvm::SmallVector<Value>(ValueRange)>;
+  auto acrossLanes = [&](llvm::SmallVector<Value> values, Combine by) {
+    for (int64_t lanes = along ? width : 1; lanes > 1; lanes /= 2) {
+      llvm::SmallVector<Value> both;
+      for (int64_t half = 0; half < 2; ++half)
+        for (Value value : values) {
+          if (lanes == 2) {
+            both.push_back(extractLane(b, value, half));
+            continue;
+          }
+          llvm::SmallVector<int32_t> mask;
+          for (int64_t lane = 0; lane < lanes / 2; ++lane)
+            mask.push_back(half * lanes / 2 + lane);
+          both.push_back(shuffle(b, value, value, mask));
+        }
+      values = by(both);
+    }
     return values;
   };
   // Runs `inner` without the assumption that masks hold.
@@ -113,6 +165,7 @@ void Lowering::lowerReduce(ReduceOp op) {
           start.vector = vectorDim;
           start.lanes = vectorDim < 0 ? 1 : chunk;
           llvm::append_range(partial, elements(start));
+          if (extreme) partial.back() = better(partial.back(), constantFloat(b, partial.back().getType(), worst));
         }
     });
     auto step = [&](Value index, ValueRange carriedIn) {
@@ -124,9 +177,30 @@ void Lowering::lowerReduce(ReduceOp op) {
           for (size_t i = 0; i < sources.size(); ++i)
             both.push_back(carriedIn[slot++]);
           llvm::append_range(both, elements(at(place, index, level, chain)));
-          llvm::append_range(next, emitRegion(op.getCombineOp(), both));
+          llvm::append_range(next, combine(both));
         }
       return next;
+    };
+    auto orNan = [&](const Place &place, Value found) -> Value {
+      Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, found, constantFloat(b, found.getType(), worst));
+      auto again = scf::IfOp::create(b, TypeRange{found.getType()}, nothing, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(again.elseBlock());
+      scf::YieldOp::create(b, found);
+      b.setInsertionPointToStart(again.thenBlock());
+      auto known = levels.back().memo; // what is computed in here is not known behind
+      auto exactly = [&](ValueRange both) { return emitRegion(op.getCombineOp(), both); };
+      guarded(false, [&] {
+        llvm::SmallVector<Value> values = elementsOnly(at(place, zeroIndex, 0, 0));
+        values = forLoop(constantIndex(b, width), constantIndex(b, size), width, values, [&](Value index, ValueRange carriedIn) {
+          llvm::SmallVector<Value> both(carriedIn);
+          llvm::append_range(both, elementsOnly(at(place, index, levels.size() - 1, 0)));
+          return exactly(both);
+        });
+        scf::YieldOp::create(b, acrossLanes(values, exactly));
+      });
+      levels.back().memo = std::move(known);
+      return again.getResult(0);
     };
     Value start = constantIndex(b, stride), end = constantIndex(b, size);
     if (axisFull) {
@@ -149,26 +223,13 @@ void Lowering::lowerReduce(ReduceOp op) {
         for (size_t i = 0; i + 1 < chainValues.size(); i += 2) {
           llvm::SmallVector<Value> both = chainValues[i];
           llvm::append_range(both, chainValues[i + 1]);
-          next.push_back(emitRegion(op.getCombineOp(), both));
+          next.push_back(combine(both));
         }
         chainValues = next;
       }
       llvm::SmallVector<Value> values = chainValues.front();
-      for (int64_t lanes = along ? width : 1; lanes > 1; lanes /= 2) {
-        llvm::SmallVector<Value> both;
-        for (int64_t half = 0; half < 2; ++half)
-          for (Value value : values) {
-            if (lanes == 2) {
-              both.push_back(extractLane(b, value, half));
-              continue;
-            }
-            llvm::SmallVector<int32_t> mask;
-            for (int64_t lane = 0; lane < lanes / 2; ++lane)
-              mask.push_back(half * lanes / 2 + lane);
-            both.push_back(shuffle(b, value, value, mask));
-          }
-        values = emitRegion(op.getCombineOp(), both);
-      }
+      values = acrossLanes(values, combine);
+      if (extreme) values = {orNan(place, values.front())};
       Place to = place;
       to.at.erase(to.at.begin() + axis);
       if (along)

@@ -24,7 +24,7 @@ bool tt::isBlockPointer(Type type) {
 }
 
 Type tt::withElement(Type type, Type element) {
-  if (auto tile = dyn_cast<RankedTensorType>(type)) return RankedTensorType::get(tile.getShape(), element);
+  if (auto tile = dyn_cast<RankedTensorType>(type)) return RankedTensorType::get(tile.getShape(), element, tile.getEncoding());
   return element;
 }
 
@@ -485,6 +485,12 @@ static LogicalResult verifyCombine(Operation *op, ValueRange srcs, Region &combi
   return success();
 }
 
+/// Layouts of tiles are the business of those who choose them.
+static Type withoutLayout(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? RankedTensorType::get(tile.getShape(), tile.getElementType()) : type;
+}
+
 static Type reducedType(Type source, int64_t axis) {
   auto tile = cast<RankedTensorType>(source);
   if (tile.getRank() == 1) return tile.getElementType();
@@ -505,7 +511,7 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("has axis ") << int32_t(getAxis()) << " of " << getSrcs().front().getType();
   if (getNumResults() != getSrcs().size()) return emitOpError("has ") << getSrcs().size() << " tiles and " << getNumResults() << " results";
   for (auto [src, result] : llvm::zip(getSrcs(), getResults()))
-    if (result.getType() != reducedType(src.getType(), getAxis()))
+    if (withoutLayout(result.getType()) != reducedType(src.getType(), getAxis()))
       return emitOpError("of ") << src.getType() << " along axis " << getAxis() << " cannot be " << result.getType();
   return success();
 }

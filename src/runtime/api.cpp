@@ -77,6 +77,7 @@ static Argument argumentOf(const TwArgument &argument) {
   case TW_FLOAT: return Argument::floating(argument.value.floating);
   case TW_STRING: return Argument::constant(Value::string(argument.value.string ? argument.value.string : ""));
   case TW_POINTER: return Argument::pointer(argument.value.pointer, scalarOf(argument.type), argument.bytes);
+  case TW_DEVICE_POINTER: return Argument::pointer(argument.value.pointer, scalarOf(argument.type), argument.bytes, argument.device);
   }
   return Argument::none();
 }
@@ -103,6 +104,11 @@ static LaunchOptions launchOptions(const TwOptions *options) {
   result.threads = options->threads;
   if (options->numWarps > 0) result.kernel.numWarps = options->numWarps;
   if (options->numStages > 0) result.kernel.numStages = options->numStages;
+  if (options->numCtas > 0) result.kernel.numCtas = options->numCtas;
+  if (options->maxRegisters > 0) result.kernel.maxnreg = options->maxRegisters;
+  result.stream = options->stream;
+  result.cooperative = options->cooperative != 0;
+  result.programmaticLaunch = options->programmaticLaunch != 0;
   return result;
 }
 

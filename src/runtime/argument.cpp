@@ -33,11 +33,12 @@ Argument Argument::floating(double value) {
   return argument;
 }
 
-Argument Argument::pointer(void *address, Scalar element, int64_t bytes) {
+Argument Argument::pointer(void *address, Scalar element, int64_t bytes, int64_t device) {
   Argument argument(Kind::pointer);
   argument.elementKind = element;
   argument.bits = reinterpret_cast<uint64_t>(address);
   argument.extent = bytes;
+  argument.deviceOrdinal = static_cast<int16_t>(device);
   return argument;
 }
 
@@ -67,8 +68,8 @@ Argument Argument::tuple(std::vector<Argument> members, std::vector<std::string>
 }
 
 Argument Argument::descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
-                              std::vector<int64_t> blockShape, int64_t bytes) {
-  Argument argument = pointer(base, element, bytes);
+                              std::vector<int64_t> blockShape, int64_t bytes, int64_t device) {
+  Argument argument = pointer(base, element, bytes, device);
   argument.argumentKind = Kind::descriptor;
   auto payload = std::make_shared<Payload>();
   payload->shape = std::move(shape);

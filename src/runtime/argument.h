@@ -30,20 +30,22 @@ public:
   /// For values from 2^63 on; smaller ones become plain integers.
   static Argument unsignedInteger(uint64_t value);
   static Argument floating(double value);
-  /// `bytes`: size of the memory behind it, where known (0: unknown). Needed by reset_to_zero and restore_value only.
-  static Argument pointer(void *address, Scalar element, int64_t bytes);
+  /// `bytes`: size of the memory behind it, where known (0: unknown). Needed by reset_to_zero and restore_value only. `device`: the CUDA
+  /// device whose memory it is; -1: the host's.
+  static Argument pointer(void *address, Scalar element, int64_t bytes, int64_t device = -1);
   /// Any compile-time value: numbers, bools and None become the plain kinds; strings, types, functions, tuples stay constants.
   static Argument constant(Value value);
   static Argument tuple(std::vector<Argument> members, std::vector<std::string> fieldNames);
   /// A tensor descriptor made by the host. `strides` in elements.
   static Argument descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
-                             std::vector<int64_t> blockShape, int64_t bytes);
+                             std::vector<int64_t> blockShape, int64_t bytes, int64_t device = -1);
 
   Kind kind() const { return argumentKind; }
   bool isPointer() const { return argumentKind == Kind::pointer; }
   bool isNumber() const { return argumentKind >= Kind::boolean && argumentKind <= Kind::floating; }
   Scalar element() const { return elementKind; }                   // of pointers and descriptors
   void *address() const { return reinterpret_cast<void *>(bits); } // of pointers and descriptors
+  int64_t device() const { return deviceOrdinal; }                 // of pointers and descriptors; -1: the host
   int64_t bytes() const { return extent; }
   int64_t asInteger() const; // of numbers; floats are truncated
   double asDouble() const;   // of numbers
@@ -60,6 +62,7 @@ private:
   explicit Argument(Kind kind) : argumentKind(kind) {}
   Kind argumentKind = Kind::missing;
   Scalar elementKind = Scalar::void_;
+  int16_t deviceOrdinal = -1;
   uint64_t bits = 0;
   int64_t extent = 0;
   std::shared_ptr<const Payload> payload;

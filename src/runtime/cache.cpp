@@ -8,6 +8,7 @@
 #include "support/files.h"
 #include "support/hash.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -109,6 +110,151 @@ std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
   return artifact;
 }
 
+// ---- artifacts of GPUs: their fields one after the other, text and lists with their lengths before them
+
+namespace {
+
+class Writer {
+public:
+  std::string bytes;
+  void number(int64_t number) { appendNumber(bytes, static_cast<uint64_t>(number)); }
+  void text(std::string_view text) {
+    number(static_cast<int64_t>(text.size()));
+    bytes += text;
+  }
+  void expr(const gpu::HostExpr &expr) {
+    list(expr.terms, [&](const gpu::HostExpr::Term &term) {
+      number(term.coefficient);
+      list(term.slots, [&](int64_t slot) { number(slot); });
+    });
+  }
+  template <typename T, typename F> void list(const std::vector<T> &items, F write) {
+    number(static_cast<int64_t>(items.size()));
+    for (const T &item : items)
+      write(item);
+  }
+};
+
+/// Reads what Writer wrote. After the first mistake everything read is empty, and `ok` false.
+class Reader {
+public:
+  explicit Reader(std::string_view bytes) : bytes(bytes) {}
+  bool ok = true;
+  bool atEnd() const { return position == bytes.size(); }
+  int64_t number() {
+    if (!ok || bytes.size() - position < 8) return fail();
+    position += 8;
+    return static_cast<int64_t>(numberAt(bytes, position - 8));
+  }
+  int64_t number(int64_t least, int64_t most) {
+    int64_t read = number();
+    return read < least || read > most ? fail() : read;
+  }
+  std::string text() {
+    size_t size = static_cast<size_t>(length());
+    position += size;
+    return std::string(bytes.substr(position - size, size));
+  }
+  /// A count of things that take at least a byte each, so that damaged bytes ask for no absurd memory.
+  int64_t length() { return number(0, static_cast<int64_t>(bytes.size() - std::min(bytes.size(), position + 8))); }
+  template <typename T, typename F> void list(std::vector<T> &items, F read) {
+    for (int64_t count = length(); ok && count > 0; --count)
+      items.push_back(read());
+  }
+  gpu::HostExpr expr(int64_t slotCount) {
+    gpu::HostExpr expr;
+    list(expr.terms, [&] {
+      gpu::HostExpr::Term term;
+      term.coefficient = number();
+      list(term.slots, [&] { return number(0, slotCount - 1); });
+      return term;
+    });
+    return expr;
+  }
+
+private:
+  int64_t fail() {
+    ok = false;
+    return 0;
+  }
+  std::string_view bytes;
+  size_t position = 0;
+};
+
+} // namespace
+
+std::string encodeArtifact(const GpuArtifact &artifact) {
+  Writer out;
+  out.text(artifact.entry);
+  out.text(artifact.target);
+  out.list(artifact.slots, [&](SlotKind kind) { out.number(static_cast<int64_t>(kind)); });
+  for (int64_t number : {artifact.warps, artifact.ctas, artifact.sharedBytes, artifact.registers, artifact.spillBytes, artifact.localBytes,
+                         artifact.maxnreg, static_cast<int64_t>(artifact.printsOrAsserts)})
+    out.number(number);
+  out.list(artifact.maps, [&](const gpu::TensorMapSpec &map) {
+    out.number(map.baseSlot);
+    out.expr(map.baseOffset);
+    out.number(static_cast<int64_t>(map.element));
+    out.number(map.elementBytes);
+    out.list(map.dims, [&](const gpu::MapDim &dim) {
+      out.number(dim.unbounded);
+      out.expr(dim.extent);
+    });
+    out.list(map.strides, [&](const gpu::HostExpr &stride) { out.expr(stride); });
+    out.list(map.box, [&](int64_t extent) { out.number(extent); });
+    out.number(map.swizzle);
+    out.number(map.nanFill);
+  });
+  out.list(artifact.messages, [&](const std::string &message) { out.text(message); });
+  out.list(artifact.stages, [&](const std::pair<std::string, std::string> &stage) {
+    out.text(stage.first);
+    out.text(stage.second);
+  });
+  out.text(artifact.ptx);
+  out.text(artifact.cubin);
+  return std::move(out.bytes);
+}
+
+std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
+  Reader in(bytes);
+  GpuArtifact artifact;
+  artifact.entry = in.text();
+  artifact.target = in.text();
+  in.list(artifact.slots, [&] { return static_cast<SlotKind>(in.number(0, static_cast<int64_t>(SlotKind::f64))); });
+  for (int64_t *number : {&artifact.warps, &artifact.ctas, &artifact.sharedBytes, &artifact.registers, &artifact.spillBytes,
+                          &artifact.localBytes, &artifact.maxnreg})
+    *number = in.number();
+  artifact.printsOrAsserts = in.number(0, 1) != 0;
+  int64_t slots = static_cast<int64_t>(artifact.slots.size());
+  in.list(artifact.maps, [&] {
+    gpu::TensorMapSpec map;
+    map.baseSlot = in.number(0, slots - 1);
+    map.baseOffset = in.expr(slots);
+    map.element = static_cast<gpu::MapElement>(in.number(0, static_cast<int64_t>(gpu::MapElement::tf32)));
+    map.elementBytes = in.number();
+    in.list(map.dims, [&] {
+      gpu::MapDim dim;
+      dim.unbounded = in.number(0, 1) != 0;
+      dim.extent = in.expr(slots);
+      return dim;
+    });
+    in.list(map.strides, [&] { return in.expr(slots); });
+    in.list(map.box, [&] { return in.number(); });
+    map.swizzle = in.number();
+    map.nanFill = in.number(0, 1) != 0;
+    return map;
+  });
+  in.list(artifact.messages, [&] { return in.text(); });
+  in.list(artifact.stages, [&] {
+    std::string name = in.text();
+    return std::pair<std::string, std::string>(std::move(name), in.text());
+  });
+  artifact.ptx = in.text();
+  artifact.cubin = in.text();
+  if (!in.ok || !in.atEnd()) return std::nullopt;
+  return artifact;
+}
+
 std::string kernelCacheKey(const CompileRequest &request) {
   const KernelOptions &options = request.options;
   Hasher hasher;
@@ -120,6 +266,10 @@ std::string kernelCacheKey(const CompileRequest &request) {
       if (std::shared_ptr<const JitFunction> function = spec.constant->asFunction()) hasher.add(dependencyHash(*function));
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug).addInteger(options.fpFusion).add(options.backend).addInteger(options.capability);
+  if (request.gpu) {
+    hasher.add("gpu").add(request.gpu->name).add(request.gpu->ptxVersion).addInteger(request.gpu->sharedBytes);
+    return hasher.hex();
+  }
   const CpuTarget &target = request.target;
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
   hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "compile.h"
+#include "gpu/artifact.h"
 
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ void storeCached(const std::string &key, std::string_view bytes, Diagnostics &di
 /// An artifact as bytes and back; nothing if the bytes are not one.
 std::string encodeArtifact(const CpuArtifact &artifact);
 std::optional<CpuArtifact> decodeArtifact(std::string_view bytes);
+std::string encodeArtifact(const GpuArtifact &artifact);
+std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes);
 
 /// The key of a kernel: compiler build, source with all it depends on, specialisation, options, target.
 std::string kernelCacheKey(const CompileRequest &request);

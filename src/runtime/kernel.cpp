@@ -5,6 +5,7 @@
 
 #include "codegen/host_calls.h"
 #include "runtime/cache.h"
+#include "runtime/cuda_kernel.h"
 #include "runtime/pool.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -40,6 +41,23 @@ std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics) 
     }
   }
   return empty ? 0 : count;
+}
+
+CompiledKernel::CompiledKernel() = default;
+CompiledKernel::~CompiledKernel() = default;
+
+const std::string &CompiledKernel::entryName() const {
+  return gpuKernel ? gpuKernel->artifact().entry : code.entry;
+}
+
+llvm::ArrayRef<SlotKind> CompiledKernel::slotKinds() const {
+  return gpuKernel ? gpuKernel->artifact().slots : code.slots;
+}
+
+std::shared_ptr<CompiledKernel> CompiledKernel::load(GpuArtifact artifact) {
+  auto kernel = std::make_shared<CompiledKernel>();
+  kernel->gpuKernel = std::make_unique<gpu::GpuKernel>(std::move(artifact));
+  return kernel;
 }
 
 std::shared_ptr<CompiledKernel> CompiledKernel::load(CpuArtifact artifact, Diagnostics &diagnostics) {
@@ -115,6 +133,17 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
   return true;
 }
 
+bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
+                            Diagnostics &diagnostics) const {
+  if (!gpuKernel) return launch(grid, slots, options.threads, diagnostics);
+  std::optional<int64_t> programs = programCount(grid, diagnostics);
+  if (!programs) return false;
+  if (*programs == 0) return true;
+  return gpuKernel->launch(
+      grid.extent, slots, {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
+      diagnostics);
+}
+
 static uint64_t floatSlot(SlotKind kind, double value) {
   const llvm::fltSemantics *semantics = nullptr;
   switch (kind) {
@@ -178,30 +207,127 @@ static bool pack(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> ar
 }
 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
-  if (arguments.size() == argumentSpecs.size() && pack(argumentSpecs, arguments, code.slots, slots) && slots.size() == code.slots.size())
-    return true;
-  diagnostics.error({}, Diag::slotMismatch, {code.entry, std::to_string(code.slots.size()), std::to_string(slots.size())});
+  llvm::ArrayRef<SlotKind> kinds = slotKinds();
+  if (arguments.size() == argumentSpecs.size() && pack(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size()) return true;
+  diagnostics.error({}, Diag::slotMismatch, {entryName(), std::to_string(kinds.size()), std::to_string(slots.size())});
   return false;
 }
 
 Kernel::Kernel(std::shared_ptr<const JitFunction> function) : jit(std::move(function)) {}
 Kernel::~Kernel() = default;
 
-static void appendOptions(const LaunchOptions &options, SpecializationKey &key) {
+// Where the tensors are that were seen so far.
+namespace {
+struct Placement {
+  const Argument *firstOnDevice = nullptr, *mixed = nullptr;
+  size_t deviceParameter = 0, mixedParameter = 0;
+  llvm::SmallVector<std::pair<size_t, const Argument *>, 24> onHost; // never grows: launches allocate nothing
+
+  void add(size_t parameter, const Argument &argument) {
+    for (const Argument &member : argument.members())
+      add(parameter, member);
+    if (argument.kind() != Argument::Kind::pointer && argument.kind() != Argument::Kind::descriptor) return;
+    if (!argument.address()) return; // null, or of an empty tensor: nowhere
+    if (argument.device() < 0) {
+      if (onHost.size() < onHost.capacity()) onHost.push_back({parameter, &argument});
+      return;
+    }
+    if (!firstOnDevice) {
+      firstOnDevice = &argument;
+      deviceParameter = parameter;
+    } else if (firstOnDevice->device() != argument.device() && !mixed) {
+      mixed = &argument;
+      mixedParameter = parameter;
+    }
+  }
+};
+} // namespace
+
+static std::string deviceText(const Argument &argument) {
+  return argument.device() < 0 ? "the CPU" : "CUDA device " + std::to_string(argument.device());
+}
+
+bool placeLaunch(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics) {
+  Placement seen;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    seen.add(i, arguments[i]);
+  if (!seen.firstOnDevice) {
+    if (!seen.onHost.empty()) options.device = -1;
+    return true;
+  }
+  options.device = seen.firstOnDevice->device();
+  const Argument *other = seen.mixed;
+  size_t otherParameter = seen.mixedParameter;
+  // Pinned memory of the host is the device's, too. Only the driver knows, so it is asked only where memory is mixed.
+  if (!other && !seen.onHost.empty()) {
+    const gpu::CudaDevice *device = gpu::CudaDevice::get(options.device, diagnostics);
+    if (!device) return false;
+    for (auto [parameter, argument] : seen.onHost) {
+      if (gpu::isHostMemoryOfDevice(*device, argument->address())) continue;
+      other = argument;
+      otherParameter = parameter;
+      break;
+    }
+  }
+  if (!other) return true;
+  diagnostics.error(kernel.decl ? kernel.decl->range : SourceRange(), Diag::mixedDevices,
+                    {kernel.name, kernel.parameters[seen.deviceParameter].name, deviceText(*seen.firstOnDevice),
+                     kernel.parameters[otherParameter].name, deviceText(*other)});
+  return false;
+}
+
+static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, SpecializationKey &key) {
   const KernelOptions &kernel = options.kernel;
-  int64_t numbers[] = {kernel.numWarps,   kernel.numStages,
-                       kernel.numCtas,    kernel.maxnreg.value_or(-1),
-                       kernel.capability, (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0)};
+  int64_t numbers[] = {kernel.numWarps,
+                       kernel.numStages,
+                       kernel.numCtas,
+                       kernel.maxnreg.value_or(-1),
+                       gpu ? gpu->capability : kernel.capability,
+                       (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0) + (gpu ? 4 : 0)};
   auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
   key.append(bytes, bytes + sizeof(numbers));
-  key.append(kernel.backend.begin(), kernel.backend.end());
+  if (!gpu) key.append(kernel.backend.begin(), kernel.backend.end());
+}
+
+// "x_ptr=*fp32" for each slot, for messages about launches.
+static void appendSlotNames(const std::string &name, const ArgumentSpec &spec, std::vector<std::string> &names) {
+  if (spec.constant) return;
+  for (size_t i = 0; i < spec.members.size(); ++i)
+    appendSlotNames(name + "[" + std::to_string(i) + "]", spec.members[i], names);
+  if (!spec.members.empty()) return;
+  names.push_back(name + "=" + spec.type.str());
+  if (!spec.type.isDescriptor()) return;
+  for (const char *part : {".shape", ".strides"})
+    for (size_t i = 0; i < spec.type.shape().size(); ++i)
+      names.push_back(name + part + "[" + std::to_string(i) + "]=");
+}
+
+// From the cache folder, or compiled now.
+template <typename Artifact, typename Compile, typename Decode>
+static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromCache, Compile compile, Decode decode,
+                                      Diagnostics &diagnostics) {
+  std::string cacheKey = cacheEnabled() ? kernelCacheKey(request) : "";
+  std::optional<Artifact> artifact;
+  if (!cacheKey.empty())
+    if (std::optional<std::string> bytes = loadCached(cacheKey, diagnostics)) artifact = decode(*bytes);
+  fromCache = artifact.has_value();
+  if (fromCache) return artifact;
+  std::unique_ptr<Artifact> fresh = compile(request, diagnostics);
+  if (!fresh) return std::nullopt;
+  if (!cacheKey.empty()) storeCached(cacheKey, encodeArtifact(*fresh), diagnostics);
+  return std::move(*fresh);
 }
 
 std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                                       Diagnostics &diagnostics) {
+  const gpu::CudaDevice *device = nullptr;
+  if (options.device >= 0) {
+    device = gpu::CudaDevice::get(options.device, diagnostics);
+    if (!device) return nullptr;
+  }
   SpecializationKey key;
   appendSpecializationKey(*jit, arguments, key);
-  appendOptions(options, key);
+  appendOptions(options, device ? &device->target : nullptr, key);
   std::string_view view(reinterpret_cast<const char *>(key.data()), key.size());
   auto find = [&]() -> std::shared_ptr<const CompiledKernel> {
     std::lock_guard<std::mutex> guard(mapLock);
@@ -219,22 +345,31 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   request.kernel = jit.get();
   request.args = *specs;
   request.options = options.kernel;
-  request.target = hostCpu();
+  if (device) {
+    request.gpu = device->target;
+    request.options.backend = "cuda";
+    request.options.capability = device->target.capability;
+  } else {
+    request.target = hostCpu();
+  }
 
   double start = secondsNow();
-  std::string cacheKey = cacheEnabled() ? kernelCacheKey(request) : "";
-  std::optional<CpuArtifact> artifact;
-  if (!cacheKey.empty())
-    if (std::optional<std::string> bytes = loadCached(cacheKey, diagnostics)) artifact = decodeArtifact(*bytes);
-  bool fromCache = artifact.has_value();
-  if (!artifact) {
-    std::unique_ptr<CpuArtifact> fresh = compileForCpu(request, diagnostics);
-    if (!fresh) return nullptr;
-    if (!cacheKey.empty()) storeCached(cacheKey, encodeArtifact(*fresh), diagnostics);
-    artifact = std::move(*fresh);
+  bool fromCache = false;
+  std::shared_ptr<CompiledKernel> loaded;
+  if (device) {
+    std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
+    if (!artifact) return nullptr;
+    loaded = CompiledKernel::load(std::move(*artifact));
+    std::vector<std::string> names;
+    for (size_t i = 0; i < specs->size(); ++i)
+      appendSlotNames(jit->parameters[i].name, (*specs)[i], names);
+    loaded->gpuKernel->setSlotNames(std::move(names));
+    if (!loaded->gpuKernel->load(options.device, diagnostics)) return nullptr;
+  } else {
+    std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
+    if (artifact) loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
+    if (!loaded) return nullptr;
   }
-  std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
-  if (!loaded) return nullptr;
   loaded->argumentSpecs = std::move(*specs);
   loaded->cached = fromCache;
   loaded->seconds = fromCache ? 0 : secondsNow() - start;
@@ -244,10 +379,12 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
 }
 
 bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
-  std::shared_ptr<const CompiledKernel> compiled = compile(arguments, options, diagnostics);
+  LaunchOptions placed = options;
+  if (!placeLaunch(*jit, arguments, placed, diagnostics)) return false;
+  std::shared_ptr<const CompiledKernel> compiled = compile(arguments, placed, diagnostics);
   if (!compiled) return false;
   llvm::SmallVector<uint64_t, 32> slots;
-  return compiled->packSlots(arguments, slots, diagnostics) && compiled->launch(grid, slots, options.threads, diagnostics);
+  return compiled->packSlots(arguments, slots, diagnostics) && compiled->launch(grid, slots, placed, diagnostics);
 }
 
 int64_t Kernel::compiledCount() const {

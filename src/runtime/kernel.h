@@ -15,6 +15,10 @@
 
 namespace tilewright {
 
+namespace gpu {
+class GpuKernel;
+} // namespace gpu
+
 /// The programs of a launch: one to three extents. Extents not given are 1.
 struct Grid {
   std::array<int64_t, 3> extent{1, 1, 1};
@@ -28,8 +32,16 @@ struct Grid {
 
 struct LaunchOptions {
   KernelOptions kernel;
-  int64_t threads = 0; // 0: the pool's default (TILEWRIGHT_NUM_THREADS, or the processors there are)
+  int64_t threads = 0;             // 0: the pool's default (TILEWRIGHT_NUM_THREADS, or the processors there are)
+  int64_t device = -1;             // the CUDA device to run on; -1: the CPU. `placeLaunch` sets it from the arguments
+  void *stream = nullptr;          // of that device (CUstream, cudaStream_t); null: its default stream
+  bool cooperative = false;        // all programs run at once, so that they may wait for each other
+  bool programmaticLaunch = false; // the kernel may start before its predecessor in the stream ends
 };
+
+/// Sets options.device to where the tensors among the arguments are. Launches without tensors keep what `options` says. False after an
+/// error: they are on several devices, or partly in the host's memory.
+bool placeLaunch(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics);
 
 /// One specialisation, loaded and ready to run. Immutable but for its measured cost; safe to launch from any thread.
 class CompiledKernel {
@@ -37,7 +49,16 @@ public:
   /// Loads the code. Null, after an error, if it does not link.
   static std::shared_ptr<CompiledKernel> load(CpuArtifact artifact, Diagnostics &diagnostics);
 
-  const CpuArtifact &artifact() const { return code; }
+  /// For a GPU. The code is assembled and loaded when a device is known: at `loadInto`, or at the first launch.
+  static std::shared_ptr<CompiledKernel> load(GpuArtifact artifact);
+  CompiledKernel();
+  ~CompiledKernel();
+
+  const CpuArtifact &artifact() const { return code; } // empty where `gpu` is set
+  /// Null for a kernel that runs on the CPU.
+  const gpu::GpuKernel *gpu() const { return gpuKernel.get(); }
+  const std::string &entryName() const;
+  llvm::ArrayRef<SlotKind> slotKinds() const;
   /// What it was compiled for; empty where it came from IR text.
   const std::vector<ArgumentSpec> &specs() const { return argumentSpecs; }
   void setSpecs(std::vector<ArgumentSpec> specs) { argumentSpecs = std::move(specs); }
@@ -48,6 +69,8 @@ public:
   /// Runs all programs of the grid and returns when they are done. `slots`: as artifact().slots says. False, after an error, for a bad
   /// grid.
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const;
+  /// The same for kernels of both kinds. On a GPU it returns when the launch is queued; what goes wrong there is told by a later call.
+  bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
   /// `arguments`: one a parameter of the kernel, constants included (they take no slot). Appends to `slots`; false after an error.
   bool packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const;
 
@@ -56,6 +79,7 @@ private:
   CpuArtifact code;
   std::vector<ArgumentSpec> argumentSpecs;
   std::shared_ptr<LoadedObject> object;
+  std::unique_ptr<gpu::GpuKernel> gpuKernel;
   KernelEntry function = nullptr;
   double seconds = 0;
   bool cached = false;
@@ -74,10 +98,10 @@ public:
   std::shared_ptr<const JitFunction> functionPointer() const { return jit; }
 
   /// The specialisation for these arguments: from memory, from the cache folder, or compiled now. Null after an error; warnings
-  /// (a damaged cache entry) may be reported with a result.
+  /// (a damaged cache entry) may be reported with a result. options.device must be placed.
   std::shared_ptr<const CompiledKernel> compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
 
-  /// Compiles if needed and runs the grid. `arguments`: bound, none missing.
+  /// Places the launch, compiles if needed and runs the grid. `arguments`: bound, none missing.
   bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
 
   /// How many specialisations are in memory.

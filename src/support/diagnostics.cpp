@@ -65,6 +65,7 @@ Diagnostic &Diagnostics::add(Severity severity, SourceRange range, Diag id, std:
   diagnostic.id = id;
   diagnostic.message = fill(diagText(id), args);
   diagnostic.hint = fill(diagHint(id), args);
+  diagnostic.args = args;
   place(diagnostic, range);
   return diagnostic;
 }
@@ -89,6 +90,11 @@ Diagnostic Diagnostics::note(SourceRange range, std::string message) {
 void Diagnostics::clear() {
   records.clear();
   errors = 0;
+}
+
+void Diagnostics::append(const Diagnostics &other) {
+  records.insert(records.end(), other.records.begin(), other.records.end());
+  errors += other.errors;
 }
 
 // Terminal cells of a piece of a line. What has no width of its own (broken UTF-8, control characters) counts by bytes.

@@ -29,7 +29,8 @@ struct Diagnostic {
   Diag id{};
   std::string message;
   std::string hint;
-  std::string file; // empty: no place in a source
+  std::vector<std::string> args; // what {0} {1} ... became, for callers that make more than text of them
+  std::string file;              // empty: no place in a source
   int64_t line = 0;
   int64_t column = 0;
   int64_t length = 0; // bytes to underline, at least 1, clipped to the line
@@ -49,6 +50,8 @@ public:
   bool hasErrors() const { return errors != 0; }
   const std::vector<Diagnostic> &all() const { return records; }
   void clear();
+  /// Adds copies of another's records.
+  void append(const Diagnostics &other);
 
   /// All records in the form
   ///   file.py:3:9: error: message

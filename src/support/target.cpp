@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <unistd.h>
+#include <vector>
 
 namespace tilewright {
 
@@ -107,6 +108,50 @@ std::optional<CpuTarget> cpuTarget(std::string_view level) {
   if (level == "avx512") target = avx512();
   if (target) setHostCaches(*target);
   return target;
+}
+
+static const std::vector<GpuTarget> &gpuTargets() {
+  static const std::vector<GpuTarget> targets = {
+#define GPU_TARGET(...) GpuTarget{__VA_ARGS__},
+#include "support/targets.def"
+#undef GPU_TARGET
+  };
+  return targets;
+}
+
+std::string GpuTarget::llvmFeatures() const {
+  std::string features = "+ptx";
+  for (char c : ptxVersion)
+    if (c != '.') features += c;
+  return features;
+}
+
+std::optional<GpuTarget> gpuTarget(std::string_view name) {
+  for (const GpuTarget &target : gpuTargets()) {
+    std::string number = std::to_string(target.capability);
+    if (name == target.name || name == number || name == "sm_" + number) return target;
+  }
+  return std::nullopt;
+}
+
+std::optional<GpuTarget> gpuTargetFor(int64_t major, int64_t minor) {
+  int64_t capability = major * 10 + minor;
+  // Code for an "a" target runs on exactly that capability; other code also on later ones of the same major number.
+  const GpuTarget *best = nullptr;
+  for (const GpuTarget &target : gpuTargets()) {
+    bool exact = target.name.back() == 'a';
+    if (target.capability == capability) return target;
+    if (!exact && target.capability / 10 == major && target.capability < capability) best = &target;
+  }
+  if (best) return *best;
+  return std::nullopt;
+}
+
+std::string gpuTargetNames() {
+  std::string names;
+  for (const GpuTarget &target : gpuTargets())
+    names += (names.empty() ? "" : ", ") + target.name;
+  return names;
 }
 
 } // namespace tilewright

@@ -1,11 +1,13 @@
 // Measuring is honest where each configuration computes the same thing from the same data: tensors that the kernel accumulates into are
 // zeroed or restored around each run (outside the timed part), and a configuration that fails to compile or to run is out, not an error.
+// On a GPU the device's own clock measures, with its cache emptied before each run.
 // A configuration that is twice as slow as the best so far is not worth repeating.
 
 #include "tune/autotune.h"
 
 #include "frontend/module.h"
 #include "runtime/cache.h"
+#include "runtime/cuda_device.h"
 #include "runtime/pool.h"
 #include "support/hash.h"
 
@@ -171,6 +173,12 @@ std::string TunedKernel::diskKey(std::string_view key, const LaunchOptions &opti
   hasher.add("autotune").add(buildId()).add(dependencyHash(plain.function())).add(plain.function().name).add(key);
   for (const Candidate &candidate : candidates)
     hasher.add(configText(*candidate.config));
+  if (options.device >= 0) {
+    Diagnostics ignored;
+    const gpu::CudaDevice *device = gpu::CudaDevice::get(options.device, ignored);
+    hasher.add("cuda").add(device ? device->name : "").addInteger(device ? device->multiprocessors : 0);
+    return hasher.hex();
+  }
   hasher.add(hostCpu().cpu).add(hostCpu().name).addInteger(options.threads > 0 ? options.threads : defaultThreads());
   return hasher.hex();
 }
@@ -193,21 +201,103 @@ public:
     }
     for (size_t index : restored) {
       if (!check(index, "restore_value")) return false;
+      if (known[index].device() >= 0) {
+        if (!keepOnDevice(known[index], diagnostics)) return false;
+        continue;
+      }
       const char *bytes = static_cast<const char *>(known[index].address());
       saved.push_back({known[index], std::vector<char>(bytes, bytes + known[index].bytes())});
     }
     return true;
   }
-  void reset() const {
-    for (const Argument &tensor : zero)
-      std::memset(tensor.address(), 0, static_cast<size_t>(tensor.bytes()));
+  /// `stream`: where tensors of a GPU are reset, in front of the launch.
+  void reset(void *stream) const {
+    auto handle = static_cast<gpu::StreamHandle>(stream);
+    for (const Argument &tensor : zero) {
+      size_t bytes = static_cast<size_t>(tensor.bytes());
+      if (tensor.device() < 0) {
+        std::memset(tensor.address(), 0, bytes);
+        continue;
+      }
+      Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
+      const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), ignored);
+      if (!device) continue;
+      gpu::ContextScope scope(*device);
+      device->driver->fillBytes(reinterpret_cast<uint64_t>(tensor.address()), 0, bytes, handle);
+    }
+    for (const Kept &kept : keptOnDevice) {
+      gpu::ContextScope scope(*kept.device);
+      kept.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(kept.tensor.address()), kept.copy,
+                                        static_cast<size_t>(kept.tensor.bytes()), handle);
+    }
     for (const auto &[tensor, bytes] : saved)
       std::memcpy(tensor.address(), bytes.data(), bytes.size());
   }
 
+  TensorGuard() = default;
+  TensorGuard(const TensorGuard &) = delete;
+  TensorGuard &operator=(const TensorGuard &) = delete;
+  ~TensorGuard() {
+    for (const Kept &kept : keptOnDevice) {
+      gpu::ContextScope scope(*kept.device);
+      kept.device->driver->release(kept.copy); // waits for the device
+    }
+  }
+
 private:
+  struct Kept {
+    const gpu::CudaDevice *device;
+    Argument tensor;
+    uint64_t copy;
+  };
+  bool keepOnDevice(const Argument &tensor, Diagnostics &diagnostics) {
+    const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), diagnostics);
+    if (!device) return false;
+    gpu::ContextScope scope(*device);
+    uint64_t copy = 0;
+    size_t bytes = static_cast<size_t>(tensor.bytes());
+    gpu::DriverStatus state = device->driver->synchronizeContext(); // whoever writes the tensor is done
+    if (state == gpu::status::success) state = device->driver->allocate(&copy, bytes);
+    if (copy) keptOnDevice.push_back({device, tensor, copy});
+    if (state == gpu::status::success)
+      state = device->driver->copyOnDevice(copy, reinterpret_cast<uint64_t>(tensor.address()), bytes, nullptr);
+    if (state == gpu::status::success) state = device->driver->synchronizeContext();
+    if (state == gpu::status::success) return true;
+    device->report(state, "keeping a copy of a tensor", diagnostics);
+    return false;
+  }
+
+  std::vector<Kept> keptOnDevice;
   std::vector<Argument> zero;
   std::vector<std::pair<Argument, std::vector<char>>> saved;
+};
+
+/// Memory larger than a GPU's cache; writing it throws out what the run before left there.
+class CacheFlush {
+public:
+  explicit CacheFlush(const gpu::CudaDevice *device) : device(device) {
+    if (!device) return;
+    gpu::ContextScope scope(*device);
+    bytes = static_cast<size_t>(std::max<int64_t>(2 * device->l2Bytes, 1 << 20));
+    if (device->driver->allocate(&memory, bytes) != gpu::status::success) memory = 0; // measured with a warm cache, then
+  }
+  ~CacheFlush() {
+    if (!memory) return;
+    gpu::ContextScope scope(*device);
+    device->driver->release(memory);
+  }
+  CacheFlush(const CacheFlush &) = delete;
+  CacheFlush &operator=(const CacheFlush &) = delete;
+  void flush(void *stream) const {
+    if (!memory) return;
+    gpu::ContextScope scope(*device);
+    device->driver->fillBytes(memory, 0, bytes, static_cast<gpu::StreamHandle>(stream));
+  }
+
+private:
+  const gpu::CudaDevice *device;
+  uint64_t memory = 0;
+  size_t bytes = 0;
 };
 
 std::string firstError(const Diagnostics &diagnostics) {
@@ -227,6 +317,9 @@ int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &kno
   // A value given twice is a mistake of the call, not of one configuration.
   for (const Candidate &candidate : candidates)
     if (!apply(candidate, known, options, diagnostics)) return -1;
+  const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr;
+  if (options.device >= 0 && !device) return -1;
+  CacheFlush cache(device);
   double begin = secondsNow(), bestTime = 0;
   int64_t best = -1;
   std::string firstFailure;
@@ -240,7 +333,13 @@ int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &kno
     if (choice && applyHeuristics(kernel, choice->arguments, local) && checkComplete(kernel, choice->arguments, local))
       extents = grid(choice->arguments, local);
     auto run = [&]() -> std::optional<double> {
-      guard.reset();
+      guard.reset(options.stream);
+      if (device) {
+        cache.flush(options.stream);
+        return device->time(
+            static_cast<gpu::StreamHandle>(options.stream),
+            [&] { return plain.launch(*extents, choice->arguments, choice->options, local); }, local);
+      }
       double start = secondsNow();
       if (!plain.launch(*extents, choice->arguments, choice->options, local)) return std::nullopt;
       return secondsNow() - start;
@@ -268,7 +367,7 @@ int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &kno
       bestTime = timing.timing->median;
     }
   }
-  guard.reset();
+  guard.reset(options.stream);
   report.seconds = secondsNow() - begin;
   report.measured = true;
   if (best < 0)
@@ -279,6 +378,7 @@ int64_t TunedKernel::measure(const GridFunction &grid, const BoundArguments &kno
 
 int64_t TunedKernel::select(const GridFunction &grid, const BoundArguments &known, const LaunchOptions &options, Diagnostics &diagnostics) {
   SpecializationKey key;
+  key.push_back(static_cast<uint8_t>(options.device + 1)); // what is best for one GPU is not so for another, nor for the CPU
   appendTuneKey(known, isKey, key);
   std::string_view view(reinterpret_cast<const char *>(key.data()), key.size());
   std::lock_guard<std::mutex> guard(lock);
@@ -316,14 +416,16 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
   const JitFunction &kernel = plain.function();
   std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
   if (!known) return std::nullopt;
+  LaunchOptions placed = options;
+  if (!placeLaunch(kernel, *known, placed, diagnostics)) return std::nullopt;
   std::optional<Choice> choice;
   if (kernel.autotune) {
-    int64_t best = select(grid, *known, options, diagnostics);
+    int64_t best = select(grid, *known, placed, diagnostics);
     if (best < 0) return std::nullopt;
-    choice = apply(candidates[static_cast<size_t>(best)], *known, options, diagnostics);
+    choice = apply(candidates[static_cast<size_t>(best)], *known, placed, diagnostics);
     if (!choice) return std::nullopt;
   } else {
-    choice = Choice{std::move(*known), options};
+    choice = Choice{std::move(*known), placed};
   }
   if (!kernel.heuristics.empty() && !applyHeuristics(kernel, choice->arguments, diagnostics)) return std::nullopt;
   if (!checkComplete(kernel, choice->arguments, diagnostics)) return std::nullopt;

@@ -84,5 +84,7 @@ def test_interpreter_finds_bad_accesses():
 def test_wrong_decorators():
     with pytest.raises(TypeError, match="needs a function"):
         triton.jit(3)
-    with pytest.raises(ValueError, match="no back end for 'cuda'"):
+    with pytest.raises(ValueError, match="no back end for 'hip'"):
+        triton.compile("kernel.ttir", target=triton.backends.compiler.GPUTarget("hip", "gfx942", 64))
+    with pytest.raises(ValueError, match="for 'cpu' only"):
         triton.compile("kernel.ttir", target=triton.backends.compiler.GPUTarget("cuda", 90, 32))

@@ -141,6 +141,62 @@ def test_maximum_ignores_nan():
     assert out[0] == np.nanmax(x)
 
 
+# The worst start for every partial result is NaN; of NaN alone NaN is left, and of NaN and the emptiest number that number.
+@pytest.mark.parametrize("dtype", ["fp32", "fp64"])
+@pytest.mark.parametrize("n", [8, 64, 1000, 1024])
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_extremes_among_nan(op, n, dtype):
+    empty, block = (-np.inf if op == "max" else np.inf), triton.next_power_of_2(n)
+    type = {"fp32": np.float32, "fp64": np.float64}[dtype]
+    for numbers in [{}, {n - 1: empty}, {0: empty}, {n // 2: 2.5}, {n - 1: -3.0, 1: empty}, {5: -empty}]:
+        x = np.full(n, np.nan, type)
+        for index, number in numbers.items():
+            x[index] = number
+        out = np.zeros(1, type)
+        reduce_1d_kernel[(1,)](x, out, n, float("nan"), OP=op, BLOCK=block)
+        expected = {"max": max, "min": min}[op](numbers.values(), default=np.nan)
+        np.testing.assert_array_equal(out[0], type(expected))
+
+
+@triton.jit
+def softmax_rows_kernel(x_ptr, numerator_ptr, max_ptr, columns, ROWS: tl.constexpr, BLOCK: tl.constexpr, BASE_TWO: tl.constexpr):
+    rows, offsets = tl.arange(0, ROWS), tl.arange(0, BLOCK)
+    at = rows[:, None] * columns + offsets[None, :]
+    mask = offsets[None, :] < columns
+    x = tl.load(x_ptr + at, mask=mask, other=-float("inf"))
+    top = tl.max(x, axis=1)
+    if BASE_TWO:
+        numerator = tl.exp2(x - top[:, None])
+    else:
+        numerator = tl.exp(x - top[:, None])
+    tl.store(numerator_ptr + at, numerator, mask=mask)
+    tl.store(max_ptr + rows, top)
+
+
+# Rows of ordinary numbers, results below the smallest normal number, infinities of both signs, and NaN.
+@pytest.mark.parametrize("base_two", [False, True])
+@pytest.mark.parametrize("columns", [16, 100, 256])
+def test_exponentials_up_to_one(columns, base_two):
+    x = random((8, columns), "fp32", 1, -5, 5)
+    x[1] = np.linspace(-160, 0, columns, dtype=np.float32)
+    x[2, ::2] = -np.inf
+    x[3] = -np.inf
+    x[4, 1::3] = np.nan
+    x[5] = np.nan
+    x[6, 3] = np.inf
+    x[7] = np.linspace(-3e38, 3e38, columns, dtype=np.float32)
+    numerator, top = np.zeros_like(x), np.zeros(8, np.float32)
+    softmax_rows_kernel[(1,)](x, numerator, top, columns, ROWS=8, BLOCK=triton.next_power_of_2(columns), BASE_TWO=base_two)
+    expected_top = np.fmax.reduce(x, axis=1)
+    if columns != triton.next_power_of_2(columns):
+        expected_top[5] = -np.inf  # from behind the row's end
+    np.testing.assert_array_equal(top, expected_top)
+    with np.errstate(all="ignore"):
+        difference = x - expected_top[:, None]
+        expected = (np.exp2 if base_two else np.exp)(wide(difference))
+    np.testing.assert_allclose(numerator, expected, rtol=3e-7, atol=3e-45)
+
+
 @pytest.mark.parametrize("n", [32768, 65536])
 def test_a_long_row(n):
     x = random(n, "fp32", 1)

@@ -128,6 +128,58 @@ TEST(Artifact, EncodesAndDecodes) {
   EXPECT_FALSE(decodeArtifact(std::string(24, '\xff')));
 }
 
+TEST(Artifact, OfGpusEncodesAndDecodes) {
+  GpuArtifact artifact;
+  artifact.entry = "kernel";
+  artifact.ptx = ".version 8.3";
+  artifact.cubin = std::string("\x7f"
+                               "ELF\0...",
+                               8);
+  artifact.target = "sm_90a";
+  artifact.warps = 12;
+  artifact.ctas = 2;
+  artifact.sharedBytes = 200000;
+  artifact.registers = 168;
+  artifact.slots = {SlotKind::pointer, SlotKind::i32, SlotKind::i64};
+  gpu::TensorMapSpec map;
+  map.element = gpu::MapElement::bf16;
+  map.elementBytes = 2;
+  map.baseOffset.terms = {{-3, {1, 2}}, {64, {}}};
+  map.dims = {gpu::HostExpr::slot(2), gpu::MapDim::withoutBound()};
+  map.strides = {gpu::HostExpr::slot(1, 4)};
+  map.box = {64, 128};
+  map.swizzle = 128;
+  artifact.maps = {map, map};
+  artifact.messages = {"C7510"};
+  artifact.stages = {{"ttgir", "module {}"}};
+  std::string bytes = encodeArtifact(artifact);
+  std::optional<GpuArtifact> back = decodeGpuArtifact(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->entry, artifact.entry);
+  EXPECT_EQ(back->ptx, artifact.ptx);
+  EXPECT_EQ(back->cubin, artifact.cubin);
+  EXPECT_EQ(back->target, artifact.target);
+  EXPECT_EQ(back->warps, 12);
+  EXPECT_EQ(back->ctas, 2);
+  EXPECT_EQ(back->sharedBytes, 200000);
+  EXPECT_EQ(back->registers, 168);
+  EXPECT_EQ(back->spillBytes, -1);
+  EXPECT_EQ(back->slots, artifact.slots);
+  EXPECT_EQ(back->maps, artifact.maps);
+  EXPECT_EQ(back->messages, artifact.messages);
+  EXPECT_EQ(back->stages, artifact.stages);
+  EXPECT_EQ(encodeArtifact(*back), bytes);
+  // Whatever is cut off or damaged, nothing worse than a refusal or another artifact comes of it.
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(decodeGpuArtifact(std::string_view(bytes).substr(0, size))) << size;
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = '\xff';
+    if (std::optional<GpuArtifact> other = decodeGpuArtifact(damaged)) EXPECT_LE(other->slots.size(), bytes.size());
+  }
+  EXPECT_FALSE(decodeGpuArtifact(bytes + "x"));
+}
+
 TEST(Npy, RoundTrip) {
   NpyArray array;
   array.dtype = "f4";

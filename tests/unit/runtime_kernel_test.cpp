@@ -146,4 +146,32 @@ TEST(Half, RoundsAsIeeeDoes) {
   EXPECT_EQ(bfloatBits(1.0 + 0x1p-8 + 0x1p-40), 0x3f81); // a float would have lost the last bit
 }
 
+TEST(Launch, PlacesLaunches) {
+  JitFunction kernel;
+  kernel.name = "add";
+  for (const char *name : {"x", "y", "n"})
+    kernel.parameters.emplace_back().name = name;
+  float host[4];
+  auto on = [&](int64_t device) { return Argument::pointer(host, Scalar::fp32, 16, device); };
+  Diagnostics diagnostics;
+  LaunchOptions options;
+  options.device = 2;
+  Argument number = Argument::integer(4);
+  EXPECT_TRUE(placeLaunch(kernel, {number, number, number}, options, diagnostics));
+  EXPECT_EQ(options.device, 2) << "nothing says where: it stays";
+  EXPECT_TRUE(placeLaunch(kernel, {Argument::pointer(nullptr, Scalar::fp32, 0), number, number}, options, diagnostics));
+  EXPECT_EQ(options.device, 2) << "nor does a null pointer";
+  EXPECT_TRUE(placeLaunch(kernel, {on(1), on(1), number}, options, diagnostics));
+  EXPECT_EQ(options.device, 1);
+  EXPECT_TRUE(placeLaunch(kernel, {number, Argument::tuple({on(0), number}, {}), number}, options, diagnostics));
+  EXPECT_EQ(options.device, 0);
+  EXPECT_TRUE(placeLaunch(kernel, {on(-1), on(-1), number}, options, diagnostics));
+  EXPECT_EQ(options.device, -1);
+  EXPECT_FALSE(diagnostics.hasErrors());
+  EXPECT_FALSE(placeLaunch(kernel, {on(0), on(1), number}, options, diagnostics));
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].id, Diag::mixedDevices);
+  EXPECT_EQ(diagnostics.all()[0].message, "kernel 'add': 'x' is on CUDA device 0, but 'y' is on CUDA device 1");
+}
+
 } // namespace

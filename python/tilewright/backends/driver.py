@@ -1,4 +1,7 @@
-"""The one driver there is: the CPU this process runs on."""
+"""The two kinds of machine: the CPU this process runs on, and NVIDIA GPUs."""
+
+import os
+import sys
 
 from .. import _core
 from .compiler import GPUTarget
@@ -51,6 +54,10 @@ class CPUDriver(DriverBase):
     def __init__(self):
         self.utils = _Utils()
 
+    def default_ordinal(self):
+        """Where launches without tensors run: the number of a CUDA device, or -1."""
+        return -1
+
     def get_current_target(self):
         return GPUTarget("cpu", _core.target()["level"], 1)
 
@@ -83,3 +90,100 @@ class CPUDriver(DriverBase):
 
     def clear_cache(self, cache):
         cache.fill(0)
+
+
+def _torch_cuda():
+    """torch.cuda, if this process uses PyTorch and that has CUDA."""
+    torch = sys.modules.get("torch")
+    return torch.cuda if torch is not None and torch.cuda.is_available() else None
+
+
+class _CUDAUtils:
+    def get_device_properties(self, device=0):
+        return _core.cuda_device(device)
+
+
+class _CUDADevice:
+    """What code that synchronises or counts devices uses where there is no PyTorch."""
+
+    def synchronize(self, device=None):
+        _core.cuda_synchronize(device or 0)
+
+    def current_device(self):
+        return 0
+
+    def device_count(self):
+        return _core.cuda_device_count()
+
+    def get_device_capability(self, device=None):
+        facts = _core.cuda_device(device or 0)
+        return (facts["major"], facts["minor"])
+
+
+class CUDADriver(DriverBase):
+    @classmethod
+    def is_active(cls):
+        """Whether there is a GPU that kernels are compiled for."""
+        if _core.cuda_device_count() == 0:
+            return False
+        try:
+            _core.cuda_device(0)
+        except RuntimeError:
+            return False
+        return True
+
+    def __init__(self):
+        self.utils = _CUDAUtils()
+
+    def default_ordinal(self):
+        return self.get_current_device()
+
+    def get_current_target(self):
+        major, minor = self.get_device_capability()
+        return GPUTarget("cuda", 10 * major + minor, 32)
+
+    def get_active_torch_device(self):
+        import torch
+        return torch.device("cuda", self.get_current_device())
+
+    def get_current_device(self):
+        cuda = _torch_cuda()
+        return cuda.current_device() if cuda is not None else 0
+
+    def set_current_device(self, device):
+        cuda = _torch_cuda()
+        if cuda is not None:
+            cuda.set_device(device)
+        _core.set_default_device(device)
+
+    def get_current_stream(self, device=None):
+        cuda = _torch_cuda()
+        return cuda.current_stream(device).cuda_stream if cuda is not None else 0
+
+    def get_device_interface(self):
+        return _torch_cuda() or _CUDADevice()
+
+    def get_device_capability(self, device=None):
+        facts = _core.cuda_device(self.get_current_device() if device is None else device)
+        return (facts["major"], facts["minor"])
+
+    def get_benchmarker(self):
+        from ..testing import do_bench
+        return do_bench
+
+    def get_empty_cache_for_benchmark(self):
+        import torch
+        return torch.empty(256 << 20, dtype=torch.int8, device=self.get_active_torch_device())
+
+    def clear_cache(self, cache):
+        cache.zero_()
+
+
+def default_driver():
+    """A GPU if there is one, unless TRITON_DEFAULT_BACKEND=cpu."""
+    wanted = os.environ.get("TRITON_DEFAULT_BACKEND", "")
+    if wanted not in ("", "cpu", "cuda", "nvidia"):
+        raise RuntimeError(f"TRITON_DEFAULT_BACKEND={wanted}: there are 'cpu' and 'cuda'")
+    if wanted == "cpu" or (wanted == "" and not CUDADriver.is_active()):
+        return CPUDriver()
+    return CUDADriver()

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from .. import _core
 from ..backends.compiler import GPUTarget
-
-_STAGES = ("source", "ttir", "loops", "llir", "asm", "obj")
+from ..runtime.driver import driver
 
 Metadata = namedtuple("KernelMetadata", [
     "name", "hash", "target", "num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "backend_name", "shared",
@@ -25,7 +24,7 @@ class AsmDict(dict):
         return value
 
     def __contains__(self, stage):
-        return stage in _STAGES
+        return stage in self._handle.stages
 
     def get(self, stage, default=None):
         try:
@@ -34,20 +33,19 @@ class AsmDict(dict):
             return default
 
     def keys(self):
-        return list(_STAGES)
+        return self._handle.stages
 
     def __iter__(self):
-        return iter(_STAGES)
+        return iter(self._handle.stages)
 
     def items(self):
-        return [(stage, self[stage]) for stage in _STAGES]
+        return [(stage, self[stage]) for stage in self._handle.stages]
 
 
 class CompiledKernel:
-    """One specialisation of a kernel. `asm` has it as ttir, loops, llir and asm text and as obj bytes."""
+    """One specialisation of a kernel. `asm` has it at its stages: for a CPU as ttir, loops, llir and asm text and as obj bytes, for a
+    GPU as ttir and ptx text, and as cubin bytes where an assembler was found."""
 
-    n_regs = 0
-    n_spills = 0
     n_max_threads = 1024
 
     def __init__(self, handle):
@@ -70,6 +68,17 @@ class CompiledKernel:
         return self._handle.signature
 
     @property
+    def n_regs(self):
+        """Registers of one GPU thread."""
+        gpu = self._handle.gpu
+        return gpu["n_regs"] if gpu else 0
+
+    @property
+    def n_spills(self):
+        gpu = self._handle.gpu
+        return gpu["n_spills"] if gpu else 0
+
+    @property
     def from_cache(self):
         """Whether the code came from the cache folder."""
         return self._handle.from_cache
@@ -81,10 +90,12 @@ class CompiledKernel:
     @property
     def metadata(self):
         if self._metadata is None:
-            target = GPUTarget("cpu", _core.target()["level"], 1)
-            self._metadata = Metadata(name=self.name, hash=self.hash, target=target, shared=0, arena_bytes=self._handle.arena_bytes,
-                                      warp_size=1, cluster_dims=(1, 1, 1), tmem_size=None, global_scratch_size=0, profile_scratch_size=0,
-                                      extern_libs=(), **self._handle.options)
+            gpu = self._handle.gpu
+            target = GPUTarget("cuda", gpu["capability"], 32) if gpu else GPUTarget("cpu", _core.target()["level"], 1)
+            self._metadata = Metadata(name=self.name, hash=self.hash, target=target, shared=gpu["shared"] if gpu else 0,
+                                      arena_bytes=self._handle.arena_bytes, warp_size=target.warp_size,
+                                      cluster_dims=(gpu["num_ctas"] if gpu else 1, 1, 1), tmem_size=None, global_scratch_size=0,
+                                      profile_scratch_size=0, extern_libs=(), **self._handle.options)
         return self._metadata
 
     def result(self):
@@ -92,7 +103,7 @@ class CompiledKernel:
 
     def __getitem__(self, grid):
         def runner(*args, stream=None):
-            self._handle.launch(grid, *args)
+            self._handle.launch(grid, stream, *args)
 
         return runner
 
@@ -157,11 +168,17 @@ class IRSource:
 
 
 def compile(src, target=None, options=None, _env_vars=None):
-    """Compiles an ASTSource, or the path of a .ttir file, for this CPU."""
-    if target is not None and target.backend != "cpu":
-        raise ValueError(f"compile: there is no back end for '{target.backend}'; kernels are compiled for 'cpu'")
-    if isinstance(src, ASTSource):
-        return CompiledKernel(_core.compile_described(src.fn, *src.describe(), dict(options or {})))
+    """Compiles an ASTSource for `target` (none: the active driver's), or the path of a .ttir file for this CPU."""
+    is_text = not isinstance(src, ASTSource)
+    if target is None:
+        target = GPUTarget("cpu", "", 1) if is_text else driver.active.get_current_target()
+    if target.backend not in ("cpu", "cuda"):
+        raise ValueError(f"compile: there is no back end for '{target.backend}'; kernels are compiled for 'cpu' and 'cuda'")
+    if is_text and target.backend != "cpu":
+        raise ValueError("compile: .ttir files are compiled for 'cpu' only; give an ASTSource for a GPU")
+    if not is_text:
+        name = str(target.arch) if target.backend == "cuda" else ""
+        return CompiledKernel(_core.compile_described(src.fn, *src.describe(), dict(options or {}), name))
     source = src if isinstance(src, IRSource) else IRSource(src)
     return CompiledKernel(_core.compile_text(source.src, str(source.path)))
 
@@ -169,13 +186,13 @@ def compile(src, target=None, options=None, _env_vars=None):
 class _Backend:
     def __init__(self, target):
         self.target = target
-        self.binary_ext = "obj"
+        self.binary_ext = "cubin" if target.backend == "cuda" else "obj"
 
     def hash(self):
         return f"{_core.build_id()}-{self.target}"
 
 
 def make_backend(target):
-    if target.backend != "cpu":
-        raise RuntimeError(f"0 compatible backends for target ({target.backend}): there is 'cpu'")
+    if target.backend not in ("cpu", "cuda"):
+        raise RuntimeError(f"0 compatible backends for target ({target.backend}): there are 'cpu' and 'cuda'")
     return _Backend(target)

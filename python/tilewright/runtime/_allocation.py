@@ -1,4 +1,4 @@
-"""Scratch memory that a kernel asks its host for. The CPU's workers bring their own, so the allocator is kept and not called."""
+"""Scratch memory that a kernel asks its host for. Kernels bring their own here, on CPUs and on GPUs, so the allocator is kept and not called."""
 
 _allocator = None
 

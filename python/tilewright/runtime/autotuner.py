@@ -176,7 +176,7 @@ class Autotuner(KernelInterface):
         fn = self.fn
         while not isinstance(fn, JITFunction):
             fn = fn.fn
-        parts = [_core.build_id(), str(_core.target()), fn.cache_key, str(tuning_key), *map(str, configs)]
+        parts = [_core.build_id(), str(_core.target()), str(driver.active.get_current_target()), fn.cache_key, str(tuning_key), *map(str, configs)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _measure(self, key, args, kwargs, configs):

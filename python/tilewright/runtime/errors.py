@@ -23,7 +23,7 @@ class OutOfResources(TritonError):
 
     def __str__(self):
         return (f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}. "
-                "Use smaller blocks, or fewer stages.")
+                "Reducing block sizes or `num_stages` may help.")
 
     def __reduce__(self):
         return type(self), (self.required, self.limit, self.name)

@@ -7,6 +7,7 @@ from functools import partial
 
 from .. import _core, knobs
 from ..language.core import _unwrap_if_constexpr, constexpr, dtype
+from .driver import driver
 
 
 class KernelInterface:
@@ -188,6 +189,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         return kernel
 
     def warmup(self, *args, grid=None, **kwargs):
+        driver.active  # types say nothing about a machine: the one that is active is meant
         return KernelInterface.warmup(self, *args, grid=grid, **kwargs)
 
     def add_pre_run_hook(self, hook):
@@ -254,7 +256,7 @@ class LazyMetadata:
         bound = fn._bind(*args, **kwargs)
         if callable(grid):
             grid = grid(bound)
-        data = {"name": kernel.name, "function": kernel.function, "stream": 0}
+        data = {"name": kernel.name, "function": kernel.function, "stream": driver.active.get_current_stream()}
         if fn.launch_metadata is not None:
             data.update(fn.launch_metadata(grid, kernel.metadata, bound))
         return data

@@ -1,0 +1,110 @@
+// What the GPU back end hands to the runtime: the code of one kernel, and recipes for the arguments that only a launch can make.
+//
+// A kernel that moves tiles by TMA needs a tensor map for each tensor, which the host encodes from the tensor's address, extents and
+// strides. The kernel was written with pointers and integers:
+//     def matmul(a_ptr, M, K, ...)                  slots: a_ptr = slot 0, M = slot 1, K = slot 2
+// so the compiler writes down how the map follows from them, and the runtime evaluates that at each launch:
+//     map 0: base slot 0, dims {K, M}, strides {K}, box {64, 128}, swizzle 128
+//
+// The parameters of the PTX entry, in order: one for each slot (parameterBytes() of its kind, pointers 8), then one of 128 bytes
+// (align 64, grid_constant) for each map.
+#pragma once
+
+#include "support/slots.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewright::gpu {
+
+/// A polynomial over the slots of a launch: 3*s1*s2 + 64 is {{3, {1, 2}}, {64, {}}}. Without terms it is 0.
+struct HostExpr {
+  struct Term {
+    int64_t coefficient = 0;
+    std::vector<int64_t> slots; // multiplied; an index may stand more than once
+    bool operator==(const Term &) const = default;
+  };
+  std::vector<Term> terms;
+  bool operator==(const HostExpr &) const = default;
+
+  HostExpr() = default;
+  HostExpr(int64_t constant) {
+    if (constant) terms.push_back({constant, {}});
+  }
+  static HostExpr slot(int64_t index, int64_t coefficient = 1) {
+    HostExpr expr;
+    expr.terms.push_back({coefficient, {index}});
+    return expr;
+  }
+
+  /// Slots are taken as signed integers; the arithmetic wraps. `slots` must hold all that are named.
+  int64_t evaluate(llvm::ArrayRef<uint64_t> slots) const {
+    uint64_t sum = 0;
+    for (const Term &term : terms) {
+      uint64_t product = static_cast<uint64_t>(term.coefficient);
+      for (int64_t index : term.slots)
+        product *= slots[static_cast<size_t>(index)];
+      sum += product;
+    }
+    return static_cast<int64_t>(sum);
+  }
+};
+
+/// Element types of tensor maps, in the driver's order (CUtensorMapDataType). tf32 rounds f32 on its way in.
+enum class MapElement : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32Ftz, tf32 };
+
+/// One extent of a tensor. A pointer kernel without a mask says nothing about where its tensor ends: such a dimension has no bound.
+struct MapDim {
+  HostExpr extent; // elements; of no meaning where `unbounded`
+  bool unbounded = false;
+  MapDim() = default;
+  MapDim(HostExpr extent) : extent(std::move(extent)) {}
+  static MapDim withoutBound() {
+    MapDim dim;
+    dim.unbounded = true;
+    return dim;
+  }
+  bool operator==(const MapDim &) const = default;
+};
+
+/// How a launch makes one tensor map. Dimensions are innermost first; the innermost stride is one element.
+struct TensorMapSpec {
+  int64_t baseSlot = 0;
+  HostExpr baseOffset; // elements from the pointer in baseSlot
+  MapElement element = MapElement::u8;
+  int64_t elementBytes = 1;
+  std::vector<MapDim> dims;      // 1 to 5
+  std::vector<HostExpr> strides; // elements, of dims 1..: one fewer than dims
+  std::vector<int64_t> box;      // elements, as many as dims
+  int64_t swizzle = 0;           // bytes: 0, 32, 64, 128
+  bool nanFill = false;          // what loads find outside of the bounds: NaN in place of 0
+  bool operator==(const TensorMapSpec &) const = default;
+};
+
+} // namespace tilewright::gpu
+
+namespace tilewright {
+
+/// A compiled kernel for an NVIDIA GPU.
+struct GpuArtifact {
+  std::string entry;       // the name of the .entry
+  std::string ptx;         // ends without a NUL byte
+  std::string cubin;       // empty: the driver assembles the PTX
+  std::string target;      // "sm_90a": GpuTarget::name
+  int64_t warps = 4;       // of one CTA, producers and the like included: threads of a block = 32 * warps
+  int64_t ctas = 1;        // of one cluster. The grid of a launch counts programs; the runtime multiplies its x by this
+  int64_t sharedBytes = 0; // dynamic
+  int64_t registers = -1, spillBytes = -1, localBytes = -1; // for one thread; -1: unknown
+  int64_t maxnreg = 0;                                      // 0: no limit was asked for
+  std::vector<SlotKind> slots;
+  std::vector<gpu::TensorMapSpec> maps;
+  bool printsOrAsserts = false;
+  std::vector<std::string> messages; // of the assembler, about performance
+  // The stages of `asm` that the compiler kept, by upstream's names ("ttgir", "llir"); may be empty.
+  std::vector<std::pair<std::string, std::string>> stages;
+};
+
+} // namespace tilewright

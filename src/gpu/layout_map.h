@@ -1,0 +1,74 @@
+// Linear maps over F2, on vectors of at most 64 bits held in machine words: what layouts are made of. Addition is XOR, a map is the list
+// of the images of its input bits, and every question (is it onto? which inputs give this output?) is Gaussian elimination.
+//   map {1, 2, 8}: input 0b101 -> 1 ^ 8 = 9
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilewright::gpu {
+
+/// A growing span in echelon form. Every vector comes with a tag that follows it through all additions; what tags mean is the caller's
+/// choice (input bits: solving; the vector itself or 0: intersecting).
+class Echelon {
+public:
+  struct Reduced {
+    uint64_t rest = 0; ///< what is left of the vector: 0 if it lies in the span
+    uint64_t tag = 0;  ///< sum of the tags of the vectors subtracted
+  };
+
+  /// Takes away from a vector all that the span can take.
+  Reduced reduce(uint64_t vector) const;
+  /// Adds a vector; false if the span holds it already.
+  bool add(uint64_t vector, uint64_t tag);
+  bool add(uint64_t vector) { return add(vector, 0); }
+  bool contains(uint64_t vector) const { return reduce(vector).rest == 0; }
+  int64_t rank() const { return static_cast<int64_t>(rows.size()); }
+
+private:
+  struct Row {
+    uint64_t vector, tag;
+  };
+  std::vector<Row> rows; // distinct leading bits, the highest first
+};
+
+using Vectors = std::vector<uint64_t>;
+
+Echelon spanOfAll(const Vectors &vectors);
+/// A basis of what two spans share.
+Vectors intersection(const Vectors &left, const Vectors &right);
+/// Those of `vectors` that, taken in order, each enlarge the span of `base`.
+Vectors independentOf(const Vectors &base, const Vectors &vectors);
+/// A vector of the affine space (a + span(p)) that also lies in (b + span(q)).
+std::optional<uint64_t> commonPoint(uint64_t a, const Vectors &p, uint64_t b, const Vectors &q);
+
+/// Subspaces P and Q of a space, sorted for the choice of a third one that meets neither: P = span(shared, left), Q = span(shared, right),
+/// and `outside` completes both to the whole. A sum of one of left and one of right lies in neither of them.
+struct SplitPair {
+  Vectors shared, left, right, outside;
+};
+SplitPair splitPair(const Vectors &p, const Vectors &q, const Vectors &whole);
+
+/// A linear map: column i is the image of input bit i.
+class LinearMap {
+public:
+  std::vector<uint32_t> columns;
+
+  uint32_t apply(uint64_t input) const;
+  int64_t rank() const;
+  bool isInjective() const { return rank() == static_cast<int64_t>(columns.size()); }
+  bool isSurjective(int64_t outputBits) const { return rank() == outputBits; }
+  /// The smallest-pivot input of this output: input bits whose columns depend on earlier ones stay 0. Nothing if it is no image.
+  std::optional<uint64_t> solve(uint32_t output) const;
+  /// G with L G L = L: a right inverse if L is onto, the inverse if it is a bijection. Columns that depend on earlier ones are never used.
+  LinearMap pseudoInverse(int64_t outputBits) const;
+  /// First `inner`, then this.
+  LinearMap compose(const LinearMap &inner) const;
+  /// The direct sum: inputs and outputs of `high` above those of this, which has `outputBits` outputs.
+  LinearMap product(const LinearMap &high, int64_t outputBits) const;
+
+  bool operator==(const LinearMap &) const = default;
+};
+
+} // namespace tilewright::gpu

@@ -1,0 +1,124 @@
+// Global memory from one thread: each register is an access of its own, and lanes side by side make the access wide.
+#include "gpu/thread_lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+Type ThreadLowering::memoryType(Type scalar) {
+  return scalar.isInteger(1) ? Type(b.getI8Type()) : scalar;
+}
+
+Value ThreadLowering::toMemory(Value scalar) {
+  return scalar.getType().isInteger(1) ? Value(arith::ExtUIOp::create(b, b.getI8Type(), scalar)) : scalar;
+}
+
+Value ThreadLowering::fromMemory(Value stored, Type scalar) {
+  if (stored.getType() == scalar) return stored;
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, stored, zero(stored.getType()));
+}
+
+static ptx::Cache cacheOf(tt::CacheModifier modifier) {
+  switch (modifier) {
+  case tt::CacheModifier::CA: return ptx::Cache::ca;
+  case tt::CacheModifier::CG: return ptx::Cache::cg;
+  case tt::CacheModifier::CS: return ptx::Cache::cs;
+  case tt::CacheModifier::CV: return ptx::Cache::cv;
+  case tt::CacheModifier::WB: return ptx::Cache::wb;
+  case tt::CacheModifier::WT: return ptx::Cache::wt;
+  case tt::CacheModifier::NONE: return ptx::Cache::none;
+  }
+  return ptx::Cache::none;
+}
+
+static ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
+  switch (policy) {
+  case tt::EvictionPolicy::EVICT_FIRST: return ptx::Eviction::evict_first;
+  case tt::EvictionPolicy::EVICT_LAST: return ptx::Eviction::evict_last;
+  case tt::EvictionPolicy::NORMAL: return ptx::Eviction::normal;
+  }
+  return ptx::Eviction::normal;
+}
+
+LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
+  Type type = scalarType(getElementTypeOrSelf(op.getType()));
+  Type inMemory = memoryType(type);
+  Parts results;
+  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+    Value predicate = op.getMask() ? get(op.getMask())[reg] : Value();
+    SmallVector<Value, 1> other;
+    if (op.getOther()) other.push_back(toMemory(get(op.getOther())[reg]));
+    auto load = ptx::LoadGlobalOp::create(b, TypeRange{inMemory}, address, predicate, other, cacheOf(op.getCache()),
+                                          evictionOf(op.getEvict()), op.getIsVolatile());
+    results.push_back(fromMemory(load.getValues()[0], type));
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
+  // Only one of the threads that hold an element stores it.
+  Value first;
+  if (auto tile = dyn_cast<RankedTensorType>(op.getPtr().getType()))
+    first = holdsFirstCopy(ttg::layoutOf(tile));
+  else
+    first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+    Value predicate = first;
+    if (op.getMask()) {
+      Value mask = get(op.getMask())[reg];
+      predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
+    }
+    ptx::StoreGlobalOp::create(b, address, ValueRange{toMemory(get(op.getValue())[reg])}, predicate, cacheOf(op.getCache()),
+                               evictionOf(op.getEvict()));
+  }
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerAtomic(tt::AtomicRMWOp op) {
+  if (!op.getResult().use_empty() && !isa<RankedTensorType>(op.getPtr().getType()))
+    return op.emitError("the result of an atomic operation on one element is not built for GPUs");
+  Value first;
+  if (auto tile = dyn_cast<RankedTensorType>(op.getPtr().getType())) {
+    first = holdsFirstCopy(ttg::layoutOf(tile));
+    if (first && !op.getResult().use_empty())
+      return op.emitError("the result of an atomic operation on a tile smaller than the block is not built for GPUs");
+  } else {
+    first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+  }
+  ptx::Atomic kind;
+  switch (op.getAtomicRmwOp()) {
+  case tt::RMWOp::AND: kind = ptx::Atomic::and_; break;
+  case tt::RMWOp::OR: kind = ptx::Atomic::or_; break;
+  case tt::RMWOp::XOR: kind = ptx::Atomic::xor_; break;
+  case tt::RMWOp::ADD: kind = ptx::Atomic::add; break;
+  case tt::RMWOp::FADD: kind = ptx::Atomic::fadd; break;
+  case tt::RMWOp::MAX: kind = ptx::Atomic::max; break;
+  case tt::RMWOp::MIN: kind = ptx::Atomic::min; break;
+  case tt::RMWOp::UMAX: kind = ptx::Atomic::umax; break;
+  case tt::RMWOp::UMIN: kind = ptx::Atomic::umin; break;
+  case tt::RMWOp::XCHG: kind = ptx::Atomic::exch; break;
+  }
+  auto order = static_cast<ptx::Order>(static_cast<uint32_t>(op.getSem()) - 1);
+  ptx::Scope scope = op.getScope() == tt::MemSyncScope::GPU   ? ptx::Scope::gpu
+                     : op.getScope() == tt::MemSyncScope::CTA ? ptx::Scope::cta
+                                                              : ptx::Scope::sys;
+  Type type = scalarType(getElementTypeOrSelf(op.getType()));
+  Parts results;
+  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+    Value predicate = first;
+    if (op.getMask()) {
+      Value mask = get(op.getMask())[reg];
+      predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
+    }
+    auto atomic = ptx::AtomicOp::create(b, TypeRange{type}, kind, order, scope, address, ValueRange{get(op.getVal())[reg]}, predicate,
+                                        op.getResult().use_empty());
+    results.push_back(atomic.getOld()[0]);
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,443 @@
+// A kernel in terms of tiles becomes the program of one thread:
+//   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
+//   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
+// Nothing is decided here: layouts say who holds what, and each operation becomes what its own types ask for.
+#include "gpu/passes.h"
+#include "gpu/thread_lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static Dims shapeOf(Type tile) {
+  auto shape = cast<RankedTensorType>(tile).getShape();
+  return Dims(shape.begin(), shape.end());
+}
+
+//===--------------------------------------------------------------------------------------------------- types and values
+
+Type ThreadLowering::scalarType(Type element) {
+  if (isa<tt::PointerType>(element)) return b.getI64Type();
+  if (auto number = dyn_cast<FloatType>(element); number && number.getWidth() == 8) return b.getI8Type();
+  return element;
+}
+
+int64_t ThreadLowering::partsOf(Type type) {
+  return isa<RankedTensorType>(type) ? ttg::layoutOf(type).registersPerThread() : 1;
+}
+
+void ThreadLowering::appendTypes(Type type, SmallVectorImpl<Type> &types) {
+  types.append(static_cast<size_t>(partsOf(type)), scalarType(getElementTypeOrSelf(type)));
+}
+
+Parts ThreadLowering::gather(ValueRange values) {
+  Parts all;
+  for (Value value : values)
+    llvm::append_range(all, get(value));
+  return all;
+}
+
+void ThreadLowering::scatter(ValueRange values, ValueRange scalars) {
+  for (Value value : values) {
+    size_t count = static_cast<size_t>(partsOf(value.getType()));
+    set(value, Parts(scalars.take_front(count)));
+    scalars = scalars.drop_front(count);
+  }
+}
+
+Value ThreadLowering::i32(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+Value ThreadLowering::i64(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
+Value ThreadLowering::constant(Type type, Attribute value) {
+  // An 8-bit float is its bits.
+  if (auto number = dyn_cast<FloatAttr>(value); number && number.getType() != type)
+    value = b.getIntegerAttr(type, number.getValue().bitcastToAPInt());
+  return arith::ConstantOp::create(b, cast<TypedAttr>(value));
+}
+Value ThreadLowering::zero(Type type) {
+  return arith::ConstantOp::create(b, b.getZeroAttr(type));
+}
+
+Value ThreadLowering::xorBases(Value place, const std::vector<uint32_t> &bases) {
+  // Runs of bits that stay in order move together: one mask and one shift.
+  Value sum;
+  for (size_t i = 0; i < bases.size();) {
+    if (bases[i] == 0) {
+      ++i;
+      continue;
+    }
+    bool power = (bases[i] & (bases[i] - 1)) == 0;
+    size_t end = i + 1;
+    while (power && end < bases.size() && bases[end] == bases[end - 1] << 1)
+      ++end;
+    int64_t mask = ((int64_t(1) << (end - i)) - 1) << i;
+    Value part;
+    if (power) {
+      part = arith::AndIOp::create(b, place, i32(mask));
+      int64_t to = llvm::countr_zero(bases[i]), from = static_cast<int64_t>(i);
+      if (to > from) part = arith::ShLIOp::create(b, part, i32(to - from));
+      if (to < from) part = arith::ShRUIOp::create(b, part, i32(from - to));
+    } else {
+      Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, place, i32(static_cast<int64_t>(i))), i32(1));
+      part = arith::MulIOp::create(b, bit, i32(bases[i]));
+    }
+    sum = sum ? Value(arith::XOrIOp::create(b, sum, part)) : part;
+    i = end;
+  }
+  return sum ? sum : i32(0);
+}
+
+Value ThreadLowering::flatIndex(const Layout &layout, int64_t reg) {
+  Value place = arith::XOrIOp::create(b, xorBases(lane, layout.basesOf(Axis::lane)), xorBases(warp, layout.basesOf(Axis::warp)));
+  return arith::XOrIOp::create(b, place, i32(layout.apply(reg, 0, 0, 0)));
+}
+
+Value ThreadLowering::holdsFirstCopy(const Layout &layout) {
+  uint64_t lanes = layout.freeMask(Axis::lane), warps = layout.freeMask(Axis::warp);
+  if (!lanes && !warps) return {};
+  Value copies = arith::AndIOp::create(b, thread, i32(static_cast<int64_t>(lanes | warps << 5)));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, copies, i32(0));
+}
+
+//===------------------------------------------------------------------------------------------------------- elementwise
+
+LogicalResult ThreadLowering::lower(Operation *op, llvm::function_ref<Value(ValueRange)> element) {
+  int64_t count = partsOf(op->getResult(0).getType());
+  Parts results;
+  for (int64_t reg = 0; reg < count; ++reg) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      const Parts &from = get(operand);
+      operands.push_back(from[from.size() == 1 ? 0 : static_cast<size_t>(reg)]);
+    }
+    Value result = element(operands);
+    if (!result) return failure();
+    results.push_back(result);
+  }
+  set(op->getResult(0), std::move(results));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerElementwise(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (auto number = dyn_cast<FloatType>(getElementTypeOrSelf(type)); number && number.getWidth() == 8)
+      return op->emitError("arithmetic on 8-bit floats is not built for GPUs: convert to fp16 first");
+  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  return lower(op, [&](ValueRange operands) {
+    OperationState state(b.getLoc(), op->getName(), operands, {type}, op->getAttrs());
+    return b.create(state)->getResult(0);
+  });
+}
+
+LogicalResult ThreadLowering::lowerMath(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  auto special = [&](ptx::Unit unit, double before, double after) {
+    return lower(op, [&](ValueRange operands) -> Value {
+      Value x = operands[0];
+      if (!element.isF32()) x = arith::ExtFOp::create(b, b.getF32Type(), x);
+      if (before != 1) x = arith::MulFOp::create(b, x, arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(before))));
+      x = ptx::SpecialOp::create(b, b.getF32Type(), unit, x);
+      if (after != 1) x = arith::MulFOp::create(b, x, arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(after))));
+      return element.isF32() ? x : Value(arith::TruncFOp::create(b, element, x));
+    });
+  };
+  if (element.isF64()) return op->emitError("this function of fp64 is not built for GPUs");
+  constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<math::Exp2Op>([&](auto) { return special(ptx::Unit::ex2, 1, 1); })
+      .Case<math::ExpOp>([&](auto) { return special(ptx::Unit::ex2, log2e, 1); })
+      .Case<math::Log2Op>([&](auto) { return special(ptx::Unit::lg2, 1, 1); })
+      .Case<math::LogOp>([&](auto) { return special(ptx::Unit::lg2, 1, ln2); })
+      .Case<math::SqrtOp>([&](auto) { return special(ptx::Unit::sqrt, 1, 1); })
+      .Case<math::RsqrtOp>([&](auto) { return special(ptx::Unit::rsqrt, 1, 1); })
+      .Case<math::SinOp>([&](auto) { return special(ptx::Unit::sin, 1, 1); })
+      .Case<math::CosOp>([&](auto) { return special(ptx::Unit::cos, 1, 1); })
+      .Case<math::FmaOp>([&](auto) {
+        return lower(op, [&](ValueRange x) -> Value {
+          return arith::AddFOp::create(b, arith::MulFOp::create(b, x[0], x[1], arith::FastMathFlags::contract), x[2],
+                                       arith::FastMathFlags::contract);
+        });
+      })
+      .Case<math::AbsFOp>([&](auto) {
+        return lower(op, [&](ValueRange x) -> Value {
+          auto bits = b.getIntegerType(element.getIntOrFloatBitWidth());
+          Value whole = arith::BitcastOp::create(b, bits, x[0]);
+          Value mask = arith::ConstantOp::create(b, b.getIntegerAttr(bits, APInt::getSignedMaxValue(bits.getWidth())));
+          return arith::BitcastOp::create(b, element, arith::AndIOp::create(b, whole, mask));
+        });
+      })
+      .Case<math::AbsIOp>([&](auto) {
+        return lower(op,
+                     [&](ValueRange x) -> Value { return arith::MaxSIOp::create(b, x[0], arith::SubIOp::create(b, zero(element), x[0])); });
+      })
+      .Default([](Operation *o) { return o->emitError("this function is not built for GPUs: ") << o->getName().getStringRef(); });
+}
+
+LogicalResult ThreadLowering::lowerConstant(Operation *op) {
+  auto constantOp = cast<arith::ConstantOp>(op);
+  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  Attribute value = constantOp.getValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    if (!dense.isSplat()) return op->emitError("a constant tile with different elements is not built for GPUs");
+    value = dense.getSplatValue<Attribute>();
+  }
+  Value scalar = constant(type, value);
+  set(op->getResult(0), Parts(static_cast<size_t>(partsOf(op->getResult(0).getType())), scalar));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerAddPtr(tt::AddPtrOp op) {
+  Type pointee = cast<tt::PointerType>(getElementTypeOrSelf(op.getType())).getPointeeType();
+  int64_t bytes = isa<tt::PointerType>(pointee) ? 8 : std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
+  return lower(op, [&](ValueRange operands) -> Value {
+    Value offset = operands[1];
+    if (!offset.getType().isInteger(64)) offset = arith::ExtSIOp::create(b, b.getI64Type(), offset);
+    return arith::AddIOp::create(b, operands[0], arith::MulIOp::create(b, offset, i64(bytes)));
+  });
+}
+
+//===------------------------------------------------------------------------------------------------------------- shapes
+
+LogicalResult ThreadLowering::lowerRange(tt::MakeRangeOp op) {
+  Layout layout = ttg::layoutOf(op.getType());
+  Parts results;
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
+    results.push_back(arith::AddIOp::create(b, flatIndex(layout, reg), i32(op.getStart())));
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+LogicalResult ThreadLowering::mapRegisters(Operation *op, Value from, const std::function<uint32_t(uint32_t)> &map) {
+  Layout result = ttg::layoutOf(op->getResult(0).getType());
+  const Parts &held = get(from);
+  Parts results;
+  for (std::optional<int64_t> reg : sourceRegisters(result, ttg::layoutOf(from.getType()), map)) {
+    if (!reg) return op->emitError("the layouts of this operation and its operand do not fit");
+    results.push_back(held[static_cast<size_t>(*reg)]);
+  }
+  set(op->getResult(0), std::move(results));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerJoin(tt::JoinOp op) {
+  Parts results;
+  for (auto [first, second] : llvm::zip(get(op.getLhs()), get(op.getRhs()))) {
+    results.push_back(first);
+    results.push_back(second);
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerSplit(tt::SplitOp op) {
+  std::optional<Halves> halves = ttg::layoutOf(op.getSrc().getType()).splitHalves();
+  if (!halves) return op.emitError("a thread does not hold both halves of what is split");
+  Parts first, second;
+  for (auto [reg, value] : llvm::enumerate(get(op.getSrc())))
+    (reg >> halves->registerBit & 1 ? second : first).push_back(value);
+  set(op.getOutLHS(), std::move(first));
+  set(op.getOutRHS(), std::move(second));
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------------------- control flow
+
+LogicalResult ThreadLowering::lowerFor(Operation *op) {
+  auto loop = cast<scf::ForOp>(op);
+  auto fresh = scf::ForOp::create(b, getScalar(loop.getLowerBound()), getScalar(loop.getUpperBound()), getScalar(loop.getStep()),
+                                  gather(loop.getInitArgs()));
+  set(loop.getInductionVar(), {fresh.getInductionVar()});
+  scatter(loop.getRegionIterArgs(), fresh.getRegionIterArgs());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
+    b.setInsertionPointToEnd(fresh.getBody());
+    if (failed(lowerBlock(*loop.getBody()))) return failure();
+    scf::YieldOp::create(b, gather(loop.getBody()->getTerminator()->getOperands()));
+  }
+  scatter(loop.getResults(), fresh.getResults());
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerIf(Operation *op) {
+  auto branch = cast<scf::IfOp>(op);
+  SmallVector<Type> types;
+  for (Type type : branch.getResultTypes())
+    appendTypes(type, types);
+  auto fresh = scf::IfOp::create(b, types, getScalar(branch.getCondition()), /*withElseRegion=*/!branch.getElseRegion().empty());
+  for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
+    if (from.empty()) continue;
+    OpBuilder::InsertionGuard guard(b);
+    if (!to.front().empty()) to.front().back().erase();
+    b.setInsertionPointToEnd(&to.front());
+    if (failed(lowerBlock(from.front()))) return failure();
+    scf::YieldOp::create(b, gather(from.front().getTerminator()->getOperands()));
+  }
+  scatter(branch.getResults(), fresh.getResults());
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerWhile(Operation *op) {
+  auto loop = cast<scf::WhileOp>(op);
+  SmallVector<Type> types, beforeTypes;
+  for (Type type : loop.getResultTypes())
+    appendTypes(type, types);
+  for (Value init : loop.getInits())
+    appendTypes(init.getType(), beforeTypes);
+  auto fresh = scf::WhileOp::create(b, types, gather(loop.getInits()));
+  auto fill = [&](Region &to, Block &from, ArrayRef<Type> arguments) -> LogicalResult {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = b.createBlock(&to, to.end(), arguments, SmallVector<Location>(arguments.size(), b.getLoc()));
+    scatter(from.getArguments(), block->getArguments());
+    if (failed(lowerBlock(from))) return failure();
+    Operation *end = from.getTerminator();
+    if (auto condition = dyn_cast<scf::ConditionOp>(end))
+      scf::ConditionOp::create(b, getScalar(condition.getCondition()), gather(condition.getArgs()));
+    else
+      scf::YieldOp::create(b, gather(end->getOperands()));
+    return success();
+  };
+  if (failed(fill(fresh.getBefore(), loop.getBefore().front(), beforeTypes)) ||
+      failed(fill(fresh.getAfter(), loop.getAfter().front(), types)))
+    return failure();
+  scatter(loop.getResults(), fresh.getResults());
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (failed(lowerOp(&op))) return failure();
+  }
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<scf::ForOp>([&](auto o) { return lowerFor(o); })
+      .Case<scf::IfOp>([&](auto o) { return lowerIf(o); })
+      .Case<scf::WhileOp>([&](auto o) { return lowerWhile(o); })
+      .Case<arith::ConstantOp>([&](auto o) { return lowerConstant(o); })
+      .Case<tt::GetProgramIdOp>([&](auto o) {
+        set(o.getResult(), {ptx::BlockIdOp::create(b, b.getI32Type(), static_cast<uint32_t>(o.getAxis()))});
+        return success();
+      })
+      .Case<tt::GetNumProgramsOp>([&](auto o) {
+        set(o.getResult(), {ptx::BlockCountOp::create(b, b.getI32Type(), static_cast<uint32_t>(o.getAxis()))});
+        return success();
+      })
+      .Case<tt::MakeRangeOp>([&](auto o) { return lowerRange(o); })
+      .Case<tt::SplatOp>([&](auto o) {
+        set(o.getResult(), Parts(static_cast<size_t>(partsOf(o.getType())), getScalar(o.getSrc())));
+        return success();
+      })
+      .Case<tt::ExpandDimsOp, tt::ReshapeOp>([&](auto o) { return mapRegisters(o, o.getSrc(), [](uint32_t flat) { return flat; }); })
+      .Case<tt::BroadcastOp>([&](auto o) {
+        Dims fromShape = shapeOf(o.getSrc().getType()), toShape = shapeOf(o.getType());
+        return mapRegisters(o, o.getSrc(), [=](uint32_t flat) {
+          std::vector<int64_t> at = coordinatesOf(toShape, flat);
+          for (size_t i = 0; i < at.size(); ++i)
+            if (fromShape[i] == 1) at[i] = 0;
+          return flatOf(fromShape, at);
+        });
+      })
+      .Case<tt::TransOp>([&](auto o) {
+        Dims fromShape = shapeOf(o.getSrc().getType()), toShape = shapeOf(o.getType());
+        SmallVector<int32_t> order(o.getOrder());
+        return mapRegisters(o, o.getSrc(), [=](uint32_t flat) {
+          std::vector<int64_t> at = coordinatesOf(toShape, flat), back(at.size());
+          for (size_t i = 0; i < at.size(); ++i)
+            back[static_cast<size_t>(order[i])] = at[i];
+          return flatOf(fromShape, back);
+        });
+      })
+      .Case<tt::JoinOp>([&](auto o) { return lowerJoin(o); })
+      .Case<tt::SplitOp>([&](auto o) { return lowerSplit(o); })
+      .Case<tt::AddPtrOp>([&](auto o) { return lowerAddPtr(o); })
+      .Case<tt::PtrToIntOp, tt::IntToPtrOp>([&](auto o) { return lower(o, [](ValueRange x) { return x[0]; }); })
+      .Case<tt::BitcastOp>([&](auto o) {
+        Type type = scalarType(getElementTypeOrSelf(o.getType()));
+        return lower(o,
+                     [&](ValueRange x) -> Value { return x[0].getType() == type ? x[0] : Value(arith::BitcastOp::create(b, type, x[0])); });
+      })
+      .Case<tt::PreciseDivFOp>(
+          [&](auto o) { return lower(o, [&](ValueRange x) -> Value { return arith::DivFOp::create(b, x[0], x[1]); }); })
+      .Case<tt::PreciseSqrtOp>([&](auto o) {
+        return lower(o, [&](ValueRange x) -> Value { return ptx::SpecialOp::create(b, x[0].getType(), ptx::Unit::sqrt_rn, x[0]); });
+      })
+      .Case<tt::MulhiUIOp>(
+          [&](auto o) { return lower(o, [&](ValueRange x) -> Value { return arith::MulUIExtendedOp::create(b, x[0], x[1]).getHigh(); }); })
+      .Case<tt::ClampFOp>([&](auto o) {
+        bool propagate = o.getPropagateNan() == tt::PropagateNan::ALL;
+        return lower(o, [&](ValueRange x) -> Value {
+          if (propagate) return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, x[0], x[1]), x[2]);
+          return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, x[0], x[1]), x[2]);
+        });
+      })
+      .Case<tt::LoadOp>([&](auto o) { return lowerLoad(o); })
+      .Case<tt::StoreOp>([&](auto o) { return lowerStore(o); })
+      .Case<tt::AtomicRMWOp>([&](auto o) { return lowerAtomic(o); })
+      .Case<ttg::ConvertLayoutOp>([&](auto o) { return lowerConvert(o); })
+      .Case<tt::ReduceOp>([&](auto o) { return lowerReduce(o); })
+      .Default([&](Operation *o) -> LogicalResult {
+        StringRef dialect = o->getName().getDialectNamespace(), name = o->getName().getStringRef();
+        if (dialect == "math") return lowerMath(o);
+        if ((dialect == "arith" || dialect == "ub") && o->getNumResults() == 1) return lowerElementwise(o);
+        if (name == "llvm.intr.assume") return success();
+        if (name == "gpu.barrier") {
+          ptx::BarrierOp::create(b);
+          return success();
+        }
+        return o->emitError("this operation is not built for GPUs: ") << name;
+      });
+}
+
+//===------------------------------------------------------------------------------------------------------------ function
+
+LogicalResult ThreadLowering::run() {
+  SmallVector<Type> arguments;
+  for (Type type : source.getArgumentTypes()) {
+    if (isa<tt::TensorDescType>(type)) return source.emitError("a tensor descriptor argument must be expanded before");
+    arguments.push_back(scalarType(type));
+  }
+  b.setInsertionPoint(source);
+  auto thread_ = tt::FuncOp::create(b, source.getName(), b.getFunctionType(arguments, {}));
+  Block *entry = b.createBlock(&thread_.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), source.getLoc()));
+  thread = ptx::ThreadIdOp::create(b, b.getI32Type());
+  lane = ptx::LaneIdOp::create(b, b.getI32Type());
+  warp = ptx::WarpIdOp::create(b, b.getI32Type());
+  Block &body = source.getBody().front();
+  for (auto [from, to] : llvm::zip(body.getArguments(), entry->getArguments()))
+    set(from, {to});
+  if (failed(lowerBlock(body))) {
+    thread_.erase();
+    return failure();
+  }
+  tt::ReturnOp::create(b, ValueRange());
+  thread_.setVisibility(source.getVisibility());
+  thread_->setAttr("ptx.kernel",
+                   ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, scratchBytes, config.getCtas(), config.getMaxRegisters()));
+  source.erase();
+  return success();
+}
+
+LogicalResult lowerToThreads(ModuleOp module) {
+  for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
+    ttg::ConfigAttr config = ttg::configOf(function);
+    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
+    if (failed(ThreadLowering(function, config).run())) return failure();
+  }
+  return success();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,21 @@
+// The passes of the NVIDIA back end, in the order of a kernel's flow. Each is one file of the same name. Before them, the kernel's tt.func
+// has a `ttg.config`.
+#pragma once
+
+#include "llvm/Support/LogicalResult.h"
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace tilewright::gpu {
+
+/// Gives every tile a layout: one for each shape, lanes along the last dimension, with conversions where an operation makes another
+/// (reductions, transposes). Tiles that are cheap to compute are computed again in the layout that is wanted.
+llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
+
+/// Tiles -> what each thread does with its own elements: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func
+/// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
+llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
+
+} // namespace tilewright::gpu

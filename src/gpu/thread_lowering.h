@@ -1,0 +1,85 @@
+// The class behind lowerToThreads: a walk over the tile program that emits one thread's part of it. A tile becomes as many scalars as the
+// thread has registers in the tile's layout; `parts` says which. lower_to_threads.cpp has control flow, shapes and elementwise work,
+// lower_memory.cpp loads, stores and atomics, lower_exchange.cpp what threads exchange: conversions and reductions.
+#pragma once
+
+#include "gpu/ttg.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace tilewright::gpu {
+
+using mlir::LogicalResult;
+using mlir::Type;
+using mlir::Value;
+using Parts = llvm::SmallVector<Value, 4>;
+
+class ThreadLowering {
+public:
+  ThreadLowering(tt::FuncOp source, ttg::ConfigAttr config) : source(source), config(config), b(source.getLoc(), source.getContext()) {}
+  /// Replaces the function by its thread's form.
+  LogicalResult run();
+
+private:
+  // ---- types and values
+  /// The scalar that stands for an element: pointers are i64, 8-bit floats i8.
+  Type scalarType(Type element);
+  int64_t partsOf(Type type); // 1 for scalars
+  void appendTypes(Type type, llvm::SmallVectorImpl<Type> &types);
+  const Parts &get(Value value) { return parts.find(value)->second; }
+  Value getScalar(Value value) { return get(value).front(); }
+  void set(Value value, Parts scalars) { parts[value] = std::move(scalars); }
+  Parts gather(mlir::ValueRange values);
+  void scatter(mlir::ValueRange values, mlir::ValueRange scalars);
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value constant(Type type, mlir::Attribute value);
+  Value zero(Type type);
+  /// The element's coordinate in the tile along `dim` (rank-1 tiles: its index), for the register `reg` of `layout`, as i32.
+  Value flatIndex(const Layout &layout, int64_t reg);
+  /// True in the threads that hold the first copy of what they hold; null if nothing is held twice.
+  Value holdsFirstCopy(const Layout &layout);
+  /// XOR of `bases[i]` over the bits set in `place`.
+  Value xorBases(Value place, const std::vector<uint32_t> &bases);
+
+  // ---- operations
+  LogicalResult lowerBlock(mlir::Block &block);
+  LogicalResult lowerOp(mlir::Operation *op);
+  LogicalResult lowerElementwise(mlir::Operation *op);
+  LogicalResult lowerMath(mlir::Operation *op);
+  LogicalResult lower(mlir::Operation *op, llvm::function_ref<Value(mlir::ValueRange)> element);
+  LogicalResult lowerConstant(mlir::Operation *op);
+  LogicalResult lowerRange(tt::MakeRangeOp op);
+  LogicalResult mapRegisters(mlir::Operation *op, Value source, const std::function<uint32_t(uint32_t)> &map);
+  LogicalResult lowerFor(mlir::Operation *op);
+  LogicalResult lowerIf(mlir::Operation *op);
+  LogicalResult lowerWhile(mlir::Operation *op);
+  LogicalResult lowerAddPtr(tt::AddPtrOp op);
+  LogicalResult lowerJoin(tt::JoinOp op);
+  LogicalResult lowerSplit(tt::SplitOp op);
+  // lower_memory.cpp
+  LogicalResult lowerLoad(tt::LoadOp op);
+  LogicalResult lowerStore(tt::StoreOp op);
+  LogicalResult lowerAtomic(tt::AtomicRMWOp op);
+  // lower_exchange.cpp
+  LogicalResult lowerConvert(ttg::ConvertLayoutOp op);
+  LogicalResult lowerReduce(tt::ReduceOp op);
+  /// Runs the region of a reduction on scalars.
+  mlir::FailureOr<Parts> combine(tt::ReduceOp op, mlir::ValueRange first, mlir::ValueRange second);
+  /// Shared memory that everybody may use between two barriers, at least so many bytes.
+  Value scratch(int64_t bytes);
+  Value toMemory(Value scalar); // i1 is a byte in memory
+  Value fromMemory(Value stored, Type scalar);
+  Type memoryType(Type scalar);
+
+  tt::FuncOp source;
+  ttg::ConfigAttr config;
+  mlir::ImplicitLocOpBuilder b;
+  llvm::DenseMap<Value, Parts> parts;
+  Value thread, lane, warp;
+  int64_t scratchBytes = 0;
+};
+
+} // namespace tilewright::gpu

@@ -1,0 +1,27 @@
+// The ttg dialect's C++ face. The operations themselves are in ttg.td.
+#pragma once
+
+#include "gpu/layout.h"
+#include "gpu/ptx.h"
+#include "ir/tt.h"
+
+#define GET_ATTRDEF_CLASSES
+#include "gpu/ttg_attrs.h.inc"
+#include "gpu/ttg_dialect.h.inc"
+#define GET_OP_CLASSES
+#include "gpu/ttg_ops.h.inc"
+
+namespace tilewright::ttg {
+
+/// The name of a kernel's Config attribute.
+constexpr llvm::StringLiteral configName = "ttg.config";
+
+/// What the kernel is compiled for; null if nobody has said.
+ConfigAttr configOf(mlir::Operation *function);
+/// The layout of a tile; it must have one.
+gpu::Layout layoutOf(mlir::Type tile);
+bool hasLayout(mlir::Type type);
+/// `tile` with the layout `layout` in place of its own.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const gpu::Layout &layout);
+
+} // namespace tilewright::ttg

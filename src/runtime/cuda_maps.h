@@ -1,0 +1,15 @@
+// Tensor maps from recipes. The compiler says how a map follows from the arguments of a launch (gpu/artifact.h); here that becomes what the
+// driver's encoder is called with:
+//     base slot 0 = 0x7f00, dims {K, M} = {64, 100}, strides {K}, bf16   ->   address 0x7f00, dims {64, 100}, strides {128 bytes}
+#pragma once
+
+#include "gpu/artifact.h"
+#include "runtime/cuda_driver.h"
+#include "support/result.h"
+
+namespace tilewright::gpu {
+
+/// The encoder's arguments, or which rule of the hardware they break. `slots` must hold all that the recipe names.
+Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::ArrayRef<uint64_t> slots);
+
+} // namespace tilewright::gpu

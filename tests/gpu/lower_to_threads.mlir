@@ -1,0 +1,39 @@
+// RUN: tilewright opt %s --assign-layouts --lower-to-threads -split-input-file | FileCheck %s
+
+// 256 elements on 128 threads: two scalars each; addresses are integers
+// CHECK-LABEL: tt.func @scale(%arg0: i64, %arg1: f32)
+// CHECK-SAME: ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 0>
+tt.func public @scale(%x: !tt.ptr<f32>, %by: f32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %i = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32>
+  %p = tt.splat %x : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
+  %q = tt.addptr %p, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+  // CHECK-COUNT-2: ptx.load_global
+  %v = tt.load %q : tensor<256x!tt.ptr<f32>>
+  %b = tt.splat %by : f32 -> tensor<256xf32>
+  // CHECK-COUNT-2: arith.mulf {{.*}} : f32
+  %r = arith.mulf %v, %b : tensor<256xf32>
+  // CHECK-COUNT-2: ptx.store_global
+  tt.store %q, %r : tensor<256x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+// a sum over one warp is registers, then five butterflies, and no shared memory
+// CHECK-LABEL: tt.func @sum
+tt.func public @sum(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %p = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+  %q = tt.addptr %p, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+  %v = tt.load %q : tensor<64x!tt.ptr<f32>>
+  // CHECK-COUNT-5: ptx.shuffle bfly
+  // CHECK-NOT: ptx.barrier
+  %r = "tt.reduce"(%v) <{axis = 0 : i32}> ({
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tt.reduce.return %s : f32
+  }) : (tensor<64xf32>) -> f32
+  // CHECK: ptx.store_global {{.*}} if
+  tt.store %x, %r : !tt.ptr<f32>
+  tt.return
+}

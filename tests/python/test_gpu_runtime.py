@@ -1,0 +1,135 @@
+"""The way to a GPU on machines without one: what is said where there is no driver, and what a driver is asked for.
+
+The driver of these tests is the C file that the unit tests use (tests/unit/fake_cuda.c): it answers as told and runs nothing.
+"""
+
+import pathlib
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+from tilewright import _core
+
+PRELUDE = """
+import ctypes
+import numpy as np
+import tilewright as triton
+import tilewright.language as tl
+from types import SimpleNamespace
+
+class Tensor:
+    def __init__(self, address, device=0):
+        self.dtype, self.device, self.address = "torch.float32", SimpleNamespace(type="cuda", index=device), address
+    def data_ptr(self):
+        return self.address
+
+class Array:
+    def __init__(self, address, stream):
+        self.__cuda_array_interface__ = {"data": (address, False), "typestr": "<f4", "shape": (16,), "version": 3, "stream": stream}
+
+@triton.jit
+def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+"""
+
+# The head of the struct in fake_cuda.h: version, deviceCount, initStatus, major[2], minor[2], registers, localBytes, staticShared,
+# maxThreads.
+ANSWERS = """
+fake = ctypes.CDLL({library!r})
+fake.fakeCuda.restype = ctypes.POINTER(ctypes.c_int)
+answers = fake.fakeCuda()
+for index, value in enumerate([13000, 2, 0, 9, 9, 0, 0, 40, 0, 0, 1024]):
+    answers[index] = value
+"""
+
+
+def fake_library():
+    """Beside the package in the build folder."""
+    for folder in pathlib.Path(_core.__file__).resolve().parents:
+        found = list((folder / "tests" / "unit").glob("libfake_cuda.*"))
+        if found:
+            return str(found[0])
+    pytest.skip("the unit tests, and with them the fake driver, are not built")
+
+
+def run(program, tmp_path, monkeypatch, library, answers=""):
+    script = tmp_path / "program.py"
+    script.write_text(PRELUDE + answers + textwrap.dedent(program))
+    monkeypatch.setenv("TILEWRIGHT_LIBCUDA", library)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_without_a_driver(tmp_path, monkeypatch):
+    output = run("""
+        print(triton.runtime.driver.active.get_current_target().backend)
+        try:
+            scale[(1,)](Tensor(4096), Tensor(8192), 16, BLOCK=16)
+        except RuntimeError as error:
+            print(error)
+        x = np.ones(16, np.float32)
+        scale[(1,)](x, x, 16, BLOCK=16)
+        print(x.sum())
+    """, tmp_path, monkeypatch, "/nonexistent/libcuda.so.1")
+    assert output.startswith("cpu\n") and output.endswith("32.0\n")
+    assert "NVIDIA driver cannot be used" in output and "/nonexistent" in output and "install the driver" in output
+
+
+def test_devices(tmp_path, monkeypatch):
+    library = fake_library()
+    output = run("""
+        active = triton.runtime.driver.active
+        print(active.get_current_target(), active.utils.get_device_properties(0)["multiprocessor_count"])
+        for arguments in ((Tensor(4096), Tensor(8192, 1)), (Tensor(4096), np.ones(16, np.float32))):
+            try:
+                scale[(1,)](*arguments, 16, BLOCK=16)
+            except ValueError as error:
+                print(error)
+        with triton.engine("interpret"):
+            try:
+                scale[(1,)](Tensor(4096), Tensor(8192), 16, BLOCK=16)
+            except ValueError as error:
+                print(error)
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    lines = output.splitlines()
+    assert lines[0] == "GPUTarget(backend='cuda', arch=90, warp_size=32) 132"
+    assert lines[1].startswith("kernel 'scale': 'x_ptr' is on CUDA device 0, but 'out_ptr' is on CUDA device 1")
+    assert lines[2].startswith("kernel 'scale': 'x_ptr' is on CUDA device 0, but 'out_ptr' is on the CPU")
+    assert "x_ptr" in lines[3] and "interpreter" in lines[3]
+
+
+def test_launches(tmp_path, monkeypatch):
+    library = fake_library()
+    output = run("""
+        kernel = scale[(3,)](Tensor(4096), Tensor(8192), 40, BLOCK=16)
+        again = scale[(5,)](Array(4096, 7), Array(8192, 7), 40, BLOCK=16)
+        print(kernel is again, kernel.n_regs, kernel.metadata.num_warps, kernel.metadata.target.arch, "ptx" in kernel.asm)
+        print(".target sm_90a" in kernel.asm["ptx"], "tt.func" in kernel.asm["ttir"], "asm" in kernel.asm)
+        kernel[(2,)](Tensor(4096), Tensor(8192), 40, 16, stream=9)
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    assert output.splitlines() == ["True 40 4 90 True", "True True False"]
+
+
+def test_out_of_resources_says_how_much():
+    error = triton.OutOfResources(300000, 232448, "shared memory")
+    assert str(error).startswith("out of resource: shared memory, Required: 300000, Hardware limit: 232448")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.required, copy.limit, copy.name) == (300000, 232448, "shared memory")
+
+
+def test_targets_are_named():
+    source = triton.compiler.ASTSource(fn=kernel_for_compile, signature={"x_ptr": "*fp32"})
+    with pytest.raises(ValueError, match="no GPU target '70': there are sm_80"):
+        triton.compile(source, target=triton.backends.compiler.GPUTarget("cuda", 70, 32))
+
+
+@triton.jit
+def kernel_for_compile(x_ptr):
+    triton.language.store(x_ptr, 1.0)

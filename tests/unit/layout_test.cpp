@@ -1,0 +1,305 @@
+// Layouts as maps: constructors against the tables of the instructions, algebra against enumeration.
+#include "gpu/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+using namespace tilewright::gpu;
+
+static Layout parsed(const Dims &shape, const std::string &text) {
+  std::optional<Layout> layout = Layout::parse(shape, text);
+  EXPECT_TRUE(layout.has_value()) << text;
+  return layout.value_or(Layout());
+}
+
+//===------------------------------------------------------------------------------------------------------------- the tables
+
+TEST(LayoutTables, mmaAccumulator) {
+  EXPECT_EQ(Layout::mmaAccumulator({16, 8}, 1, 1).text(), "reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[] block=[]");
+  EXPECT_EQ(Layout::mmaAccumulator({64, 32}, 2, 2).text(),
+            "reg=[[0,1],[8,0],[0,16],[32,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[0,8]] block=[]");
+  // Too few rows: the second warp along M holds copies.
+  EXPECT_EQ(Layout::mmaAccumulator({16, 16}, 2, 2).text(),
+            "reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[0,0],[0,8]] block=[]");
+  EXPECT_EQ(Layout::mmaAccumulator({4, 16, 8}, 1, 1).text(),
+            "reg=[[0,0,1],[0,8,0],[1,0,0],[2,0,0]] lane=[[0,0,2],[0,0,4],[0,1,0],[0,2,0],[0,4,0]] warp=[] block=[]");
+}
+
+TEST(LayoutTables, mmaOperands) {
+  EXPECT_EQ(Layout::mmaOperand({16, 16}, 0, 1, 1, 2).text(),
+            "reg=[[0,1],[8,0],[0,8]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[] block=[]");
+  EXPECT_EQ(Layout::mmaOperand({16, 8}, 1, 1, 1, 2).text(), "reg=[[1,0],[8,0]] lane=[[2,0],[4,0],[0,1],[0,2],[0,4]] warp=[] block=[]");
+  EXPECT_EQ(Layout::mmaOperand({16, 8}, 0, 1, 1, 1).text(), "reg=[[8,0],[0,4]] lane=[[0,1],[0,2],[1,0],[2,0],[4,0]] warp=[] block=[]");
+  EXPECT_EQ(Layout::mmaOperand({8, 8}, 1, 1, 1, 1).text(), "reg=[[4,0]] lane=[[1,0],[2,0],[0,1],[0,2],[0,4]] warp=[] block=[]");
+  EXPECT_EQ(Layout::mmaOperand({16, 32}, 0, 1, 1, 4).text(),
+            "reg=[[0,1],[0,2],[8,0],[0,16]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[] block=[]");
+  EXPECT_EQ(Layout::mmaOperand({32, 8}, 1, 1, 1, 4).text(),
+            "reg=[[1,0],[2,0],[16,0]] lane=[[4,0],[8,0],[0,1],[0,2],[0,4]] warp=[] block=[]");
+  EXPECT_EQ(Layout::mmaOperand({32, 16}, 0, 2, 2, 2).text(),
+            "reg=[[0,1],[8,0],[0,8]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[0,0]] block=[]");
+  EXPECT_EQ(Layout::mmaOperand({16, 16}, 1, 2, 2, 2).text(),
+            "reg=[[1,0],[8,0]] lane=[[2,0],[4,0],[0,1],[0,2],[0,4]] warp=[[0,0],[0,8]] block=[]");
+}
+
+// The same tables as formulas of the PTX manual, element by element.
+TEST(LayoutTables, mmaFormulas) {
+  Layout c = Layout::mmaAccumulator({16, 8}, 1, 1), a = Layout::mmaOperand({16, 16}, 0, 1, 1, 2),
+         b = Layout::mmaOperand({16, 8}, 1, 1, 1, 2);
+  for (int64_t lane = 0; lane < 32; ++lane) {
+    int64_t group = lane / 4, inGroup = lane % 4;
+    for (int64_t i = 0; i < 4; ++i)
+      EXPECT_EQ(c.coordinates(c.apply(i, lane, 0, 0)), (Dims{group + 8 * (i / 2), inGroup * 2 + i % 2}));
+    for (int64_t i = 0; i < 8; ++i)
+      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0, 0)), (Dims{group + 8 * (i / 2 % 2), inGroup * 2 + i % 2 + 8 * (i / 4)}));
+    for (int64_t i = 0; i < 4; ++i)
+      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0, 0)), (Dims{inGroup * 2 + i % 2 + 8 * (i / 2), group}));
+  }
+}
+
+TEST(LayoutTables, wgmma) {
+  for (int64_t n : {8, 16, 64, 256}) {
+    Layout d = Layout::wgmmaAccumulator({64, n}, 4, n);
+    ASSERT_EQ(d.registersPerThread(), n / 2);
+    for (int64_t thread = 0; thread < 128; ++thread)
+      for (int64_t e = 0; e < n / 2; ++e)
+        EXPECT_EQ(d.coordinates(d.apply(e, thread % 32, thread / 32, 0)),
+                  (Dims{16 * (thread / 32) + thread % 32 / 4 + 8 * (e / 2 % 2), 2 * (thread % 4) + e % 2 + 8 * (e / 4)}));
+  }
+  EXPECT_EQ(Layout::wgmmaAccumulator({256, 32}, 8, 16).text(),
+            "reg=[[0,1],[8,0],[0,8],[0,16],[128,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0],[64,0]] block=[]");
+  EXPECT_EQ(Layout::wgmmaAccumulator({64, 64}, 8, 16).text(),
+            "reg=[[0,1],[8,0],[0,8],[0,16]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0],[0,32]] block=[]");
+  // A chain of 16-bit products needs no conversion.
+  EXPECT_EQ(Layout::wgmmaAccumulator({128, 128}, 8, 128), Layout::wgmmaOperandA({128, 128}, 8, 16));
+  EXPECT_EQ(Layout::wgmmaOperandA({64, 8}, 4, 32).text(),
+            "reg=[[8,0],[0,4]] lane=[[0,1],[0,2],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0]] block=[]");
+  EXPECT_EQ(Layout::wgmmaOperandA({64, 32}, 4, 8).text(),
+            "reg=[[0,1],[0,2],[8,0],[0,16]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0]] block=[]");
+}
+
+TEST(LayoutTables, blocked) {
+  EXPECT_EQ(Layout::blocked({16, 16}, {1, 4}, {8, 4}, {1, 1}, {1, 0}).text(),
+            "reg=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[] block=[]");
+  EXPECT_EQ(Layout::blocked({16}, {4}, {32}, {4}, {0}).text(), "reg=[[1],[2]] lane=[[4],[8],[0],[0],[0]] warp=[[0],[0]] block=[]");
+  EXPECT_EQ(Layout::blocked({2}, {4}, {32}, {1}, {0}).text(), "reg=[[1]] lane=[[0],[0],[0],[0],[0]] warp=[] block=[]");
+  EXPECT_EQ(Layout::coalesced({4, 128}, 8, 4, {1, 0}).text(),
+            "reg=[[0,1],[0,2],[0,4]] lane=[[0,8],[0,16],[0,32],[0,64],[1,0]] warp=[[2,0],[0,0]] block=[]");
+  // A blocked layout is thread (row, column) -> block of elements, repeated over the tile.
+  for (int64_t rows : {8, 32, 64})
+    for (int64_t columns : {8, 32, 128}) {
+      Layout layout = Layout::blocked({rows, columns}, {2, 4}, {4, 8}, {2, 2}, {1, 0});
+      EXPECT_TRUE(layout.isSurjective());
+      EXPECT_TRUE(layout.isInjectiveModuloBroadcast());
+      for (int64_t warp = 0; warp < 4; ++warp)
+        for (int64_t lane = 0; lane < 32; ++lane) {
+          int64_t row = (lane / 8 * 2 + warp / 2 * 8) % rows, column = (lane % 8 * 4 + warp % 2 * 32) % columns;
+          EXPECT_EQ(layout.coordinates(layout.apply(0, lane, warp, 0)), (Dims{row, column}));
+        }
+    }
+}
+
+//===----------------------------------------------------------------------------------------------------------------- algebra
+
+static std::vector<Layout> samples() {
+  return {
+      Layout::blocked({16, 32}, {1, 4}, {4, 8}, {2, 2}, {1, 0}),
+      Layout::blocked({16, 32}, {2, 2}, {16, 2}, {4, 1}, {0, 1}),
+      Layout::mmaAccumulator({16, 32}, 1, 4),
+      Layout::mmaAccumulator({16, 32}, 2, 2),
+      Layout::mmaOperand({16, 32}, 0, 2, 2, 2),
+      Layout::mmaOperand({16, 32}, 1, 2, 2, 2),
+      Layout::coalesced({16, 32}, 8, 4, {1, 0}),
+      Layout::coalesced({16, 32}, 2, 4, {0, 1}),
+  };
+}
+
+TEST(LayoutAlgebra, inverse) {
+  for (const Layout &layout : samples()) {
+    EXPECT_EQ(layout.rank(), 9);
+    LinearMap inverse = layout.inverse();
+    for (uint32_t flat = 0; flat < 512; ++flat) {
+      EXPECT_EQ(layout.map().apply(inverse.apply(flat)), flat);
+      EXPECT_EQ(layout.apply(*layout.find(flat)), flat);
+      EXPECT_EQ(layout.inputOf(*layout.find(flat)), inverse.apply(flat));
+    }
+    // Places with no free bit set hold everything once.
+    std::set<uint32_t> seen;
+    int64_t places = 0;
+    for (uint64_t input = 0; input < uint64_t(1) << layout.map().columns.size(); ++input) {
+      Place place = layout.placeOf(input);
+      if ((place.reg & layout.freeMask(Axis::reg)) || (place.lane & layout.freeMask(Axis::lane)) ||
+          (place.warp & layout.freeMask(Axis::warp)))
+        continue;
+      seen.insert(layout.apply(place));
+      ++places;
+    }
+    EXPECT_EQ(places, 512);
+    EXPECT_EQ(seen.size(), 512u);
+  }
+}
+
+TEST(LayoutAlgebra, randomMaps) {
+  std::mt19937 random(7);
+  for (int64_t trial = 0; trial < 300; ++trial) {
+    int64_t inputs = 1 + random() % 8, outputs = 1 + random() % 8;
+    LinearMap map;
+    for (int64_t i = 0; i < inputs; ++i)
+      map.columns.push_back(random() % (1u << outputs));
+    LinearMap inverse = map.pseudoInverse(outputs);
+    EXPECT_EQ(map.compose(inverse).compose(map), map);
+    std::set<uint32_t> image;
+    for (uint64_t input = 0; input < uint64_t(1) << inputs; ++input)
+      image.insert(map.apply(input));
+    EXPECT_EQ(image.size(), size_t(1) << map.rank());
+    for (uint32_t output = 0; output < 1u << outputs; ++output) {
+      std::optional<uint64_t> input = map.solve(output);
+      EXPECT_EQ(input.has_value(), image.count(output) == 1);
+      if (input) EXPECT_EQ(map.apply(*input), output);
+    }
+    // Intersections against enumeration.
+    Vectors left, right;
+    for (int64_t i = 0; i < 4; ++i)
+      left.push_back(random() % 64), right.push_back(random() % 64);
+    Echelon inLeft = spanOfAll(left), inRight = spanOfAll(right), both = spanOfAll(intersection(left, right));
+    for (uint64_t vector = 0; vector < 64; ++vector)
+      EXPECT_EQ(both.contains(vector), inLeft.contains(vector) && inRight.contains(vector));
+  }
+}
+
+TEST(LayoutAlgebra, shapes) {
+  for (const Layout &layout : samples()) {
+    EXPECT_EQ(layout.reshaped({4, 4, 32}).reshaped({16, 32}), layout);
+    EXPECT_EQ(layout.transposed({1, 0}).transposed({1, 0}), layout);
+    Layout turned = layout.transposed({1, 0}), joined = layout.joined(), row = layout.withoutDim(0), unit = layout.withUnitDim(1);
+    EXPECT_EQ(unit.shape, (Dims{16, 1, 32}));
+    EXPECT_EQ(row.withUnitDim(0), layout.collapsedDim(0));
+    for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
+      for (int64_t lane = 0; lane < 32; ++lane)
+        for (int64_t warp = 0; warp < 4; ++warp) {
+          Dims at = layout.coordinates(layout.apply(reg, lane, warp, 0));
+          EXPECT_EQ(turned.coordinates(turned.apply(reg, lane, warp, 0)), (Dims{at[1], at[0]}));
+          EXPECT_EQ(unit.coordinates(unit.apply(reg, lane, warp, 0)), (Dims{at[0], 0, at[1]}));
+          for (int64_t half = 0; half < 2; ++half)
+            EXPECT_EQ(joined.coordinates(joined.apply(2 * reg + half, lane, warp, 0)), (Dims{at[0], at[1], half}));
+        }
+    std::optional<Halves> halves = joined.splitHalves();
+    ASSERT_TRUE(halves);
+    EXPECT_EQ(halves->layout, layout);
+    EXPECT_EQ(halves->registerBit, 0);
+    Layout longer = layout.concatenated(0);
+    EXPECT_EQ(longer.shape, (Dims{32, 32}));
+    EXPECT_TRUE(longer.isSurjective());
+    for (int64_t reg = 0; reg < longer.registersPerThread(); ++reg) {
+      Dims at = layout.coordinates(layout.apply(reg % layout.registersPerThread(), 5, 1, 0));
+      EXPECT_EQ(longer.coordinates(longer.apply(reg, 5, 1, 0)), (Dims{at[0] + reg / layout.registersPerThread() * 16, at[1]}));
+    }
+  }
+  EXPECT_FALSE(Layout::coalesced({64, 2}, 1, 1, {1, 0}).splitHalves()); // a lane tells the halves apart
+}
+
+TEST(LayoutAlgebra, productAndQuotient) {
+  Layout tile = Layout::mmaAccumulator({16, 8}, 1, 1);
+  Layout grid = parsed({4, 2}, "reg=[[0,1]] lane=[] warp=[[1,0],[2,0]] block=[]");
+  Layout whole = product(tile, grid);
+  EXPECT_EQ(whole.shape, (Dims{64, 16}));
+  EXPECT_EQ(whole, Layout::mmaAccumulator({64, 16}, 4, 1));
+  EXPECT_EQ(divideLeft(whole, tile), grid);
+  EXPECT_FALSE(divideLeft(whole, Layout::mmaOperand({16, 8}, 1, 1, 1, 2)));
+  EXPECT_FALSE(divideLeft(Layout::blocked({64, 16}, {1, 4}, {8, 4}, {4, 1}, {1, 0}), tile));
+  Layout shuffled = whole;
+  std::swap(shuffled.basesOf(Axis::reg)[0], shuffled.basesOf(Axis::reg)[2]);
+  EXPECT_FALSE(divideLeft(shuffled, tile));
+  EXPECT_EQ(registersForTile(shuffled, tile), (std::vector<int64_t>{2, 1, 0}));
+}
+
+TEST(LayoutAlgebra, textAndHash) {
+  std::set<size_t> hashes;
+  for (const Layout &layout : samples()) {
+    EXPECT_EQ(Layout::parse(layout.shape, layout.text()), layout);
+    hashes.insert(hashOf(layout));
+  }
+  EXPECT_EQ(hashes.size(), samples().size());
+  Layout scalar = Layout::blocked({}, {}, {}, {}, {});
+  EXPECT_EQ(Layout::parse({}, scalar.text()), scalar);
+  EXPECT_EQ(Layout::parse({8}, " reg = [ [1] , [2]] lane=[[4]] warp=[]  block=[] ")->text(), "reg=[[1],[2]] lane=[[4]] warp=[] block=[]");
+  for (const char *bad : {"", "reg=[]", "reg=[[8]] lane=[] warp=[] block=[]", "reg=[[1,0]] lane=[] warp=[] block=[]",
+                          "reg=[[1]] lane=[] warp=[] block=[] x", "reg=[[1] lane=[] warp=[] block=[]"})
+    EXPECT_FALSE(Layout::parse({8}, bad)) << bad;
+  EXPECT_FALSE(Layout::parse({6}, "reg=[[1]] lane=[] warp=[] block=[]"));
+  SharedLayout shared = SharedLayout::swizzled({64, 64}, 16, 128, {1, 0});
+  EXPECT_EQ(SharedLayout::parse({64, 64}, shared.text()), shared);
+  EXPECT_FALSE(SharedLayout::parse({2}, "bits=16 offset=[[0]]"));
+  EXPECT_NE(hashOf(shared), hashOf(SharedLayout::rowMajor({64, 64}, 16, {1, 0})));
+}
+
+//===--------------------------------------------------------------------------------------------------------------- shared layouts
+
+// Byte addresses by the rule itself: column blocks, then a4 ^= a7 and so on.
+TEST(SharedLayouts, swizzleFormula) {
+  for (int64_t bits : {8, 16, 32, 64})
+    for (int64_t span : {0, 32, 64, 128})
+      for (bool turned : {false, true})
+        for (Dims shape : {Dims{64, 128}, Dims{16, 64}, Dims{128, 64}}) {
+          Dims order = turned ? Dims{0, 1} : Dims{1, 0};
+          int64_t inner = shape[order[0]], outer = shape[order[1]], bytes = bits / 8;
+          if (span > inner * bytes) continue;
+          SharedLayout layout = SharedLayout::swizzled(shape, bits, span, order);
+          ASSERT_TRUE(layout.isBijection());
+          LinearMap offsets = layout.inverse();
+          int64_t wide = span ? span / bytes : inner, mask = span ? span / 16 - 1 : 0;
+          for (int64_t row = 0; row < outer; ++row)
+            for (int64_t column = 0; column < inner; ++column) {
+              int64_t address = ((column / wide * outer + row) * wide + column % wide) * bytes;
+              address ^= (address >> 7 & mask) << 4;
+              Dims at(2);
+              at[order[0]] = column;
+              at[order[1]] = row;
+              ASSERT_EQ(offsets.apply(flatOf(shape, at)) * bytes, address) << layout.text();
+            }
+          EXPECT_EQ(spanOf(layout), (TileSwizzle{span, order}));
+          EXPECT_EQ(spanOf(layout.transposed({1, 0})), (TileSwizzle{span, turned ? Dims{1, 0} : Dims{0, 1}}));
+        }
+  EXPECT_EQ(SharedLayout::swizzled({64, 32}, 16, 128, {1, 0}), SharedLayout::swizzled({64, 32}, 16, 64, {1, 0}));
+}
+
+TEST(SharedLayouts, vectorSwizzleFormula) {
+  SharedLayout layout = SharedLayout::vectorSwizzled({32, 32}, 16, {1, 0}, 8, 2, 4);
+  for (int64_t row = 0; row < 32; ++row)
+    for (int64_t column = 0; column < 32; ++column) {
+      int64_t offset = row * 32 + ((column / 8 ^ (row / 2 % 4)) * 8 + column % 8);
+      EXPECT_EQ(coordinatesOf(layout.shape, layout.apply(offset)), (Dims{row, column}));
+    }
+  EXPECT_FALSE(spanOf(SharedLayout::vectorSwizzled({32, 32}, 16, {1, 0}, 4, 1, 8)));
+  // 64-byte rows: two rows in 128 bytes, so this is the 64-byte pattern of the copy engine.
+  EXPECT_EQ(spanOf(layout), (TileSwizzle{64, {1, 0}}));
+}
+
+TEST(SharedLayouts, tmaBox) {
+  std::optional<TmaBox> box = tmaBox(SharedLayout::swizzled({128, 256}, 16, 128, {1, 0}));
+  ASSERT_TRUE(box);
+  EXPECT_EQ(box->box, (std::vector<int64_t>{64, 128}));
+  EXPECT_EQ(box->copies, 4);
+  EXPECT_EQ(box->bytes, 128 * 128);
+  EXPECT_EQ(box->spanBytes, 128);
+  box = tmaBox(SharedLayout::rowMajor({4, 8, 16}, 32, {2, 1, 0}));
+  ASSERT_TRUE(box);
+  EXPECT_EQ(box->box, (std::vector<int64_t>{16, 8, 4}));
+  EXPECT_EQ(box->copies, 1);
+  EXPECT_FALSE(tmaBox(SharedLayout::rowMajor({512, 8}, 32, {1, 0})));                         // 512 rows
+  EXPECT_FALSE(tmaBox(SharedLayout::rowMajor({64, 4}, 16, {1, 0})));                          // 8 bytes
+  EXPECT_FALSE(tmaBox(SharedLayout::vectorSwizzled({32, 32}, 16, {1, 0}, 4, 1, 8)));          // not its pattern
+  EXPECT_EQ(tmaBox(SharedLayout::swizzled({64, 128}, 16, 128, {0, 1}))->order, (Dims{0, 1})); // rows contiguous
+}
+
+TEST(LayoutPictures, grids) {
+  EXPECT_EQ(picture(Layout::blocked({2, 4}, {1, 2}, {2, 2}, {1, 1}, {1, 0})), "      0     1     2     3\n"
+                                                                              "0  T0:0  T0:1  T1:0  T1:1\n"
+                                                                              "1  T2:0  T2:1  T3:0  T3:1\n"
+                                                                              "T<thread>:<register>\n");
+  std::string cut = picture(Layout::mmaAccumulator({64, 64}, 2, 2), 2, 3);
+  EXPECT_NE(cut.find("rows 0..1 of 64, columns 0..2 of 64"), std::string::npos) << cut;
+  EXPECT_NE(picture(Layout::blocked({2}, {1}, {32}, {1}, {0})).find("T0:0,T2:0+14"), std::string::npos);
+  EXPECT_NE(picture(SharedLayout::swizzled({8, 64}, 16, 128, {1, 0})).find("144/4"), std::string::npos);
+}

@@ -1,0 +1,624 @@
+// The simulator of ptx kernels: results worked out by hand, and planted mistakes, each to be found at its line with its twin passing.
+// In a kernel's text, `// HERE` marks the line of the expected error and `// OTHER` that of the access it collides with.
+#include "gpu/ptx.h"
+#include "gpu/simulate.h"
+#include "ir/tt.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+using namespace tilewright;
+using namespace tilewright::gpu;
+
+namespace {
+
+struct Launch {
+  std::vector<uint64_t> slots;
+  std::vector<SimulatedTensorMap> maps;
+  std::vector<SimulatedMemory> memory;
+  std::array<int64_t, 3> grid{1, 1, 1};
+
+  template <class T> Launch &pointer(std::vector<T> &data) {
+    auto begin = reinterpret_cast<uint64_t>(data.data());
+    slots.push_back(begin);
+    memory.push_back({begin, begin + data.size() * sizeof(T), "argument " + std::to_string(slots.size() - 1)});
+    return *this;
+  }
+  template <class T>
+  Launch &map(std::vector<T> &data, MapElement element, std::vector<int64_t> dims, std::vector<int64_t> strides, std::vector<int64_t> box,
+              int64_t swizzle) {
+    auto begin = reinterpret_cast<uint64_t>(data.data());
+    maps.push_back({begin, element, std::move(dims), std::move(strides), std::move(box), swizzle, false});
+    memory.push_back({begin, begin + data.size() * sizeof(T), "map " + std::to_string(maps.size() - 1)});
+    return *this;
+  }
+};
+
+/// A kernel of `threads` threads and `shared` bytes; `body` may use %c0, %c1, ... of i32 that it defines itself.
+std::string kernel(int64_t threads, int64_t shared, const std::string &args, const std::string &body) {
+  return "tt.func public @kernel(" + args + ") attributes {ptx.kernel = #ptx.kernel<threads = " + std::to_string(threads) +
+         ", sharedBytes = " + std::to_string(shared) + ">} {\n" + body + "\n  tt.return\n}\n";
+}
+
+/// Runs with several seeds, until an error. The answer is its message, or nothing.
+std::string simulateText(const std::string &text, const Launch &run) {
+  mlir::DialectRegistry registry;
+  tt::registerDialects(registry);
+  registry.insert<ptx::PtxDialect>();
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
+  if (!module) return "not parsed";
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    SimulateOptions options;
+    options.memory = run.memory;
+    options.seed = seed;
+    options.maxSteps = 1'000'000;
+    if (auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options)) return error->message();
+  }
+  return "";
+}
+
+int64_t lineOf(const std::string &text, const std::string &mark) {
+  size_t at = text.find(mark);
+  return at == std::string::npos ? 0 : 1 + std::count(text.begin(), text.begin() + int64_t(at), '\n');
+}
+
+void expectError(const std::string &text, const Launch &run, const std::string &words) {
+  std::string message = simulateText(text, run);
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+  int64_t here = lineOf(text, "// HERE"), other = lineOf(text, "// OTHER");
+  auto names = [&](int64_t first, int64_t second) { // 0: any
+    return (!first || message.starts_with("test.mlir:" + std::to_string(first) + ":")) &&
+           (!second || message.find("(other: test.mlir:" + std::to_string(second) + ":") != std::string::npos);
+  };
+  // Which of two colliding accesses comes last is up to the seed.
+  EXPECT_TRUE(names(here, other) || (here && other && names(other, here))) << message;
+}
+
+/// The text without its marks, for mistakes elsewhere.
+std::string unmarked(std::string text) {
+  for (const char *mark : {"// HERE", "// OTHER"})
+    for (size_t at; (at = text.find(mark)) != std::string::npos;)
+      text.erase(at, std::strlen(mark));
+  return text;
+}
+
+std::string without(std::string text, const std::string &line) {
+  size_t at = text.find(line);
+  EXPECT_NE(at, std::string::npos) << line;
+  return text.erase(at, line.size());
+}
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+uint16_t half(double value) { // exact for the small integers used here
+  if (value == 0) return 0;
+  int exponent;
+  double fraction = std::frexp(std::fabs(value), &exponent);
+  return uint16_t((value < 0 ? 0x8000 : 0) | (exponent + 14) << 10 | (int(fraction * 2048) & 0x3ff));
+}
+
+// ---- scalars and control flow
+
+/// `%v : i32` of `body` of each of 64 threads, of 2 blocks.
+std::vector<int32_t> perThread(const std::string &body) {
+  std::vector<int32_t> out(128, -1);
+  std::string text = kernel(64, 0, "%out: i64", R"(
+  %t = ptx.thread_id
+  %lane = ptx.lane_id
+  %b = ptx.block_id 0
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c3 = arith.constant 3 : i32
+  %c64 = arith.constant 64 : i32
+)" + body + R"(
+  %row = arith.muli %b, %c64 : i32
+  %i = arith.addi %row, %t : i32
+  %i64 = arith.extui %i : i32 to i64
+  %four = arith.constant 4 : i64
+  %off = arith.muli %i64, %four : i64
+  %at = arith.addi %out, %off : i64
+  ptx.store_global %at, %v : i32)");
+  Launch run;
+  run.pointer(out).grid = {2, 1, 1};
+  EXPECT_EQ(simulateText(text, run), "");
+  return out;
+}
+
+TEST(Simulate, Scalars) {
+  auto out = perThread("  %x = arith.muli %t, %c3 : i32\n  %v = arith.addi %x, %b : i32");
+  for (int i = 0; i < 128; ++i)
+    EXPECT_EQ(out[size_t(i)], i % 64 * 3 + i / 64);
+  out = perThread(R"(
+  %f = arith.sitofp %t : i32 to f32
+  %third = arith.constant 0.333333343 : f32
+  %g = arith.mulf %f, %third : f32
+  %v = arith.bitcast %g : f32 to i32)");
+  for (int i = 0; i < 64; ++i) {
+    float expected = float(i) * 0.333333343f;
+    EXPECT_EQ(std::memcmp(&out[size_t(i)], &expected, 4), 0);
+  }
+  out = perThread(R"(
+  %low = arith.constant 1.5 : f32
+  %high = arith.constant -2.0 : f32
+  %v = ptx.convert_pair %low, %high f16 -> i32)");
+  EXPECT_EQ(uint32_t(out[5]), uint32_t(half(-2)) << 16 | half(1.5));
+  out = perThread("  %m1 = arith.constant -1 : i32\n  %w = arith.shrsi %m1, %c64 : i32\n  %u = arith.shli %m1, %c64 : i32\n  %v = "
+                  "arith.subi %w, %u : i32");
+  EXPECT_EQ(out[0], -1);
+}
+
+TEST(Simulate, DivergentControlFlow) {
+  auto out = perThread(R"(
+  %v = scf.for %i = %c0 to %lane step %c1 iter_args(%s = %c0) -> (i32) : i32 {
+    %odd = arith.andi %i, %c1 : i32
+    %isOdd = arith.cmpi ne, %odd, %c0 : i32
+    %n = scf.if %isOdd -> (i32) {
+      %a = arith.addi %s, %i : i32
+      scf.yield %a : i32
+    } else {
+      %a = arith.subi %s, %c1 : i32
+      scf.yield %a : i32
+    }
+    scf.yield %n : i32
+  })");
+  for (int t = 0; t < 64; ++t) {
+    int expected = 0;
+    for (int i = 0; i < t % 32; ++i)
+      expected = i % 2 ? expected + i : expected - 1;
+    EXPECT_EQ(out[size_t(t)], expected);
+  }
+  out = perThread(R"(
+  %v, %w = scf.while (%x = %lane, %y = %c0) : (i32, i32) -> (i32, i32) {
+    %more = arith.cmpi sgt, %x, %c3 : i32
+    scf.condition(%more) %y, %x : i32, i32
+  } do {
+  ^bb0(%y: i32, %x: i32):
+    %x2 = arith.subi %x, %c3 : i32
+    %y2 = arith.addi %y, %c1 : i32
+    scf.yield %x2, %y2 : i32, i32
+  })");
+  for (int t = 0; t < 64; ++t) {
+    int x = t % 32, y = 0;
+    for (; x > 3; x -= 3)
+      ++y;
+    EXPECT_EQ(out[size_t(t)], y);
+  }
+}
+
+TEST(Simulate, WarpWide) {
+  auto out = perThread("  %v = ptx.shuffle bfly %t, %c3 : i32");
+  for (int t = 0; t < 64; ++t)
+    EXPECT_EQ(out[size_t(t)], t ^ 3);
+  out = perThread("  %v = ptx.shuffle up %t, %c3 : i32");
+  for (int t = 0; t < 64; ++t)
+    EXPECT_EQ(out[size_t(t)], t % 32 < 3 ? t : t - 3);
+  out = perThread("  %v = ptx.redux add %lane");
+  EXPECT_EQ(out[40], 31 * 16);
+  out = perThread("  %p = arith.cmpi slt, %lane, %c3 : i32\n  %v = ptx.ballot %p");
+  EXPECT_EQ(out[9], 7);
+  out = perThread("  %m = arith.andi %lane, %c1 : i32\n  %v = ptx.match_any %m");
+  EXPECT_EQ(out[1], int32_t(0xaaaaaaaa));
+  out = perThread("  %p = ptx.elect\n  %v = arith.extui %p : i1 to i32");
+  EXPECT_EQ(std::count(out.begin(), out.end(), 1), 4);
+  expectError(kernel(32, 0, "%out: i64", R"(
+  %lane = ptx.lane_id
+  %c3 = arith.constant 3 : i32
+  %p = arith.cmpi slt, %lane, %c3 : i32
+  scf.if %p {
+    %v = ptx.shuffle idx %lane, %c3 : i32 // HERE
+  })"),
+              Launch{{0}, {}, {}}, "all lanes of the warp must take part, but only 3");
+}
+
+TEST(Simulate, GlobalMemory) {
+  std::vector<int32_t> data(32), count(4);
+  std::string text = kernel(64, 0, "%p: i64, %n: i64", R"(
+  %t = ptx.thread_id
+  %t64 = arith.extui %t : i32 to i64
+  %c4 = arith.constant 4 : i64
+  %c1 = arith.constant 1 : i32
+  %off = arith.muli %t64, %c4 : i64
+  %at = arith.addi %p, %off : i64
+  %old = ptx.atomic add relaxed gpu %n, %c1 : i32 -> i32
+  ptx.store_global %at, %t : i32 // HERE)");
+  Launch run;
+  run.pointer(data).pointer(count);
+  expectError(text + "", run, "past the end of argument 0");
+  data.resize(64);
+  count[0] = 0;
+  Launch right;
+  right.pointer(data).pointer(count);
+  EXPECT_EQ(simulateText(text, right), "");
+  EXPECT_EQ(count[0], 4 * 64); // four seeds
+  EXPECT_EQ(data[63], 63);
+}
+
+// ---- shared memory
+
+const char *exchange = R"(
+  %t = ptx.thread_id
+  %base = ptx.shared_base
+  %c4 = arith.constant 4 : i32
+  %c60 = arith.constant 252 : i32
+  %off = arith.muli %t, %c4 : i32
+  %mine = arith.addi %base, %off : i32
+  %far = arith.subi %c60, %off : i32
+  %other = arith.addi %base, %far : i32
+  ptx.store_shared %mine, %t : i32 // OTHER
+  ptx.barrier
+  %v = ptx.load_shared %other -> i32 // HERE
+  %o64 = arith.extui %off : i32 to i64
+  %at = arith.addi %out, %o64 : i64
+  ptx.store_global %at, %v : i32)";
+
+TEST(Simulate, SharedMemoryAndBarrier) {
+  std::vector<int32_t> out(64);
+  Launch run;
+  run.pointer(out);
+  std::string text = kernel(64, 256, "%out: i64", exchange);
+  EXPECT_EQ(simulateText(text, run), "");
+  for (int t = 0; t < 64; ++t)
+    EXPECT_EQ(out[size_t(t)], 63 - t);
+  expectError(without(text, "  ptx.barrier\n"), run, "race: ");
+  // A second turn needs a barrier between the reads and the writes that follow.
+  std::string again = kernel(64, 256, "%out: i64",
+                             replaced(unmarked(exchange), "%other -> i32", "%other -> i32 // OTHER") +
+                                 "\n  ptx.barrier\n  ptx.store_shared %mine, %t : i32 // HERE\n");
+  EXPECT_EQ(simulateText(again, run), "");
+  std::string wrong = again;
+  wrong.erase(wrong.rfind("  ptx.barrier\n"), std::strlen("  ptx.barrier\n"));
+  expectError(wrong, run, "with nothing between that orders them");
+  expectError(unmarked(kernel(64, 128, "%out: i64", exchange)), run, "outside of shared memory");
+}
+
+TEST(Simulate, NamedBarriersAndDeadlock) {
+  auto text = [](const std::string &threads) {
+    return kernel(64, 256, "%out: i64",
+                  R"(
+  %w = ptx.warp_id
+  %c0 = arith.constant 0 : i32
+  %base = ptx.shared_base
+  %first = arith.cmpi eq, %w, %c0 : i32
+  scf.if %first {
+    ptx.store_shared %base, %w : i32
+    ptx.barrier_arrive 1, 64
+  } else {
+    ptx.barrier {id = 1 : i32, threads = )" +
+                      threads + R"( : i32} // HERE
+    %v = ptx.load_shared %base -> i32
+  })");
+  };
+  std::string right = replaced(text("64"), "ptx.barrier_arrive 1, 64", "ptx.barrier_arrive {id = 1 : i32, threads = 64 : i32}");
+  Launch run{{0}, {}, {}};
+  EXPECT_EQ(simulateText(right, run), "");
+  expectError(without(right, "    ptx.barrier_arrive {id = 1 : i32, threads = 64 : i32}\n"), run, "deadlock: warp 1 waits for barrier 1");
+}
+
+// ---- cp.async
+
+TEST(Simulate, CopyAsync) {
+  std::string text = kernel(64, 1024, "%in: i64, %out: i64", R"(
+  %t = ptx.thread_id
+  %base = ptx.shared_base
+  %c16 = arith.constant 16 : i32
+  %last = arith.constant 1008 : i32
+  %off = arith.muli %t, %c16 : i32
+  %o64 = arith.extui %off : i32 to i64
+  %src = arith.addi %in, %o64 : i64
+  %dst = arith.addi %base, %off : i32
+  ptx.copy_async %dst, %src {bytes = 16 : i32} // OTHER
+  ptx.copy_commit
+  ptx.copy_wait 0
+  ptx.barrier
+  %far = arith.subi %last, %off : i32
+  %other = arith.addi %base, %far : i32
+  %v:4 = ptx.load_shared %other -> i32, i32, i32, i32 // HERE
+  %at = arith.addi %out, %o64 : i64
+  ptx.store_global %at, %v#0, %v#1, %v#2, %v#3 : i32, i32, i32, i32)");
+  std::vector<int32_t> in(256), out(256);
+  for (int i = 0; i < 256; ++i)
+    in[size_t(i)] = i;
+  Launch run;
+  run.pointer(in).pointer(out);
+  EXPECT_EQ(simulateText(text, run), "");
+  EXPECT_EQ(out[1], 253);
+  expectError(without(text, "  ptx.copy_wait 0\n"), run, "still fills these bytes");
+  expectError(without(text, "  ptx.barrier\n"), run, "race: ");
+}
+
+// ---- matrices in registers
+
+TEST(Simulate, LdmatrixMma) {
+  // a[16][16] at 0, b as n, k [8][16] at 512, both f16; c = a * b.
+  std::string text = kernel(32, 1024, "%a: i64, %out: i64", R"(
+  %t = ptx.lane_id
+  %base = ptx.shared_base
+  %c7 = arith.constant 7 : i32
+  %c8 = arith.constant 8 : i32
+  %c15 = arith.constant 15 : i32
+  %c3 = arith.constant 3 : i32
+  %c4 = arith.constant 4 : i32
+  %c1 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : i32
+  %c24 = arith.constant 24 : i32
+  %c32 = arith.constant 32 : i32
+  %zero = arith.constant 0.0 : f32
+  %off = arith.muli %t, %c24 : i32
+  // 768 bytes in: 24 of each lane
+  %o64 = arith.extui %off : i32 to i64
+  %src = arith.addi %a, %o64 : i64
+  %dst = arith.addi %base, %off : i32
+  %x:2 = ptx.load_global %src -> i32, i32
+  ptx.store_shared %dst, %x#0, %x#1 : i32, i32
+  %c8l = arith.constant 8 : i64
+  %c16l = arith.constant 16 : i64
+  %src1 = arith.addi %src, %c8l : i64
+  %src2 = arith.addi %src, %c16l : i64
+  %y:2 = ptx.load_global %src1 -> i32, i32
+  ptx.store_shared %dst, %y#0, %y#1 {offset = 8 : i32} : i32, i32
+  %z:2 = ptx.load_global %src2 -> i32, i32
+  ptx.store_shared %dst, %z#0, %z#1 {offset = 16 : i32} : i32, i32
+  ptx.warp_barrier
+  // matrices of a: rows 0-7 and 8-15 of columns 0-7, then of columns 8-15
+  %row = arith.andi %t, %c15 : i32
+  %half = arith.shrui %t, %c4 : i32
+  %r32 = arith.muli %row, %c32 : i32
+  %h16 = arith.muli %half, %c16 : i32
+  %p0 = arith.addi %base, %r32 : i32
+  %p = arith.addi %p0, %h16 : i32
+  %af:4 = ptx.ldmatrix %p -> i32, i32, i32, i32
+  %n = arith.andi %t, %c7 : i32
+  %n32 = arith.muli %n, %c32 : i32
+  %k = arith.shrui %t, %c3 : i32
+  %k1 = arith.andi %k, %c1 : i32
+  %k16 = arith.muli %k1, %c16 : i32
+  %q0 = arith.addi %base, %n32 : i32
+  %q = arith.addi %q0, %k16 : i32
+  %bf:2 = ptx.ldmatrix %q {offset = 512 : i32} -> i32, i32
+  %d:4 = "ptx.mma"(%af#0, %af#1, %af#2, %af#3, %bf#0, %bf#1, %zero, %zero, %zero, %zero)
+    <{aFormat = 0 : i32, bFormat = 0 : i32, cFormat = 7 : i32, operandSegmentSizes = array<i32: 4, 2, 4>}>
+    : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> (f32, f32, f32, f32)
+  %c16b = arith.muli %t, %c16 : i32
+  %w = arith.extui %c16b : i32 to i64
+  %at = arith.addi %out, %w : i64
+  ptx.store_global %at, %d#0, %d#1, %d#2, %d#3 : f32, f32, f32, f32)");
+  std::vector<uint16_t> in(384);
+  std::vector<double> value(384);
+  for (int i = 0; i < 384; ++i) {
+    value[size_t(i)] = (i * 7 + i / 16 * 3) % 11 - 5;
+    in[size_t(i)] = half(value[size_t(i)]);
+  }
+  std::vector<float> out(128);
+  Launch run;
+  run.pointer(in).pointer(out);
+  ASSERT_EQ(simulateText(text, run), "");
+  for (int lane = 0; lane < 32; ++lane)
+    for (int e = 0; e < 4; ++e) {
+      int row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2;
+      double sum = 0;
+      for (int k = 0; k < 16; ++k)
+        sum += value[size_t(row * 16 + k)] * value[size_t(256 + column * 16 + k)];
+      EXPECT_EQ(out[size_t(lane * 4 + e)], sum);
+    }
+}
+
+// ---- TMA and mbarriers
+
+/// Copies a box of 64 x 8 f16 in through the barrier at 8192, and out again.
+const std::string tmaCopy = kernel(64, 16384, "%in: !ptx.tensor_map, %out: !ptx.tensor_map", R"(
+  %base = ptx.shared_base
+  %w = ptx.warp_id
+  %c0 = arith.constant 0 : i32
+  %c8192 = arith.constant 8192 : i32
+  %c4096 = arith.constant 4096 : i32
+  %bar = arith.addi %base, %c8192 : i32
+  %stage = arith.addi %base, %c4096 : i32
+  %isFirst = arith.cmpi eq, %w, %c0 : i32
+  %leader = ptx.elect
+  %one = arith.andi %isFirst, %leader : i1
+  ptx.mbarrier_init %bar, 1 if %one
+  ptx.mbarrier_init_fence
+  ptx.barrier
+  ptx.mbarrier_expect %bar, 1024 if %one
+  ptx.tma_load %in [%c0, %c0] to %base, %bar if %one
+  ptx.mbarrier_wait %bar, %c0
+  %t = ptx.thread_id
+  %c16 = arith.constant 16 : i32
+  %off = arith.muli %t, %c16 : i32
+  %src = arith.addi %base, %off : i32
+  %dst = arith.addi %stage, %off : i32
+  %v:4 = ptx.load_shared %src -> i32, i32, i32, i32
+  ptx.store_shared %dst, %v#0, %v#1, %v#2, %v#3 : i32, i32, i32, i32
+  ptx.fence_async
+  ptx.barrier
+  ptx.tma_store %out [%c0, %c0] from %stage if %one
+  ptx.tma_commit
+  ptx.tma_wait 0
+)");
+
+TEST(Simulate, Tma) {
+  std::vector<uint16_t> in(64 * 6), out(64 * 8, 9);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = uint16_t(i);
+  for (int64_t swizzle : {0, 128}) {
+    Launch run;
+    run.map(in, MapElement::f16, {64, 6}, {64}, {64, 8}, swizzle).map(out, MapElement::f16, {64, 8}, {64}, {64, 8}, swizzle);
+    ASSERT_EQ(simulateText(tmaCopy, run), "");
+    for (size_t i = 0; i < out.size(); ++i)
+      EXPECT_EQ(out[i], i < in.size() ? in[i] : 0) << i;
+
+    expectError(without(tmaCopy, "  ptx.mbarrier_wait %bar, %c0\n"), run, "race: ");
+    expectError(without(tmaCopy, "  ptx.fence_async\n"), run, "fence_async is missing");
+    expectError(without(tmaCopy, "  ptx.mbarrier_init_fence\n"), run, "mbarrier_init_fence is missing");
+    expectError(without(tmaCopy, "  ptx.tma_wait 0\n"), run, "without a tma_wait");
+    expectError(replaced(tmaCopy, "expect %bar, 1024 if", "expect %bar, 2048 if"), run,
+                "deadlock: warp 0 waits for parity 0 of the mbarrier at byte 8192");
+    std::string late = replaced(tmaCopy, "ptx.tma_commit", "ptx.tma_commit\n  ptx.store_shared %dst, %t if %one : i32 // HERE");
+    expectError(late, run, "may still be reading");
+    std::string wrongPhase = replaced(tmaCopy, "  ptx.fence_async\n",
+                                      "  %c1 = arith.constant 1 : i32\n  ptx.fence_async\n  ptx.mbarrier_wait %bar, %c1 // HERE\n");
+    expectError(wrongPhase, run, "deadlock");
+  }
+  // A wait for the wrong parity passes at once, and then nothing orders the reads.
+  Launch run;
+  run.map(in, MapElement::f16, {64, 6}, {64}, {64, 8}, 0).map(out, MapElement::f16, {64, 8}, {64}, {64, 8}, 0);
+  std::string early = replaced(tmaCopy, "ptx.mbarrier_wait %bar, %c0", "%c1 = arith.constant 1 : i32\n  ptx.mbarrier_wait %bar, %c1");
+  expectError(early, run, "race: ");
+}
+
+// ---- wgmma
+
+/// One tile of 64 x 16 x 64 f16, a and b by TMA with swizzle 128. b: N rows of K, or (transposed) K rows of N.
+std::string wgmmaKernel(bool registerFence, bool wait) {
+  std::string values, types, zeros, results;
+  std::string text = R"(
+  %base = ptx.shared_base
+  %w = ptx.warp_id
+  %c0 = arith.constant 0 : i32
+  %c8192 = arith.constant 8192 : i32
+  %c16384 = arith.constant 16384 : i32
+  %bbase = arith.addi %base, %c8192 : i32
+  %bar = arith.addi %base, %c16384 : i32
+  %isFirst = arith.cmpi eq, %w, %c0 : i32
+  %leader = ptx.elect
+  %one = arith.andi %isFirst, %leader : i1
+  ptx.mbarrier_init %bar, 1 if %one
+  ptx.mbarrier_init_fence
+  ptx.barrier
+  ptx.mbarrier_expect %bar, 10240 if %one
+  ptx.tma_load %a [%c0, %c0] to %base, %bar if %one
+  ptx.tma_load %b [%c0, %c0] to %bbase, %bar if %one
+  ptx.mbarrier_wait %bar, %c0
+  %zero = arith.constant 0.0 : f32
+  %high = arith.constant 4611686293305294848 : i64
+  %c4 = arith.constant 4 : i32
+  %sa = arith.shrui %base, %c4 : i32
+  %sb = arith.shrui %bbase, %c4 : i32
+  %al = arith.extui %sa : i32 to i64
+  %bl = arith.extui %sb : i32 to i64
+  %ad0 = arith.ori %al, %high : i64
+  %bd0 = arith.ori %bl, %high : i64
+)";
+  if (registerFence) text += "  ptx.wgmma_fence\n";
+  std::string previous = "%zero, %zero, %zero, %zero, %zero, %zero, %zero, %zero";
+  for (int step = 0; step < 4; ++step) {
+    std::string k = std::to_string(step);
+    if (step)
+      text += "  %two" + k + " = arith.constant " + std::to_string(2 * step) + " : i64\n  %ad" + k + " = arith.addi %ad0, %two" + k +
+              " : i64\n  %bd" + k + " = arith.addi %bd0, %two" + k + " : i64\n";
+    text += "  %d" + k + ":8 = \"ptx.wgmma\"(%ad" + k + ", %bd" + k + ", " + previous +
+            ") <{n = 16 : i32, aFormat = 0 : i32, bFormat = 0 : i32, cFormat = 7 : i32, operandSegmentSizes = array<i32: 1, 1, 8, 0>}> : "
+            "(i64, i64, "
+            "f32, f32, f32, f32, f32, f32, f32, f32) -> (f32, f32, f32, f32, f32, f32, f32, f32)\n";
+    previous = "";
+    for (int i = 0; i < 8; ++i)
+      previous += (i ? ", %d" : "%d") + k + "#" + std::to_string(i);
+  }
+  text += "  ptx.wgmma_commit\n";
+  std::string result = "%d3";
+  if (wait) {
+    text +=
+        "  %r:8 = ptx.wgmma_wait 0, " + previous + " : f32, f32, f32, f32, f32, f32, f32, f32 -> f32, f32, f32, f32, f32, f32, f32, f32\n";
+    result = "%r";
+  }
+  text += R"(
+  %t = ptx.thread_id
+  %c32 = arith.constant 32 : i32
+  %off = arith.muli %t, %c32 : i32
+  %o64 = arith.extui %off : i32 to i64
+  %at = arith.addi %out, %o64 : i64
+  %c16l = arith.constant 16 : i64
+  %at2 = arith.addi %at, %c16l : i64
+)";
+  auto four = [&](int first) {
+    std::string list;
+    for (int i = first; i < first + 4; ++i)
+      list += (i > first ? ", " : "") + result + "#" + std::to_string(i);
+    return list;
+  };
+  text += "  ptx.store_global %at, " + four(0) + " : f32, f32, f32, f32 // HERE\n  ptx.store_global %at2, " + four(4) +
+          " : f32, f32, f32, f32\n";
+  return kernel(128, 16384 + 8, "%out: i64, %a: !ptx.tensor_map, %b: !ptx.tensor_map", text);
+}
+
+TEST(Simulate, Wgmma) {
+  std::vector<uint16_t> a(64 * 64), b(16 * 64);
+  std::vector<double> av(a.size()), bv(b.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = half(av[i] = double((i * 5 + i / 64 * 3) % 13) - 6);
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = half(bv[i] = double((i * 3 + i / 64) % 7) - 3);
+  std::vector<float> out(128 * 8);
+  Launch run;
+  run.pointer(out).map(a, MapElement::f16, {64, 64}, {64}, {64, 64}, 128).map(b, MapElement::f16, {64, 16}, {64}, {64, 16}, 128);
+  // The high word: swizzle 128 (mode 1), strides of 1024 between groups of 8 rows.
+  std::string text = wgmmaKernel(true, true);
+  ASSERT_EQ(simulateText(text, run), "");
+  for (int thread = 0; thread < 128; ++thread)
+    for (int e = 0; e < 8; ++e) {
+      int row = thread / 32 * 16 + thread % 32 / 4 + 8 * (e / 2 % 2), column = thread % 4 * 2 + e % 2 + 8 * (e / 4);
+      double sum = 0;
+      for (int k = 0; k < 64; ++k)
+        sum += av[size_t(row * 64 + k)] * bv[size_t(column * 64 + k)];
+      ASSERT_EQ(out[size_t(thread * 8 + e)], sum) << thread << " " << e;
+    }
+  expectError(wgmmaKernel(true, false), run, "did not go through a wgmma_wait");
+  expectError(unmarked(wgmmaKernel(false, true)), run, "wgmma_fence is missing");
+  expectError(without(unmarked(text), "  ptx.mbarrier_wait %bar, %c0\n"), run, "race: ");
+  // One warp's wait speaks for the whole warpgroup; no wait, and the bytes are not free.
+  std::string refill = "  ptx.mbarrier_expect %bar, 8192 if %one\n  ptx.tma_load %a [%c0, %c0] to %base, %bar if %one\n";
+  EXPECT_EQ(simulateText(replaced(text, "  %t = ptx.thread_id\n", refill + "  %t = ptx.thread_id\n"), run), "");
+  expectError(unmarked(replaced(text, "  %r:8 =", refill + "  %r:8 =")), run, "may still be reading");
+  // Bytes written by threads need their fence.
+  std::string written =
+      replaced(text, "  ptx.wgmma_fence\n", "  ptx.store_shared %base, %c0 if %one : i32 // OTHER\n  ptx.barrier\n  ptx.wgmma_fence\n");
+  expectError(replaced(written, " // HERE", ""), run, "fence_async is missing");
+}
+
+TEST(Simulate, WgmmaTransposed) {
+  // b as 64 rows of K with 16 columns of N: swizzle 32 (mode 3), 256 bytes to the next 8 rows, 512 (32 encoded) to the next instruction.
+  std::string text = replaced(wgmmaKernel(true, true), "%bd0 = arith.ori %bl, %high : i64",
+                              "%bhigh = arith.constant -4611685949707911168 : i64\n  %bd0 = arith.ori %bl, %bhigh : i64");
+  for (int step = 0; step < 4; ++step) {
+    std::string k = std::to_string(step);
+    if (step)
+      text = replaced(text, "%bd" + k + " = arith.addi %bd0, %two" + k,
+                      "%n" + k + " = arith.constant " + std::to_string(32 * step) + " : i64\n  %bd" + k + " = arith.addi %bd0, %n" + k);
+    text = replaced(text, "bFormat = 0 : i32, cFormat", "bFormat = 0 : i32, bTransposed, cFormat");
+  }
+  std::vector<uint16_t> a(64 * 64), b(64 * 16);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = half(double((i * 5 + i / 64 * 3) % 13) - 6);
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = half(double((i * 3 + i / 16) % 7) - 3);
+  std::vector<float> out(128 * 8);
+  Launch run;
+  run.pointer(out).map(a, MapElement::f16, {64, 64}, {64}, {64, 64}, 128).map(b, MapElement::f16, {16, 64}, {16}, {16, 64}, 32);
+  ASSERT_EQ(simulateText(text, run), "");
+  for (int thread = 0; thread < 128; ++thread)
+    for (int e = 0; e < 8; ++e) {
+      int row = thread / 32 * 16 + thread % 32 / 4 + 8 * (e / 2 % 2), column = thread % 4 * 2 + e % 2 + 8 * (e / 4);
+      double sum = 0;
+      for (int k = 0; k < 64; ++k)
+        sum += double(((row * 64 + k) * 5 + row * 3) % 13 - 6) * double(((k * 16 + column) * 3 + k) % 7 - 3);
+      ASSERT_EQ(out[size_t(thread * 8 + e)], sum) << thread << " " << e;
+    }
+}
+
+TEST(Simulate, RefusesByName) {
+  expectError(kernel(32, 0, "", "  %r = ptx.inline \"mov\", \"=r\" true () : () -> i32 // HERE"), {},
+              "ptx.inline is not built in the simulator");
+}
+
+} // namespace
