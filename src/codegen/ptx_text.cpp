@@ -8,30 +8,19 @@
 //     asm "ex2.approx ..."      neither                       -> memory(none)
 #include "codegen/ptx_text.h"
 
+#include "codegen/llvm_module.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 #include <mutex>
 
@@ -46,7 +35,6 @@ void LLVMInitializeNVPTXAsmPrinter();
 
 namespace tilewright {
 
-static constexpr StringLiteral fusionAttribute = "tilewright.fp_fusion"; // of allowFpFusion
 static constexpr StringLiteral tripleName = "nvptx64-nvidia-cuda";
 
 static std::unique_ptr<TargetMachine> createMachine(const GpuTarget &target, bool fuse, std::string &error) {
@@ -64,27 +52,6 @@ static std::unique_ptr<TargetMachine> createMachine(const GpuTarget &target, boo
   return std::unique_ptr<TargetMachine>(found->createTargetMachine(Triple(tripleName), target.name, target.llvmFeatures(), options,
                                                                    Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
 }
-
-namespace {
-
-/// Errors that LLVM reports while it works, instead of the line on stderr and the exit that are its default.
-class CollectErrors : public DiagnosticHandler {
-public:
-  explicit CollectErrors(std::string &text) : text(text) {}
-  bool handleDiagnostics(const DiagnosticInfo &info) override {
-    if (info.getSeverity() != DS_Error) return true;
-    raw_string_ostream out(text);
-    if (!text.empty()) out << "; ";
-    DiagnosticPrinterRawOStream printer(out);
-    info.print(printer);
-    return true;
-  }
-
-private:
-  std::string &text;
-};
-
-} // namespace
 
 static void describeAssembly(CallBase &call) {
   const auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand());
@@ -113,31 +80,6 @@ static void prepare(Module &module, const TargetMachine &machine) {
   }
 }
 
-static void optimise(Module &module, TargetMachine &machine) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager callGraph;
-  ModuleAnalysisManager modules;
-  PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-
-  FunctionPassManager passes;
-  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/false));
-  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
-  passes.addPass(InstCombinePass());
-  passes.addPass(SimplifyCFGPass());
-  passes.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
-  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(InstCombinePass());
-  passes.addPass(SimplifyCFGPass());
-  for (Function &function : module)
-    if (!function.isDeclaration()) passes.run(function, functions);
-}
-
 static bool isWgmma(const Instruction &instruction) {
   const auto *call = dyn_cast<CallBase>(&instruction);
   const auto *assembly = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
@@ -152,22 +94,6 @@ static void keepWgmmaLoopsRolled(Function &function) {
   LoopInfo loops(dominators);
   for (Loop *loop : loops.getLoopsInPreorder())
     if (any_of(loop->blocks(), [](const BasicBlock *block) { return any_of(*block, isWgmma); })) loop->setLoopAlreadyUnrolled();
-}
-
-static std::string print(const Module &module) {
-  std::string text;
-  raw_string_ostream out(text);
-  module.print(out, nullptr);
-  return text;
-}
-
-static std::optional<std::string> emit(Module &module, TargetMachine &machine) {
-  SmallString<0> bytes;
-  raw_svector_ostream out(bytes);
-  legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, out, nullptr, CodeGenFileType::AssemblyFile, /*DisableVerify=*/true)) return std::nullopt;
-  passes.run(module);
-  return std::string(bytes);
 }
 
 std::optional<std::string> generatePtx(mlir::ModuleOp module, const GpuTarget &target, CodeKind kind) {
@@ -186,11 +112,11 @@ std::optional<std::string> generatePtx(mlir::ModuleOp module, const GpuTarget &t
   std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!translated) return std::nullopt; // the translation has reported why
   prepare(*translated, *machine);
-  optimise(*translated, *machine);
+  cleanUp(*translated, *machine);
   for (Function &function : *translated)
     if (!function.isDeclaration()) keepWgmmaLoopsRolled(function);
-  if (kind == CodeKind::llvm) return print(*translated);
-  std::optional<std::string> text = emit(*translated, *machine);
+  if (kind == CodeKind::llvm) return textOf(*translated);
+  std::optional<std::string> text = emitFile(*translated, *machine, CodeGenFileType::AssemblyFile);
   if (!error.empty() || !text) {
     module.emitError("LLVM cannot compile this module: ") << (error.empty() ? "no emitter for this kind of file" : error);
     return std::nullopt;

@@ -77,7 +77,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
   for (Value tile : op.getSrcs())
     for (auto [reg, value] : llvm::enumerate(get(tile)))
       held[reg].push_back(value);
-  // Neighbours along `dim` meet first, in order: combinations need not commute.
+  // The order follows the layout, not the elements: as in upstream, a combination is associative and commutative.
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
     if (!(plan->registerMask >> bit & 1)) continue;
     int64_t step = int64_t(1) << bit;
@@ -93,7 +93,8 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
   for (int64_t reg = 0; reg < registers; ++reg)
     if (!(reg & static_cast<int64_t>(plan->registerMask))) left.push_back(reg);
 
-  // Lanes: a butterfly for each bit, after which all of them hold the result. The lane with the bit clear has the earlier elements.
+  // Lanes: a butterfly for each bit, after which all of them hold the result. Both lanes of a pair combine in one order, so that they get
+  // the same bits.
   for (int64_t bit = 0; bit < 5; ++bit) {
     if (!(plan->laneMask >> bit & 1)) continue;
     Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, lane, i32(int64_t(1) << bit)), i32(0));

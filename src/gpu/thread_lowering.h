@@ -37,7 +37,7 @@ private:
   Value i64(int64_t value);
   Value constant(Type type, mlir::Attribute value);
   Value zero(Type type);
-  /// The element's coordinate in the tile along `dim` (rank-1 tiles: its index), for the register `reg` of `layout`, as i32.
+  /// The row-major index in the tile of what this thread holds in the register `reg` of `layout`, as i32.
   Value flatIndex(const Layout &layout, int64_t reg);
   /// True in the threads that hold the first copy of what they hold; null if nothing is held twice.
   Value holdsFirstCopy(const Layout &layout);
