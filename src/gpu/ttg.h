@@ -8,6 +8,8 @@
 #define GET_ATTRDEF_CLASSES
 #include "gpu/ttg_attrs.h.inc"
 #include "gpu/ttg_dialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu/ttg_types.h.inc"
 #define GET_OP_CLASSES
 #include "gpu/ttg_ops.h.inc"
 
