@@ -1,7 +1,13 @@
-// Global memory from one thread: each register is an access of its own, and lanes side by side make the access wide.
+// Global memory from one thread. Registers that hold neighbours in memory are one access, as far as assign-layouts has proven it
+// (ttg.vector):
+//   before: %v = tt.load %p {ttg.vector = [0, 4]} : tensor<512x!tt.ptr<f32>, #four_a_thread>
+//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
 #include "gpu/thread_lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -42,17 +48,57 @@ static ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
+/// Registers of one access each, in the order of addresses.
+static SmallVector<SmallVector<size_t>> vectorsOf(Operation *op, Type pointer, size_t registers) {
+  SmallVector<SmallVector<size_t>> vectors;
+  auto width = op->getAttrOfType<DenseI64ArrayAttr>(ttg::vectorName);
+  std::vector<uint32_t> steps;
+  if (width && isa<RankedTensorType>(pointer)) {
+    steps = contiguousSteps(ttg::layoutOf(pointer), width[0]);
+    steps.resize(std::min<size_t>(steps.size(), llvm::Log2_64(static_cast<uint64_t>(width[1]))));
+  }
+  SmallVector<bool> taken(registers, false);
+  for (size_t reg = 0; reg < registers; ++reg) {
+    if (taken[reg]) continue;
+    // The register of the group whose element comes first.
+    size_t first = reg;
+    if (!steps.empty()) {
+      Layout layout = ttg::layoutOf(pointer);
+      for (uint32_t step : steps)
+        if (layout.apply(static_cast<int64_t>(first ^ step), 0, 0, 0) < layout.apply(static_cast<int64_t>(first), 0, 0, 0)) first ^= step;
+    }
+    SmallVector<size_t> &vector = vectors.emplace_back();
+    for (size_t i = 0; i < size_t(1) << steps.size(); ++i) {
+      size_t member = first;
+      for (size_t bit = 0; bit < steps.size(); ++bit)
+        if (i >> bit & 1) member ^= steps[bit];
+      vector.push_back(member);
+      taken[member] = true;
+    }
+  }
+  return vectors;
+}
+
+static bool isTrue(Value predicate) {
+  return matchPattern(predicate, m_One());
+}
+
 LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(type);
-  Parts results;
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
-    Value predicate = op.getMask() ? get(op.getMask())[reg] : Value();
-    SmallVector<Value, 1> other;
-    if (op.getOther()) other.push_back(toMemory(get(op.getOther())[reg]));
-    auto load = ptx::LoadGlobalOp::create(b, TypeRange{inMemory}, address, predicate, other, cacheOf(op.getCache()),
-                                          evictionOf(op.getEvict()), op.getIsVolatile());
-    results.push_back(fromMemory(load.getValues()[0], type));
+  const Parts &addresses = get(op.getPtr());
+  Parts results(addresses.size());
+  for (const SmallVector<size_t> &vector : vectorsOf(op, op.getPtr().getType(), addresses.size())) {
+    Value predicate = op.getMask() ? get(op.getMask())[vector[0]] : Value();
+    if (predicate && isTrue(predicate)) predicate = {};
+    SmallVector<Value> other;
+    if (op.getOther() && predicate)
+      for (size_t reg : vector)
+        other.push_back(toMemory(get(op.getOther())[reg]));
+    auto load = ptx::LoadGlobalOp::create(b, SmallVector<Type>(vector.size(), inMemory), addresses[vector[0]], predicate, other,
+                                          cacheOf(op.getCache()), evictionOf(op.getEvict()), op.getIsVolatile());
+    for (auto [reg, value] : llvm::zip(vector, load.getValues()))
+      results[reg] = fromMemory(value, type);
   }
   set(op.getResult(), std::move(results));
   return success();
@@ -65,14 +111,17 @@ LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
     first = holdsFirstCopy(ttg::layoutOf(tile));
   else
     first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+  const Parts &addresses = get(op.getPtr());
+  for (const SmallVector<size_t> &vector : vectorsOf(op, op.getPtr().getType(), addresses.size())) {
     Value predicate = first;
-    if (op.getMask()) {
-      Value mask = get(op.getMask())[reg];
+    if (op.getMask() && !isTrue(get(op.getMask())[vector[0]])) {
+      Value mask = get(op.getMask())[vector[0]];
       predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
     }
-    ptx::StoreGlobalOp::create(b, address, ValueRange{toMemory(get(op.getValue())[reg])}, predicate, cacheOf(op.getCache()),
-                               evictionOf(op.getEvict()));
+    SmallVector<Value> values;
+    for (size_t reg : vector)
+      values.push_back(toMemory(get(op.getValue())[reg]));
+    ptx::StoreGlobalOp::create(b, addresses[vector[0]], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
   }
   return success();
 }

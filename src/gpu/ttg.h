@@ -16,6 +16,10 @@ namespace tilewright::ttg {
 /// The name of a kernel's Config attribute.
 constexpr llvm::StringLiteral configName = "ttg.config";
 
+/// On loads and stores, array<i64: dim, n>: groups of up to n elements along `dim` are contiguous and aligned to their size in memory, at
+/// most 16 bytes, and share one value of the mask.
+constexpr llvm::StringLiteral vectorName = "ttg.vector";
+
 /// What the kernel is compiled for; null if nobody has said.
 ConfigAttr configOf(mlir::Operation *function);
 /// The layout of a tile; it must have one.
