@@ -424,6 +424,32 @@ std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, 
   return program;
 }
 
+//===---------------------------------------------------------------------------------------------------- thread programs
+
+struct ThreadProgram::Impl {
+  OwningOpRef<ModuleOp> module;
+  GpuArtifact artifact;
+};
+
+ThreadProgram::ThreadProgram() : impl(std::make_unique<Impl>()) {}
+ThreadProgram::~ThreadProgram() = default;
+ModuleOp ThreadProgram::module() const {
+  return *impl->module;
+}
+const GpuArtifact &ThreadProgram::artifact() const {
+  return impl->artifact;
+}
+
+std::unique_ptr<ThreadProgram> ThreadProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
+  auto program = std::unique_ptr<ThreadProgram>(new ThreadProgram());
+  program->impl->module = emit(context, request, diagnostics);
+  if (!program->impl->module) return nullptr;
+  if (!lowerForGpu(*program->impl->module, request, program->impl->artifact, Stage::threads, diagnostics)) return nullptr;
+  return program;
+}
+
 //===------------------------------------------------------------------------------------------------------------ build
 
 /// The build id that the linker wrote into the object file holding this code, or its path and size where it wrote none.

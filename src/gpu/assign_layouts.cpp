@@ -4,7 +4,8 @@
 //   after:  %row = tt.reduce %x axis 1 : tensor<64x64xf32, #a> -> tensor<64xf32, #a without dim 1>
 //           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>       only if the class of %r is in #b
 // Cheap tiles (addresses, masks) are computed once in each layout that somebody wants them in, where they were computed before. Loads and
-// stores get `ttg.vector = [dim, n]`: up to n neighbours along dim are contiguous, aligned, and share one mask.
+// stores get `ttg.vector`: how many neighbours are one access.
+#include "gpu/dot_choice.h"
 #include "gpu/layout_plan.h"
 #include "gpu/passes.h"
 #include "gpu/ttg.h"
@@ -27,7 +28,8 @@ bool isTile(Value value) {
 
 class Assigner {
 public:
-  Assigner(tt::FuncOp function, int64_t warps) : function(function), warps(warps), plan(function, warps) {}
+  Assigner(tt::FuncOp function, ttg::ConfigAttr config)
+      : function(function), config(config), warps(config.getWarps()), plan(function, config) {}
 
   LogicalResult run() {
     SmallVector<Operation *> all;
@@ -120,16 +122,16 @@ private:
         want(operand, shapeOfTile(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
     for (Value result : op->getResults())
       setResult(result, access.layout);
-    if (access.facts.vectorLimit > 1)
-      op->setAttr(ttg::vectorName, DenseI64ArrayAttr::get(op->getContext(), {access.facts.order[0], access.facts.vectorLimit}));
+    int64_t vector = vectorIn(access.facts, access.layout);
+    if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
   }
 
-  void assignProduct(Operation *op, OpOperand &accumulator) {
-    std::optional<Layout> layout = accumulatorLayout(op, warps);
-    Layout result = layout ? *layout : plan.layoutOf(op->getResult(0));
-    for (OpOperand &operand : op->getOpOperands())
-      want(operand, &operand == &accumulator ? result : layoutOf(operand.get()));
-    setResult(op->getResult(0), result);
+  void assignProduct(tt::DotOp op) {
+    DotChoice choice = chooseDot(op, config);
+    want(op.getAMutable(), choice.a ? *choice.a : layoutOf(op.getA()));
+    want(op.getBMutable(), choice.b ? *choice.b : layoutOf(op.getB()));
+    want(op.getCMutable(), choice.result);
+    setResult(op.getResult(), choice.result);
   }
 
   /// One that combines along a dimension, in a layout where that can be done.
@@ -198,7 +200,12 @@ private:
           setResult(op->getResult(0), *resultLayout(op, source));
         })
         .Case([&](tt::SplitOp split) { assignSplit(split); })
-        .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { assignProduct(op, dot.getCMutable()); })
+        .Case([&](tt::DotOp dot) { assignProduct(dot); })
+        .Case([&](tt::DotScaledOp dot) {
+          for (OpOperand &operand : op->getOpOperands())
+            want(operand, layoutOf(&operand == &dot.getCMutable() ? dot.getResult() : operand.get()));
+          setType(dot.getResult());
+        })
         .Case([&](tt::HistogramOp histogram) {
           want(op, layoutOf(histogram.getSrc()));
           setType(histogram.getResult());
@@ -229,6 +236,7 @@ private:
   }
 
   tt::FuncOp function;
+  ttg::ConfigAttr config;
   int64_t warps;
   LayoutPlan plan;
   DenseMap<std::pair<Value, Type>, Value> copies;
@@ -240,7 +248,7 @@ LogicalResult assignLayouts(ModuleOp module) {
   for (auto function : module.getOps<tt::FuncOp>()) {
     ttg::ConfigAttr config = ttg::configOf(function);
     if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    if (failed(Assigner(function, config.getWarps()).run())) return failure();
+    if (failed(Assigner(function, config).run())) return failure();
   }
   return success();
 }

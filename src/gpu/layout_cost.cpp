@@ -85,11 +85,14 @@ Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps) {
 
 //===-------------------------------------------------------------------------------------------------------------- costs
 
+int64_t vectorIn(const AccessFacts &facts, const Layout &layout) {
+  return layout.shape.empty() ? 1 : std::min(facts.vectorLimit, contiguousRun(layout, facts.order));
+}
+
 int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
   if (layout.shape.empty()) return instructionCost + 1;
   size_t fast = static_cast<size_t>(facts.order[0]);
-  int64_t steps = static_cast<int64_t>(contiguousSteps(layout, facts.order[0]).size());
-  int64_t vector = std::min(facts.vectorLimit, int64_t(1) << steps);
+  int64_t vector = vectorIn(facts, layout);
   std::set<Dims> sectors;
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));

@@ -27,6 +27,8 @@ Layout defaultLayout(const Dims &shape, int64_t warps);
 /// For scans along `dim`: no warps along it if others have room for them.
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
+/// Elements of one access of a thread.
+int64_t vectorIn(const AccessFacts &facts, const Layout &layout);
 int64_t accessCost(const AccessFacts &facts, const Layout &layout);
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits);
 int64_t reductionCost(const Layout &layout, int64_t dim);

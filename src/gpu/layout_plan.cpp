@@ -5,6 +5,8 @@
 //   pointers, masks, ranges                                   no class
 #include "gpu/layout_plan.h"
 
+#include "gpu/dot_choice.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -85,10 +87,6 @@ std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
         return halves ? Maybe(halves->layout) : Maybe();
       })
       .Default([](Operation *) { return Maybe(); });
-}
-
-std::optional<Layout> accumulatorLayout(Operation *, int64_t) {
-  return std::nullopt;
 }
 
 //===--------------------------------------------------------------------------------------------------------- cheap tiles
@@ -323,7 +321,7 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
     if (!llvm::is_contained(layouts, layout)) layouts.push_back(layout);
   };
   for (Operation *dot : chosen.dots)
-    if (std::optional<Layout> layout = accumulatorLayout(dot, warps)) add(*layout);
+    if (auto product = dyn_cast<tt::DotOp>(dot)) add(chooseDot(product, config).result);
   if (!layouts.empty()) return layouts; // nothing is worth leaving the tensor cores' layout
   for (size_t index : chosen.borders) {
     const Border &border = borders[index];
@@ -356,7 +354,8 @@ void LayoutPlan::choose(Class &chosen) {
   chosen.layout = best;
 }
 
-LayoutPlan::LayoutPlan(tt::FuncOp function, int64_t warps) : function(function), warps(warps), axes(function) {
+LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
+    : function(function), config(config), warps(config.getWarps()), axes(function) {
   findCheap();
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults())

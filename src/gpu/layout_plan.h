@@ -8,6 +8,7 @@
 #pragma once
 
 #include "gpu/layout_cost.h"
+#include "gpu/ttg.h"
 
 namespace tilewright::gpu {
 
@@ -22,7 +23,7 @@ struct MemoryAccess {
 
 class LayoutPlan {
 public:
-  LayoutPlan(tt::FuncOp function, int64_t warps);
+  LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config);
 
   bool isCheap(mlir::Value tile) const { return cheap.contains(tile); }
   /// Of its class; of a cheap tile: what to take where nobody asks for a certain layout.
@@ -64,6 +65,7 @@ private:
   std::optional<Layout> decided(mlir::Value tile) const;
 
   tt::FuncOp function;
+  ttg::ConfigAttr config;
   int64_t warps;
   AxisAnalysis axes;
   llvm::DenseMap<mlir::Value, int> cheap; // depth of what has to be computed
@@ -81,8 +83,6 @@ private:
 std::optional<Layout> resultLayout(mlir::Operation *op, const Layout &source);
 /// The layout in which expand_dims, broadcast, join, reshape and trans want their source for a result in `result`; nothing: any.
 std::optional<Layout> sourceLayout(mlir::Operation *op, const Layout &result);
-/// How a product wants its accumulator; nothing: any layout.
-std::optional<Layout> accumulatorLayout(mlir::Operation *dot, int64_t warps);
 
 Dims shapeOfTile(mlir::Type tile);
 bool isElementwiseOnTiles(mlir::Operation *op);

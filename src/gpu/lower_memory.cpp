@@ -1,13 +1,11 @@
 // Global memory from one thread. Registers that hold neighbours in memory are one access, as far as assign-layouts has proven it
 // (ttg.vector):
-//   before: %v = tt.load %p {ttg.vector = [0, 4]} : tensor<512x!tt.ptr<f32>, #four_a_thread>
+//   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
 #include "gpu/thread_lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
-
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -48,35 +46,10 @@ static ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
-/// Registers of one access each, in the order of addresses.
-static SmallVector<SmallVector<size_t>> vectorsOf(Operation *op, Type pointer, size_t registers) {
-  SmallVector<SmallVector<size_t>> vectors;
-  auto width = op->getAttrOfType<DenseI64ArrayAttr>(ttg::vectorName);
-  std::vector<uint32_t> steps;
-  if (width && isa<RankedTensorType>(pointer)) {
-    steps = contiguousSteps(ttg::layoutOf(pointer), width[0]);
-    steps.resize(std::min<size_t>(steps.size(), llvm::Log2_64(static_cast<uint64_t>(width[1]))));
-  }
-  SmallVector<bool> taken(registers, false);
-  for (size_t reg = 0; reg < registers; ++reg) {
-    if (taken[reg]) continue;
-    // The register of the group whose element comes first.
-    size_t first = reg;
-    if (!steps.empty()) {
-      Layout layout = ttg::layoutOf(pointer);
-      for (uint32_t step : steps)
-        if (layout.apply(static_cast<int64_t>(first ^ step), 0, 0, 0) < layout.apply(static_cast<int64_t>(first), 0, 0, 0)) first ^= step;
-    }
-    SmallVector<size_t> &vector = vectors.emplace_back();
-    for (size_t i = 0; i < size_t(1) << steps.size(); ++i) {
-      size_t member = first;
-      for (size_t bit = 0; bit < steps.size(); ++bit)
-        if (i >> bit & 1) member ^= steps[bit];
-      vector.push_back(member);
-      taken[member] = true;
-    }
-  }
-  return vectors;
+/// How many consecutive registers one access takes.
+static size_t widthOf(Operation *op) {
+  auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  return width ? static_cast<size_t>(width.getInt()) : 1;
 }
 
 static bool isTrue(Value predicate) {
@@ -87,18 +60,19 @@ LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(type);
   const Parts &addresses = get(op.getPtr());
-  Parts results(addresses.size());
-  for (const SmallVector<size_t> &vector : vectorsOf(op, op.getPtr().getType(), addresses.size())) {
-    Value predicate = op.getMask() ? get(op.getMask())[vector[0]] : Value();
+  size_t width = widthOf(op);
+  Parts results;
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    Value predicate = op.getMask() ? get(op.getMask())[reg] : Value();
     if (predicate && isTrue(predicate)) predicate = {};
     SmallVector<Value> other;
     if (op.getOther() && predicate)
-      for (size_t reg : vector)
-        other.push_back(toMemory(get(op.getOther())[reg]));
-    auto load = ptx::LoadGlobalOp::create(b, SmallVector<Type>(vector.size(), inMemory), addresses[vector[0]], predicate, other,
-                                          cacheOf(op.getCache()), evictionOf(op.getEvict()), op.getIsVolatile());
-    for (auto [reg, value] : llvm::zip(vector, load.getValues()))
-      results[reg] = fromMemory(value, type);
+      for (size_t i = 0; i < width; ++i)
+        other.push_back(toMemory(get(op.getOther())[reg + i]));
+    auto load = ptx::LoadGlobalOp::create(b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
+                                          evictionOf(op.getEvict()), op.getIsVolatile());
+    for (Value value : load.getValues())
+      results.push_back(fromMemory(value, type));
   }
   set(op.getResult(), std::move(results));
   return success();
@@ -112,16 +86,17 @@ LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
   else
     first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
   const Parts &addresses = get(op.getPtr());
-  for (const SmallVector<size_t> &vector : vectorsOf(op, op.getPtr().getType(), addresses.size())) {
+  size_t width = widthOf(op);
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = first;
-    if (op.getMask() && !isTrue(get(op.getMask())[vector[0]])) {
-      Value mask = get(op.getMask())[vector[0]];
+    if (op.getMask() && !isTrue(get(op.getMask())[reg])) {
+      Value mask = get(op.getMask())[reg];
       predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
     }
     SmallVector<Value> values;
-    for (size_t reg : vector)
-      values.push_back(toMemory(get(op.getValue())[reg]));
-    ptx::StoreGlobalOp::create(b, addresses[vector[0]], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
+    for (size_t i = 0; i < width; ++i)
+      values.push_back(toMemory(get(op.getValue())[reg + i]));
+    ptx::StoreGlobalOp::create(b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
   }
   return success();
 }

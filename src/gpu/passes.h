@@ -15,6 +15,10 @@ namespace tilewright::gpu {
 /// is wanted. Loads and stores get `ttg.vector`.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
 
+/// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and their operands tiles in shared memory where those read them
+/// from there. Nothing overlaps yet.
+llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
+
 /// Tiles -> what each thread does with its own elements: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
