@@ -27,7 +27,9 @@ constexpr Step steps[] = {
     {"simplify", "fold, canonicalise, remove what is common or unused, and hoist out of loops", tilewright::simplify},
     {"scalarize-carried", "carry one scalar through a loop where a tile only moves by a uniform amount", tilewright::scalarizeCarried},
     {"assign-layouts", "say which thread of a GPU holds which element of each tile", tilewright::gpu::assignLayouts},
+    {"select-tensor-cores", "turn products into instructions, and their operands into buffers", tilewright::gpu::selectTensorCores},
     {"lower-to-threads", "turn tiles with layouts into one GPU thread's scalars", tilewright::gpu::lowerToThreads},
+    {"share-addresses", "let addresses of a GPU thread at constant distances share their computation", tilewright::gpu::shareAddresses},
 };
 
 void registerDialects(DialectRegistry &registry) {

@@ -154,8 +154,11 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 }
 
 /// From tiles to one thread's scalars.
-constexpr Step gpuSteps[] = {
-    {"assign-layouts", gpu::assignLayouts}, {"select-tensor-cores", gpu::selectTensorCores}, {"lower-to-threads", gpu::lowerToThreads}, {"simplify-threads", simplify}};
+constexpr Step gpuSteps[] = {{"assign-layouts", gpu::assignLayouts},
+                             {"select-tensor-cores", gpu::selectTensorCores},
+                             {"lower-to-threads", gpu::lowerToThreads},
+                             {"simplify-threads", simplify},
+                             {"share-addresses", gpu::shareAddresses}};
 
 /// What the launcher puts in place of each argument of a kernel.
 static std::optional<std::vector<SlotKind>> slotsOf(tt::FuncOp kernel) {

@@ -23,4 +23,8 @@ llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
 
+/// Of the addresses of one thread that lie at a constant distance from one another, all but the first become that one plus a constant. Works
+/// on what lowerToThreads makes, best after simplify, which would undo some of it.
+llvm::LogicalResult shareAddresses(mlir::ModuleOp module);
+
 } // namespace tilewright::gpu
