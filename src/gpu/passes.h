@@ -10,6 +10,15 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
+/// A product's rows may be loaded at index % M, where those from M on are never stored: the modulo becomes a mask, which keeps addresses
+/// affine.
+llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
+
+/// Loads of products' operands and stores of their results become descriptor_load and descriptor_store where the address is affine and the
+/// mask is the tensor's bounds: each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` says how the launcher makes
+/// it). Others keep a `ttg.no_descriptor` that says why. Does nothing on targets without a copy engine.
+llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
+
 /// Gives every tile a layout: one for each shape, lanes along the last dimension, with conversions where an operation makes another
 /// (reductions, transposes). Tiles that are cheap to compute are computed again in the layout that is wanted.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
