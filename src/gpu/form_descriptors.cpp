@@ -307,6 +307,28 @@ bool comesFromProduct(Value tile) {
   return false;
 }
 
+/// Stops carrying scalars that only made addresses: nothing but their own next value still depends on them.
+void dropDeadCarried(scf::ForOp loop) {
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [index, carried] : llvm::enumerate(loop.getRegionIterArgs())) {
+    if (isa<RankedTensorType>(carried.getType()) || !loop.getResult(unsigned(index)).use_empty()) continue;
+    llvm::SetVector<Value> reached;
+    reached.insert(carried);
+    bool dead = true;
+    for (size_t i = 0; i < reached.size() && dead; ++i)
+      for (OpOperand &use : reached[i].getUses()) {
+        Operation *user = use.getOwner();
+        if (user == yield)
+          dead &= use.getOperandNumber() == index;
+        else if (isPure(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>())
+          reached.insert_range(user->getResults());
+        else
+          dead = false;
+      }
+    if (dead) yield->setOperand(unsigned(index), carried);
+  }
+}
+
 /// Who reads and writes each tensor.
 struct Accesses {
   int64_t reads = 0, writes = 0;
@@ -331,6 +353,7 @@ public:
       Result<void> formed = isa<tt::LoadOp>(op) ? formLoad(cast<tt::LoadOp>(op)) : formStore(cast<tt::StoreOp>(op));
       if (!formed) op->setAttr(ttg::noDescriptorName, b.getStringAttr(formed.error()));
     }
+    function.walk(dropDeadCarried);
   }
 
 private:

@@ -89,7 +89,13 @@ Value ThreadLowering::xorBases(Value place, const std::vector<uint32_t> &bases) 
 
 Value ThreadLowering::flatIndex(const Layout &layout, int64_t reg) {
   Value place = arith::XOrIOp::create(b, xorBases(lane, layout.basesOf(Axis::lane)), xorBases(warp, layout.basesOf(Axis::warp)));
-  return arith::XOrIOp::create(b, place, i32(layout.apply(reg, 0, 0, 0)));
+  uint32_t moved = 0, own = layout.apply(reg, 0, 0, 0);
+  for (Axis axis : {Axis::lane, Axis::warp})
+    for (uint32_t basis : layout.basesOf(axis))
+      moved |= basis;
+  // Bits that only registers set are added: what differs by a constant can share an address.
+  if (moved & own) return arith::XOrIOp::create(b, place, i32(own));
+  return arith::AddIOp::create(b, place, i32(own));
 }
 
 Value ThreadLowering::holdsFirstCopy(const Layout &layout) {
@@ -422,6 +428,8 @@ LogicalResult ThreadLowering::run() {
   }
   tt::ReturnOp::create(b, ValueRange());
   thread_.setVisibility(source.getVisibility());
+  for (unsigned i = 0; i < source.getNumArguments(); ++i)
+    if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) thread_.setArgAttr(i, ttg::tensorMapName, recipe);
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) scratchBytes = std::max(scratchBytes, allocated.getInt());
   thread_->setAttr("ptx.kernel",
                    ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, scratchBytes, config.getCtas(), config.getMaxRegisters()));

@@ -19,8 +19,9 @@ llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
 /// it). Others keep a `ttg.no_descriptor` that says why. Does nothing on targets without a copy engine.
 llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 
-/// Gives every tile a layout: one for each shape, lanes along the last dimension, with conversions where an operation makes another
-/// (reductions, transposes). Tiles that are cheap to compute are computed again in the layout that is wanted.
+/// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
+/// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout that
+/// is wanted. Loads and stores get `ttg.vector`.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
 
 /// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and their operands tiles in shared memory where those read them
