@@ -10,6 +10,15 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
+/// A product's rows may be loaded at index % M, where those from M on are never stored: the modulo becomes a mask, which keeps addresses
+/// affine.
+llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
+
+/// Loads of products' operands and stores of their results become descriptor_load and descriptor_store where the address is affine and the
+/// mask is the tensor's bounds: each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` says how the launcher makes
+/// it). Others keep a `ttg.no_descriptor` that says why. Does nothing on targets without a copy engine.
+llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
+
 /// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
 /// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout that
 /// is wanted. Loads and stores get `ttg.vector`.
