@@ -155,7 +155,11 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 
 /// From tiles to one thread's scalars.
 constexpr Step gpuSteps[] = {
-    {"assign-layouts", gpu::assignLayouts}, {"lower-to-threads", gpu::lowerToThreads}, {"simplify-threads", simplify}};
+    {"assign-layouts", gpu::assignLayouts},
+    {"pipeline", gpu::pipeline},
+    {"allocate-shared", gpu::allocateShared},
+    {"lower-to-threads", gpu::lowerToThreads},
+    {"simplify-threads", simplify}};
 
 /// What the launcher puts in place of each argument of a kernel.
 static std::optional<std::vector<SlotKind>> slotsOf(tt::FuncOp kernel) {
