@@ -156,6 +156,7 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 /// From tiles to one thread's scalars.
 constexpr Step gpuSteps[] = {
     {"assign-layouts", gpu::assignLayouts},
+    {"select-tensor-cores", gpu::selectTensorCores},
     {"pipeline", gpu::pipeline},
     {"allocate-shared", gpu::allocateShared},
     {"lower-to-threads", gpu::lowerToThreads},
@@ -425,6 +426,32 @@ std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, 
   auto program = std::unique_ptr<TileProgram>(new TileProgram());
   program->impl->module = emit(context, request, diagnostics);
   if (!program->impl->module) return nullptr;
+  return program;
+}
+
+//===---------------------------------------------------------------------------------------------------- thread programs
+
+struct ThreadProgram::Impl {
+  OwningOpRef<ModuleOp> module;
+  GpuArtifact artifact;
+};
+
+ThreadProgram::ThreadProgram() : impl(std::make_unique<Impl>()) {}
+ThreadProgram::~ThreadProgram() = default;
+ModuleOp ThreadProgram::module() const {
+  return *impl->module;
+}
+const GpuArtifact &ThreadProgram::artifact() const {
+  return impl->artifact;
+}
+
+std::unique_ptr<ThreadProgram> ThreadProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
+  auto program = std::unique_ptr<ThreadProgram>(new ThreadProgram());
+  program->impl->module = emit(context, request, diagnostics);
+  if (!program->impl->module) return nullptr;
+  if (!lowerForGpu(*program->impl->module, request, program->impl->artifact, Stage::threads, diagnostics)) return nullptr;
   return program;
 }
 

@@ -26,8 +26,8 @@ public:
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return refuse();
     for (const SharedRoom &room : plan.rooms)
-      room.op->setAttr("ttg.offset", b.getI64IntegerAttr(room.offset));
-    function->setAttr("ttg.shared_bytes", b.getI64IntegerAttr(plan.bytes));
+      room.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(room.offset));
+    function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
     for (const SharedRoom &room : plan.rooms)
       if (auto alloc = dyn_cast<ttg::AllocOp>(room.op)) protect(alloc, room);
     bool synced = true;
@@ -132,8 +132,8 @@ private:
             after &= within;
           }
         synced = after;
-      } else if (op.getDialect()->getNamespace() == "ttg" || op.hasAttr("ttg.offset")) {
-        synced &= isa<ttg::AllocOp, ttg::SlotOp, ttg::ViewOp>(op) || (isa<ttg::ConvertLayoutOp>(op) && !op.hasAttr("ttg.offset"));
+      } else if (op.getDialect()->getNamespace() == "ttg" || op.hasAttr(ttg::offsetName)) {
+        synced &= isa<ttg::AllocOp, ttg::SlotOp, ttg::ViewOp>(op) || (isa<ttg::ConvertLayoutOp>(op) && !op.hasAttr(ttg::offsetName));
       }
     }
   }

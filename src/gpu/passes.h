@@ -10,9 +10,14 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
-/// Gives every tile a layout: one for each shape, lanes along the last dimension, with conversions where an operation makes another
-/// (reductions, transposes). Tiles that are cheap to compute are computed again in the layout that is wanted.
+/// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
+/// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout that
+/// is wanted. Loads and stores get `ttg.vector`.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
+
+/// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and their operands tiles in shared memory where those read them
+/// from there. Nothing overlaps yet.
+llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
 
 /// Loads that only feed a buffer run ahead of the loop that reads it, in rings of `stages` slots as far as shared memory reaches, by the copy
 /// engine or cp.async; products stay in flight over the back edge where they accumulate in place. Afterwards no ttg.descriptor_load and

@@ -358,7 +358,7 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask, static_cast<int32_t>(load.getEvict()));
-      if (Attribute vector = load->getAttr("ttg.vector")) async->setAttr("ttg.vector", vector);
+      if (Attribute vector = load->getAttr(ttg::vectorName)) async->setAttr(ttg::vectorName, vector);
     }
     return success();
   }

@@ -52,9 +52,12 @@ static Operation *retirement(Operation *product) {
 static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
   if (!tile || !ttg::hasLayout(tile) || tile.getElementTypeBitWidth() < 8) return 0;
-  auto vector = load->getAttrOfType<IntegerAttr>("ttg.vector");
+  auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t inMemory = (vector ? vector.getInt() : 1) * tile.getElementTypeBitWidth() / 8;
-  return std::min(inMemory, vectorAccess(ttg::layoutOf(tile), alloc.getType().getLayout().layout()).bytes);
+  // Several threads would copy the same bytes.
+  Layout layout = ttg::layoutOf(tile);
+  if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return 0;
+  return std::min(inMemory, vectorAccess(layout, alloc.getType().getLayout().layout()).bytes);
 }
 
 static bool isZero(Value value) {

@@ -1,6 +1,7 @@
 // The class behind lowerToThreads: a walk over the tile program that emits one thread's part of it. A tile becomes as many scalars as the
 // thread has registers in the tile's layout; `parts` says which. lower_to_threads.cpp has control flow, shapes and elementwise work,
-// lower_memory.cpp loads, stores and atomics, lower_exchange.cpp what threads exchange: conversions and reductions.
+// lower_memory.cpp loads, stores and atomics, lower_shared.cpp buffers and copies, lower_matrix.cpp products, lower_exchange.cpp what
+// threads exchange: conversions and reductions.
 #pragma once
 
 #include "gpu/ttg.h"
@@ -63,13 +64,50 @@ private:
   LogicalResult lowerLoad(tt::LoadOp op);
   LogicalResult lowerStore(tt::StoreOp op);
   LogicalResult lowerAtomic(tt::AtomicRMWOp op);
+  // lower_shared.cpp
+  /// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added.
+  class SharedPlaces {
+  public:
+    SharedPlaces(ThreadLowering &lowering, Value base, const Layout &layout, const SharedLayout &shared);
+    std::pair<Value, uint32_t> of(int64_t reg);
+
+  private:
+    ThreadLowering &lowering;
+    OffsetBases offsets;
+    uint64_t additive;
+    Value base, inTile;
+    llvm::DenseMap<uint32_t, Value> addresses;
+  };
+  LogicalResult lowerShared(mlir::Operation *op, bool &known);
+  LogicalResult lowerAlloc(mlir::Operation *op);
+  LogicalResult lowerSlot(ttg::SlotOp op);
+  LogicalResult lowerLoadShared(ttg::LoadSharedOp op);
+  LogicalResult lowerStoreShared(ttg::StoreSharedOp op);
+  LogicalResult lowerCopyAsync(ttg::CopyAsyncOp op);
+  LogicalResult lowerTmaLoad(ttg::TmaLoadOp op);
+  LogicalResult lowerTmaStore(ttg::TmaStoreOp op);
+  LogicalResult lowerBarrierExpect(ttg::BarrierExpectOp op);
+  LogicalResult forBoxes(mlir::Operation *op, Value buffer, mlir::ValueRange coordinates,
+                         llvm::function_ref<void(mlir::ValueRange, Value)> emit);
+  void loadTile(Value base, const Layout &layout, const SharedLayout &shared, Type type, Parts &results);
+  void storeTile(Value base, const Layout &layout, const SharedLayout &shared, mlir::ValueRange held, bool stmatrix);
+  Value isFirstThread();
+  Value barrierAt(Value barriers, Value index);
+  /// Values side by side as one integer, the first lowest; and back.
+  Value packed(mlir::ValueRange values);
+  Parts unpacked(Value word, Type element);
+  // lower_matrix.cpp
+  LogicalResult lowerDot(tt::DotOp op);
+  LogicalResult lowerWgmma(ttg::WgmmaOp op);
+  LogicalResult lowerWgmmaWait(ttg::WgmmaWaitOp op);
+  LogicalResult lowerFmaDot(ttg::FmaDotOp op);
   // lower_exchange.cpp
   LogicalResult lowerConvert(ttg::ConvertLayoutOp op);
   LogicalResult lowerReduce(tt::ReduceOp op);
   /// Runs the region of a reduction on scalars.
   mlir::FailureOr<Parts> combine(tt::ReduceOp op, mlir::ValueRange first, mlir::ValueRange second);
-  /// Shared memory that everybody may use between two barriers, at least so many bytes.
-  Value scratch(int64_t bytes);
+  /// Shared memory that everybody may use between two barriers: scratchBytes(op) at the place that it was given.
+  Value scratch(mlir::Operation *op);
   Value toMemory(Value scalar); // i1 is a byte in memory
   Value fromMemory(Value stored, Type scalar);
   Type memoryType(Type scalar);
