@@ -162,6 +162,8 @@ constexpr Step gpuSteps[] = {
     {"simplify-addresses", simplify},
     {"assign-layouts", gpu::assignLayouts},
     {"select-tensor-cores", gpu::selectTensorCores},
+    {"pipeline", gpu::pipeline},
+    {"allocate-shared", gpu::allocateShared},
     {"lower-to-threads", gpu::lowerToThreads},
     {"simplify-threads", simplify},
     {"share-addresses", gpu::shareAddresses},
