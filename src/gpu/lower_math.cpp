@@ -165,9 +165,10 @@ public:
 
   Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
 
-  /// e^x = 2^(x log2 e). The product's rounding, which would grow with x, is put back as a factor near 1; the maximum drops the NaN that it
-  /// is for infinite x.
+  /// e^x = 2^(x log2 e). The product's rounding, which would grow with x, is put back as a factor near 1; where the product overflows, a
+  /// maximum replaces what that leaves.
   Value exp(Value x) {
+    x = arith::MaximumFOp::create(b, x, m.real(-104)); // already 0; keeps NaN
     Value log2e = m.real(1.4426950408889634), high = m.multiply(x, log2e);
     Value low = m.multiplyAdd(x, log2e, arith::NegFOp::create(b, high));
     low = m.multiplyAdd(x, m.real(1.925963033500011e-08), low);
