@@ -155,11 +155,20 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 }
 
 /// From tiles to one thread's scalars.
+// clang-format off
 constexpr Step gpuSteps[] = {
-    {"drop-wraparound", gpu::dropWraparound}, {"form-descriptors", gpu::formDescriptors},      {"simplify-addresses", simplify},
-    {"assign-layouts", gpu::assignLayouts},   {"select-tensor-cores", gpu::selectTensorCores}, {"lower-to-threads", gpu::lowerToThreads},
+    {"drop-wraparound", gpu::dropWraparound},
+    {"form-descriptors", gpu::formDescriptors},
+    {"simplify-addresses", simplify},
+    {"assign-layouts", gpu::assignLayouts},
+    {"select-tensor-cores", gpu::selectTensorCores},
+    {"pipeline", gpu::pipeline},
+    {"allocate-shared", gpu::allocateShared},
+    {"lower-to-threads", gpu::lowerToThreads},
     {"simplify-threads", simplify},
+    {"share-addresses", gpu::shareAddresses},
 };
+// clang-format on
 
 /// What the launcher puts in place of each argument of a kernel.
 static std::optional<std::vector<SlotKind>> slotsOf(tt::FuncOp kernel) {

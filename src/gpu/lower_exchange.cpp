@@ -1,5 +1,6 @@
 // What threads tell one another. A conversion whose elements stay in their thread is a renaming of registers; any other goes through
 // shared memory. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+#include "gpu/scratch.h"
 #include "gpu/thread_lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,9 +9,12 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Value ThreadLowering::scratch(int64_t bytes) {
-  scratchBytes = std::max(scratchBytes, bytes);
-  return ptx::SharedBaseOp::create(b, b.getI32Type());
+Value ThreadLowering::scratch(Operation *op) {
+  auto place = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+  int64_t offset = place ? place.getInt() : 0;
+  scratchBytes = std::max(scratchBytes, offset + gpu::scratchBytes(op));
+  Value base = ptx::SharedBaseOp::create(b, b.getI32Type());
+  return offset ? arith::AddIOp::create(b, base, i32(offset)) : base;
 }
 
 static int64_t bytesOf(Type scalar) {
@@ -31,7 +35,7 @@ LogicalResult ThreadLowering::lowerConvert(ttg::ConvertLayoutOp op) {
   Type type = held.front().getType();
   Type inMemory = memoryType(type);
   int64_t bytes = bytesOf(inMemory);
-  Value base = scratch(elementCount(from.shape) * bytes);
+  Value base = scratch(op);
   auto address = [&](const Layout &layout, int64_t reg) -> Value {
     return arith::AddIOp::create(b, base, arith::MulIOp::create(b, flatIndex(layout, reg), i32(bytes)));
   };
@@ -127,7 +131,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
       starts.push_back(total);
       total += bytes.back() * slots * parts_;
     }
-    Value base = scratch(total);
+    Value base = scratch(op);
     std::vector<uint32_t> partBases(layout.basesOf(Axis::warp).size(), 0);
     uint32_t next = 1;
     for (size_t bit = 0; bit < partBases.size(); ++bit)

@@ -106,8 +106,8 @@ private:
   LogicalResult lowerReduce(tt::ReduceOp op);
   /// Runs the region of a reduction on scalars.
   mlir::FailureOr<Parts> combine(tt::ReduceOp op, mlir::ValueRange first, mlir::ValueRange second);
-  /// Shared memory that everybody may use between two barriers, at least so many bytes.
-  Value scratch(int64_t bytes);
+  /// Shared memory that everybody may use between two barriers: scratchBytes(op) at the place that it was given.
+  Value scratch(mlir::Operation *op);
   Value toMemory(Value scalar); // i1 is a byte in memory
   Value fromMemory(Value stored, Type scalar);
   Type memoryType(Type scalar);
