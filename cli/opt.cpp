@@ -27,6 +27,7 @@ constexpr Step steps[] = {
     {"simplify", "fold, canonicalise, remove what is common or unused, and hoist out of loops", tilewright::simplify},
     {"scalarize-carried", "carry one scalar through a loop where a tile only moves by a uniform amount", tilewright::scalarizeCarried},
     {"assign-layouts", "say which thread of a GPU holds which element of each tile", tilewright::gpu::assignLayouts},
+    {"select-tensor-cores", "turn products into wgmma, mma.sync or multiplications and additions", tilewright::gpu::selectTensorCores},
     {"pipeline", "start loads ahead of the loop that needs them, through rings in shared memory", tilewright::gpu::pipeline},
     {"allocate-shared", "give buffers, barriers and scratch their places in shared memory", tilewright::gpu::allocateShared},
     {"lower-to-threads", "turn tiles with layouts into one GPU thread's scalars", tilewright::gpu::lowerToThreads},

@@ -241,9 +241,14 @@ private:
     SmallVector<ttg::StoreSharedOp> group;
     while (isa_and_nonnull<ttg::StoreSharedOp>(first->getPrevNode()))
       first = cast<ttg::StoreSharedOp>(first->getPrevNode());
-    for (Operation *op = first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode())
-      if (auto load = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>())
-        if (llvm::is_contained(left, load)) group.push_back(cast<ttg::StoreSharedOp>(op));
+    int64_t others = 0; // stores of the run that are threads' work
+    for (Operation *op = first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
+      auto load = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+      if (load && llvm::is_contained(left, load))
+        group.push_back(cast<ttg::StoreSharedOp>(op));
+      else
+        ++others;
+    }
 
     Block *block = first->getBlock();
     Location loc = group.front().getLoc();
@@ -259,14 +264,19 @@ private:
         if (access != store && inBlock && (!reader || inBlock->isBeforeInBlock(reader))) reader = inBlock;
       }
     }
-    Operation *before = group.front();
-    bool again = !isa<tt::FuncOp>(block->getParentOp()); // perhaps in a loop: the last turn's readers are done first
+    // Perhaps in a loop: the last turn's readers are done first. Elsewhere nobody has read the buffer before.
+    bool again = !isa<tt::FuncOp>(block->getParentOp());
     Value barriers = allocBarriers(1), zero = entryI32(0);
-    b.setInsertionPoint(before);
-    if (again) {
-      if (threadsRead) ttg::FenceAsyncOp::create(b, loc);
-      ttg::SyncOp::create(b, loc);
+    Operation *sync = first->getPrevNode();
+    if (!isa_and_nonnull<ttg::SyncOp>(sync)) sync = nullptr;
+    b.setInsertionPoint(first);
+    if (again && !sync) sync = ttg::SyncOp::create(b, loc);
+    if (again && threadsRead) {
+      b.setInsertionPoint(sync);
+      ttg::FenceAsyncOp::create(b, loc);
     }
+    if (!again && sync && others == 0) sync->erase();
+    b.setInsertionPoint(group.front());
     Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(bytes), Value());
     for (ttg::StoreSharedOp store : group) {
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
@@ -417,7 +427,12 @@ private:
       }
     }
 
-    // The first turns' copies, before the loop.
+    // The first turns' copies, before the loop; if it runs again and again, after everybody has read the last turns' slots.
+    bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
+    if (old->getParentOfType<scf::ForOp>() || old->getParentOfType<scf::WhileOp>()) {
+      if (fence) ttg::FenceAsyncOp::create(b, loc); // the copy engine writes where threads read
+      ttg::SyncOp::create(b, loc);
+    }
     LoopTurns firstTurns(old);
     for (int64_t turn = 0; turn < stages; ++turn) {
       Value exists = firstTurns.existsTurn(b, turn), slot = around(loc, state[0], turn, stages);
@@ -453,10 +468,9 @@ private:
       Operation *last = runOn(schedule);
       if (!copyAsync) refillAfter = last;
     }
-    bool fence = false, products = false;
+    bool products = false;
     int64_t pending = 0;
     for (const Ring &ring : schedule.rings) {
-      fence |= ring.tma && ring.threadsRead; // the copy engine writes where threads read
       if (ring.tma) continue;
       products |= ring.productsRead; // wgmma reads what cp.async wrote
       pending = ring.distance(stages) - 1;
