@@ -428,6 +428,8 @@ LogicalResult ThreadLowering::run() {
   }
   tt::ReturnOp::create(b, ValueRange());
   thread_.setVisibility(source.getVisibility());
+  for (unsigned i = 0; i < source.getNumArguments(); ++i)
+    if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) thread_.setArgAttr(i, ttg::tensorMapName, recipe);
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) scratchBytes = std::max(scratchBytes, allocated.getInt());
   thread_->setAttr("ptx.kernel",
                    ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, scratchBytes, config.getCtas(), config.getMaxRegisters()));

@@ -10,6 +10,15 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
+/// A product's rows may be loaded at index % M, where those from M on are never stored: the modulo becomes a mask, which keeps addresses
+/// affine.
+llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
+
+/// Loads of products' operands and stores of their results become descriptor_load and descriptor_store where the address is affine and the
+/// mask is the tensor's bounds: each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` says how the launcher makes
+/// it). Others keep a `ttg.no_descriptor` that says why. Does nothing on targets without a copy engine.
+llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
+
 /// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
 /// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout that
 /// is wanted. Loads and stores get `ttg.vector`.
@@ -31,5 +40,9 @@ llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 /// Tiles -> what each thread does with its own elements: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
+
+/// Of the addresses of one thread that lie at a constant distance from one another, all but the first become that one plus a constant. Works
+/// on what lowerToThreads makes, best after simplify, which would undo some of it.
+llvm::LogicalResult shareAddresses(mlir::ModuleOp module);
 
 } // namespace tilewright::gpu
