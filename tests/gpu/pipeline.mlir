@@ -213,3 +213,27 @@ tt.func public @alone(%o: !tt.ptr<f16>, %n: i32, %x: !ptx.tensor_map {ttg.tensor
   }
   tt.return
 }
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// Threads write A, the copy engine B: what the threads wrote is fenced and shown to all as before.
+// CHECK-LABEL: tt.func public @both
+// CHECK: ttg.tma_load
+// CHECK-NEXT: ttg.store_shared
+// CHECK-NEXT: ttg.fence_async
+// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.barrier_wait
+// CHECK-NEXT: ttg.wgmma
+tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %a = tt.splat %f : f16 -> tensor<64x64xf16>
+  %b = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %d = tt.dot %a, %b, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
