@@ -155,7 +155,7 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 
 /// From tiles to one thread's scalars.
 constexpr Step gpuSteps[] = {
-    {"assign-layouts", gpu::assignLayouts}, {"lower-to-threads", gpu::lowerToThreads}, {"simplify-threads", simplify}};
+    {"assign-layouts", gpu::assignLayouts}, {"select-tensor-cores", gpu::selectTensorCores}, {"lower-to-threads", gpu::lowerToThreads}, {"simplify-threads", simplify}};
 
 /// What the launcher puts in place of each argument of a kernel.
 static std::optional<std::vector<SlotKind>> slotsOf(tt::FuncOp kernel) {

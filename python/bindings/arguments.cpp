@@ -5,6 +5,7 @@
 // would do, but it refuses ml_dtypes' element types and costs five times as much.
 
 #include "core.h"
+#include "torch.h"
 
 #include "runtime/cuda_device.h"
 
@@ -40,6 +41,7 @@ enum class Family : uint8_t {
   array,
   tensor,
   torch,
+  torchSubclass,
   cudaArray,
   exchange,
   buffer,
@@ -106,8 +108,8 @@ nb::object callMethod(nb::handle object, PyObject *name) {
   return nb::steal(result);
 }
 
-// PyTorch's own: three calls into C, and nothing is made but small ints.
-Argument torchArgument(nb::handle object, const char *parameter) {
+// A tensor of PyTorch, by its methods: three calls into C, and nothing is made but small ints.
+Argument torchSubclassArgument(nb::handle object, const char *parameter) {
   static PyObject *const dtypeName = PyUnicode_InternFromString("dtype"), *const deviceName = PyUnicode_InternFromString("get_device"),
                          *const addressName = PyUnicode_InternFromString("data_ptr");
   nb::object dtype = nb::steal(PyObject_GetAttr(object.ptr(), dtypeName));
@@ -125,6 +127,17 @@ Argument torchArgument(nb::handle object, const char *parameter) {
   if (!isCuda) return tensorArgument(object, parameter);
   StreamHints::current().torch = true;
   return Argument::pointer(address, scalar, 0, device);
+}
+
+// PyTorch's own types, whose methods nobody overrides.
+Argument torchArgument(nb::handle object, const char *parameter) {
+  if (std::optional<Argument> argument = readTorchTensor(object)) {
+    StreamHints::current().torch = true;
+    return *argument;
+  }
+  Argument argument = torchSubclassArgument(object, parameter);
+  learnTorchTensor(object, argument.element());
+  return argument;
 }
 
 // What PyTorch's tensors look like; many others look so, too.
@@ -288,8 +301,11 @@ Family familyOf(nb::handle object) {
     nb::object modules = nb::module_::import_("sys").attr("modules");
     if (PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch"))
       if (nb::object tensor = nb::getattr(torch, "Tensor", nb::none());
-          PyType_Check(tensor.ptr()) && PyObject_IsInstance(raw, tensor.ptr()) == 1)
-        return Family::torch;
+          PyType_Check(tensor.ptr()) && PyObject_IsInstance(raw, tensor.ptr()) == 1) {
+        auto *type = reinterpret_cast<PyObject *>(Py_TYPE(raw));
+        nb::object parameter = nb::getattr(nb::getattr(torch, "nn", nb::none()), "Parameter", nb::none());
+        return type == tensor.ptr() || type == parameter.ptr() ? Family::torch : Family::torchSubclass;
+      }
     return Family::tensor;
   }
   nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(raw)));
@@ -345,30 +361,11 @@ StreamHints &StreamHints::current() {
   return hints;
 }
 
-// torch._C._cuda_getCurrentRawStream, where there is a PyTorch with CUDA.
-static PyObject *torchStreamGetter() {
-  static PyObject *getter = nullptr;
-  if (getter) return getter;
-  nb::object modules = nb::module_::import_("sys").attr("modules");
-  PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch");
-  if (!torch) return nullptr;
-  nb::object found = nb::getattr(nb::getattr(torch, "_C", nb::none()), "_cuda_getCurrentRawStream", nb::none());
-  if (!found.is_none()) getter = found.release().ptr();
-  return getter;
-}
-
 void *streamFor(int64_t device) {
   const StreamHints &hints = StreamHints::current();
   uint64_t stream = hints.stream;
   if (hints.torch || !hints.known) {
-    PyObject *getter = torchStreamGetter();
-    if (getter) {
-      nb::object ordinal = nb::steal(PyLong_FromLongLong(device));
-      PyObject *arguments[] = {nullptr, ordinal.ptr()};
-      nb::object handle = nb::steal(PyObject_Vectorcall(getter, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-      if (!handle.is_valid()) throw nb::python_error();
-      stream = PyLong_AsUnsignedLongLong(handle.ptr());
-    }
+    if (std::optional<uint64_t> current = torchStream(device)) stream = *current;
     // An array whose data comes from another stream is waited for.
     if (hints.known && hints.stream != stream) {
       Diagnostics diagnostics;
@@ -401,6 +398,7 @@ Argument toArgument(nb::handle object, const char *parameter) {
   case Family::floating: return Argument::floating(PyFloat_AsDouble(raw));
   case Family::array: return arrayArgument(object, parameter);
   case Family::torch: return torchArgument(object, parameter);
+  case Family::torchSubclass: return torchSubclassArgument(object, parameter);
   case Family::tensor: return tensorArgument(object, parameter);
   case Family::cudaArray: return cudaArrayArgument(object, parameter);
   case Family::exchange:

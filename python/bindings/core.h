@@ -50,6 +50,7 @@ std::optional<Scalar> scalarNamed(std::string name);
 struct UsedGlobal {
   Shared holder; // a dict, or a closure's cell
   std::string name;
+  Shared key; // the name as Python has it
   Shared value;
 };
 /// While it lives, the constants that this thread's compilation reads from live scopes are added to `used`.

@@ -24,14 +24,14 @@ static void record(nb::handle holder, const std::string &name, nb::handle object
   if (!constant) return;
   for (const UsedGlobal &used : *recording)
     if (used.holder.get() == holder.ptr() && used.name == name) return;
-  recording->push_back({share(holder), name, share(object)});
+  recording->push_back({share(holder), name, share(nb::steal(PyUnicode_InternFromString(name.c_str()))), share(object)});
 }
 
 void checkUnchanged(const std::vector<UsedGlobal> &used) {
   for (const UsedGlobal &global : used) {
     nb::object now;
     if (PyDict_Check(global.holder.get())) {
-      now = nb::borrow(PyDict_GetItemString(global.holder.get(), global.name.c_str()));
+      now = nb::borrow(PyDict_GetItem(global.holder.get(), global.key.get()));
     } else {
       now = nb::getattr(nb::handle(global.holder.get()), "cell_contents", nb::object());
     }

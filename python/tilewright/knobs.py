@@ -66,26 +66,26 @@ def env_int(key, default=0):
     return _Env(key, default, int)
 
 
-class HookChain:
-    """Functions that are called one after the other."""
+class HookChain(list):
+    """Functions that are called one after the other. A list, so that a launch can see at no cost that there are none."""
 
     def __init__(self, reversed=False):
-        self.calls = []
         self.reversed = reversed
 
+    @property
+    def calls(self):
+        return self
+
     def add(self, call):
-        if call not in self.calls:
-            self.calls.append(call)
+        if call not in self:
+            self.append(call)
 
     def remove(self, call):
-        if call in self.calls:
-            self.calls.remove(call)
-
-    def __bool__(self):
-        return bool(self.calls)
+        if call in self:
+            list.remove(self, call)
 
     def __call__(self, *args, **kwargs):
-        for call in self.calls[::-1] if self.reversed else self.calls:
+        for call in self[::-1] if self.reversed else list(self):
             call(*args, **kwargs)
 
 

@@ -1,9 +1,13 @@
-// Global memory from one thread: each register is an access of its own, and lanes side by side make the access wide.
+// Global memory from one thread. Registers that hold neighbours in memory are one access, as far as assign-layouts has proven it
+// (ttg.vector):
+//   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
+//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
 #include "gpu/scratch.h"
 #include "gpu/thread_lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -44,17 +48,33 @@ static ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
+/// How many consecutive registers one access takes.
+static size_t widthOf(Operation *op) {
+  auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  return width ? static_cast<size_t>(width.getInt()) : 1;
+}
+
+static bool isTrue(Value predicate) {
+  return matchPattern(predicate, m_One());
+}
+
 LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(type);
+  const Parts &addresses = get(op.getPtr());
+  size_t width = widthOf(op);
   Parts results;
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = op.getMask() ? get(op.getMask())[reg] : Value();
-    SmallVector<Value, 1> other;
-    if (op.getOther()) other.push_back(toMemory(get(op.getOther())[reg]));
-    auto load = ptx::LoadGlobalOp::create(b, TypeRange{inMemory}, address, predicate, other, cacheOf(op.getCache()),
+    if (predicate && isTrue(predicate)) predicate = {};
+    SmallVector<Value> other;
+    if (op.getOther() && predicate)
+      for (size_t i = 0; i < width; ++i)
+        other.push_back(toMemory(get(op.getOther())[reg + i]));
+    auto load = ptx::LoadGlobalOp::create(b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
                                           evictionOf(op.getEvict()), op.getIsVolatile());
-    results.push_back(fromMemory(load.getValues()[0], type));
+    for (Value value : load.getValues())
+      results.push_back(fromMemory(value, type));
   }
   set(op.getResult(), std::move(results));
   return success();
@@ -67,14 +87,18 @@ LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
     first = holdsFirstCopy(ttg::layoutOf(tile));
   else
     first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+  const Parts &addresses = get(op.getPtr());
+  size_t width = widthOf(op);
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = first;
-    if (op.getMask()) {
+    if (op.getMask() && !isTrue(get(op.getMask())[reg])) {
       Value mask = get(op.getMask())[reg];
       predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
     }
-    ptx::StoreGlobalOp::create(b, address, ValueRange{toMemory(get(op.getValue())[reg])}, predicate, cacheOf(op.getCache()),
-                               evictionOf(op.getEvict()));
+    SmallVector<Value> values;
+    for (size_t i = 0; i < width; ++i)
+      values.push_back(toMemory(get(op.getValue())[reg + i]));
+    ptx::StoreGlobalOp::create(b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
   }
   return success();
 }

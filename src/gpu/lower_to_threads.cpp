@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -23,6 +25,7 @@ static Dims shapeOf(Type tile) {
 //===--------------------------------------------------------------------------------------------------- types and values
 
 Type ThreadLowering::scalarType(Type element) {
+  if (isa<ttg::BufferType, ttg::BarriersType>(element)) return b.getI32Type();
   if (isa<tt::PointerType>(element)) return b.getI64Type();
   if (auto number = dyn_cast<FloatType>(element); number && number.getWidth() == 8) return b.getI8Type();
   return element;
@@ -68,37 +71,30 @@ Value ThreadLowering::zero(Type type) {
 }
 
 Value ThreadLowering::xorBases(Value place, const std::vector<uint32_t> &bases) {
-  // Runs of bits that stay in order move together: one mask and one shift.
+  // Bits that move equally far go together: one mask and one shift.
+  std::map<int64_t, int64_t> masks; // by distance
+  for (size_t from = 0; from < bases.size(); ++from)
+    for (uint32_t rest = bases[from]; rest; rest &= rest - 1)
+      masks[llvm::countr_zero(rest) - static_cast<int64_t>(from)] |= int64_t(1) << from;
   Value sum;
-  for (size_t i = 0; i < bases.size();) {
-    if (bases[i] == 0) {
-      ++i;
-      continue;
-    }
-    bool power = (bases[i] & (bases[i] - 1)) == 0;
-    size_t end = i + 1;
-    while (power && end < bases.size() && bases[end] == bases[end - 1] << 1)
-      ++end;
-    int64_t mask = ((int64_t(1) << (end - i)) - 1) << i;
-    Value part;
-    if (power) {
-      part = arith::AndIOp::create(b, place, i32(mask));
-      int64_t to = llvm::countr_zero(bases[i]), from = static_cast<int64_t>(i);
-      if (to > from) part = arith::ShLIOp::create(b, part, i32(to - from));
-      if (to < from) part = arith::ShRUIOp::create(b, part, i32(from - to));
-    } else {
-      Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, place, i32(static_cast<int64_t>(i))), i32(1));
-      part = arith::MulIOp::create(b, bit, i32(bases[i]));
-    }
+  for (auto [distance, mask] : masks) {
+    Value part = arith::AndIOp::create(b, place, i32(mask));
+    if (distance > 0) part = arith::ShLIOp::create(b, part, i32(distance));
+    if (distance < 0) part = arith::ShRUIOp::create(b, part, i32(-distance));
     sum = sum ? Value(arith::XOrIOp::create(b, sum, part)) : part;
-    i = end;
   }
   return sum ? sum : i32(0);
 }
 
 Value ThreadLowering::flatIndex(const Layout &layout, int64_t reg) {
   Value place = arith::XOrIOp::create(b, xorBases(lane, layout.basesOf(Axis::lane)), xorBases(warp, layout.basesOf(Axis::warp)));
-  return arith::XOrIOp::create(b, place, i32(layout.apply(reg, 0, 0, 0)));
+  uint32_t moved = 0, own = layout.apply(reg, 0, 0, 0);
+  for (Axis axis : {Axis::lane, Axis::warp})
+    for (uint32_t basis : layout.basesOf(axis))
+      moved |= basis;
+  // Bits that only registers set are added: what differs by a constant can share an address.
+  if (moved & own) return arith::XOrIOp::create(b, place, i32(own));
+  return arith::AddIOp::create(b, place, i32(own));
 }
 
 Value ThreadLowering::holdsFirstCopy(const Layout &layout) {
@@ -370,6 +366,10 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
           return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, x[0], x[1]), x[2]);
         });
       })
+      .Case<tt::DotOp>([&](auto o) { return lowerDot(o); })
+      .Case<ttg::WgmmaOp>([&](auto o) { return lowerWgmma(o); })
+      .Case<ttg::WgmmaWaitOp>([&](auto o) { return lowerWgmmaWait(o); })
+      .Case<ttg::FmaDotOp>([&](auto o) { return lowerFmaDot(o); })
       .Case<tt::LoadOp>([&](auto o) { return lowerLoad(o); })
       .Case<tt::StoreOp>([&](auto o) { return lowerStore(o); })
       .Case<tt::AtomicRMWOp>([&](auto o) { return lowerAtomic(o); })
@@ -377,6 +377,9 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
       .Case<tt::ReduceOp>([&](auto o) { return lowerReduce(o); })
       .Default([&](Operation *o) -> LogicalResult {
         StringRef dialect = o->getName().getDialectNamespace(), name = o->getName().getStringRef();
+        bool known = true;
+        LogicalResult shared = lowerShared(o, known);
+        if (known) return shared;
         if (dialect == "math") return lowerMath(o);
         if ((dialect == "arith" || dialect == "ub") && o->getNumResults() == 1) return lowerElementwise(o);
         if (name == "llvm.intr.assume") return success();
@@ -411,6 +414,7 @@ LogicalResult ThreadLowering::run() {
   }
   tt::ReturnOp::create(b, ValueRange());
   thread_.setVisibility(source.getVisibility());
+  if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   thread_->setAttr("ptx.kernel",
                    ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, sharedBytes, config.getCtas(), config.getMaxRegisters()));
   source.erase();

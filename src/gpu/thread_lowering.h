@@ -87,16 +87,50 @@ private:
   Value divide(Value x, Value y);
   /// What libm calls `name`, of floats of 16 to 64 bits; null if it is not known.
   Value mathFunction(llvm::StringRef name, mlir::ValueRange operands);
+  // lower_shared.cpp
+  /// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added.
+  class SharedPlaces {
+  public:
+    SharedPlaces(ThreadLowering &lowering, Value base, const Layout &layout, const SharedLayout &shared);
+    std::pair<Value, uint32_t> of(int64_t reg);
+
+  private:
+    ThreadLowering &lowering;
+    OffsetBases offsets;
+    uint64_t additive;
+    Value base, inTile;
+    llvm::DenseMap<uint32_t, Value> addresses;
+  };
+  LogicalResult lowerShared(mlir::Operation *op, bool &known);
+  LogicalResult lowerAlloc(mlir::Operation *op);
+  LogicalResult lowerSlot(ttg::SlotOp op);
+  LogicalResult lowerLoadShared(ttg::LoadSharedOp op);
+  LogicalResult lowerStoreShared(ttg::StoreSharedOp op);
+  LogicalResult lowerCopyAsync(ttg::CopyAsyncOp op);
+  LogicalResult lowerTmaLoad(ttg::TmaLoadOp op);
+  LogicalResult lowerTmaStore(ttg::TmaStoreOp op);
+  LogicalResult lowerBarrierExpect(ttg::BarrierExpectOp op);
+  LogicalResult forBoxes(mlir::Operation *op, Value buffer, mlir::ValueRange coordinates,
+                         llvm::function_ref<void(mlir::ValueRange, Value)> emit);
+  void loadTile(Value base, const Layout &layout, const SharedLayout &shared, Type type, Parts &results);
+  void storeTile(Value base, const Layout &layout, const SharedLayout &shared, mlir::ValueRange held, bool stmatrix);
+  Value isFirstThread();
+  Value barrierAt(Value barriers, Value index);
+  /// Values side by side as one integer, the first lowest; and back.
+  Value packed(mlir::ValueRange values);
+  Parts unpacked(Value word, Type element);
+  // lower_matrix.cpp
+  LogicalResult lowerDot(tt::DotOp op);
+  LogicalResult lowerWgmma(ttg::WgmmaOp op);
+  LogicalResult lowerWgmmaWait(ttg::WgmmaWaitOp op);
+  LogicalResult lowerFmaDot(ttg::FmaDotOp op);
   // lower_convert.cpp
   LogicalResult lowerConvert(ttg::ConvertLayoutOp op);
   /// The tile in another layout, for `op`, whose scratch it may use.
   mlir::FailureOr<Parts> convertParts(mlir::Operation *op, const Parts &held, const Layout &from, const Layout &to);
   Parts shuffleParts(const Parts &held, const ShufflePlan &plan);
-  Parts exchangeParts(mlir::Operation *op, const Parts &held, const Layout &from, const ScratchPlan &plan);
+  Parts exchangeParts(mlir::Operation *op, const Parts &held, const Layout &from, const Layout &to, const ScratchPlan &plan);
   Parts permuteByThread(Parts values, const std::vector<uint32_t> &masks);
-  /// Small values as one integer, the first lowest, and back.
-  Value packWord(mlir::ValueRange values, Type word);
-  llvm::SmallVector<Value> unpackWord(Value word, Type type);
   // lower_exchange.cpp
   LogicalResult lowerReduce(tt::ReduceOp op);
   /// Runs the region of a reduction or a scan on scalars.

@@ -289,6 +289,13 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
   if (!gpu) key.append(kernel.backend.begin(), kernel.backend.end());
 }
 
+// By the device itself rather than by its kind: nothing has to be asked about it.
+void appendLaunchKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, SpecializationKey &key) {
+  appendSpecializationKey(kernel, arguments, key);
+  key.push_back(static_cast<uint8_t>(options.device + 1));
+  appendOptions(options, nullptr, key);
+}
+
 // "x_ptr=*fp32" for each slot, for messages about launches.
 static void appendSlotNames(const std::string &name, const ArgumentSpec &spec, std::vector<std::string> &names) {
   if (spec.constant) return;

@@ -43,6 +43,9 @@ struct LaunchOptions {
 /// error: they are on several devices, or partly in the host's memory.
 bool placeLaunch(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics);
 
+/// Appends bytes that are equal only where Kernel::compile gives the same kernel. options.device must be placed.
+void appendLaunchKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, SpecializationKey &key);
+
 /// One specialisation, loaded and ready to run. Immutable but for its measured cost; safe to launch from any thread.
 class CompiledKernel {
 public:

@@ -150,12 +150,9 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
                       self.noinline, [p.name for p in self.params if p.do_not_specialize],
                       [p.name for p in self.params if p.do_not_specialize_on_alignment])
 
-    def __getitem__(self, grid):
-        if self.pre_run_hooks or self.debug is not None or knobs.runtime.watched():
-            return partial(self.run, grid=grid, warmup=False)
-        if grid is None:
-            raise TypeError("grid must be a tuple or a callable returning one, not None")
-        return partial(self.launch, grid)
+    def _watched(self, grid):
+        """`kernel[grid]` where a launch is more than a launch: there are hooks, or checks to turn on."""
+        return partial(self.run, grid=grid, warmup=False)
 
     def run(self, *args, grid, warmup, **kwargs):
         runtime = knobs.runtime

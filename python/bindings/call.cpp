@@ -1,0 +1,290 @@
+// From a Python call to a launch: which argument belongs to which parameter, and what the launch options say.
+//
+//   add[grid](x, y, out, n, BLOCK=1024, num_warps=8)    ->    x, y, out, n, 1024 in the order of the parameters; 8 warps
+//
+// Names are compared once for each place that a kernel is called from (CallShape); after that a keyword costs what a positional argument
+// costs.
+
+#include "kernel.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+#include <nanobind/stl/string.h>
+
+namespace tilewright::python {
+
+namespace {
+
+Option optionNamed(llvm::StringRef name) {
+  return llvm::StringSwitch<Option>(name)
+      .Case("num_warps", Option::numWarps)
+      .Case("num_stages", Option::numStages)
+      .Case("num_ctas", Option::numCtas)
+      .Case("maxnreg", Option::maxnreg)
+      .Case("enable_fp_fusion", Option::fpFusion)
+      .Case("debug", Option::debug)
+      .Case("num_threads", Option::threads)
+      .Case("stream", Option::stream)
+      .Case("launch_cooperative_grid", Option::cooperative)
+      .Case("launch_pdl", Option::programmaticLaunch)
+      // What other code generators and launchers ask for.
+      .Cases({"sanitize_overflow", "launch_cluster", "ir_override", "extern_libs", "arch"}, Option::ignored)
+      .Cases({"ptx_version", "ptx_options", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "default_dot_input_precision"},
+             Option::ignored)
+      .Cases(
+          {"allowed_dot_input_precisions", "max_num_imprecise_acc_default", "enable_reflect_ftz", "backend_name", "instrumentation_mode"},
+          Option::ignored)
+      .Cases({"cluster_dims", "min_shared_mem", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "warp_size", "allow_flush_denorm"},
+             Option::ignored)
+      .Default(Option::unknown);
+}
+
+int64_t integerOption(nb::handle value, llvm::StringRef name) {
+  if (PyLong_Check(value.ptr())) return nb::cast<int64_t>(value);
+  nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    raise(PyExc_TypeError, "the launch option '" + name.str() + "' is an int, not " + nb::cast<std::string>(nb::repr(value)));
+  }
+  return nb::cast<int64_t>(number);
+}
+
+void checkPowerOfTwo(int64_t value, llvm::StringRef name) {
+  if (value <= 0 || (value & (value - 1)) != 0) raise(PyExc_ValueError, name.str() + " must be a power of 2, not " + std::to_string(value));
+}
+
+void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::StringRef name) {
+  switch (option) {
+  case Option::numWarps: options.kernel.numWarps = integerOption(value, name); return checkPowerOfTwo(options.kernel.numWarps, name);
+  case Option::numCtas: options.kernel.numCtas = integerOption(value, name); return checkPowerOfTwo(options.kernel.numCtas, name);
+  case Option::numStages:
+    options.kernel.numStages = integerOption(value, name);
+    if (options.kernel.numStages < 0) raise(PyExc_ValueError, "num_stages must not be negative");
+    return;
+  case Option::maxnreg:
+    if (!value.is_none()) options.kernel.maxnreg = integerOption(value, name);
+    return;
+  case Option::fpFusion: options.kernel.fpFusion = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::debug: options.kernel.debug = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::threads:
+    if (!value.is_none()) options.threads = integerOption(value, name);
+    if (options.threads < 0) raise(PyExc_ValueError, "num_threads must not be negative");
+    return;
+  case Option::cooperative: options.cooperative = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::programmaticLaunch: options.programmaticLaunch = nb::cast<bool>(nb::bool_(value)); return;
+  default: return;
+  }
+}
+
+[[noreturn]] void unknownKeyword(const JitFunction &function, llvm::StringRef name) {
+  std::string parameters;
+  for (const JitFunction::Parameter &parameter : function.parameters)
+    parameters += (parameters.empty() ? "" : ", ") + parameter.name;
+  raise(PyExc_KeyError, "Keyword argument " + name.str() + " was specified but unrecognised: kernel '" + function.name +
+                            "' has the parameters " + parameters +
+                            ", and launches take num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, debug, num_threads, stream, "
+                            "launch_cooperative_grid, launch_pdl");
+}
+
+llvm::StringRef textOf(PyObject *name) {
+  Py_ssize_t length = 0;
+  const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+  if (!text) throw nb::python_error();
+  return llvm::StringRef(text, static_cast<size_t>(length));
+}
+
+std::shared_ptr<const CallShape> makeShape(const JitFunction &function, const PyArguments &arguments) {
+  auto shape = std::make_shared<CallShape>();
+  size_t count = function.parameters.size(), named = arguments.named();
+  if (named > 0) shape->names = share(arguments.names);
+  shape->positional = arguments.positional;
+  llvm::SmallVector<bool, 24> filled(count, false);
+  shape->direct = arguments.positional <= count;
+  for (size_t i = 0; i < count; ++i) {
+    if (function.parameters[i].isVariadic) shape->direct = false;
+    if (i < arguments.positional) filled[i] = true;
+  }
+  for (size_t i = 0; i < named; ++i) {
+    llvm::StringRef name = textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i)));
+    CallShape::Keyword &keyword = shape->keywords.emplace_back();
+    keyword.option = optionNamed(name);
+    for (size_t p = 0; p < count && keyword.parameter < 0; ++p)
+      if (function.parameters[p].name == name) keyword.parameter = static_cast<int64_t>(p);
+    if (keyword.parameter < 0) {
+      if (keyword.option == Option::unknown) unknownKeyword(function, name);
+      continue;
+    }
+    if (keyword.option == Option::stream) keyword.option = Option::unknown;
+    bool &slot = filled[static_cast<size_t>(keyword.parameter)];
+    if (slot) shape->direct = false;
+    slot = true;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (filled[i]) continue;
+    if (function.parameters[i].defaultValue)
+      shape->defaults.push_back({i, Argument::constant(*function.parameters[i].defaultValue)});
+    else
+      shape->direct = false;
+  }
+  return shape;
+}
+
+bool sameNames(PyObject *a, PyObject *b) {
+  if (a == b) return true;
+  if (!a || !b) return false;
+  Py_ssize_t size = PyTuple_Size(a);
+  if (PyTuple_Size(b) != size) return false;
+  for (Py_ssize_t i = 0; i < size; ++i)
+    if (PyTuple_GetItem(a, i) != PyTuple_GetItem(b, i)) return false; // interned: the same text is the same object
+  return true;
+}
+
+std::shared_ptr<const CallShape> shapeOf(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments) {
+  PyObject *names = arguments.named() > 0 ? arguments.names : nullptr;
+  for (const std::shared_ptr<const CallShape> &shape : state.shapes)
+    if (shape->positional == arguments.positional && sameNames(shape->names.get(), names)) return shape;
+  std::shared_ptr<const CallShape> shape = makeShape(function, arguments);
+  constexpr size_t remembered = 8;
+  if (state.shapes.size() < remembered)
+    state.shapes.push_back(shape);
+  else
+    state.shapes[state.nextShape++ % remembered] = shape;
+  return shape;
+}
+
+const char *parameterName(const JitFunction &function, size_t index) {
+  return index < function.parameters.size() ? function.parameters[index].name.c_str() : nullptr;
+}
+
+/// Variadic parameters, and all mistakes.
+void bindSlowly(const JitFunction &function, const PyArguments &arguments, const CallShape &shape, Call &call) {
+  llvm::SmallVector<Argument, 16> positional;
+  llvm::SmallVector<NamedArgument, 16> named;
+  for (size_t i = 0; i < arguments.positional; ++i)
+    positional.push_back(toArgument(arguments.values[i], parameterName(function, i)));
+  for (size_t i = 0; i < shape.keywords.size(); ++i) {
+    if (shape.keywords[i].parameter < 0) continue;
+    llvm::StringRef name = textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i)));
+    named.push_back({name, toArgument(arguments.values[arguments.positional + i], name.data())});
+  }
+  Diagnostics diagnostics;
+  std::optional<BoundArguments> bound = bindArguments(function, positional, named, diagnostics);
+  if (!bound) raiseErrors(diagnostics, &function);
+  call.arguments = std::move(*bound);
+}
+
+} // namespace
+
+UnpackedArguments::UnpackedArguments(nb::handle args, nb::handle kwargs) {
+  Py_ssize_t count = PyTuple_Size(args.ptr()), more = kwargs.is_valid() ? PyDict_Size(kwargs.ptr()) : 0;
+  positional = static_cast<size_t>(count);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    values.push_back(PyTuple_GetItem(args.ptr(), i));
+  if (more == 0) return;
+  names = nb::steal(PyTuple_New(more));
+  PyObject *key, *value;
+  Py_ssize_t position = 0, index = 0;
+  while (PyDict_Next(kwargs.ptr(), &position, &key, &value)) {
+    Py_INCREF(key);
+    PyTuple_SetItem(names.ptr(), index++, key);
+    values.push_back(value);
+  }
+}
+
+UnpackedArguments::operator PyArguments() const {
+  return {values.data(), positional, names.ptr()};
+}
+
+void setStream(Call &call, nb::handle value) {
+  if (value.is_none()) return;
+  nb::object number = nb::borrow(value);
+  for (const char *name : {"cuda_stream", "ptr"})
+    if (!PyLong_Check(number.ptr())) number = nb::getattr(value, name, number);
+  if (!PyLong_Check(number.ptr())) raise(PyExc_TypeError, "a stream is an int, or an object with 'cuda_stream' or 'ptr'");
+  call.options.stream = PyLong_AsVoidPtr(number.ptr());
+  if (PyErr_Occurred()) throw nb::python_error();
+  call.hasStream = true;
+}
+
+void readCall(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments, Call &call) {
+  StreamHints::current().reset();
+  call.options.device = defaultDevice().load(std::memory_order_relaxed);
+  std::shared_ptr<const CallShape> shape = shapeOf(state, function, arguments);
+  PyObject *const *keywordValues = arguments.values + arguments.positional;
+  for (size_t i = 0; i < shape->keywords.size(); ++i) {
+    Option option = shape->keywords[i].option;
+    if (option == Option::unknown) continue;
+    if (option == Option::stream)
+      setStream(call, keywordValues[i]);
+    else
+      setOption(call.options, option, keywordValues[i], textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i))));
+  }
+  if (!shape->direct) return bindSlowly(function, arguments, *shape, call);
+
+  size_t count = function.parameters.size();
+  BoundArguments &bound = call.arguments;
+  bound.resize(count);
+  for (size_t i = 0; i < arguments.positional; ++i)
+    bound[i] = toArgument(arguments.values[i], parameterName(function, i));
+  for (size_t i = 0; i < shape->keywords.size(); ++i)
+    if (int64_t parameter = shape->keywords[i].parameter; parameter >= 0)
+      bound[static_cast<size_t>(parameter)] = toArgument(keywordValues[i], parameterName(function, static_cast<size_t>(parameter)));
+  for (const auto &[index, value] : shape->defaults)
+    bound[index] = value;
+  // A constant sequence for a run-time parameter is taken apart.
+  for (size_t i = 0; i < count; ++i)
+    if (bound[i].kind() == Argument::Kind::constant && !function.parameters[i].isConstexpr)
+      return bindSlowly(function, arguments, *shape, call);
+}
+
+nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments) {
+  nb::dict bound;
+  auto set = [&](PyObject *name, PyObject *value) {
+    if (PyDict_SetItem(bound.ptr(), name, value) != 0) throw nb::python_error();
+  };
+  size_t index = 0, named = arguments.named();
+  PyObject *rows = state.parameters.get();
+  for (Py_ssize_t i = 0, count = PyList_Size(rows); i < count; ++i) {
+    PyObject *row = PyList_GetItem(rows, i), *name = PyTuple_GetItem(row, 0);
+    if (PyTuple_GetItem(row, 2) == Py_True) { // *args
+      nb::object rest = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments.positional - index)));
+      for (Py_ssize_t to = 0; index < arguments.positional; ++index, ++to)
+        PyTuple_SetItem(rest.ptr(), to, nb::borrow(arguments.values[index]).release().ptr());
+      set(name, rest.ptr());
+      continue;
+    }
+    PyObject *value = index < arguments.positional ? arguments.values[index++] : nullptr;
+    for (size_t k = 0; k < named && !value; ++k) {
+      PyObject *keyword = PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(k));
+      if (keyword == name || PyUnicode_Compare(keyword, name) == 0) value = arguments.values[arguments.positional + k];
+    }
+    if (!value && PyTuple_Size(row) > 5) value = PyTuple_GetItem(row, 5);
+    if (value) set(name, value);
+  }
+  return bound;
+}
+
+Grid readGrid(nb::handle grid) {
+  bool isTuple = PyTuple_Check(grid.ptr()), isList = PyList_Check(grid.ptr());
+  if (!isTuple && !isList)
+    raise(PyExc_TypeError, "grid must be a tuple or a callable returning one, not " + nb::cast<std::string>(nb::repr(grid)) +
+                               (PyLong_Check(grid.ptr()) ? "; write kernel[(n,)](...)" : ""));
+  Py_ssize_t rank = PySequence_Size(grid.ptr());
+  if (rank < 1 || rank > 3) raise(PyExc_ValueError, "a grid has one to three extents, not " + std::to_string(rank));
+  Grid out;
+  out.rank = rank;
+  for (Py_ssize_t i = 0; i < rank; ++i) {
+    PyObject *item = isTuple ? PyTuple_GetItem(grid.ptr(), i) : PyList_GetItem(grid.ptr(), i);
+    nb::object number = PyLong_Check(item) ? nb::borrow(item) : nb::steal(PyNumber_Index(item));
+    if (!number.is_valid()) {
+      PyErr_Clear();
+      raise(PyExc_TypeError, "the extents of a grid are ints, not " + nb::cast<std::string>(nb::repr(item)));
+    }
+    int overflow = 0;
+    out.extent[static_cast<size_t>(i)] = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+    if (overflow) raise(PyExc_ValueError, "extent " + std::to_string(i) + " of the grid is too large");
+  }
+  return out;
+}
+
+} // namespace tilewright::python

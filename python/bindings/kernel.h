@@ -1,0 +1,125 @@
+// A @jit function as the extension keeps it, and the calls of it.
+#pragma once
+
+#include "compiled.h"
+#include "core.h"
+
+#include <optional>
+#include <unordered_map>
+
+namespace tilewright::python {
+
+/// The arguments of a Python call as the vectorcall protocol has them: values by position, then those of `names`, a tuple or null.
+struct PyArguments {
+  PyObject *const *values = nullptr;
+  size_t positional = 0;
+  PyObject *names = nullptr;
+  size_t named() const { return names ? static_cast<size_t>(PyTuple_Size(names)) : 0; }
+};
+
+/// The same from a tuple and a dict (or null).
+class UnpackedArguments {
+public:
+  UnpackedArguments(nb::handle args, nb::handle kwargs);
+  operator PyArguments() const;
+
+private:
+  llvm::SmallVector<PyObject *, 32> values;
+  size_t positional = 0;
+  nb::object names;
+};
+
+/// What a keyword of a launch is: a parameter of the kernel, a launch option, or both.
+enum class Option : uint8_t {
+  unknown,
+  numWarps,
+  numStages,
+  numCtas,
+  maxnreg,
+  fpFusion,
+  debug,
+  threads,
+  stream,
+  cooperative,
+  programmaticLaunch,
+  ignored
+};
+
+/// How the arguments of calls with these keywords, in this order, become those of the kernel. A kernel is called from few places, so that
+/// keywords are looked up by name once for each of them.
+struct CallShape {
+  struct Keyword {
+    int64_t parameter = -1;
+    Option option = Option::unknown;
+  };
+  Shared names; // a tuple of interned strings, or null
+  size_t positional = 0;
+  bool direct = false; // every parameter gets one value or its default; otherwise the runtime binds, and says what is wrong
+  llvm::SmallVector<Keyword, 8> keywords;
+  std::vector<std::pair<size_t, Argument>> defaults;
+};
+
+/// One launch, read.
+struct Call {
+  LaunchOptions options;
+  bool hasStream = false;
+  BoundArguments arguments;
+};
+
+struct PyKernel::State {
+  std::string source, file, name, qualifiedName;
+  int64_t firstLine = 1;
+  Shared globals, cells;
+  Shared parameters; // tuples (name, constexpr, variadic, annotation, const, default or the mark for none)
+  bool noinline_ = false;
+  std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
+
+  /// A specialisation that was launched lately.
+  struct Warm {
+    SpecializationKey key;
+    std::shared_ptr<const CompiledKernel> compiled;
+    Shared object;
+  };
+
+  // Everything below follows from the above, and is made when it is first needed.
+  std::shared_ptr<const JitFunction> function;
+  std::shared_ptr<Kernel> kernel;
+  std::vector<UsedGlobal> used;
+  std::unordered_map<const CompiledKernel *, Shared> objects; // what launches return
+  std::unordered_map<std::string, std::pair<std::shared_ptr<InterpretedKernel>, Shared>> interpreted;
+  std::vector<std::shared_ptr<const CallShape>> shapes;
+  size_t nextShape = 0;
+  std::vector<std::shared_ptr<const Warm>> warm;
+  size_t nextWarm = 0;
+
+  /// A state with the source and nothing made from it.
+  std::shared_ptr<State> fresh() const;
+};
+
+// ---- call.cpp
+
+/// Reads a launch: arguments in the order of the parameters, and options. Raises what is wrong with it.
+void readCall(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments, Call &call);
+/// A stream as a number, or as an object of PyTorch (cuda_stream), CuPy (ptr) or Numba (handle); None changes nothing.
+void setStream(Call &call, nb::handle value);
+/// The arguments by name, defaults included, as grid functions take them.
+nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments);
+Grid readGrid(nb::handle grid);
+
+// ---- kernel.cpp
+
+/// The Python object for a compiled kernel.
+nb::object compiledObject(std::shared_ptr<PyCompiled> compiled);
+/// Remembers the constants that a compilation has read.
+void keepUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh);
+/// Runs on the interpreter; a null grid only compiles.
+nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options);
+
+// ---- launch.cpp
+
+/// Compiles if needed and runs the grid, or only compiles where it is None. The compiled kernel.
+nb::object launchKernel(PyKernel &kernel, nb::handle grid, const PyArguments &arguments);
+/// `kernel[grid]`: the type of what it gives is made here.
+PyObject *subscriptKernel(PyObject *kernel, PyObject *grid);
+
+} // namespace tilewright::python

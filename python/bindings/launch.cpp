@@ -1,0 +1,233 @@
+// Launches of compiled kernels.
+//
+// `kernel[grid](x, y, n, BLOCK=64)` is two calls from the interpreter: a subscript, which makes a small object with the grid, and a call of
+// that object by the vectorcall protocol, so that no tuple and no dict is made. A warm launch does this: arguments are converted
+// (arguments.cpp) into the order of the parameters (call.cpp); what they specialise to is compared with what was launched lately; the
+// grid runs. It looks nothing up by name and allocates nothing but that object.
+
+#include "kernel.h"
+
+#include "gpu/artifact.h"
+#include "runtime/cuda_kernel.h"
+
+#include <nanobind/stl/string.h>
+
+#include <cstddef>
+#include <cstring>
+#include <structmember.h>
+
+namespace tilewright::python {
+
+namespace {
+
+/// Where the launch runs and, on a GPU, in which stream.
+bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {
+  if (!placeLaunch(function, call.arguments, call.options, diagnostics)) return false;
+  if (call.options.device >= 0 && !call.hasStream) call.options.stream = streamFor(call.options.device);
+  return true;
+}
+
+nb::object objectFor(PyKernel::State &state, const std::shared_ptr<const CompiledKernel> &compiled,
+                     const std::shared_ptr<const JitFunction> &function, const LaunchOptions &options) {
+  Shared &object = state.objects[compiled.get()];
+  if (!object) {
+    auto handle = std::make_shared<PyCompiled>();
+    handle->compiled = compiled;
+    handle->function = function;
+    handle->specs = compiled->specs();
+    handle->options = options.kernel;
+    if (compiled->gpu()) {
+      handle->options.backend = "cuda";
+      if (std::optional<GpuTarget> target = gpuTarget(compiled->gpu()->artifact().target)) handle->options.capability = target->capability;
+    }
+    object = share(compiledObject(std::move(handle)));
+  }
+  return nb::borrow(object.get());
+}
+
+/// Without the GIL. `diagnostics` says why not.
+bool start(const CompiledKernel &compiled, const Grid &grid, const Call &call, Diagnostics &diagnostics) {
+  nb::gil_scoped_release release;
+  llvm::SmallVector<uint64_t, 32> slots;
+  return compiled.packSlots(call.arguments, slots, diagnostics) && compiled.launch(grid, slots, call.options, diagnostics);
+}
+
+void remember(PyKernel::State &state, const SpecializationKey &key, const std::shared_ptr<const CompiledKernel> &compiled,
+              nb::handle object) {
+  constexpr size_t remembered = 4;
+  auto warm = std::make_shared<PyKernel::State::Warm>(PyKernel::State::Warm{key, compiled, share(object)});
+  if (state.warm.size() < remembered)
+    state.warm.push_back(std::move(warm));
+  else
+    state.warm[state.nextWarm++ % remembered] = std::move(warm);
+}
+
+} // namespace
+
+nb::object launchKernel(PyKernel &self, nb::handle gridObject, const PyArguments &arguments) {
+  std::shared_ptr<const JitFunction> function = self.jit();
+  std::shared_ptr<PyKernel::State> keep = self.state; // the source may be replaced while this runs
+  PyKernel::State &state = *keep;
+  Call call;
+  readCall(state, *function, arguments, call);
+  bool launch = !gridObject.is_none();
+  Grid grid;
+  if (launch) grid = readGrid(PyCallable_Check(gridObject.ptr()) ? gridObject(boundDict(state, arguments)) : nb::borrow(gridObject));
+  if (!state.used.empty()) checkUnchanged(state.used);
+  if (engineState().engine != Engine::cpu) return runInterpreted(state, launch ? &grid : nullptr, call.arguments, call.options);
+  Diagnostics diagnostics;
+  if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
+
+  SpecializationKey key;
+  appendLaunchKey(*function, call.arguments, call.options, key);
+  for (const std::shared_ptr<const PyKernel::State::Warm> &entry : state.warm) {
+    if (entry->key.size() != key.size() || std::memcmp(entry->key.data(), key.data(), key.size()) != 0) continue;
+    std::shared_ptr<const PyKernel::State::Warm> warm = entry;
+    if (launch && !start(*warm->compiled, grid, call, diagnostics)) raiseErrors(diagnostics, function.get());
+    return nb::borrow(warm->object.get());
+  }
+
+  if (!state.kernel) state.kernel = std::make_shared<Kernel>(function);
+  std::shared_ptr<Kernel> kernel = state.kernel;
+  std::vector<UsedGlobal> used;
+  std::shared_ptr<const CompiledKernel> compiled;
+  {
+    Recorder recorder(used);
+    nb::gil_scoped_release release;
+    compiled = kernel->compile(call.arguments, call.options, diagnostics);
+  }
+  bool ok = compiled && (!launch || start(*compiled, grid, call, diagnostics));
+  if (!diagnostics.all().empty()) showWarnings(diagnostics);
+  if (!used.empty()) keepUsed(state, used);
+  if (!ok) raiseErrors(diagnostics, function.get());
+  nb::object object = objectFor(state, compiled, function, call.options);
+  remember(state, key, compiled, object);
+  return object;
+}
+
+// Runs an already compiled kernel: one argument for each parameter, constants included.
+void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle stream) const {
+  if (!compiled) raise(PyExc_RuntimeError, "this kernel was compiled for the interpreter; launch the function itself");
+  if (!function) raise(PyExc_RuntimeError, "a kernel that was compiled from IR text cannot be launched from Python");
+  Call call;
+  PyKernel::State state;
+  readCall(state, *function, UnpackedArguments(args, nb::handle()), call);
+  Grid grid = readGrid(gridObject);
+  setStream(call, stream);
+  Diagnostics diagnostics;
+  if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
+  if ((call.options.device >= 0) != (compiled->gpu() != nullptr))
+    raise(PyExc_ValueError, std::string("this kernel was compiled for ") + (compiled->gpu() ? "a GPU" : "the CPU") +
+                                ", and its arguments are " + (compiled->gpu() ? "in the CPU's memory" : "on a GPU"));
+  if (!start(*compiled, grid, call, diagnostics)) raiseErrors(diagnostics, function.get());
+}
+
+// ---- kernel[grid]
+
+namespace {
+
+struct Launcher {
+  PyObject_HEAD vectorcallfunc call;
+  PyObject *kernel, *grid;
+};
+
+Launcher *launcher(PyObject *object) {
+  return reinterpret_cast<Launcher *>(object);
+}
+
+PyObject *callLauncher(PyObject *self, PyObject *const *values, size_t flagged, PyObject *names) {
+  try {
+    PyArguments arguments{values, static_cast<size_t>(PyVectorcall_NARGS(flagged)), names};
+    return launchKernel(*nb::inst_ptr<PyKernel>(launcher(self)->kernel), launcher(self)->grid, arguments).release().ptr();
+  } catch (nb::python_error &error) {
+    error.restore();
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+int visitLauncher(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(launcher(self)->kernel);
+  Py_VISIT(launcher(self)->grid);
+  return 0;
+}
+
+int clearLauncher(PyObject *self) {
+  Py_CLEAR(launcher(self)->kernel);
+  Py_CLEAR(launcher(self)->grid);
+  return 0;
+}
+
+void freeLauncher(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clearLauncher(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(reinterpret_cast<PyObject *>(type));
+}
+
+PyTypeObject *launcherType() {
+  static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, nullptr}, {}};
+  static PyType_Slot slots[] = {{Py_tp_members, members},
+                                {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+                                {Py_tp_traverse, reinterpret_cast<void *>(visitLauncher)},
+                                {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
+                                {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
+                                {Py_tp_doc, const_cast<char *>("A kernel and a grid; a call launches.")},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"tilewright._core.Launcher", sizeof(Launcher), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             slots};
+  static PyTypeObject *type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
+  return type;
+}
+
+/// Whether launches must look at more than their arguments: the kernel has hooks or its own `debug`, or knobs.runtime has.
+bool isWatched(PyObject *kernel) {
+  static PyObject *const hooks = PyUnicode_InternFromString("pre_run_hooks"), *const debug = PyUnicode_InternFromString("debug");
+  static nb::handle knobs = packageObject("knobs", "runtime");
+  static nb::object state = nb::getattr(knobs, "__dict__");
+  static PyObject *const names[] = {debug, PyUnicode_InternFromString("launch_enter_hook"), PyUnicode_InternFromString("launch_exit_hook"),
+                                    PyUnicode_InternFromString("jit_cache_hook"), PyUnicode_InternFromString("jit_post_compile_hook")};
+  auto isSet = [](PyObject *value) { return value && value != Py_None && value != Py_False && PyObject_IsTrue(value) != 0; };
+  for (PyObject *name : names)
+    if (isSet(PyDict_GetItem(state.ptr(), name))) return true;
+  nb::object own = nb::steal(PyObject_GetAttr(kernel, hooks));
+  if (!own.is_valid()) throw nb::python_error();
+  if (isSet(own.ptr())) return true;
+  own = nb::steal(PyObject_GetAttr(kernel, debug));
+  if (!own.is_valid()) throw nb::python_error();
+  return !own.is_none();
+}
+
+} // namespace
+
+PyObject *subscriptKernel(PyObject *kernel, PyObject *grid) {
+  try {
+    if (isWatched(kernel)) return nb::handle(kernel).attr("_watched")(nb::handle(grid)).release().ptr();
+  } catch (nb::python_error &error) {
+    error.restore();
+    return nullptr;
+  }
+  if (grid == Py_None) {
+    PyErr_SetString(PyExc_TypeError, "grid must be a tuple or a callable returning one, not None");
+    return nullptr;
+  }
+  PyTypeObject *type = launcherType();
+  Launcher *made = type ? PyObject_GC_New(Launcher, type) : nullptr;
+  if (!made) return nullptr;
+  made->call = callLauncher;
+  Py_INCREF(kernel);
+  Py_INCREF(grid);
+  made->kernel = kernel;
+  made->grid = grid;
+  PyObject *object = reinterpret_cast<PyObject *>(made);
+  PyObject_GC_Track(object);
+  return object;
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,51 @@
+"""Kernel files as modules, each for the compiler that is asked for."""
+
+import importlib
+import importlib.util
+import os
+import sys
+import types
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(ROOT, "examples"))
+LINKED = ("triton", "triton.language", "triton.tools", "triton.tools.tensor_descriptor")
+counter = 0
+
+
+def load(name, triton_module):
+    """A fresh module of a file in examples/ or beside this one, whose `import triton` finds `triton_module`.
+
+    The host functions of the examples work on PyTorch's tensors then: strides are all they ask NumPy's arrays for.
+    """
+    global counter
+    counter += 1
+    saved = {key: sys.modules.get(key) for key in LINKED}
+    for key in LINKED:
+        own = key.replace("triton", triton_module.__name__, 1)
+        sys.modules[key] = importlib.import_module(own)
+    try:
+        folder = HERE if os.path.exists(os.path.join(HERE, name + ".py")) else os.path.join(ROOT, "examples")
+        spec = importlib.util.spec_from_file_location(f"{name}_{triton_module.__name__}_{counter}", os.path.join(folder, name + ".py"))
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    finally:
+        for key, value in saved.items():
+            if value is None:
+                sys.modules.pop(key, None)
+            else:
+                sys.modules[key] = value
+    module.common = types.SimpleNamespace(strides=lambda tensor: tensor.stride())
+    return module
+
+
+def retune(module, kernel, triton_module, configs, key):
+    """Gives an autotuned kernel of the module other configurations: (constants, warps, stages)."""
+    made = [triton_module.Config(constants, num_warps=warps, num_stages=stages) for constants, warps, stages in configs]
+    setattr(module, kernel, triton_module.autotune(configs=made, key=key)(getattr(module, kernel).fn))
+    return module
+
+
+def first_line(error):
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

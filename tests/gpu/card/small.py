@@ -1,0 +1,8 @@
+"""The smallest kernel there is."""
+
+import triton
+
+
+@triton.jit
+def empty_kernel():
+    pass

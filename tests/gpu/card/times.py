@@ -1,0 +1,333 @@
+"""Times beside PyTorch (cuBLAS, cuDNN) and the installed Triton, all in one run and interleaved, on random normal data.
+
+Each row: name, size, dtype, unit, ours, rivals, ratio. The ratio is ours over the best of Triton's, above 1 where ours is faster,
+for rates (GB/s, TFLOP/s) and for times (us, ms) alike. What ours refuses has "ours": null and an "error".
+"""
+
+import os
+import statistics
+import subprocess
+import time
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import layer_norm, scaled_dot_product_attention
+
+from loading import first_line, load, retune
+from numerics import DTYPES, randn, unwritten
+
+# What Triton's own tutorial offers its tuner for 16-bit products on such a card, without the entries that never win.
+TRITON_TILES = [({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, warps, stages) for m, n, k, warps, stages in (
+    (128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4), (128, 128, 32, 4, 4), (64, 256, 32, 4, 4),
+    (128, 64, 64, 4, 4), (64, 128, 64, 4, 4), (64, 64, 64, 4, 4))]
+TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n}, warps, stages) for m, n, warps, stages in (
+    (128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 3))]
+
+
+def measure(functions, milliseconds=30.0, rounds=3):
+    """Median milliseconds of each function: rounds in turn, the L2 cache emptied before every call."""
+    flush = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.int8, device="cuda")
+
+    def sample(function, count):
+        events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
+        for start, end in events:
+            # Also hides the launch: while this runs, the next call is queued.
+            flush.zero_()
+            start.record()
+            function()
+            end.record()
+        torch.cuda.synchronize()
+        return statistics.median(start.elapsed_time(end) for start, end in events)
+
+    counts = {name: max(5, min(60, int(milliseconds / max(sample(function, 3), 1e-3)))) for name, function in functions.items()}
+    times = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            times[name].append(sample(function, counts[name]))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+class Row:
+    """`ours` and `rivals` make functions to measure; all write to tensors of their own. `work` of one call gives the rate."""
+
+    def __init__(self, name, size, dtype, unit, work, ours, rivals, tolerance=None):
+        self.name, self.size, self.dtype, self.unit, self.work = name, size, dtype, unit, work
+        self.ours, self.rivals, self.tolerance = ours, rivals, tolerance
+
+    @property
+    def title(self):
+        return f"{self.name} {self.size} {self.dtype}"
+
+
+def rate(milliseconds, row):
+    per_ms = row.work / milliseconds
+    return round(per_ms / 1e9, 1) if row.unit == "TFLOP/s" else round(per_ms / 1e6)
+
+
+def finish(row, ours, rivals, error):
+    """The row as it is written."""
+    best = [value for name, value in rivals.items() if name.startswith("triton")]
+    ratio = None
+    if ours and best:
+        ratio = round(min(best) / ours, 3) if row.unit in ("us", "ms") else round(ours / max(best), 3)
+    line = dict(name=row.name, size=row.size, dtype=row.dtype, unit=row.unit, ours=ours, rivals=rivals, ratio=ratio)
+    return line | ({"error": error} if error else {})
+
+
+def run_row(row):
+    """The finished row, and whether ours agrees with a rival."""
+    functions, outs, error, rival_errors = {}, {}, None, {}
+    for name, make in {"ours": row.ours, **row.rivals}.items():
+        if make is None:
+            continue
+        try:
+            function, out = make()
+            function()
+            torch.cuda.synchronize()
+            functions[name], outs[name] = function, out
+        except Exception as problem:
+            torch.cuda.synchronize()
+            if name == "ours":
+                error = first_line(problem)
+            else:
+                rival_errors[name] = first_line(problem)
+    good = True
+    reference = next((name for name in ("torch", "cublas", "cudnn", "flash", "triton") if name in outs), None)
+    if row.tolerance and "ours" in outs and reference:
+        want = outs[reference]().double()
+        off = ((outs["ours"]().double() - want).norm() / want.norm()).item()
+        good = off <= row.tolerance
+        if not good:
+            error = f"relative error {off:.1e} against {reference}"
+        del want
+    milliseconds = measure(functions) if functions else {}
+    rates = {name: rate(value, row) for name, value in milliseconds.items()}
+    ours = rates.pop("ours", None)
+    line = finish(row, ours, rates, error)
+    return line | ({"rival_errors": rival_errors} if rival_errors else {}), good
+
+
+# ---- the rows
+
+def memory_rows(ours, theirs):
+    n = 1 << 28
+    source = {}
+
+    def copy():
+        x, y = randn(n), unwritten(n)
+        return lambda: y.copy_(x), lambda: y
+    yield Row("copy", str(n), "fp32", "GB/s", 8 * n, None, {"torch": copy})
+
+    def add(triton):
+        def make():
+            m, x, y, out = load("01_vector_add", triton), *source["inputs"], unwritten(n)
+            return lambda: m.add_kernel[(n // 1024,)](x, y, out, n, BLOCK_SIZE=1024), lambda: out
+        return make
+
+    def torch_add():
+        (x, y), out = source["inputs"], unwritten(n)
+        return lambda: torch.add(x, y, out=out), lambda: out
+    source["inputs"] = randn(n), randn(n)
+    yield Row("vector add", str(n), "fp32", "GB/s", 12 * n, add(ours), {"triton": add(theirs), "torch": torch_add}, 1e-6)
+    source.clear()
+
+    rows = 16384
+    for columns in (1024, 4096, 12288):
+        x = randn(rows, columns)
+
+        def softmax(triton, x=x):
+            def make():
+                m, out = load("02_fused_softmax", triton), torch.empty_like(x)
+                return lambda: m.softmax(x, out=out), lambda: out
+            return make
+        rivals = {"triton": softmax(theirs), "torch": lambda x=x: (lambda: torch.softmax(x, -1), lambda: torch.softmax(x, -1))}
+        yield Row("softmax", f"{rows}x{columns}", "fp32", "GB/s", 8 * rows * columns, softmax(ours), rivals, 1e-5)
+    for columns in (1024, 4096, 8192):
+        x, w, b = randn(rows, columns, dtype="fp16"), randn(columns, dtype="fp16"), randn(columns, dtype="fp16")
+
+        def norm(triton, x=x, w=w, b=b):
+            def make():
+                m, out = load("09_layer_norm", triton), (torch.empty_like(x), unwritten(len(x)), unwritten(len(x)))
+                return lambda: m.layer_norm(x, w, b, out=out), lambda: out[0]
+            return make
+
+        def torch_norm(x=x, w=w, b=b):
+            function = lambda: layer_norm(x, x.shape[1:], w, b, 1e-5)
+            return function, function
+        rivals = {"triton": norm(theirs), "torch": torch_norm}
+        yield Row("layer norm", f"{rows}x{columns}", "fp16", "GB/s", 4 * rows * columns, norm(ours), rivals, 2e-3)
+
+
+def product_rows(ours, theirs):
+    modules = {}
+
+    def module(triton, name):
+        """One for all rows: what it tunes and compiles is used again."""
+        if (triton, name) not in modules:
+            made = load(name, triton)
+            if triton is theirs and name == "06_matmul_autotuned":
+                retune(made, "tuned_matmul_kernel", triton, TRITON_TILES, ["M", "N", "K"])
+            modules[triton, name] = made
+        return modules[triton, name]
+
+    for dtype, sizes in (("fp16", (512, 1024, 2048, 4096, 8192, 16384)), ("bf16", (1024, 4096, 8192))):
+        for size in sizes:
+            M, N, K = (512, 512, 1024) if size == 512 else (size, size, size)
+            a, b = randn(M, K, dtype=dtype), randn(K, N, dtype=dtype)
+
+            def product(triton, name, a=a, b=b):
+                def make():
+                    m, out = module(triton, name), torch.empty(len(a), b.shape[1], device="cuda", dtype=a.dtype)
+                    return lambda: m.matmul(a, b, out=out), lambda: out
+                return make
+
+            def cublas(a=a, b=b):
+                out = torch.empty(len(a), b.shape[1], device="cuda", dtype=a.dtype)
+                return lambda: torch.matmul(a, b, out=out), lambda: out
+            rivals = {"triton": product(theirs, "06_matmul_autotuned"), "triton persistent": product(theirs, "persistent_matmul"),
+                      "cublas": cublas}
+            shape, flops, tolerance = f"{M}x{K}x{N}", 2.0 * M * N * K, 1e-3 if dtype == "fp16" else 8e-3
+            yield Row("matmul", shape, dtype, "TFLOP/s", flops, product(ours, "06_matmul_autotuned"), rivals, tolerance)
+            if size in (4096, 8192):
+                rivals = {name: rivals[name] for name in ("triton persistent", "cublas")}
+                yield Row("matmul persistent", shape, dtype, "TFLOP/s", flops, product(ours, "persistent_matmul"), rivals, tolerance)
+
+
+def attention_rows(ours, theirs):
+    modules = {ours: load("07_attention", ours)}
+    modules[theirs] = retune(load("07_attention", theirs), "attention_kernel", theirs, TRITON_ATTENTION, ["n_ctx", "HEAD_DIM", "CAUSAL"])
+    for d in (64, 128):
+        for causal in (False, True):
+            for n in (1024, 4096, 16384):
+                Z, H = (1, 32) if n == 16384 else (4, 32)
+                tensors = [randn(Z, H, n, d, dtype="fp16") for _ in range(3)]
+
+                def gallery(triton, tensors=tensors, causal=causal):
+                    def make():
+                        m, out = modules[triton], torch.empty_like(tensors[0])
+                        return lambda: m.attention(*tensors, causal, out=out), lambda: out
+                    return make
+
+                def backend(choice, tensors=tensors, causal=causal):
+                    def make():
+                        def function():
+                            with sdpa_kernel(choice):
+                                return scaled_dot_product_attention(*tensors, is_causal=causal)
+                        return function, function
+                    return make
+                rivals = {"triton": gallery(theirs), "cudnn": backend(SDPBackend.CUDNN_ATTENTION),
+                          "flash": backend(SDPBackend.FLASH_ATTENTION)}
+                flops = 4.0 * Z * H * n * n * d * (0.5 if causal else 1)
+                size = f"{Z}x{H}x{n}x{d}" + (" causal" if causal else "")
+                yield Row("attention", size, "fp16", "TFLOP/s", flops, gallery(ours), rivals, 4e-3)
+
+
+# ---- launches and compilation
+
+def launch_rows(ours, theirs):
+    def median(function):
+        for _ in range(200):
+            function()
+        times = []
+        for batch in range(20):
+            torch.cuda.synchronize()  # the queue of the card must not fill
+            for _ in range(100):
+                start = time.perf_counter_ns()
+                function()
+                times.append(time.perf_counter_ns() - start)
+        torch.cuda.synchronize()
+        return round(statistics.median(times) / 1e3, 2)
+
+    x, y, out = randn(1024), randn(1024), unwritten(1024)
+    for size in ("no arguments", "three tensors", "three tensors, grid function"):
+        def call(triton, size=size):
+            if size == "no arguments":
+                kernel = load("small", triton).empty_kernel
+                return lambda: kernel[(1,)]()
+            kernel = load("01_vector_add", triton).add_kernel
+            if size == "three tensors":
+                return lambda: kernel[(1,)](x, y, out, 1024, BLOCK_SIZE=1024)
+            return lambda: kernel[lambda meta: (triton.cdiv(1024, meta["BLOCK_SIZE"]),)](x, y, out, 1024, BLOCK_SIZE=1024)
+        yield Row("launch", size, "", "us", 0, call(ours), {"triton": call(theirs)}), median
+
+
+def compile_rows(ours, theirs):
+    """A kernel from its source to its first launch, nothing of it cached; the process has compiled others before."""
+    os.environ["TILEWRIGHT_CACHE"] = "0"
+    theirs.knobs.compilation.always_compile = True
+    n = 512
+    x, out = randn(n, n), unwritten(n, n)
+    a, b, c = (randn(n, n, dtype="fp16") for _ in range(3))
+    q = randn(1, 2, n, 64, dtype="fp16")
+    tile = [({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP_M": 8}, 4, 3)]
+    block = [({"BLOCK_M": 128, "BLOCK_N": 64}, 4, 3)]
+
+    def calls(triton):
+        yield "vector add", load("01_vector_add", triton), lambda m: m.add_kernel[(1,)](x, x, out, 1024, BLOCK_SIZE=1024)
+        yield "softmax", load("02_fused_softmax", triton), lambda m: m.softmax(x, out=out)
+        yield "layer norm", load("09_layer_norm", triton), lambda m: m.layer_norm(a, b[0], b[1], out=(c, x[0], x[1]))
+        product = retune(load("06_matmul_autotuned", triton), "tuned_matmul_kernel", triton, tile, ["M", "N", "K"])
+        yield "matmul", product, lambda m: m.matmul(a, b, out=c)
+        causal = retune(load("07_attention", triton), "attention_kernel", triton, block, ["n_ctx", "HEAD_DIM", "CAUSAL"])
+        yield "attention", causal, lambda m: m.attention(q, q, q, True, out=torch.empty_like(q))
+
+    def seconds(call):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        call[2](call[1])
+        torch.cuda.synchronize()
+        return round((time.perf_counter() - start) * 1e3, 1)
+
+    try:
+        for mine, rival in zip(calls(ours), calls(theirs)):
+            yield Row("compile", mine[0], "", "ms", 0, mine, {"triton": rival}), seconds
+    finally:
+        os.environ.pop("TILEWRIGHT_CACHE")
+        theirs.knobs.compilation.always_compile = False
+
+
+def run_time_row(row, clock):
+    ours = error = None
+    rivals = {}
+    try:
+        ours = clock(row.ours)
+    except Exception as problem:
+        error = first_line(problem)
+    try:
+        rivals["triton"] = clock(row.rivals["triton"])
+    except Exception as problem:
+        error = error or "triton: " + first_line(problem)
+    return finish(row, ours, rivals, error)
+
+
+def machine(theirs):
+    """The first line: the card and what it runs on."""
+    def query(field):
+        try:
+            return subprocess.run(["nvidia-smi", "--id=0", "--format=csv,noheader", "--query-gpu=" + field], capture_output=True, text=True,
+                                  timeout=20).stdout.strip()
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+    return dict(card=torch.cuda.get_device_name(), driver=query("driver_version"), torch=torch.__version__, cuda=torch.version.cuda,
+                cudnn=torch.backends.cudnn.version(), triton=theirs.__version__, clocks=query("clocks.sm,clocks.mem"),
+                max_clocks=query("clocks.max.sm,clocks.max.mem"), power_limit=query("power.limit"), data="random normal, fixed seed")
+
+
+def run_times(ours, theirs, wanted, write):
+    """Calls `write` with every row as it comes. Returns how many are wrong."""
+    failed = 0
+    write(machine(theirs))
+    for make in (memory_rows, product_rows, attention_rows):
+        torch.manual_seed(0)
+        for row in make(ours, theirs):
+            if not wanted(row.title):
+                continue
+            line, good = run_row(row)
+            failed += not good
+            write(line)
+            torch.cuda.empty_cache()
+    for make in (launch_rows, compile_rows):
+        for row, clock in make(ours, theirs):
+            if wanted(row.title):
+                write(run_time_row(row, clock))
+    return failed
