@@ -76,10 +76,18 @@ private:
 
   static Dims dimsOf(ArrayRef<int32_t> order) { return Dims(order.begin(), order.end()); }
 
-  /// How the copy engine moves the buffer, if its dimensions lie in memory in this order.
+  /// How the copy engine moves the buffer, if its dimensions lie in memory in this order. Those of extent 1 lie anywhere.
   static std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
     std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
-    if (box && box->order != dimsOf(order)) box.reset();
+    if (!box || box->order.size() != order.size() || box->order[0] != order[0]) return {};
+    auto isLong = [&](int64_t dim) { return type.getShape()[static_cast<size_t>(dim)] > 1; };
+    Dims has = box->order, wants = dimsOf(order);
+    std::erase_if(has, std::not_fn(isLong));
+    std::erase_if(wants, std::not_fn(isLong));
+    if (has != wants) return {};
+    box->order = dimsOf(order);
+    for (size_t i = 1; i < order.size(); ++i)
+      box->box[i] = type.getShape()[static_cast<size_t>(order[i])];
     return box;
   }
 
@@ -94,14 +102,14 @@ private:
   }
 
   /// The map argument whose box and swizzle are this buffer's: `map` itself if nobody has chosen yet, else a copy of it.
-  FailureOr<Value> mapFor(Operation *op, Value map, size_t dims, ttg::BufferType buffer) {
+  FailureOr<Value> mapFor(Operation *op, Value map, size_t dims, ttg::BufferType buffer, ArrayRef<int32_t> order) {
     auto argument = dyn_cast<BlockArgument>(map);
     if (!argument || argument.getOwner() != &function.getBody().front())
       return op->emitError("its tensor map is not an argument of the kernel");
     constexpr StringLiteral name = "ttg.tensor_map";
     auto recipe = function.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), name);
     if (!recipe) return op->emitError("its tensor map has no ") << name;
-    std::optional<TmaBox> box = tmaBox(buffer.getLayout().layout());
+    std::optional<TmaBox> box = boxOf(buffer, order);
     SmallVector<int64_t> extents(box->box.begin(), box->box.end());
     extents.resize(dims, 1);
     auto wanted = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),
@@ -147,7 +155,7 @@ private:
   LogicalResult bufferStore(ttg::DescriptorStoreOp store) {
     FailureOr<ttg::BufferType> type = bufferFor(store, store.getSrc().getType(), store.getOrder());
     if (failed(type)) return failure();
-    FailureOr<Value> map = mapFor(store, store.getMap(), store.getCoordinates().size(), *type);
+    FailureOr<Value> map = mapFor(store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder());
     if (failed(map)) return failure();
     Location loc = store.getLoc();
     b.setInsertionPoint(store);
@@ -222,6 +230,15 @@ private:
     FailureOr<ttg::BufferType> type = bufferFor(load, load.getType(), load.getOrder());
     if (failed(type)) return failure();
     Value source = another();
+    // As late as may be: where it is first read, and not between stores that stand together.
+    Operation *reader = nullptr;
+    for (OpOperand *use : others) {
+      Operation *here = load->getBlock()->findAncestorOpInBlock(*use->getOwner());
+      if (!reader || here->isBeforeInBlock(reader)) reader = here;
+    }
+    while (isa<ttg::StoreSharedOp>(reader) && isa<ttg::StoreSharedOp, ttg::SyncOp>(reader->getPrevNode()))
+      reader = reader->getPrevNode();
+    b.setInsertionPoint(reader);
     Value buffer = ttg::AllocOp::create(b, loc, *type);
     ttg::SyncOp::create(b, loc);
     ttg::StoreSharedOp::create(b, loc, source, buffer);
@@ -241,9 +258,14 @@ private:
     SmallVector<ttg::StoreSharedOp> group;
     while (isa_and_nonnull<ttg::StoreSharedOp>(first->getPrevNode()))
       first = cast<ttg::StoreSharedOp>(first->getPrevNode());
-    for (Operation *op = first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode())
-      if (auto load = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>())
-        if (llvm::is_contained(left, load)) group.push_back(cast<ttg::StoreSharedOp>(op));
+    int64_t others = 0; // stores of the run that are threads' work
+    for (Operation *op = first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
+      auto load = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+      if (load && llvm::is_contained(left, load))
+        group.push_back(cast<ttg::StoreSharedOp>(op));
+      else
+        ++others;
+    }
 
     Block *block = first->getBlock();
     Location loc = group.front().getLoc();
@@ -259,20 +281,25 @@ private:
         if (access != store && inBlock && (!reader || inBlock->isBeforeInBlock(reader))) reader = inBlock;
       }
     }
-    Operation *before = group.front();
-    bool again = !isa<tt::FuncOp>(block->getParentOp()); // perhaps in a loop: the last turn's readers are done first
+    // Perhaps in a loop: the last turn's readers are done first. Elsewhere nobody has read the buffer before.
+    bool again = !isa<tt::FuncOp>(block->getParentOp());
     Value barriers = allocBarriers(1), zero = entryI32(0);
-    b.setInsertionPoint(before);
-    if (again) {
-      if (threadsRead) ttg::FenceAsyncOp::create(b, loc);
-      ttg::SyncOp::create(b, loc);
+    Operation *sync = first->getPrevNode();
+    if (!isa_and_nonnull<ttg::SyncOp>(sync)) sync = nullptr;
+    b.setInsertionPoint(first);
+    if (again && !sync) sync = ttg::SyncOp::create(b, loc);
+    if (again && threadsRead) {
+      b.setInsertionPoint(sync);
+      ttg::FenceAsyncOp::create(b, loc);
     }
+    if (!again && sync && others == 0) sync->erase();
+    b.setInsertionPoint(first); // the stores that stay remain side by side
     Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(bytes), Value());
     for (ttg::StoreSharedOp store : group) {
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
       if (!alloc->isBeforeInBlock(place)) alloc->moveBefore(place);
-      FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), alloc.getType());
+      FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder());
       if (failed(map)) return failure();
       ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
     }
@@ -347,7 +374,7 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::SlotOp::create(b, loc, type, slots.buffers[i], slot);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), type);
+        FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), type, load.getOrder());
         if (failed(map)) return failure();
         ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
         continue;
@@ -417,7 +444,12 @@ private:
       }
     }
 
-    // The first turns' copies, before the loop.
+    // The first turns' copies, before the loop; if it runs again and again, after everybody has read the last turns' slots.
+    bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
+    if (old->getParentOfType<scf::ForOp>() || old->getParentOfType<scf::WhileOp>()) {
+      if (fence) ttg::FenceAsyncOp::create(b, loc); // the copy engine writes where threads read
+      ttg::SyncOp::create(b, loc);
+    }
     LoopTurns firstTurns(old);
     for (int64_t turn = 0; turn < stages; ++turn) {
       Value exists = firstTurns.existsTurn(b, turn), slot = around(loc, state[0], turn, stages);
@@ -453,10 +485,9 @@ private:
       Operation *last = runOn(schedule);
       if (!copyAsync) refillAfter = last;
     }
-    bool fence = false, products = false;
+    bool products = false;
     int64_t pending = 0;
     for (const Ring &ring : schedule.rings) {
-      fence |= ring.tma && ring.threadsRead; // the copy engine writes where threads read
       if (ring.tma) continue;
       products |= ring.productsRead; // wgmma reads what cp.async wrote
       pending = ring.distance(stages) - 1;
