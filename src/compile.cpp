@@ -231,6 +231,7 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     artifact.ctas = launch.getCluster();
     artifact.sharedBytes = launch.getSharedBytes();
     artifact.maxnreg = launch.getMaxRegisters();
+    kernel.walk([&](Operation *op) { artifact.printsOrAsserts |= isa<ptx::PrintOp, ptx::AssertFailOp>(op); });
   }
   if (last == Stage::threads) return true;
   if (request.options.fpFusion) allowFpFusion(module);

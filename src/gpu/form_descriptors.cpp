@@ -75,6 +75,9 @@ public:
 
 private:
   static Failure unaligned(const std::string &what) { return Failure{what + " is not known to be a multiple of 16 bytes"}; }
+  static Failure computedBound(const MapDimension &dim) {
+    return Failure{"the bound of " + name(dim.tileDim) + " is computed in the kernel, or does not move with the address"};
+  }
   bool isAligned(const Polynomial &elements) {
     return llvm::all_of(elements.terms, [&](const Term &term) { return indices.divisorOf(term) * bytes % alignment == 0; });
   }
@@ -94,6 +97,12 @@ private:
     }
     if (!inner) return Failure{"none of its dimensions is contiguous"};
     if (shape[size_t(*inner)] * bytes < alignment) return Failure{"its rows are shorter than 16 bytes"};
+    Dims order{*inner};
+    for (size_t d = shape.size(); d-- > 0;)
+      if (int64_t(d) != *inner) order.push_back(int64_t(d));
+    Dims extents(shape.begin(), shape.end());
+    if (!tmaBox(SharedLayout::swizzled(extents, bytes * 8, 128, order)))
+      return Failure{"its tile does not fit the boxes of the copy engine"};
     plan_.dims.push_back({*inner, Polynomial(1), {}, {}, false, false, {}});
     for (size_t d = shape.size(); d-- > 0;) {
       if (int64_t(d) == *inner) continue;
@@ -159,7 +168,10 @@ private:
     for (MapDimension &dim : plan_.dims) {
       if (!dim.fixed && !dim.distance) continue;
       if (dim.placeholder) return Failure{"its mask bounds " + name(dim.tileDim) + ", which has one element"};
-      if (!dim.fixed) dim.start = computedPart(*dim.distance);
+      if (!dim.fixed) {
+        dim.start = computedPart(*dim.distance);
+        if (!indices.isNonNegative(dim.start)) return computedBound(dim);
+      }
       rest = rest - *product(dim.start, dim.stride);
     }
     return {};
@@ -247,11 +259,15 @@ private:
   Result<void> finish() {
     if (plan_.dims.size() > mostDims) return Failure{"a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions is needed"};
     for (MapDimension &dim : plan_.dims) {
+      // What a mask has and the address has not was taken out of it, and is missing now.
+      auto masked = [&](const MapDimension &other) { return other.distance && other.stride == dim.stride; };
+      auto of = dim.tileDim < 0 && !indices.isNonNegative(dim.start) ? llvm::find_if(plan_.dims, masked) : plan_.dims.end();
+      if (of != plan_.dims.end()) return computedBound(*of);
       std::string which = dim.tileDim < 0 ? "a dimension with the stride " + indices.text(dim.stride) : name(dim.tileDim);
       if (!dim.fixed && !indices.isNonNegative(dim.start)) return Failure{"its start in " + which + " may be negative"};
       if (!dim.distance) continue;
       dim.bound = dim.start - *dim.distance;
-      if (!indices.isOfArguments(dim.bound)) return Failure{"the bound of " + which + " is computed in the kernel"};
+      if (!indices.isOfArguments(dim.bound)) return computedBound(dim);
       if (dim.bound.isZero()) return Failure{"the bound of " + which + " is 0"};
     }
     return {};

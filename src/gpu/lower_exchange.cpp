@@ -1,5 +1,4 @@
-// What threads tell one another. A conversion whose elements stay in their thread is a renaming of registers; any other goes through
-// shared memory. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+// What threads tell one another. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
 #include "gpu/scratch.h"
 #include "gpu/thread_lowering.h"
 
@@ -12,7 +11,7 @@ namespace tilewright::gpu {
 Value ThreadLowering::scratch(Operation *op) {
   auto place = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
   int64_t offset = place ? place.getInt() : 0;
-  scratchBytes = std::max(scratchBytes, offset + gpu::scratchBytes(op));
+  sharedBytes = std::max(sharedBytes, offset + gpu::scratchBytes(op));
   Value base = ptx::SharedBaseOp::create(b, b.getI32Type());
   return offset ? arith::AddIOp::create(b, base, i32(offset)) : base;
 }
@@ -21,39 +20,7 @@ static int64_t bytesOf(Type scalar) {
   return std::max<int64_t>(1, scalar.getIntOrFloatBitWidth() / 8);
 }
 
-LogicalResult ThreadLowering::lowerConvert(ttg::ConvertLayoutOp op) {
-  Layout from = ttg::layoutOf(op.getSrc().getType()), to = ttg::layoutOf(op.getType());
-  const Parts held = get(op.getSrc());
-  std::vector<std::optional<int64_t>> same = sameThreadRegisters(to, from);
-  Parts results;
-  if (!llvm::is_contained(same, std::nullopt)) {
-    for (std::optional<int64_t> reg : same)
-      results.push_back(held[static_cast<size_t>(*reg)]);
-    set(op.getResult(), std::move(results));
-    return success();
-  }
-  Type type = held.front().getType();
-  Type inMemory = memoryType(type);
-  int64_t bytes = bytesOf(inMemory);
-  Value base = scratch(op);
-  auto address = [&](const Layout &layout, int64_t reg) -> Value {
-    return arith::AddIOp::create(b, base, arith::MulIOp::create(b, flatIndex(layout, reg), i32(bytes)));
-  };
-  Value first = holdsFirstCopy(from);
-  ptx::BarrierOp::create(b); // whoever used the room before has read it
-  for (auto [reg, value] : llvm::enumerate(held))
-    ptx::StoreSharedOp::create(b, address(from, static_cast<int64_t>(reg)), ValueRange{toMemory(value)}, first);
-  ptx::BarrierOp::create(b);
-  for (int64_t reg = 0; reg < to.registersPerThread(); ++reg) {
-    auto load = ptx::LoadSharedOp::create(b, TypeRange{inMemory}, address(to, reg), Value());
-    results.push_back(fromMemory(load.getValues()[0], type));
-  }
-  set(op.getResult(), std::move(results));
-  return success();
-}
-
-FailureOr<Parts> ThreadLowering::combine(tt::ReduceOp op, ValueRange first, ValueRange second) {
-  Block &block = op.getCombineOp().front();
+FailureOr<Parts> ThreadLowering::combine(Block &block, ValueRange first, ValueRange second) {
   size_t count = first.size();
   for (size_t i = 0; i < count; ++i) {
     set(block.getArgument(static_cast<unsigned>(i)), {first[i]});
@@ -69,25 +36,29 @@ FailureOr<Parts> ThreadLowering::combine(tt::ReduceOp op, ValueRange first, Valu
 }
 
 LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
-  Layout layout = ttg::layoutOf(op.getSrcs().front().getType());
   int64_t dim = op.getAxis();
+  Layout given = ttg::layoutOf(op.getSrcs().front().getType()), layout = reductionLayout(given, dim);
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
   if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
+  Block &region = op.getCombineOp().front();
   size_t operands = op.getSrcs().size();
 
   // Registers: those that differ only along `dim` become the one whose bits along it are 0.
   int64_t registers = layout.registersPerThread();
   std::vector<Parts> held(static_cast<size_t>(registers));
-  for (Value tile : op.getSrcs())
-    for (auto [reg, value] : llvm::enumerate(get(tile)))
+  for (Value tile : op.getSrcs()) {
+    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(get(tile)) : convertParts(op, get(tile), given, layout);
+    if (failed(values)) return failure();
+    for (auto [reg, value] : llvm::enumerate(*values))
       held[reg].push_back(value);
+  }
   // The order follows the layout, not the elements: as in upstream, a combination is associative and commutative.
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
     if (!(plan->registerMask >> bit & 1)) continue;
     int64_t step = int64_t(1) << bit;
     for (int64_t reg = 0; reg < registers; ++reg) {
       if (reg & step || held[static_cast<size_t>(reg)].empty() || held[static_cast<size_t>(reg | step)].empty()) continue;
-      FailureOr<Parts> both = combine(op, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
+      FailureOr<Parts> both = combine(region, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
       held[static_cast<size_t>(reg | step)].clear();
@@ -111,7 +82,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
         first.push_back(arith::SelectOp::create(b, isLater, other, value));
         second.push_back(arith::SelectOp::create(b, isLater, value, other));
       }
-      FailureOr<Parts> both = combine(op, first, second);
+      FailureOr<Parts> both = combine(region, first, second);
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
     }
@@ -172,7 +143,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
           sum = next_;
           continue;
         }
-        FailureOr<Parts> both = combine(op, sum, next_);
+        FailureOr<Parts> both = combine(region, sum, next_);
         if (failed(both)) return failure();
         sum = *both;
       }
@@ -184,6 +155,12 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
     Parts results;
     for (int64_t reg : left)
       results.push_back(held[static_cast<size_t>(reg)][i]);
+    auto tile = dyn_cast<RankedTensorType>(op.getResults()[i].getType());
+    if (tile && ttg::layoutOf(tile) != plan->result) {
+      FailureOr<Parts> converted = convertParts(op, results, plan->result, ttg::layoutOf(tile));
+      if (failed(converted)) return failure();
+      results = std::move(*converted);
+    }
     set(op.getResults()[i], std::move(results));
   }
   return success();

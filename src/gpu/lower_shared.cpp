@@ -4,8 +4,6 @@
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
 #include "gpu/thread_lowering.h"
 
-#include "support/target.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -137,7 +135,7 @@ void ThreadLowering::loadTile(Value base, const Layout &layout, const SharedLayo
 
 void ThreadLowering::storeTile(Value base, const Layout &layout, const SharedLayout &shared, ValueRange held, bool stmatrix) {
   std::optional<MatrixPlan> matrix;
-  if (stmatrix && !layout.freeMask(Axis::lane)) matrix = stmatrixPlan(layout, shared);
+  if (stmatrix && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp)) matrix = stmatrixPlan(layout, shared);
   Type type = held.front().getType();
   if (matrix && matrix->matrices == 4 && memoryType(type) == type) {
     Value place = arith::XOrIOp::create(b, xorBases(lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
@@ -184,9 +182,7 @@ LogicalResult ThreadLowering::lowerLoadShared(ttg::LoadSharedOp op) {
 }
 
 LogicalResult ThreadLowering::lowerStoreShared(ttg::StoreSharedOp op) {
-  std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-  storeTile(getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), get(op.getSrc()),
-            target && target->wgmma);
+  storeTile(getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), get(op.getSrc()), target.wgmma);
   return success();
 }
 
@@ -276,8 +272,7 @@ LogicalResult ThreadLowering::lowerShared(Operation *op, bool &known) {
         return success();
       })
       .Case<ttg::FenceAsyncOp>([&](auto) {
-        std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-        if (target && target->tma) ptx::FenceAsyncOp::create(b); // older ones have no engine that it could matter to
+        if (target.tma) ptx::FenceAsyncOp::create(b); // older ones have no engine that it could matter to
         return success();
       })
       .Case<ttg::BarrierExpectOp>([&](auto o) { return lowerBarrierExpect(o); })

@@ -17,6 +17,7 @@ tt.func public @copy(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config
 
 // what a reduction leaves is stored as it lies: that is cheaper than an exchange
 // CHECK-LABEL: tt.func public @rows
+tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %flat = tt.make_range {start = 0 : i32, end = 4096 : i32} : tensor<4096xi32>
   %o = tt.reshape %flat : tensor<4096xi32> -> tensor<64x64xi32>
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>

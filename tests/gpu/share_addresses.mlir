@@ -23,8 +23,11 @@ tt.func @rows(%x: i64, %i: i32, %s: i32) {
   %b = ptx.load_global %p1 -> f32
   // CHECK: ptx.store_global %[[FIRST]]
   ptx.store_global %p0, %b : f32
-  // a distance that is known at run time only is not shared
-  // CHECK: ptx.store_global %{{.*}}, %{{.*}} : f32
+  // a distance that all threads have in common: a product for the warp
+  // CHECK: %[[S64:.*]] = arith.extsi %[[S]]
+  // CHECK: %[[DISTANCE:.*]] = arith.muli %[[S64]], %c4
+  // CHECK: %[[THIRD:.*]] = arith.addi %[[FIRST]], %[[DISTANCE]]
+  // CHECK: ptx.store_global %[[THIRD]], %{{.*}} : f32
   %k = arith.addi %i, %s : i32
   %w2 = arith.extsi %k : i32 to i64
   %b2 = arith.muli %w2, %c4 : i64
