@@ -9,6 +9,7 @@
 #include "cpu/lower.h"
 #include "gpu/artifact.h"
 #include "gpu/passes.h"
+#include "gpu/tensor_map.h"
 #include "gpu/ttg.h"
 #include "ir/passes.h"
 #include "ir/tt.h"
@@ -154,8 +155,20 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 }
 
 /// From tiles to one thread's scalars.
+// clang-format off
 constexpr Step gpuSteps[] = {
-    {"assign-layouts", gpu::assignLayouts}, {"select-tensor-cores", gpu::selectTensorCores}, {"lower-to-threads", gpu::lowerToThreads}, {"simplify-threads", simplify}};
+    {"drop-wraparound", gpu::dropWraparound},
+    {"form-descriptors", gpu::formDescriptors},
+    {"simplify-addresses", simplify},
+    {"assign-layouts", gpu::assignLayouts},
+    {"select-tensor-cores", gpu::selectTensorCores},
+    {"pipeline", gpu::pipeline},
+    {"allocate-shared", gpu::allocateShared},
+    {"lower-to-threads", gpu::lowerToThreads},
+    {"simplify-threads", simplify},
+    {"share-addresses", gpu::shareAddresses},
+};
+// clang-format on
 
 /// What the launcher puts in place of each argument of a kernel.
 static std::optional<std::vector<SlotKind>> slotsOf(tt::FuncOp kernel) {
@@ -210,6 +223,9 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     if (!runStep(step, module, request.onStep, diagnostics)) return false;
   }
   for (auto kernel : module.getOps<tt::FuncOp>()) {
+    std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
+    if (!maps) return false;
+    artifact.maps = std::move(*maps);
     auto launch = kernel->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
     artifact.warps = launch.getThreads() / 32;
     artifact.ctas = launch.getCluster();

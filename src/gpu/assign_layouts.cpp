@@ -227,8 +227,8 @@ private:
     bool changed = true;
     while (changed) {
       changed = false;
-      function.getBody().walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-        if (!isOpTriviallyDead(op)) return;
+      function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+        if (op == function || !isOpTriviallyDead(op)) return;
         op->erase();
         changed = true;
       });

@@ -145,6 +145,18 @@ void LayoutPlan::uniteAll(ArrayRef<Value> together) {
   }
 }
 
+/// Of a tile that is contiguous and aligned along order[0].
+static AccessFacts rowFacts(Value tile, const Dims &order) {
+  AccessFacts facts;
+  Dims shape = shapeOfTile(tile.getType());
+  facts.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
+  facts.order = order;
+  facts.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
+  facts.constancy.assign(shape.size(), 1);
+  facts.vectorLimit = std::clamp<int64_t>(16 / facts.bytes, 1, facts.contiguity);
+  return facts;
+}
+
 void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile) {
   if (!isTile(tile)) return;
   MemoryAccess access;
@@ -154,13 +166,8 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
   access.tile = tile;
   if (pointer) {
     access.facts = accessFacts(axes, pointer, mask);
-  } else { // through a descriptor: the last dimension is contiguous and aligned
-    Dims shape = shapeOfTile(tile.getType());
-    access.facts.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
-    access.facts.order = rowMajorOrder(static_cast<int64_t>(shape.size()));
-    access.facts.contiguity = shape.empty() ? 1 : shape.back();
-    access.facts.constancy.assign(shape.size(), 1);
-    access.facts.vectorLimit = std::min(16 / access.facts.bytes, access.facts.contiguity);
+  } else {
+    access.facts = rowFacts(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) access.facts.vectorLimit = 1;
   accessOf[op] = accesses.size();
@@ -215,6 +222,13 @@ void LayoutPlan::link(Operation *op) {
       .Case<tt::DescriptorLoadOp, tt::DescriptorGatherOp>([&](auto load) { addAccess(op, Value(), Value(), load.getResult()); })
       .Case<tt::DescriptorStoreOp, tt::DescriptorReduceOp, tt::DescriptorScatterOp>(
           [&](auto store) { addAccess(op, Value(), Value(), store.getSrc()); })
+      // The copy engine leaves the tile in shared memory: any layout does, one with wide accesses best.
+      .Case([&](ttg::DescriptorLoadOp load) {
+        transfers.push_back({load.getResult(), Dims(load.getOrder().begin(), load.getOrder().end())});
+      })
+      .Case([&](ttg::DescriptorStoreOp store) {
+        transfers.push_back({store.getSrc(), Dims(store.getOrder().begin(), store.getOrder().end())});
+      })
       .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { uniteAll({dot.getC(), dot.getD()}); })
       .Case([&](tt::GatherOp gather) { uniteAll({gather.getIndices(), gather.getResult()}); })
       .Case<tt::ReduceOp, tt::ScanOp>([&](auto combination) {
@@ -335,9 +349,12 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
   for (size_t index : chosen.accesses)
     for (const Layout &layout : coalescedLayouts(chosen.shape, accesses[index].facts, warps))
       add(layout);
-  if (!chosen.scans.empty())
-    for (Operation *op : chosen.scans)
-      add(scanLayout(chosen.shape, cast<tt::ScanOp>(op).getAxis(), warps));
+  for (Operation *op : chosen.scans)
+    add(scanLayout(chosen.shape, cast<tt::ScanOp>(op).getAxis(), warps));
+  for (const auto &[tile, order] : transfers)
+    if (holds(chosen, tile) && order.size() == chosen.shape.size())
+      for (const Layout &layout : coalescedLayouts(chosen.shape, rowFacts(tile, order), warps))
+        add(layout);
   if (layouts.empty()) add(defaultLayout(chosen.shape, warps));
   return layouts;
 }

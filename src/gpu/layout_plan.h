@@ -76,6 +76,7 @@ private:
   llvm::DenseMap<mlir::Value, size_t> classOf;
   std::vector<MemoryAccess> accesses;
   llvm::DenseMap<mlir::Operation *, size_t> accessOf;
+  llvm::SmallVector<std::pair<mlir::Value, Dims>> transfers; // by the copy engine: the tile, and its dimensions from the fastest on
   llvm::SmallVector<Border> borders;
 };
 

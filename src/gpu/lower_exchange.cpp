@@ -9,11 +9,11 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 Value ThreadLowering::scratch(Operation *op) {
-  auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
-  int64_t start = offset ? offset.getInt() : 0;
-  sharedBytes = std::max(sharedBytes, start + scratchBytes(op));
+  auto place = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+  int64_t offset = place ? place.getInt() : 0;
+  sharedBytes = std::max(sharedBytes, offset + gpu::scratchBytes(op));
   Value base = ptx::SharedBaseOp::create(b, b.getI32Type());
-  return start ? Value(arith::AddIOp::create(b, base, i32(start))) : base;
+  return offset ? arith::AddIOp::create(b, base, i32(offset)) : base;
 }
 
 static int64_t bytesOf(Type scalar) {

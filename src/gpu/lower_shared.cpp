@@ -4,8 +4,6 @@
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
 #include "gpu/thread_lowering.h"
 
-#include "support/target.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "llvm/ADT/DenseSet.h"

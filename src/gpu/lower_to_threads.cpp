@@ -414,6 +414,8 @@ LogicalResult ThreadLowering::run() {
   }
   tt::ReturnOp::create(b, ValueRange());
   thread_.setVisibility(source.getVisibility());
+  for (unsigned i = 0; i < source.getNumArguments(); ++i)
+    if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) thread_.setArgAttr(i, ttg::tensorMapName, recipe);
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   thread_->setAttr("ptx.kernel",
                    ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, sharedBytes, config.getCtas(), config.getMaxRegisters()));

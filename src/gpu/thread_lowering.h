@@ -74,19 +74,6 @@ private:
   Parts shareResults(mlir::Operation *op, const Parts &results, Type pointer);
   /// An atomic operation that the target has not, as a loop around compare_swap.
   Value atomicByCompareSwap(tt::AtomicRMWOp op, ptx::Order order, ptx::Scope scope, Value address, Value value, Value predicate);
-  // lower_math.cpp
-  LogicalResult lowerElementwise(mlir::Operation *op);
-  LogicalResult lowerMath(mlir::Operation *op);
-  LogicalResult lowerExtern(tt::ExternElementwiseOp op);
-  LogicalResult lowerFloatConversion(mlir::Operation *op, bool towardZero);
-  LogicalResult lowerByteFloats(mlir::Operation *op);
-  Parts convertFloats(const Parts &values, Type from, Type to, bool towardZero);
-  Parts widenBytes(const Parts &bytes, Type format); // to f32
-  /// From f32 to a small float: 8-bit formats (as bytes), or 16-bit ones where the rounding is toward zero.
-  Parts narrowToBytes(const Parts &values, Type format, bool towardZero);
-  Value divide(Value x, Value y);
-  /// What libm calls `name`, of floats of 16 to 64 bits; null if it is not known.
-  Value mathFunction(llvm::StringRef name, mlir::ValueRange operands);
   // lower_shared.cpp
   /// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added.
   class SharedPlaces {
@@ -124,6 +111,19 @@ private:
   LogicalResult lowerWgmma(ttg::WgmmaOp op);
   LogicalResult lowerWgmmaWait(ttg::WgmmaWaitOp op);
   LogicalResult lowerFmaDot(ttg::FmaDotOp op);
+  // lower_math.cpp
+  LogicalResult lowerElementwise(mlir::Operation *op);
+  LogicalResult lowerMath(mlir::Operation *op);
+  LogicalResult lowerExtern(tt::ExternElementwiseOp op);
+  LogicalResult lowerFloatConversion(mlir::Operation *op, bool towardZero);
+  LogicalResult lowerByteFloats(mlir::Operation *op);
+  Parts convertFloats(const Parts &values, Type from, Type to, bool towardZero);
+  Parts widenBytes(const Parts &bytes, Type format); // to f32
+  /// From f32 to a small float: 8-bit formats (as bytes), or 16-bit ones where the rounding is toward zero.
+  Parts narrowToBytes(const Parts &values, Type format, bool towardZero);
+  Value divide(Value x, Value y);
+  /// What libm calls `name`, of floats of 16 to 64 bits; null if it is not known.
+  Value mathFunction(llvm::StringRef name, mlir::ValueRange operands);
   // lower_convert.cpp
   LogicalResult lowerConvert(ttg::ConvertLayoutOp op);
   /// The tile in another layout, for `op`, whose scratch it may use.

@@ -17,6 +17,10 @@ namespace tilewright::ttg {
 
 /// The name of a kernel's Config attribute.
 constexpr llvm::StringLiteral configName = "ttg.config";
+/// The name of a map argument's TensorMap attribute.
+constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
+/// On a load or store that feeds or drains a product: why it goes without a tensor map (a string, for people).
+constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 
 /// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";

@@ -6,7 +6,6 @@ import tilewright
 
 # What is refused for GPUs, as the error says it, and why a test that meets it is skipped.
 REFUSALS = {
-    "this buffer has no place in shared memory": "nobody allots shared memory to products yet",
 }
 
 # Tests of what one thread guarantees and many do not.

@@ -67,7 +67,7 @@ def test_shapes(shape, warps, transposed):
 
 def test_result_of_16_bits():
     c, expected, k = product((64, 64, 32), "fp16", out=(np.float16, tl.float16))
-    close(c, expected, "fp16", terms=k)
+    close(c, expected, "fp16", terms=k, scale=4.0)  # sums are rounded, too
 
 
 @triton.jit
