@@ -4,14 +4,10 @@ import pytest
 
 import tilewright
 
-# What is refused for GPUs, as the error says it, and why a test that meets it is skipped.
-REFUSALS = {
-}
-
 # Tests of what one thread guarantees and many do not.
 ONE_THREAD = {
     "test_a_store_does_not_disturb_what_was_loaded_before", "test_reverse_in_place", "test_transpose_in_place",
-    "test_row_of_the_result",
+    "test_row_of_the_result", "test_a_transposition_within_memory",
 }
 ONE_THREAD_REASON = "threads of a program read what others of it wrote only behind a barrier, here as upstream"
 
@@ -23,17 +19,3 @@ def engine(request):
         pytest.skip(ONE_THREAD_REASON)
     with tilewright.engine(request.param, check_bounds=simulate):
         yield request.param
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
-    try:
-        return (yield)
-    except tilewright.CompilationError as error:
-        params = getattr(pyfuncitem, "callspec", None)
-        if params is None or params.params.get("engine") != "simulate":
-            raise
-        for text, reason in REFUSALS.items():
-            if text in str(error):
-                pytest.skip(reason)
-        raise
