@@ -26,8 +26,15 @@ constexpr Step steps[] = {
      tilewright::expandBlockPointers},
     {"simplify", "fold, canonicalise, remove what is common or unused, and hoist out of loops", tilewright::simplify},
     {"scalarize-carried", "carry one scalar through a loop where a tile only moves by a uniform amount", tilewright::scalarizeCarried},
+    {"drop-wraparound", "turn the modulo in addresses of products' operands into masks", tilewright::gpu::dropWraparound},
+    {"form-descriptors", "load and store products' tiles through tensor maps, where addresses are affine",
+     tilewright::gpu::formDescriptors},
     {"assign-layouts", "say which thread of a GPU holds which element of each tile", tilewright::gpu::assignLayouts},
+    {"select-tensor-cores", "turn products into instructions, and their operands into buffers", tilewright::gpu::selectTensorCores},
+    {"pipeline", "start loads ahead of the loop that needs them, through rings in shared memory", tilewright::gpu::pipeline},
+    {"allocate-shared", "give buffers, barriers and scratch their places in shared memory", tilewright::gpu::allocateShared},
     {"lower-to-threads", "turn tiles with layouts into one GPU thread's scalars", tilewright::gpu::lowerToThreads},
+    {"share-addresses", "let addresses of a GPU thread at constant distances share their computation", tilewright::gpu::shareAddresses},
 };
 
 void registerDialects(DialectRegistry &registry) {

@@ -9,6 +9,7 @@
 #include "cpu/lower.h"
 #include "gpu/artifact.h"
 #include "gpu/passes.h"
+#include "gpu/tensor_map.h"
 #include "gpu/ttg.h"
 #include "ir/passes.h"
 #include "ir/tt.h"
@@ -154,8 +155,20 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 }
 
 /// From tiles to one thread's scalars.
+// clang-format off
 constexpr Step gpuSteps[] = {
-    {"assign-layouts", gpu::assignLayouts}, {"lower-to-threads", gpu::lowerToThreads}, {"simplify-threads", simplify}};
+    {"drop-wraparound", gpu::dropWraparound},
+    {"form-descriptors", gpu::formDescriptors},
+    {"simplify-addresses", simplify},
+    {"assign-layouts", gpu::assignLayouts},
+    {"select-tensor-cores", gpu::selectTensorCores},
+    {"pipeline", gpu::pipeline},
+    {"allocate-shared", gpu::allocateShared},
+    {"lower-to-threads", gpu::lowerToThreads},
+    {"simplify-threads", simplify},
+    {"share-addresses", gpu::shareAddresses},
+};
+// clang-format on
 
 /// What the launcher puts in place of each argument of a kernel.
 static std::optional<std::vector<SlotKind>> slotsOf(tt::FuncOp kernel) {
@@ -210,11 +223,15 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     if (!runStep(step, module, request.onStep, diagnostics)) return false;
   }
   for (auto kernel : module.getOps<tt::FuncOp>()) {
+    std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
+    if (!maps) return false;
+    artifact.maps = std::move(*maps);
     auto launch = kernel->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
     artifact.warps = launch.getThreads() / 32;
     artifact.ctas = launch.getCluster();
     artifact.sharedBytes = launch.getSharedBytes();
     artifact.maxnreg = launch.getMaxRegisters();
+    kernel.walk([&](Operation *op) { artifact.printsOrAsserts |= isa<ptx::PrintOp, ptx::AssertFailOp>(op); });
   }
   if (last == Stage::threads) return true;
   if (request.options.fpFusion) allowFpFusion(module);
@@ -421,6 +438,32 @@ std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, 
   auto program = std::unique_ptr<TileProgram>(new TileProgram());
   program->impl->module = emit(context, request, diagnostics);
   if (!program->impl->module) return nullptr;
+  return program;
+}
+
+//===---------------------------------------------------------------------------------------------------- thread programs
+
+struct ThreadProgram::Impl {
+  OwningOpRef<ModuleOp> module;
+  GpuArtifact artifact;
+};
+
+ThreadProgram::ThreadProgram() : impl(std::make_unique<Impl>()) {}
+ThreadProgram::~ThreadProgram() = default;
+ModuleOp ThreadProgram::module() const {
+  return *impl->module;
+}
+const GpuArtifact &ThreadProgram::artifact() const {
+  return impl->artifact;
+}
+
+std::unique_ptr<ThreadProgram> ThreadProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  MLIRContext &context = threadContext();
+  auto handler = forwardErrors(context, request.kernel->module->source.get(), diagnostics);
+  auto program = std::unique_ptr<ThreadProgram>(new ThreadProgram());
+  program->impl->module = emit(context, request, diagnostics);
+  if (!program->impl->module) return nullptr;
+  if (!lowerForGpu(*program->impl->module, request, program->impl->artifact, Stage::threads, diagnostics)) return nullptr;
   return program;
 }
 

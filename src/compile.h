@@ -67,6 +67,21 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
+/// The ptx program of a kernel for request.gpu, ready for the simulator. It lives as long as the thread that made it.
+class ThreadProgram {
+public:
+  static std::unique_ptr<ThreadProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
+  ~ThreadProgram();
+  mlir::ModuleOp module() const;
+  /// What it asks of a launch; without code.
+  const GpuArtifact &artifact() const;
+
+private:
+  ThreadProgram();
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
 /// Identifies this build of the compiler in cache keys.
 std::string buildId();
 

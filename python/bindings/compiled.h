@@ -6,10 +6,11 @@
 namespace tilewright::python {
 
 struct PyCompiled {
-  std::shared_ptr<const CompiledKernel> compiled; // null: for the interpreter
+  std::shared_ptr<const CompiledKernel> compiled; // null: for the interpreter or the simulator
   std::shared_ptr<const JitFunction> function;    // null: compiled from IR text
   std::vector<ArgumentSpec> specs;
   KernelOptions options;
+  std::optional<GpuTarget> simulated; // compiled for the simulator of this GPU
   std::string text; // the IR text it was compiled from
 
   CompileRequest request() const;

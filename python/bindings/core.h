@@ -95,7 +95,7 @@ void showWarnings(const Diagnostics &diagnostics);
 
 // ---- interpret.cpp
 
-/// One specialisation for the interpreter.
+/// One specialisation for the interpreter, or where the request names a GPU for the simulator.
 class InterpretedKernel {
 public:
   static std::shared_ptr<InterpretedKernel> create(const CompileRequest &request, Diagnostics &diagnostics);
@@ -111,12 +111,14 @@ private:
 
 // ---- kernel.cpp
 
-enum class Engine { cpu, interpret };
+enum class Engine { cpu, interpret, simulate };
+const char *engineName(Engine engine);
 
 /// What launches of this thread use. Set by `with tilewright.engine(...)`.
 struct EngineState {
   Engine engine = Engine::cpu;
   bool checkBounds = false;
+  std::string target = "cuda:sm_90a"; // of the simulator
 };
 EngineState &engineState();
 

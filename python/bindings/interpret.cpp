@@ -1,8 +1,9 @@
-// The reference interpreter as an engine for launches.
+// The reference interpreter and the simulator as engines for launches.
 
 #include "core.h"
 
 #include "ir/interpret.h"
+#include "runtime/simulated.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -10,6 +11,7 @@ namespace tilewright::python {
 
 struct InterpretedKernel::Impl {
   std::unique_ptr<TileProgram> program;
+  std::shared_ptr<SimulatedKernel> simulated; // set: in place of the program
   std::string name;
   std::vector<ArgumentSpec> specs;
   std::vector<std::string> parameters;
@@ -21,6 +23,10 @@ InterpretedKernel::~InterpretedKernel() = default;
 
 std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileRequest &request, Diagnostics &diagnostics) {
   std::shared_ptr<InterpretedKernel> kernel(new InterpretedKernel);
+  if (request.gpu) {
+    kernel->impl->simulated = SimulatedKernel::create(request, diagnostics);
+    return kernel->impl->simulated ? kernel : nullptr;
+  }
   kernel->impl->program = TileProgram::create(request, diagnostics);
   if (!kernel->impl->program) return nullptr;
   kernel->impl->name = request.kernel->name;
@@ -63,6 +69,7 @@ static void append(const ArgumentSpec &spec, const Argument &argument, const std
 }
 
 std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, std::string &printed) const {
+  if (impl->simulated) return impl->simulated->run(grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }});
   std::vector<InterpretArg> args;
   InterpretOptions options;
   bool allKnown = true;

@@ -15,6 +15,15 @@ using namespace nb::literals;
 
 namespace tilewright::python {
 
+const char *engineName(Engine engine) {
+  switch (engine) {
+  case Engine::cpu: return "cpu";
+  case Engine::interpret: return "interpret";
+  case Engine::simulate: return "simulate";
+  }
+  return "";
+}
+
 EngineState &engineState() {
   // The process's default is taken by each thread when it first launches.
   static const EngineState initial = [] {
@@ -93,7 +102,9 @@ CompileRequest PyCompiled::request() const {
   request.kernel = function.get();
   request.args = specs;
   request.options = options;
-  if (compiled && compiled->gpu())
+  if (simulated)
+    request.gpu = simulated;
+  else if (compiled && compiled->gpu())
     request.gpu = gpuTarget(compiled->gpu()->artifact().target);
   else
     request.target = hostCpu();
@@ -117,16 +128,22 @@ static bool isOnDevice(const Argument &argument) {
   return (argument.kind() == Argument::Kind::pointer || argument.kind() == Argument::Kind::descriptor) && argument.device() >= 0;
 }
 
+/// Runs on the interpreter or the simulator; a null grid only compiles.
 nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) {
   for (size_t i = 0; i < arguments.size(); ++i)
     if (isOnDevice(arguments[i]))
-      raise(PyExc_ValueError, "parameter '" + state.function->parameters[i].name +
-                                  "': the tensor is on a GPU, and the interpreter runs on the CPU; move it with .cpu()");
+      raise(PyExc_ValueError, "parameter '" + state.function->parameters[i].name + "': the tensor is on a GPU, and the " +
+                                  engineName(engineState().engine) + " engine runs on the CPU; move it with .cpu()");
+  std::optional<GpuTarget> target;
+  if (engineState().engine == Engine::simulate) target = gpuTarget(std::string_view(engineState().target).substr(5));
   SpecializationKey key;
   appendSpecializationKey(*state.function, arguments, key);
   std::string text(key.begin(), key.end());
   text += options.kernel.debug ? 'd' : '-';
   text += options.kernel.fpFusion ? 'f' : '-';
+  if (target)
+    text += target->name + " " + std::to_string(options.kernel.numWarps) + " " + std::to_string(options.kernel.numStages) + " " +
+            std::to_string(options.kernel.numCtas);
   auto &entry = state.interpreted[text];
   if (!entry.first) {
     Diagnostics diagnostics;
@@ -136,6 +153,11 @@ nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayR
     compiled->specs = std::move(*specs);
     compiled->function = state.function;
     compiled->options = options.kernel;
+    compiled->simulated = target;
+    if (target) {
+      compiled->options.backend = "cuda";
+      compiled->options.capability = target->capability;
+    }
     std::vector<UsedGlobal> used;
     std::shared_ptr<InterpretedKernel> made;
     {

@@ -74,7 +74,7 @@ nb::object launchKernel(PyKernel &self, nb::handle gridObject, const PyArguments
   Grid grid;
   if (launch) grid = readGrid(PyCallable_Check(gridObject.ptr()) ? gridObject(boundDict(state, arguments)) : nb::borrow(gridObject));
   if (!state.used.empty()) checkUnchanged(state.used);
-  if (engineState().engine == Engine::interpret) return runInterpreted(state, launch ? &grid : nullptr, call.arguments, call.options);
+  if (engineState().engine != Engine::cpu) return runInterpreted(state, launch ? &grid : nullptr, call.arguments, call.options);
   Diagnostics diagnostics;
   if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
 

@@ -279,15 +279,20 @@ static void cudaSynchronize(int64_t ordinal) {
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
 }
 
-static nb::tuple setEngine(const std::string &name, bool checkBounds) {
+static nb::tuple setEngine(const std::string &name, bool checkBounds, const std::string &target) {
   EngineState &state = engineState();
-  nb::tuple before = nb::make_tuple(state.engine == Engine::interpret ? "interpret" : "cpu", state.checkBounds);
+  if (std::string_view(target).substr(0, 5) != "cuda:" || !gpuTarget(std::string_view(target).substr(5)))
+    raise(PyExc_ValueError, "there is no target '" + target + "' to simulate: cuda:NAME, with NAME one of " + gpuTargetNames());
+  nb::tuple before = nb::make_tuple(engineName(state.engine), state.checkBounds, state.target);
   if (name == "interpret")
     state.engine = Engine::interpret;
   else if (name == "cpu")
     state.engine = Engine::cpu;
+  else if (name == "simulate")
+    state.engine = Engine::simulate;
   else
-    raise(PyExc_ValueError, "there is no engine '" + name + "': there are 'cpu' and 'interpret'");
+    raise(PyExc_ValueError, "there is no engine '" + name + "': there are 'cpu', 'interpret' and 'simulate'");
+  state.target = target;
   state.checkBounds = checkBounds;
   return before;
 }
@@ -306,8 +311,8 @@ NB_MODULE(_core, module) {
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);
   module.def("build_id", [] { return buildId(); });
-  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false);
-  module.def("engine", [] { return engineState().engine == Engine::interpret ? "interpret" : "cpu"; });
+  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = "cuda:sm_90a");
+  module.def("engine", [] { return engineName(engineState().engine); });
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
   module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a, "target"_a = "");
   module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");

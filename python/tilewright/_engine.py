@@ -6,12 +6,14 @@ from . import _core
 class engine:
     """`with tilewright.engine("interpret"):` runs kernels on the reference interpreter instead of compiled code ("cpu").
 
-    check_bounds: the interpreter reports loads and stores outside the arguments' memory. It takes effect in launches whose
-    arguments all have a known extent.
+    "simulate" compiles them for a GPU (`target`) and runs its threads one by one on the CPU, with the host's arrays as its
+    memory; races and deadlocks are errors. Slow, and exact: it is how GPU code is tested without a GPU.
+    check_bounds: the interpreter and the simulator report loads and stores outside the arguments' memory. It takes effect
+    in launches whose arguments all have a known extent.
     """
 
-    def __init__(self, name, check_bounds=False):
-        self._wanted = (name, check_bounds)
+    def __init__(self, name, check_bounds=False, target="cuda:sm_90a"):
+        self._wanted = (name, check_bounds, target)
         self._before = []
 
     def __enter__(self):

@@ -8,9 +8,11 @@
 #include "gpu/ptx.h"
 #include "support/target.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -72,8 +74,17 @@ public:
     operands.push_back(toRegister(value));
     name();
   }
-  /// The address operand "[$2+16]".
+  /// The address operand "[$2+16]"; constants that are added to the base are part of it.
   std::string address(Value base, int64_t offset = 0) {
+    constexpr int64_t farthest = int64_t(1) << 23; // what an instruction has room for
+    while (auto add = base.getDefiningOp<mlir::arith::AddIOp>()) {
+      llvm::APInt distance;
+      if (!mlir::matchPattern(add.getRhs(), mlir::m_ConstantInt(&distance))) break;
+      int64_t sum = offset + distance.getSExtValue();
+      if (sum < -farthest || sum >= farthest) break;
+      offset = sum;
+      base = add.getLhs();
+    }
     std::string text = "[" + in(base);
     if (offset) text += "+" + std::to_string(offset);
     return text + "]";

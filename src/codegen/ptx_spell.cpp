@@ -195,10 +195,25 @@ static Value compute(Place &at, const std::string &name, Type type, ValueRange o
   return code.emit(text + ";", Effect::none).front();
 }
 
+/// LLVM knows these, and folds them.
+static std::string roundingIntrinsic(ptx::Unit kind) {
+  switch (kind) {
+  case ptx::Unit::floor: return "llvm.floor";
+  case ptx::Unit::ceil: return "llvm.ceil";
+  case ptx::Unit::trunc: return "llvm.trunc";
+  case ptx::Unit::rint: return "llvm.rint";
+  default: return "";
+  }
+}
+
 /// Without .ftz: denormals stay. f64 has approximations of 1/sqrt only; the others are rounded correctly there.
 static LogicalResult lower(ptx::SpecialOp op, Place &at) {
   Type type = op.getValue().getType();
   std::string name = ptx::stringifyUnit(op.getKind()).str();
+  if (std::string intrinsic = roundingIntrinsic(op.getKind()); !intrinsic.empty() && (type.isF32() || type.isF64())) {
+    replace(op, at.intrinsic(intrinsic, type, op.getValue()));
+    return success();
+  }
   if (type.isF64()) {
     if (op.getKind() == ptx::Unit::rsqrt)
       name = "rsqrt.approx.f64";
@@ -214,6 +229,11 @@ static LogicalResult lower(ptx::SpecialOp op, Place &at) {
     return op.emitError("there is no ") << name << " of " << type;
   }
   replace(op, compute(at, name, type, op.getValue()));
+  return success();
+}
+
+static LogicalResult lower(ptx::FmaOp op, Place &at) {
+  replace(op, at.intrinsic("llvm.fma", op.getType(), op.getOperands()));
   return success();
 }
 
@@ -358,7 +378,7 @@ static LogicalResult spellOne(Operation *op, Place &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::ThreadIdOp, ptx::WarpIdOp, ptx::LaneIdOp, ptx::BlockIdOp, ptx::BlockCountOp, ptx::ClusterRankOp, ptx::SmIdOp,
             ptx::SharedBaseOp, ptx::ElectOp, ptx::ClockOp, ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp, ptx::BarrierOp,
-            ptx::BarrierArriveOp, ptx::WarpBarrierOp, ptx::ClusterArriveOp, ptx::ClusterWaitOp, ptx::SpecialOp, ptx::DivideOp,
+            ptx::BarrierArriveOp, ptx::WarpBarrierOp, ptx::ClusterArriveOp, ptx::ClusterWaitOp, ptx::SpecialOp, ptx::FmaOp, ptx::DivideOp,
             ptx::PermuteOp, ptx::PackOp, ptx::UnpackOp, ptx::ConvertPairOp, ptx::ConvertOp, ptx::InlineOp, ptx::PrintOp, ptx::AssertFailOp>(
           [&](auto concrete) { return lower(concrete, at); })
       .Default([&](Operation *) { return spellMemory(op, at); });

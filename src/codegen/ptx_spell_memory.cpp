@@ -124,6 +124,14 @@ static LogicalResult lower(ptx::StoreSharedOp op, Place &at) {
   return store(op, at, "st.shared", op.getAddress(), static_cast<int32_t>(op.getOffset()), op.getValues(), op.getPredicate());
 }
 
+static LogicalResult lower(ptx::AddSharedOp op, Place &at) {
+  Asm code(at);
+  std::string address = code.address(op.getAddress()), value = code.in(op.getValue());
+  code.emit(code.when(op.getPredicate()) + "red.shared.add.u32 " + address + ", " + value + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
 static std::string matrixSuffix(size_t count, bool transposed) {
   return ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + ".shared.b16 ";
 }
@@ -372,11 +380,11 @@ static LogicalResult lower(ptx::FenceAsyncOp op, Place &at) {
 
 LogicalResult spellMemory(Operation *op, Place &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::StoreSharedOp, ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp,
-            ptx::CompareSwapOp, ptx::FenceOp, ptx::PrefetchTensorMapOp, ptx::CopyAsyncOp, ptx::CopyCommitOp, ptx::CopyWaitOp,
-            ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp, ptx::MbarrierExpectOp, ptx::MbarrierArriveOp,
-            ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp, ptx::TmaWaitOp, ptx::FenceAsyncOp>(
-          [&](auto concrete) { return lower(concrete, at); })
+      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::StoreSharedOp, ptx::AddSharedOp, ptx::LdmatrixOp,
+            ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::PrefetchTensorMapOp, ptx::CopyAsyncOp, ptx::CopyCommitOp,
+            ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp, ptx::MbarrierExpectOp,
+            ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp, ptx::TmaWaitOp,
+            ptx::FenceAsyncOp>([&](auto concrete) { return lower(concrete, at); })
       .Default([&](Operation *) { return spellMatrix(op, at); });
 }
 

@@ -1,167 +1,34 @@
-// Every small float is a sign, E bits of exponent and M bits of fraction, so one pair of routines converts them all from and to f32:
-//
-//   wider:    the bits without the sign, moved so that their fraction meets f32's, are the value times a power of two - subnormals included
-//   -
-//             so one multiplication puts the exponent right.
-//   narrower: normal results: add half a unit of the last place kept to the bits (and one more if that place is odd), shift, correct
-//             the exponent. Subnormal results: add the power of two at which f32's own last place is theirs.
-//
-// 8-bit formats saturate: too large numbers and infinities become the largest finite value, NaN stays NaN. f16 and bf16 overflow to
-// infinity as IEEE says (toward zero: to the largest). f64 goes through f32 rounded to odd, so that nothing is rounded twice.
+// Conversions between float types: what the machine has by itself (f32 and f64, and f16 with F16C, which reads f32 only), and the
+// arithmetic of ir/float_formats.cpp for the rest. f64 goes through f32 rounded to odd, so that nothing is rounded twice.
 #include "cpu/math.h"
-#include "cpu/math_ops.h"
+#include "ir/float_math.h"
 
-#include "llvm/ADT/APFloat.h"
-
-#include <cmath>
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace tilewright::cpu {
 
-namespace {
-
-struct Layout {
-  int64_t bits, fraction, bias;
-  bool hasInfinity; // an exponent of all ones means infinity or NaN
-  bool hasNegativeZero;
-  int64_t notANumber; // without its sign, where one is allowed
-  int64_t largest;    // the largest finite value's bits
-
-  int64_t magnitudeMask() const { return (int64_t(1) << (bits - 1)) - 1; }
-  int64_t infinity() const { return magnitudeMask() >> fraction << fraction; }
-};
-
-Layout layoutOf(Type element) {
-  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
-  Layout layout;
-  layout.bits = element.getIntOrFloatBitWidth();
-  layout.fraction = llvm::APFloat::semanticsPrecision(semantics) - 1;
-  layout.bias = 1 - llvm::APFloat::semanticsMinExponent(semantics);
-  layout.hasInfinity = llvm::APFloat::semanticsHasInf(semantics);
-  layout.notANumber = llvm::APFloat::getQNaN(semantics).bitcastToAPInt().getZExtValue();
-  layout.hasNegativeZero = llvm::APFloat::getZero(semantics, /*Negative=*/true).bitcastToAPInt() != 0;
-  layout.largest = llvm::APFloat::getLargest(semantics).bitcastToAPInt().getZExtValue();
-  return layout;
-}
-
-Type elementOf(Type type) {
+static Type elementOf(Type type) {
   return isa<VectorType>(type) ? cast<VectorType>(type).getElementType() : type;
 }
 
-double powerOfTwo(int64_t exponent) {
-  return std::ldexp(1.0, exponent);
-}
-
-constexpr int64_t f32Infinity = 0x7f800000, f32SignMask = 0x80000000;
-
-/// The lanes' bits in i32, below zeros.
-Value rawBits(MathOps &m, Value value, int64_t bits) {
-  Type narrow = vectorOf(m.b.getIntegerType(bits), lanesOf(value.getType()));
-  return arith::ExtUIOp::create(m.b, m.wordType, arith::BitcastOp::create(m.b, narrow, value));
-}
-
-Value widen(MathOps &m, Value value, Type element) {
-  Layout layout = layoutOf(element);
-  Value raw = rawBits(m, value, layout.bits);
-  if (element.isBF16()) return m.fromBits(m.shiftLeft(raw, 16));
-  Value magnitude = m.bitAnd(raw, layout.magnitudeMask());
-  Value sign = m.bitAnd(m.shiftLeft(raw, 32 - layout.bits), f32SignMask);
-  Value aligned = m.shiftLeft(magnitude, 23 - layout.fraction);
-  Value result = m.bits(m.multiply(m.fromBits(aligned), m.real(powerOfTwo(127 - layout.bias))));
-  if (layout.hasInfinity) {
-    Value special = m.compareWords(arith::CmpIPredicate::sge, magnitude, m.word(layout.infinity()));
-    result = m.select(special, m.bitOr(aligned, m.word(f32Infinity)), result);
-  } else {
-    // One pattern is NaN: all ones, or the one that would be minus zero.
-    Value special = layout.hasNegativeZero ? m.compareWords(arith::CmpIPredicate::eq, magnitude, m.word(layout.notANumber))
-                                           : m.compareWords(arith::CmpIPredicate::eq, raw, m.word(layout.notANumber));
-    result = m.select(special, m.word(f32Infinity | 0x400000), result);
-  }
-  return m.fromBits(m.bitOr(result, sign));
-}
-
-/// bf16 is f32's upper half: rounding is all there is to do. NaN is made quiet first, so that rounding cannot turn it into infinity.
-Value narrowToUpperHalf(MathOps &m, Value x, bool truncate) {
-  Value bits = m.bits(x);
-  Value rounded = bits;
-  if (!truncate) {
-    Value odd = m.bitAnd(m.shiftRight(bits, 16), 1);
-    rounded = m.addWords(m.addWords(bits, m.word(0x7fff)), odd);
-  }
-  Value isNan = m.compare(arith::CmpFPredicate::UNO, x, x);
-  return m.shiftRight(m.select(isNan, m.bitOr(bits, m.word(0x400000)), rounded), 16);
-}
-
-Value narrowBits(MathOps &m, Value x, const Layout &layout, bool truncate) {
-  Value bits = m.bits(x);
-  Value magnitude = m.bitAnd(bits, 0x7fffffff);
-  int64_t dropped = 23 - layout.fraction;
-
-  Value rounded = magnitude;
-  if (!truncate) {
-    Value odd = m.bitAnd(m.shiftRight(magnitude, dropped), 1);
-    rounded = m.addWords(m.addWords(magnitude, m.word((int64_t(1) << (dropped - 1)) - 1)), odd);
-  }
-  Value normal = m.subtractWords(m.shiftRight(rounded, dropped), m.word((127 - layout.bias) << layout.fraction));
-
-  Value small;
-  if (truncate) {
-    Value units = m.multiply(m.fromBits(magnitude), m.real(powerOfTwo(layout.bias + layout.fraction - 1)));
-    small = arith::FPToSIOp::create(m.b, m.wordType, units);
-  } else {
-    Value anchor = m.real(powerOfTwo(24 - layout.bias - layout.fraction));
-    small = m.subtractWords(m.bits(m.add(m.fromBits(magnitude), anchor)), m.bits(anchor));
-  }
-  Value isSmall = m.compareWords(arith::CmpIPredicate::slt, magnitude, m.word((128 - layout.bias) << 23));
-  Value result = m.select(isSmall, small, normal);
-
-  // Too large: 8-bit formats saturate; the others round to infinity, or toward zero to the largest finite number.
-  int64_t limit = layout.bits == 8 || truncate ? layout.largest : layout.infinity();
-  result = m.select(m.compareWords(arith::CmpIPredicate::sgt, result, m.word(limit)), m.word(limit), result);
-  if (layout.bits != 8 && truncate)
-    result = m.select(m.compareWords(arith::CmpIPredicate::eq, magnitude, m.word(f32Infinity)), m.word(layout.infinity()), result);
-
-  Value sign = m.bitAnd(m.shiftRight(bits, 32 - layout.bits), int64_t(1) << (layout.bits - 1));
-  Value signedResult = m.bitOr(result, sign);
-  if (!layout.hasNegativeZero) signedResult = m.select(m.compareWords(arith::CmpIPredicate::eq, result, m.word(0)), result, signedResult);
-  Value isNan = m.compareWords(arith::CmpIPredicate::sgt, magnitude, m.word(f32Infinity));
-  Value quiet = layout.hasNegativeZero ? m.bitOr(m.word(layout.notANumber), sign) : m.word(layout.notANumber);
-  return m.select(isNan, quiet, signedResult);
-}
-
-Value narrow(MathOps &m, Value x, Type element, bool truncate) {
-  Layout layout = layoutOf(element);
-  Value bits = element.isBF16() ? narrowToUpperHalf(m, x, truncate) : narrowBits(m, x, layout, truncate);
-  int64_t lanes = lanesOf(x.getType());
-  Value trimmed = arith::TruncIOp::create(m.b, vectorOf(m.b.getIntegerType(layout.bits), lanes), bits);
-  return arith::BitcastOp::create(m.b, vectorOf(element, lanes), trimmed);
-}
-
-/// f64 to f32 toward zero; `toOdd`: and if that lost anything, with the last bit set, so that a second rounding sees that it did.
-Value narrowDouble(ImplicitLocOpBuilder &b, const CpuTarget &target, Value x, bool toOdd) {
-  Type type = vectorOf(b.getF32Type(), lanesOf(x.getType()));
-  MathOps m(b, target, type), wide(b, target, x.getType());
-  Value nearest = arith::TruncFOp::create(b, type, x);
-  Value back = arith::ExtFOp::create(b, x.getType(), nearest);
-  Value tooLarge = wide.less(wide.absolute(x), wide.absolute(back));
-  // An infinity that came from rounding a finite number is too large as well; one that was infinite is not.
-  Value result = m.bits(nearest);
-  result = m.subtractWords(result, arith::ExtUIOp::create(b, m.wordType, tooLarge));
-  if (toOdd) result = m.bitOr(result, arith::ExtUIOp::create(b, m.wordType, wide.compare(arith::CmpFPredicate::ONE, x, back)));
-  return m.fromBits(result);
-}
-
-bool isWide(Type element) {
+static bool isWide(Type element) {
   return element.isF32() || element.isF64();
 }
 
-/// What the machine converts by itself: f32 and f64, and f16 with F16C (which reads f32 only).
-Value widenAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
+static Value widenAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
   Type element = elementOf(value.getType());
   Type type = vectorOf(b.getF32Type(), lanesOf(value.getType()));
   if (element.isF16() && target.f16c) return arith::ExtFOp::create(b, type, value);
-  MathOps m(b, target, type);
+  floats::MathOps m(b, target.fma ? fma : nullptr, type);
+  // A constant is converted here: its bits would have to be read out of an attribute of floats, which MLIR's folders do not expect.
+  Attribute known;
+  if (matchPattern(value, m_Constant(&known))) {
+    auto dense = dyn_cast<DenseFPElementsAttr>(known);
+    auto number = dense && dense.isSplat() ? dense.getSplatValue<FloatAttr>() : dyn_cast<FloatAttr>(known);
+    if (number) return m.real(number.getValue().convertToDouble());
+  }
   if (isa<Float8E5M2Type>(element) && target.f16c) { // f16 without its lower byte
     int64_t lanes = lanesOf(type);
     Type half = vectorOf(b.getI16Type(), lanes);
@@ -170,10 +37,8 @@ Value widenAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
     Value halves = arith::BitcastOp::create(b, vectorOf(b.getF16Type(), lanes), words);
     return arith::ExtFOp::create(b, type, halves);
   }
-  return widen(m, value, element);
+  return floats::widenFloat(m, value, element);
 }
-
-} // namespace
 
 Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value, Type element, bool truncate) {
   Type source = elementOf(value.getType());
@@ -185,14 +50,12 @@ Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value
     return convertFloat(b, target, single, element, truncate);
   }
   if (element.isF64()) return arith::ExtFOp::create(b, vectorOf(element, lanes), value);
-  if (element.isF32()) {
-    if (truncate) return narrowDouble(b, target, value, /*toOdd=*/false);
-    return arith::TruncFOp::create(b, vectorOf(element, lanes), value);
-  }
-  if (source.isF64()) value = narrowDouble(b, target, value, /*toOdd=*/!truncate);
+  floats::MathOps m(b, target.fma ? fma : nullptr, vectorOf(b.getF32Type(), lanes));
+  if (element.isF32())
+    return truncate ? floats::narrowDouble(m, value, /*toOdd=*/false) : Value(arith::TruncFOp::create(b, m.realType, value));
+  if (source.isF64()) value = floats::narrowDouble(m, value, /*toOdd=*/!truncate);
   if (element.isF16() && target.f16c && !truncate) return arith::TruncFOp::create(b, vectorOf(element, lanes), value);
-  MathOps m(b, target, vectorOf(b.getF32Type(), lanes));
-  return narrow(m, value, element, truncate);
+  return floats::narrowFloat(m, value, element, truncate);
 }
 
 } // namespace tilewright::cpu

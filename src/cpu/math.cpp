@@ -1,8 +1,8 @@
-// Which way each function of the language takes: one instruction (sqrt, rounding), inlined arithmetic (math_inline.cpp), or a function of
+// Which way each function of the language takes: one instruction (sqrt, rounding), inlined arithmetic (ir/float_functions.cpp), or a function of
 // glibc's libmvec, whose names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes, one v per
 // argument, the scalar's name. Vectors are cut or widened to what the machine (and so the library) has; scalars call libm.
 #include "cpu/math.h"
-#include "cpu/math_ops.h"
+#include "ir/float_math.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -12,6 +12,8 @@
 using namespace mlir;
 
 namespace tilewright::cpu {
+
+using namespace floats;
 
 static StringRef libmName(MathFunction function) {
   switch (function) {
@@ -119,16 +121,16 @@ static Value roundInSoftware(MathOps &m, MathFunction function, Value x) {
   return m.select(m.less(magnitude, large), m.withSignOf(whole, x), x);
 }
 
-static Value roundToWhole(MathOps &m, MathFunction function, Value x) {
-  if (m.target.vectorBytes < 32) return roundInSoftware(m, function, x);
+static Value roundToWhole(MathOps &m, const CpuTarget &target, MathFunction function, Value x) {
+  if (target.vectorBytes < 32) return roundInSoftware(m, function, x);
   std::string name = ("llvm." + libmName(function)).str();
   return callIntrinsic(m.b, name, m.realType, {x});
 }
 
 /// Halves away from zero. The difference to the truncated value is exact.
-static Value roundHalfAway(MathOps &m, Value x) {
+static Value roundHalfAway(MathOps &m, const CpuTarget &target, Value x) {
   Value magnitude = m.absolute(x);
-  Value whole = roundToWhole(m, MathFunction::trunc, magnitude);
+  Value whole = roundToWhole(m, target, MathFunction::trunc, magnitude);
   Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
   return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
 }
@@ -136,10 +138,10 @@ static Value roundHalfAway(MathOps &m, Value x) {
 // |x| - trunc(|x| / |y|) * |y| is exact with one rounding while the quotient fits in the fraction: the rounded quotient is the true one or
 // one too large, and either remainder is a number of the type. Larger quotients (and infinities, and division by zero) take the C library's
 // way.
-static Value emitFmod(MathOps &m, Value x, Value y) {
-  if (lanesOf(m.realType) == 1 || !m.target.fma) return arith::RemFOp::create(m.b, x, y);
+static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
+  if (lanesOf(m.realType) == 1 || !target.fma) return arith::RemFOp::create(m.b, x, y);
   Value magnitude = m.absolute(x), divisor = m.absolute(y);
-  Value quotient = roundToWhole(m, MathFunction::trunc, m.divide(magnitude, divisor));
+  Value quotient = roundToWhole(m, target, MathFunction::trunc, m.divide(magnitude, divisor));
   Value rest = m.multiplyAdd(m.subtract(m.real(0), quotient), divisor, magnitude);
   rest = m.select(m.less(rest, m.real(0)), m.add(rest, divisor), rest);
   Value fits = m.less(quotient, m.real(m.width == 32 ? 0x1p23 : 0x1p52));
@@ -172,7 +174,7 @@ static std::optional<Value> emitInline(MathOps &m, MathFunction function, Value 
   }
 }
 
-static Value emitFitting(MathOps &m, MathFunction function, ValueRange operands) {
+static Value emitFitting(MathOps &m, const CpuTarget &target, MathFunction function, ValueRange operands) {
   Value x = operands[0];
   switch (function) {
   case MathFunction::sqrt: return callIntrinsic(m.b, "llvm.sqrt", m.realType, {x});
@@ -181,9 +183,9 @@ static Value emitFitting(MathOps &m, MathFunction function, ValueRange operands)
   case MathFunction::floor:
   case MathFunction::ceil:
   case MathFunction::trunc:
-  case MathFunction::rint: return roundToWhole(m, function, x);
-  case MathFunction::round: return roundHalfAway(m, x);
-  case MathFunction::fmod: return emitFmod(m, x, operands[1]);
+  case MathFunction::rint: return roundToWhole(m, target, function, x);
+  case MathFunction::round: return roundHalfAway(m, target, x);
+  case MathFunction::fmod: return emitFmod(m, target, x, operands[1]);
   default: break;
   }
   if (std::optional<Value> result = emitInline(m, function, x)) return *result;
@@ -209,8 +211,8 @@ Value emitMath(ImplicitLocOpBuilder &b, const CpuTarget &target, MathFunction fu
     }
     return concatenate(b, halves[0], halves[1]);
   }
-  MathOps ops(b, target, type);
-  return emitFitting(ops, function, operands);
+  MathOps ops(b, target.fma ? fma : nullptr, type);
+  return emitFitting(ops, target, function, operands);
 }
 
 } // namespace tilewright::cpu

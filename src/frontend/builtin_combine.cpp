@@ -44,10 +44,6 @@ Maybe emitDot(Emitter &e, Arguments &args) {
   int64_t m = x->type.shape()[rank - 2], k = x->type.shape()[rank - 1], n = y->type.shape()[rank - 1];
   if (y->type.shape()[rank - 2] != k || (rank == 3 && x->type.shape()[0] != y->type.shape()[0]))
     return e.ops.fail(Diag::dotShapes, {x->describe(), y->describe()});
-  if (e.unit.options->backend == "cuda") {
-    int64_t least = 256 / bitWidth(left);
-    if (k < least) return e.ops.fail(Diag::dotInner, {std::to_string(k), std::to_string(least), scalarName(left).str()});
-  }
   std::optional<tt::InputPrecision> mode = precision(e, args);
   if (!mode) return std::nullopt;
   std::optional<Type> wanted = args.isNone(6) ? std::optional(Type(Scalar::fp32)) : args.type(6);

@@ -1,15 +1,19 @@
-// tt says what a program does to a tile; somebody has to say which thread holds which element. This gives all tiles of one shape one
-// layout, so that elementwise work needs no conversion, and converts where an operation's result lies otherwise:
+// tt says what a program does to a tile; somebody has to say which thread holds which element. LayoutPlan decides; here its decisions are
+// written into the types, and conversions are put where an operation wants or leaves another layout than its tile's class has:
 //   before: %row = tt.reduce %x axis 1 : tensor<64x64xf32> -> tensor<64xf32>
 //   after:  %row = tt.reduce %x axis 1 : tensor<64x64xf32, #a> -> tensor<64xf32, #a without dim 1>
-//           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>
-// An operand that is wanted in another layout is computed there from the start where that takes only ranges, splats and arithmetic on them:
-// addresses and masks never go through a conversion.
+//           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>       only if the class of %r is in #b
+// Cheap tiles (addresses, masks) are computed once in each layout that somebody wants them in, where they were computed before. Loads and
+// stores get `ttg.vector`: how many neighbours are one access.
+#include "gpu/dot_choice.h"
+#include "gpu/layout_plan.h"
 #include "gpu/passes.h"
 #include "gpu/ttg.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -18,156 +22,212 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-constexpr int deepestRecomputation = 24; // beyond it a conversion is cheaper, and the walk stays short
-
-Dims shapeOf(Type tile) {
-  auto shape = cast<RankedTensorType>(tile).getShape();
-  return Dims(shape.begin(), shape.end());
+bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
 }
 
 class Assigner {
 public:
-  Assigner(tt::FuncOp function, int64_t warps) : function(function), warps(warps) {}
+  Assigner(tt::FuncOp function, ttg::ConfigAttr config)
+      : function(function), config(config), warps(config.getWarps()), plan(function, config) {}
 
   LogicalResult run() {
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      giveDefaults(op->getResults());
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          if (!isa<tt::FuncOp>(op)) giveDefaults(block.getArguments());
-      if (auto constant = dyn_cast<arith::ConstantOp>(op))
-        if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
-          constant.setValueAttr(dense.reshape(cast<ShapedType>(constant.getType())));
-    });
-    SmallVector<Operation *> shapeChanging;
-    function.walk([&](Operation *op) {
-      if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReduceOp, tt::TransOp, tt::ReshapeOp, tt::JoinOp, tt::SplitOp>(op))
-        shapeChanging.push_back(op);
-    });
-    for (Operation *op : shapeChanging)
-      llvm::TypeSwitch<Operation *>(op)
-          .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto shaped) { fixSource(shaped); })
-          .Case<tt::ReduceOp, tt::TransOp, tt::ReshapeOp, tt::JoinOp, tt::SplitOp>([&](auto shaped) { fixResults(shaped); });
+    SmallVector<Operation *> all;
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
+    for (Operation *op : all)
+      assign(op);
     eraseDead();
-    return success();
+    // Whatever is left must have a layout, or a later pass would meet a tile that it cannot place.
+    WalkResult walk = function.getBody().walk([](Operation *op) -> WalkResult {
+      for (Value result : op->getResults())
+        if (isTile(result) && !ttg::hasLayout(result.getType())) return op->emitError("this operation got no layout for GPUs");
+      return WalkResult::advance();
+    });
+    return failure(walk.wasInterrupted());
   }
 
 private:
-  /// Consecutive lanes hold consecutive elements of the last dimension: global accesses are coalesced.
-  Layout defaultLayout(const Dims &shape) {
-    size_t rank = shape.size();
-    std::vector<int64_t> one(rank, 1), lanes(rank, 1), warpsPerDim(rank, 1), order;
-    int64_t lanesLeft = 32, warpsLeft = warps;
-    for (size_t i = rank; i-- > 0;) {
-      order.push_back(static_cast<int64_t>(i));
-      lanes[i] = std::min(lanesLeft, shape[i]);
-      lanesLeft /= lanes[i];
+  //===----------------------------------------------------------------------------------------------------------- operands
+
+  /// What the tile lies in, or (cheap ones) may as well lie in.
+  Layout layoutOf(Value tile) { return ttg::hasLayout(tile.getType()) ? ttg::layoutOf(tile.getType()) : plan.layoutOf(tile); }
+
+  /// The tile in the layout `want`: recomputed, or converted where it is made.
+  Value inLayout(Value value, const Layout &want) {
+    RankedTensorType type = ttg::withLayout(cast<RankedTensorType>(value.getType()), want);
+    while (value.getType() != type) {
+      auto converted = value.getDefiningOp<ttg::ConvertLayoutOp>();
+      if (!converted) break;
+      value = converted.getSrc();
     }
-    // Warps go to the slowest dimension first, so that a row is reduced by as few warps as there may be.
-    for (size_t i = 0; i < rank; ++i) {
-      warpsPerDim[i] = std::min(warpsLeft, shape[i] / lanes[i]);
-      warpsLeft /= warpsPerDim[i];
-    }
-    if (rank) {
-      lanes[rank - 1] *= lanesLeft; // a tile smaller than a warp: copies
-      warpsPerDim[rank - 1] *= warpsLeft;
-    }
-    return Layout::blocked(shape, one, lanes, warpsPerDim, order);
+    if (value.getType() == type) return value;
+    if (Value copy = copies.lookup({value, type})) return copy;
+    Value copy = plan.isCheap(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
+    copies[{value, type}] = copy;
+    return copy;
   }
 
-  void giveDefaults(ValueRange values) {
-    for (Value value : values)
-      if (auto tile = dyn_cast<RankedTensorType>(value.getType())) value.setType(ttg::withLayout(tile, defaultLayout(shapeOf(tile))));
+  Value convertedTo(Value value, RankedTensorType type) {
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfterValue(value);
+    return ttg::ConvertLayoutOp::create(b, value.getLoc(), type, value);
   }
 
-  /// Whether the tile is nothing but ranges, splats and arithmetic on them.
-  bool isCheap(Value value, int depth) {
-    Operation *op = value.getDefiningOp();
-    if (!op || depth > deepestRecomputation) return false;
-    if (isa<tt::MakeRangeOp, tt::SplatOp, arith::ConstantOp>(op)) return true;
-    bool follows = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::AddPtrOp>(op) ||
-                   (op->getName().getDialectNamespace() == "arith" && op->getNumRegions() == 0 && op->getNumResults() == 1);
-    if (!follows) return false;
-    return llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return !isa<RankedTensorType>(operand.getType()) || isCheap(operand, depth + 1); });
-  }
-
-  Layout sourceLayout(tt::ExpandDimsOp op, const Layout &result) { return result.reshaped(shapeOf(op.getSrc().getType())); }
-  Layout sourceLayout(tt::BroadcastOp op, const Layout &result) {
-    Dims from = shapeOf(op.getSrc().getType()), to = shapeOf(op.getType());
-    Layout source = result;
-    for (size_t i = 0; i < from.size(); ++i)
-      if (from[i] != to[i]) source = source.collapsedDim(static_cast<int64_t>(i));
-    return source;
-  }
-
-  /// The tile in the layout `want`, recomputed or converted in front of `user`.
-  Value inLayout(Value value, const Layout &want, OpBuilder &b) {
-    auto tile = cast<RankedTensorType>(value.getType());
-    if (ttg::layoutOf(tile) == want) return value;
-    RankedTensorType type = ttg::withLayout(tile, want);
-    if (!isCheap(value, 0)) return ttg::ConvertLayoutOp::create(b, value.getLoc(), type, value);
-    Operation *op = value.getDefiningOp();
+  Value recomputed(Operation *op, RankedTensorType type, const Layout &want) {
+    Layout source = want;
+    if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp>(op)) source = *sourceLayout(op, want);
     SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      if (!isa<RankedTensorType>(operand.getType())) {
-        operands.push_back(operand);
-        continue;
-      }
-      Layout from = want;
-      if (auto expand = dyn_cast<tt::ExpandDimsOp>(op)) from = sourceLayout(expand, want);
-      if (auto broadcast = dyn_cast<tt::BroadcastOp>(op)) from = sourceLayout(broadcast, want);
-      operands.push_back(inLayout(operand, from, b));
-    }
+    for (Value operand : op->getOperands())
+      operands.push_back(isTile(operand) ? inLayout(operand, source) : operand);
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfter(op);
     Operation *copy = b.clone(*op);
     copy->setOperands(operands);
     copy->getResult(0).setType(type);
     if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-      constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).reshape(type));
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) constant.setValueAttr(dense.reshape(type));
     return copy->getResult(0);
   }
 
-  template <typename Op> void fixSource(Op op) {
-    OpBuilder b(op);
-    Value source = inLayout(op.getSrc(), sourceLayout(op, ttg::layoutOf(op.getType())), b);
-    op.getSrcMutable().assign(source);
+  void want(Operation *op, const Layout &layout) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get())) operand.set(inLayout(operand.get(), layout));
+  }
+  void want(OpOperand &operand, const Layout &layout) { operand.set(inLayout(operand.get(), layout)); }
+
+  //===------------------------------------------------------------------------------------------------------------ results
+
+  void setType(Value tile) {
+    if (isTile(tile)) tile.setType(ttg::withLayout(cast<RankedTensorType>(tile.getType()), plan.layoutOf(tile)));
+  }
+  /// The operation leaves its result in `natural`; its class may want another.
+  void setResult(Value result, const Layout &natural) {
+    if (!isTile(result)) return;
+    auto tile = cast<RankedTensorType>(result.getType());
+    Layout wanted = plan.layoutOf(result);
+    result.setType(ttg::withLayout(tile, natural));
+    if (wanted == natural || result.use_empty()) return;
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfterValue(result);
+    auto converted = ttg::ConvertLayoutOp::create(b, result.getLoc(), ttg::withLayout(tile, wanted), result);
+    result.replaceAllUsesExcept(converted.getResult(), converted);
   }
 
-  /// What the operation makes of its operands' layout.
-  template <typename Op> Layout resultLayout(Op op) {
-    Layout source = ttg::layoutOf(op->getOperand(0).getType());
-    if constexpr (std::is_same_v<Op, tt::ReduceOp>) return source.withoutDim(op.getAxis());
-    if constexpr (std::is_same_v<Op, tt::ReshapeOp>) return source.reshaped(shapeOf(op.getType()));
-    if constexpr (std::is_same_v<Op, tt::JoinOp>) return source.joined();
-    if constexpr (std::is_same_v<Op, tt::TransOp>) return source.transposed({op.getOrder().begin(), op.getOrder().end()});
-    if constexpr (std::is_same_v<Op, tt::SplitOp>) return source.splitHalves()->layout;
-    return source;
+  //===--------------------------------------------------------------------------------------------------------- operations
+
+  void assignAccess(Operation *op, const MemoryAccess &access) {
+    // With a descriptor only the tile itself has the access's shape, row numbers lie anyhow.
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get()))
+        want(operand, shapeOfTile(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
+    for (Value result : op->getResults())
+      setResult(result, access.layout);
+    int64_t vector = vectorIn(access.facts, access.layout);
+    if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
   }
 
-  template <typename Op> void fixResults(Op op) {
-    OpBuilder b(op);
-    if constexpr (std::is_same_v<Op, tt::SplitOp>) {
-      // Its source must hold both halves in one thread: as if they had been joined.
-      Layout joined = defaultLayout(shapeOf(op.getOutLHS().getType())).joined();
-      op.getSrcMutable().assign(inLayout(op.getSrc(), joined, b));
+  void assignProduct(tt::DotOp op) {
+    DotChoice choice = chooseDot(op, config);
+    want(op.getAMutable(), choice.a ? *choice.a : layoutOf(op.getA()));
+    want(op.getBMutable(), choice.b ? *choice.b : layoutOf(op.getB()));
+    want(op.getCMutable(), choice.result);
+    setResult(op.getResult(), choice.result);
+  }
+
+  /// One that combines along a dimension, in a layout where that can be done.
+  void assignCombination(Operation *op) {
+    Layout source = layoutOf(op->getOperand(0));
+    int64_t axis = isa<tt::ReduceOp>(op) ? cast<tt::ReduceOp>(op).getAxis() : cast<tt::ScanOp>(op).getAxis();
+    if (isa<tt::ReduceOp>(op) && !reductionPlan(source, axis)) source = defaultLayout(source.shape, warps);
+    if (isa<tt::ScanOp>(op) && !scanOrder(source, axis)) source = scanLayout(source.shape, axis, warps);
+    want(op, source);
+    Layout natural = isa<tt::ReduceOp>(op) ? source.withoutDim(axis) : source;
+    for (Value result : op->getResults())
+      setResult(result, natural);
+  }
+
+  void assignSplit(tt::SplitOp op) {
+    Layout source = layoutOf(op.getSrc());
+    if (!source.splitHalves()) source = plan.layoutOf(op.getOutLHS()).joined();
+    want(op, source);
+    setResult(op.getOutLHS(), source.splitHalves()->layout);
+    setResult(op.getOutRHS(), source.splitHalves()->layout);
+  }
+
+  void assign(Operation *op) {
+    if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own
+    if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
+    if (isElementwiseOnTiles(op)) {
+      want(op, plan.layoutOf(op->getResult(0)));
+      for (Value result : op->getResults())
+        setType(result);
+      return;
     }
-    b.setInsertionPointAfter(op);
-    for (OpResult result : op->getResults()) {
-      auto tile = dyn_cast<RankedTensorType>(result.getType());
-      if (!tile) continue;
-      Layout natural = resultLayout(op);
-      if (natural == ttg::layoutOf(tile)) continue;
-      result.setType(ttg::withLayout(tile, natural));
-      auto converted = ttg::ConvertLayoutOp::create(b, op.getLoc(), tile, result);
-      result.replaceAllUsesExcept(converted.getResult(), converted);
-    }
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<scf::ForOp, scf::WhileOp>([&](auto loop) {
+          ValueRange arguments = loop->getRegion(0).getArguments();
+          for (auto [init, argument] : llvm::zip(loop.getInitsMutable(), arguments.take_back(loop.getInits().size())))
+            if (isTile(argument)) want(init, plan.layoutOf(argument));
+          for (Region &region : loop->getRegions())
+            for (Value argument : region.getArguments())
+              setType(argument);
+          for (Value result : loop->getResults())
+            setType(result);
+        })
+        .Case([&](scf::IfOp branch) {
+          for (Value result : branch.getResults())
+            setType(result);
+        })
+        .Case([&](scf::YieldOp yield) {
+          Operation *parent = yield->getParentOp();
+          ValueRange targets = parent->getResults();
+          if (auto loop = dyn_cast<scf::WhileOp>(parent)) targets = loop.getBeforeArguments();
+          for (auto [operand, target] : llvm::zip(yield->getOpOperands(), targets))
+            if (isTile(target)) want(operand, plan.layoutOf(target));
+        })
+        .Case([&](scf::ConditionOp condition) {
+          for (auto [operand, target] : llvm::zip(condition.getArgsMutable(), condition->getParentOp()->getResults()))
+            if (isTile(target)) want(operand, plan.layoutOf(target));
+        })
+        .Case<tt::ReduceOp, tt::ScanOp>([&](auto) { assignCombination(op); })
+        .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto) {
+          setType(op->getResult(0));
+          want(op, *sourceLayout(op, plan.layoutOf(op->getResult(0))));
+        })
+        .Case<tt::ReshapeOp, tt::TransOp, tt::JoinOp, tt::CatOp>([&](auto) {
+          Layout source = layoutOf(op->getOperand(0));
+          want(op, source);
+          setResult(op->getResult(0), *resultLayout(op, source));
+        })
+        .Case([&](tt::SplitOp split) { assignSplit(split); })
+        .Case([&](tt::DotOp dot) { assignProduct(dot); })
+        .Case([&](tt::DotScaledOp dot) {
+          for (OpOperand &operand : op->getOpOperands())
+            want(operand, layoutOf(&operand == &dot.getCMutable() ? dot.getResult() : operand.get()));
+          setType(dot.getResult());
+        })
+        .Case([&](tt::HistogramOp histogram) {
+          want(op, layoutOf(histogram.getSrc()));
+          setType(histogram.getResult());
+        })
+        .Case([&](tt::GatherOp gather) {
+          want(gather.getSrcMutable(), layoutOf(gather.getSrc()));
+          want(gather.getIndicesMutable(), plan.layoutOf(gather.getResult()));
+          setType(gather.getResult());
+        })
+        .Default([&](Operation *) {
+          for (OpOperand &operand : op->getOpOperands())
+            if (isTile(operand.get())) want(operand, layoutOf(operand.get()));
+          for (Value result : op->getResults())
+            setType(result);
+        });
   }
 
   void eraseDead() {
     bool changed = true;
     while (changed) {
       changed = false;
-      function.walk([&](Operation *op) {
+      function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
         if (op == function || !isOpTriviallyDead(op)) return;
         op->erase();
         changed = true;
@@ -176,7 +236,10 @@ private:
   }
 
   tt::FuncOp function;
+  ttg::ConfigAttr config;
   int64_t warps;
+  LayoutPlan plan;
+  DenseMap<std::pair<Value, Type>, Value> copies;
 };
 
 } // namespace
@@ -185,7 +248,7 @@ LogicalResult assignLayouts(ModuleOp module) {
   for (auto function : module.getOps<tt::FuncOp>()) {
     ttg::ConfigAttr config = ttg::configOf(function);
     if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    if (failed(Assigner(function, config.getWarps()).run())) return failure();
+    if (failed(Assigner(function, config).run())) return failure();
   }
   return success();
 }

@@ -180,6 +180,7 @@ std::optional<TileSwizzle> spanOf(const SharedLayout &shared) {
   Dims order = rowMajorOrder(rank);
   std::sort(order.begin(), order.end(), std::greater<>()); // the plain order is tried first
   do {
+    if (rank > 0 && shared.shape[order[0]] == 1 && elementCount(shared.shape) > 1) continue; // nothing lies along it
     for (int64_t span : {128, 64, 32, 0})
       if (span <= widestSpan(shared.shape, shared.elementBits, order) &&
           shared == SharedLayout::swizzled(shared.shape, shared.elementBits, span, order))

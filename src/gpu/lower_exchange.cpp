@@ -1,5 +1,5 @@
-// What threads tell one another. A conversion whose elements stay in their thread is a renaming of registers; any other goes through
-// shared memory. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+// What threads tell one another. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+#include "gpu/scratch.h"
 #include "gpu/thread_lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,48 +8,19 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Value ThreadLowering::scratch(int64_t bytes) {
-  scratchBytes = std::max(scratchBytes, bytes);
-  return ptx::SharedBaseOp::create(b, b.getI32Type());
+Value ThreadLowering::scratch(Operation *op) {
+  auto place = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+  int64_t offset = place ? place.getInt() : 0;
+  sharedBytes = std::max(sharedBytes, offset + gpu::scratchBytes(op));
+  Value base = ptx::SharedBaseOp::create(b, b.getI32Type());
+  return offset ? arith::AddIOp::create(b, base, i32(offset)) : base;
 }
 
 static int64_t bytesOf(Type scalar) {
   return std::max<int64_t>(1, scalar.getIntOrFloatBitWidth() / 8);
 }
 
-LogicalResult ThreadLowering::lowerConvert(ttg::ConvertLayoutOp op) {
-  Layout from = ttg::layoutOf(op.getSrc().getType()), to = ttg::layoutOf(op.getType());
-  const Parts held = get(op.getSrc());
-  std::vector<std::optional<int64_t>> same = sameThreadRegisters(to, from);
-  Parts results;
-  if (!llvm::is_contained(same, std::nullopt)) {
-    for (std::optional<int64_t> reg : same)
-      results.push_back(held[static_cast<size_t>(*reg)]);
-    set(op.getResult(), std::move(results));
-    return success();
-  }
-  Type type = held.front().getType();
-  Type inMemory = memoryType(type);
-  int64_t bytes = bytesOf(inMemory);
-  Value base = scratch(elementCount(from.shape) * bytes);
-  auto address = [&](const Layout &layout, int64_t reg) -> Value {
-    return arith::AddIOp::create(b, base, arith::MulIOp::create(b, flatIndex(layout, reg), i32(bytes)));
-  };
-  Value first = holdsFirstCopy(from);
-  ptx::BarrierOp::create(b); // whoever used the room before has read it
-  for (auto [reg, value] : llvm::enumerate(held))
-    ptx::StoreSharedOp::create(b, address(from, static_cast<int64_t>(reg)), ValueRange{toMemory(value)}, first);
-  ptx::BarrierOp::create(b);
-  for (int64_t reg = 0; reg < to.registersPerThread(); ++reg) {
-    auto load = ptx::LoadSharedOp::create(b, TypeRange{inMemory}, address(to, reg), Value());
-    results.push_back(fromMemory(load.getValues()[0], type));
-  }
-  set(op.getResult(), std::move(results));
-  return success();
-}
-
-FailureOr<Parts> ThreadLowering::combine(tt::ReduceOp op, ValueRange first, ValueRange second) {
-  Block &block = op.getCombineOp().front();
+FailureOr<Parts> ThreadLowering::combine(Block &block, ValueRange first, ValueRange second) {
   size_t count = first.size();
   for (size_t i = 0; i < count; ++i) {
     set(block.getArgument(static_cast<unsigned>(i)), {first[i]});
@@ -69,6 +40,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
   int64_t dim = op.getAxis();
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
   if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
+  Block &region = op.getCombineOp().front();
   size_t operands = op.getSrcs().size();
 
   // Registers: those that differ only along `dim` become the one whose bits along it are 0.
@@ -83,7 +55,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
     int64_t step = int64_t(1) << bit;
     for (int64_t reg = 0; reg < registers; ++reg) {
       if (reg & step || held[static_cast<size_t>(reg)].empty() || held[static_cast<size_t>(reg | step)].empty()) continue;
-      FailureOr<Parts> both = combine(op, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
+      FailureOr<Parts> both = combine(region, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
       held[static_cast<size_t>(reg | step)].clear();
@@ -107,7 +79,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
         first.push_back(arith::SelectOp::create(b, isLater, other, value));
         second.push_back(arith::SelectOp::create(b, isLater, value, other));
       }
-      FailureOr<Parts> both = combine(op, first, second);
+      FailureOr<Parts> both = combine(region, first, second);
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
     }
@@ -127,7 +99,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
       starts.push_back(total);
       total += bytes.back() * slots * parts_;
     }
-    Value base = scratch(total);
+    Value base = scratch(op);
     std::vector<uint32_t> partBases(layout.basesOf(Axis::warp).size(), 0);
     uint32_t next = 1;
     for (size_t bit = 0; bit < partBases.size(); ++bit)
@@ -168,7 +140,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
           sum = next_;
           continue;
         }
-        FailureOr<Parts> both = combine(op, sum, next_);
+        FailureOr<Parts> both = combine(region, sum, next_);
         if (failed(both)) return failure();
         sum = *both;
       }

@@ -1,7 +1,13 @@
-// Global memory from one thread: each register is an access of its own, and lanes side by side make the access wide.
+// Global memory from one thread. Registers that hold neighbours in memory are one access, as far as assign-layouts has proven it
+// (ttg.vector):
+//   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
+//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
+#include "gpu/scratch.h"
 #include "gpu/thread_lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -42,17 +48,33 @@ static ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
+/// How many consecutive registers one access takes.
+static size_t widthOf(Operation *op) {
+  auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  return width ? static_cast<size_t>(width.getInt()) : 1;
+}
+
+static bool isTrue(Value predicate) {
+  return matchPattern(predicate, m_One());
+}
+
 LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(type);
+  const Parts &addresses = get(op.getPtr());
+  size_t width = widthOf(op);
   Parts results;
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = op.getMask() ? get(op.getMask())[reg] : Value();
-    SmallVector<Value, 1> other;
-    if (op.getOther()) other.push_back(toMemory(get(op.getOther())[reg]));
-    auto load = ptx::LoadGlobalOp::create(b, TypeRange{inMemory}, address, predicate, other, cacheOf(op.getCache()),
+    if (predicate && isTrue(predicate)) predicate = {};
+    SmallVector<Value> other;
+    if (op.getOther() && predicate)
+      for (size_t i = 0; i < width; ++i)
+        other.push_back(toMemory(get(op.getOther())[reg + i]));
+    auto load = ptx::LoadGlobalOp::create(b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
                                           evictionOf(op.getEvict()), op.getIsVolatile());
-    results.push_back(fromMemory(load.getValues()[0], type));
+    for (Value value : load.getValues())
+      results.push_back(fromMemory(value, type));
   }
   set(op.getResult(), std::move(results));
   return success();
@@ -65,59 +87,166 @@ LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
     first = holdsFirstCopy(ttg::layoutOf(tile));
   else
     first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+  const Parts &addresses = get(op.getPtr());
+  size_t width = widthOf(op);
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = first;
-    if (op.getMask()) {
+    if (op.getMask() && !isTrue(get(op.getMask())[reg])) {
       Value mask = get(op.getMask())[reg];
       predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
     }
-    ptx::StoreGlobalOp::create(b, address, ValueRange{toMemory(get(op.getValue())[reg])}, predicate, cacheOf(op.getCache()),
-                               evictionOf(op.getEvict()));
+    SmallVector<Value> values;
+    for (size_t i = 0; i < width; ++i)
+      values.push_back(toMemory(get(op.getValue())[reg + i]));
+    ptx::StoreGlobalOp::create(b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
   }
   return success();
 }
 
+//===------------------------------------------------------------------------------------------------------------ atomics
+
+static ptx::Order orderOf(tt::MemSemantic semantic) {
+  switch (semantic) {
+  case tt::MemSemantic::RELAXED: return ptx::Order::relaxed;
+  case tt::MemSemantic::ACQUIRE: return ptx::Order::acquire;
+  case tt::MemSemantic::RELEASE: return ptx::Order::release;
+  case tt::MemSemantic::ACQUIRE_RELEASE: return ptx::Order::acq_rel;
+  }
+  return ptx::Order::acq_rel;
+}
+
+static ptx::Scope scopeOf(tt::MemSyncScope scope) {
+  switch (scope) {
+  case tt::MemSyncScope::GPU: return ptx::Scope::gpu;
+  case tt::MemSyncScope::CTA: return ptx::Scope::cta;
+  case tt::MemSyncScope::SYSTEM: return ptx::Scope::sys;
+  }
+  return ptx::Scope::sys;
+}
+
+static ptx::Atomic atomicOf(tt::RMWOp kind) {
+  switch (kind) {
+  case tt::RMWOp::AND: return ptx::Atomic::and_;
+  case tt::RMWOp::OR: return ptx::Atomic::or_;
+  case tt::RMWOp::XOR: return ptx::Atomic::xor_;
+  case tt::RMWOp::ADD: return ptx::Atomic::add;
+  case tt::RMWOp::FADD: return ptx::Atomic::fadd;
+  case tt::RMWOp::MAX: return ptx::Atomic::max;
+  case tt::RMWOp::MIN: return ptx::Atomic::min;
+  case tt::RMWOp::UMAX: return ptx::Atomic::umax;
+  case tt::RMWOp::UMIN: return ptx::Atomic::umin;
+  case tt::RMWOp::XCHG: return ptx::Atomic::exch;
+  }
+  return ptx::Atomic::exch;
+}
+
+Value ThreadLowering::performs(Type pointer) {
+  if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(ttg::layoutOf(tile));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+}
+
+Parts ThreadLowering::shareResults(Operation *op, const Parts &results, Type pointer) {
+  if (scratchBytes(op) == 0) return results;
+  Type type = results.front().getType();
+  Value base = scratch(op);
+  ptx::BarrierOp::create(b); // whoever used the room before has read it
+  auto tile = dyn_cast<RankedTensorType>(pointer);
+  if (tile)
+    storeFlat(base, results, ttg::layoutOf(tile), 0);
+  else
+    ptx::StoreSharedOp::create(b, base, ValueRange{toMemory(results.front())}, performs(pointer));
+  ptx::BarrierOp::create(b);
+  return tile ? loadAllFlat(base, ttg::layoutOf(tile), type) : Parts{loadFlat(base, i32(0), type)};
+}
+
+/// What memory holds afterwards.
+static Value combined(ImplicitLocOpBuilder &b, tt::RMWOp kind, Value old, Value value) {
+  switch (kind) {
+  case tt::RMWOp::AND: return arith::AndIOp::create(b, old, value);
+  case tt::RMWOp::OR: return arith::OrIOp::create(b, old, value);
+  case tt::RMWOp::XOR: return arith::XOrIOp::create(b, old, value);
+  case tt::RMWOp::ADD: return arith::AddIOp::create(b, old, value);
+  case tt::RMWOp::FADD: return arith::AddFOp::create(b, old, value);
+  case tt::RMWOp::MAX: return arith::MaxSIOp::create(b, old, value);
+  case tt::RMWOp::MIN: return arith::MinSIOp::create(b, old, value);
+  case tt::RMWOp::UMAX: return arith::MaxUIOp::create(b, old, value);
+  case tt::RMWOp::UMIN: return arith::MinUIOp::create(b, old, value);
+  case tt::RMWOp::XCHG: return value;
+  }
+  return value;
+}
+
+Value ThreadLowering::atomicByCompareSwap(tt::AtomicRMWOp op, ptx::Order order, ptx::Scope scope, Value address, Value value,
+                                          Value predicate) {
+  Type type = value.getType(), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, bits, x)); };
+  Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  auto first =
+      ptx::LoadGlobalOp::create(b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, false);
+  Value goesOn = predicate ? predicate : always;
+  auto loop = scf::WhileOp::create(b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> places(2, b.getLoc());
+  Block *test = b.createBlock(&loop.getBefore(), {}, TypeRange{bits, b.getI1Type()}, places);
+  scf::ConditionOp::create(b, test->getArgument(1), ValueRange{test->getArgument(0)});
+  Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {b.getLoc()});
+  Value seen = body->getArgument(0);
+  Value old = bits == type ? seen : Value(arith::BitcastOp::create(b, type, seen));
+  Value found =
+      ptx::CompareSwapOp::create(b, bits, order, scope, address, seen, asBits(combined(b, op.getAtomicRmwOp(), old, value)), Value());
+  scf::YieldOp::create(b, ValueRange{found, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, found, seen)});
+  b.setInsertionPointAfter(loop);
+  return bits == type ? loop.getResult(0) : Value(arith::BitcastOp::create(b, type, loop.getResult(0)));
+}
+
 LogicalResult ThreadLowering::lowerAtomic(tt::AtomicRMWOp op) {
-  if (!op.getResult().use_empty() && !isa<RankedTensorType>(op.getPtr().getType()))
-    return op.emitError("the result of an atomic operation on one element is not built for GPUs");
-  Value first;
-  if (auto tile = dyn_cast<RankedTensorType>(op.getPtr().getType())) {
-    first = holdsFirstCopy(ttg::layoutOf(tile));
-    if (first && !op.getResult().use_empty())
-      return op.emitError("the result of an atomic operation on a tile smaller than the block is not built for GPUs");
-  } else {
-    first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
-  }
-  ptx::Atomic kind;
-  switch (op.getAtomicRmwOp()) {
-  case tt::RMWOp::AND: kind = ptx::Atomic::and_; break;
-  case tt::RMWOp::OR: kind = ptx::Atomic::or_; break;
-  case tt::RMWOp::XOR: kind = ptx::Atomic::xor_; break;
-  case tt::RMWOp::ADD: kind = ptx::Atomic::add; break;
-  case tt::RMWOp::FADD: kind = ptx::Atomic::fadd; break;
-  case tt::RMWOp::MAX: kind = ptx::Atomic::max; break;
-  case tt::RMWOp::MIN: kind = ptx::Atomic::min; break;
-  case tt::RMWOp::UMAX: kind = ptx::Atomic::umax; break;
-  case tt::RMWOp::UMIN: kind = ptx::Atomic::umin; break;
-  case tt::RMWOp::XCHG: kind = ptx::Atomic::exch; break;
-  }
-  auto order = static_cast<ptx::Order>(static_cast<uint32_t>(op.getSem()) - 1);
-  ptx::Scope scope = op.getScope() == tt::MemSyncScope::GPU   ? ptx::Scope::gpu
-                     : op.getScope() == tt::MemSyncScope::CTA ? ptx::Scope::cta
-                                                              : ptx::Scope::sys;
+  Type pointer = op.getPtr().getType();
+  Value first = performs(pointer);
+  ptx::Order order = orderOf(op.getSem());
+  ptx::Scope scope = scopeOf(op.getScope());
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
+  int64_t bits = type.getIntOrFloatBitWidth();
+  if (bits < 16) return op.emitError("an atomic operation of ") << bits << " bits is not built for GPUs";
+  bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
+  bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && target.clusters)));
+  // One thread speaks for the block: what the others did before is released, too.
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (!isa<RankedTensorType>(pointer) && releases) ptx::BarrierOp::create(b);
   Parts results;
   for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
-    Value predicate = first;
+    Value predicate = first, value = get(op.getVal())[reg];
     if (op.getMask()) {
       Value mask = get(op.getMask())[reg];
       predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
     }
-    auto atomic = ptx::AtomicOp::create(b, TypeRange{type}, kind, order, scope, address, ValueRange{get(op.getVal())[reg]}, predicate,
-                                        op.getResult().use_empty());
+    if (!native) {
+      results.push_back(atomicByCompareSwap(op, order, scope, address, value, predicate));
+      continue;
+    }
+    auto atomic = ptx::AtomicOp::create(b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value},
+                                        predicate, op.getResult().use_empty());
     results.push_back(atomic.getOld()[0]);
   }
-  set(op.getResult(), std::move(results));
+  set(op.getResult(), shareResults(op, results, pointer));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerCompareSwap(tt::AtomicCASOp op) {
+  Type pointer = op.getPtr().getType();
+  Value first = performs(pointer);
+  ptx::Order order = orderOf(op.getSem());
+  Type type = scalarType(getElementTypeOrSelf(op.getType())), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  if (bits.getIntOrFloatBitWidth() < 16) return op.emitError("a compare-and-swap of 8 bits is not built for GPUs");
+  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, bits, x)); };
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (!isa<RankedTensorType>(pointer) && releases) ptx::BarrierOp::create(b);
+  Parts results;
+  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+    Value old = ptx::CompareSwapOp::create(b, bits, order, scopeOf(op.getScope()), address, asBits(get(op.getCmp())[reg]),
+                                           asBits(get(op.getVal())[reg]), first);
+    results.push_back(bits == type ? old : Value(arith::BitcastOp::create(b, type, old)));
+  }
+  set(op.getResult(), shareResults(op, results, pointer));
   return success();
 }
 

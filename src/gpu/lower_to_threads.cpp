@@ -6,11 +6,12 @@
 #include "gpu/thread_lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -24,6 +25,7 @@ static Dims shapeOf(Type tile) {
 //===--------------------------------------------------------------------------------------------------- types and values
 
 Type ThreadLowering::scalarType(Type element) {
+  if (isa<ttg::BufferType, ttg::BarriersType>(element)) return b.getI32Type();
   if (isa<tt::PointerType>(element)) return b.getI64Type();
   if (auto number = dyn_cast<FloatType>(element); number && number.getWidth() == 8) return b.getI8Type();
   return element;
@@ -69,37 +71,30 @@ Value ThreadLowering::zero(Type type) {
 }
 
 Value ThreadLowering::xorBases(Value place, const std::vector<uint32_t> &bases) {
-  // Runs of bits that stay in order move together: one mask and one shift.
+  // Bits that move equally far go together: one mask and one shift.
+  std::map<int64_t, int64_t> masks; // by distance
+  for (size_t from = 0; from < bases.size(); ++from)
+    for (uint32_t rest = bases[from]; rest; rest &= rest - 1)
+      masks[llvm::countr_zero(rest) - static_cast<int64_t>(from)] |= int64_t(1) << from;
   Value sum;
-  for (size_t i = 0; i < bases.size();) {
-    if (bases[i] == 0) {
-      ++i;
-      continue;
-    }
-    bool power = (bases[i] & (bases[i] - 1)) == 0;
-    size_t end = i + 1;
-    while (power && end < bases.size() && bases[end] == bases[end - 1] << 1)
-      ++end;
-    int64_t mask = ((int64_t(1) << (end - i)) - 1) << i;
-    Value part;
-    if (power) {
-      part = arith::AndIOp::create(b, place, i32(mask));
-      int64_t to = llvm::countr_zero(bases[i]), from = static_cast<int64_t>(i);
-      if (to > from) part = arith::ShLIOp::create(b, part, i32(to - from));
-      if (to < from) part = arith::ShRUIOp::create(b, part, i32(from - to));
-    } else {
-      Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, place, i32(static_cast<int64_t>(i))), i32(1));
-      part = arith::MulIOp::create(b, bit, i32(bases[i]));
-    }
+  for (auto [distance, mask] : masks) {
+    Value part = arith::AndIOp::create(b, place, i32(mask));
+    if (distance > 0) part = arith::ShLIOp::create(b, part, i32(distance));
+    if (distance < 0) part = arith::ShRUIOp::create(b, part, i32(-distance));
     sum = sum ? Value(arith::XOrIOp::create(b, sum, part)) : part;
-    i = end;
   }
   return sum ? sum : i32(0);
 }
 
 Value ThreadLowering::flatIndex(const Layout &layout, int64_t reg) {
   Value place = arith::XOrIOp::create(b, xorBases(lane, layout.basesOf(Axis::lane)), xorBases(warp, layout.basesOf(Axis::warp)));
-  return arith::XOrIOp::create(b, place, i32(layout.apply(reg, 0, 0, 0)));
+  uint32_t moved = 0, own = layout.apply(reg, 0, 0, 0);
+  for (Axis axis : {Axis::lane, Axis::warp})
+    for (uint32_t basis : layout.basesOf(axis))
+      moved |= basis;
+  // Bits that only registers set are added: what differs by a constant can share an address.
+  if (moved & own) return arith::XOrIOp::create(b, place, i32(own));
+  return arith::AddIOp::create(b, place, i32(own));
 }
 
 Value ThreadLowering::holdsFirstCopy(const Layout &layout) {
@@ -128,71 +123,42 @@ LogicalResult ThreadLowering::lower(Operation *op, llvm::function_ref<Value(Valu
   return success();
 }
 
-LogicalResult ThreadLowering::lowerElementwise(Operation *op) {
-  for (Type type : op->getOperandTypes())
-    if (auto number = dyn_cast<FloatType>(getElementTypeOrSelf(type)); number && number.getWidth() == 8)
-      return op->emitError("arithmetic on 8-bit floats is not built for GPUs: convert to fp16 first");
-  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
-  return lower(op, [&](ValueRange operands) {
-    OperationState state(b.getLoc(), op->getName(), operands, {type}, op->getAttrs());
-    return b.create(state)->getResult(0);
-  });
-}
-
-LogicalResult ThreadLowering::lowerMath(Operation *op) {
-  Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  auto special = [&](ptx::Unit unit, double before, double after) {
-    return lower(op, [&](ValueRange operands) -> Value {
-      Value x = operands[0];
-      if (!element.isF32()) x = arith::ExtFOp::create(b, b.getF32Type(), x);
-      if (before != 1) x = arith::MulFOp::create(b, x, arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(before))));
-      x = ptx::SpecialOp::create(b, b.getF32Type(), unit, x);
-      if (after != 1) x = arith::MulFOp::create(b, x, arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(after))));
-      return element.isF32() ? x : Value(arith::TruncFOp::create(b, element, x));
-    });
-  };
-  if (element.isF64()) return op->emitError("this function of fp64 is not built for GPUs");
-  constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<math::Exp2Op>([&](auto) { return special(ptx::Unit::ex2, 1, 1); })
-      .Case<math::ExpOp>([&](auto) { return special(ptx::Unit::ex2, log2e, 1); })
-      .Case<math::Log2Op>([&](auto) { return special(ptx::Unit::lg2, 1, 1); })
-      .Case<math::LogOp>([&](auto) { return special(ptx::Unit::lg2, 1, ln2); })
-      .Case<math::SqrtOp>([&](auto) { return special(ptx::Unit::sqrt, 1, 1); })
-      .Case<math::RsqrtOp>([&](auto) { return special(ptx::Unit::rsqrt, 1, 1); })
-      .Case<math::SinOp>([&](auto) { return special(ptx::Unit::sin, 1, 1); })
-      .Case<math::CosOp>([&](auto) { return special(ptx::Unit::cos, 1, 1); })
-      .Case<math::FmaOp>([&](auto) {
-        return lower(op, [&](ValueRange x) -> Value {
-          return arith::AddFOp::create(b, arith::MulFOp::create(b, x[0], x[1], arith::FastMathFlags::contract), x[2],
-                                       arith::FastMathFlags::contract);
-        });
-      })
-      .Case<math::AbsFOp>([&](auto) {
-        return lower(op, [&](ValueRange x) -> Value {
-          auto bits = b.getIntegerType(element.getIntOrFloatBitWidth());
-          Value whole = arith::BitcastOp::create(b, bits, x[0]);
-          Value mask = arith::ConstantOp::create(b, b.getIntegerAttr(bits, APInt::getSignedMaxValue(bits.getWidth())));
-          return arith::BitcastOp::create(b, element, arith::AndIOp::create(b, whole, mask));
-        });
-      })
-      .Case<math::AbsIOp>([&](auto) {
-        return lower(op,
-                     [&](ValueRange x) -> Value { return arith::MaxSIOp::create(b, x[0], arith::SubIOp::create(b, zero(element), x[0])); });
-      })
-      .Default([](Operation *o) { return o->emitError("this function is not built for GPUs: ") << o->getName().getStringRef(); });
-}
-
 LogicalResult ThreadLowering::lowerConstant(Operation *op) {
   auto constantOp = cast<arith::ConstantOp>(op);
   Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
   Attribute value = constantOp.getValue();
   if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
-    if (!dense.isSplat()) return op->emitError("a constant tile with different elements is not built for GPUs");
+    if (!dense.isSplat()) return lowerTable(op, dense);
     value = dense.getSplatValue<Attribute>();
   }
   Value scalar = constant(type, value);
   set(op->getResult(0), Parts(static_cast<size_t>(partsOf(op->getResult(0).getType())), scalar));
+  return success();
+}
+
+/// A constant tile of different elements: halves are chosen between by the bits of the element's index.
+LogicalResult ThreadLowering::lowerTable(Operation *op, DenseElementsAttr table) {
+  constexpr int64_t largest = 256; // one select an element and register
+  if (table.getNumElements() > largest)
+    return op->emitError("a constant tile of more than ") << largest << " different elements is not built for GPUs";
+  Layout layout = ttg::layoutOf(op->getResult(0).getType());
+  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  Parts elements, results;
+  for (Attribute element : table.getValues<Attribute>())
+    elements.push_back(constant(type, element));
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
+    Value index = flatIndex(layout, reg);
+    Parts left = elements;
+    for (int64_t bit = 0; left.size() > 1; ++bit) {
+      Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, index, i32(int64_t(1) << bit)), i32(0));
+      Parts chosen;
+      for (size_t i = 0; i < left.size(); i += 2)
+        chosen.push_back(arith::SelectOp::create(b, isSet, left[i + 1], left[i]));
+      left = std::move(chosen);
+    }
+    results.push_back(left.front());
+  }
+  set(op->getResult(0), std::move(results));
   return success();
 }
 
@@ -236,6 +202,12 @@ LogicalResult ThreadLowering::lowerJoin(tt::JoinOp op) {
     results.push_back(second);
   }
   set(op.getResult(), std::move(results));
+  return success();
+}
+
+/// The one element is held by everybody.
+LogicalResult ThreadLowering::lowerUnsplat(tt::UnsplatOp op) {
+  set(op.getResult(), {get(op.getSrc()).front()});
   return success();
 }
 
@@ -372,9 +344,19 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
       })
       .Case<tt::PreciseDivFOp>(
           [&](auto o) { return lower(o, [&](ValueRange x) -> Value { return arith::DivFOp::create(b, x[0], x[1]); }); })
-      .Case<tt::PreciseSqrtOp>([&](auto o) {
-        return lower(o, [&](ValueRange x) -> Value { return ptx::SpecialOp::create(b, x[0].getType(), ptx::Unit::sqrt_rn, x[0]); });
-      })
+      .Case<tt::PreciseSqrtOp>([&](auto o) { return lower(o, [&](ValueRange x) { return mathFunction("sqrt_rn", x); }); })
+      .Case<tt::FpToFpOp>([&](auto o) { return lowerFloatConversion(o, o.getRounding() == tt::RoundingMode::RTZ); })
+      .Case<tt::ExternElementwiseOp>([&](auto o) { return lowerExtern(o); })
+      .Case<tt::ElementwiseInlineAsmOp>([&](auto o) { return lowerInlineAsm(o); })
+      .Case<tt::MapElementwiseOp>([&](auto o) { return lowerMapElementwise(o); })
+      .Case<tt::UnsplatOp>([&](auto o) { return lowerUnsplat(o); })
+      .Case<tt::ScanOp>([&](auto o) { return lowerScan(o); })
+      .Case<tt::GatherOp>([&](auto o) { return lowerGather(o); })
+      .Case<tt::HistogramOp>([&](auto o) { return lowerHistogram(o); })
+      .Case<tt::CatOp>([&](auto o) { return lowerCat(o); })
+      .Case<tt::PrintOp>([&](auto o) { return lowerPrint(o); })
+      .Case<tt::AssertOp>([&](auto o) { return lowerAssert(o); })
+      .Case<tt::AtomicCASOp>([&](auto o) { return lowerCompareSwap(o); })
       .Case<tt::MulhiUIOp>(
           [&](auto o) { return lower(o, [&](ValueRange x) -> Value { return arith::MulUIExtendedOp::create(b, x[0], x[1]).getHigh(); }); })
       .Case<tt::ClampFOp>([&](auto o) {
@@ -384,6 +366,10 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
           return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, x[0], x[1]), x[2]);
         });
       })
+      .Case<tt::DotOp>([&](auto o) { return lowerDot(o); })
+      .Case<ttg::WgmmaOp>([&](auto o) { return lowerWgmma(o); })
+      .Case<ttg::WgmmaWaitOp>([&](auto o) { return lowerWgmmaWait(o); })
+      .Case<ttg::FmaDotOp>([&](auto o) { return lowerFmaDot(o); })
       .Case<tt::LoadOp>([&](auto o) { return lowerLoad(o); })
       .Case<tt::StoreOp>([&](auto o) { return lowerStore(o); })
       .Case<tt::AtomicRMWOp>([&](auto o) { return lowerAtomic(o); })
@@ -391,6 +377,9 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
       .Case<tt::ReduceOp>([&](auto o) { return lowerReduce(o); })
       .Default([&](Operation *o) -> LogicalResult {
         StringRef dialect = o->getName().getDialectNamespace(), name = o->getName().getStringRef();
+        bool known = true;
+        LogicalResult shared = lowerShared(o, known);
+        if (known) return shared;
         if (dialect == "math") return lowerMath(o);
         if ((dialect == "arith" || dialect == "ub") && o->getNumResults() == 1) return lowerElementwise(o);
         if (name == "llvm.intr.assume") return success();
@@ -425,8 +414,11 @@ LogicalResult ThreadLowering::run() {
   }
   tt::ReturnOp::create(b, ValueRange());
   thread_.setVisibility(source.getVisibility());
+  for (unsigned i = 0; i < source.getNumArguments(); ++i)
+    if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) thread_.setArgAttr(i, ttg::tensorMapName, recipe);
+  if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   thread_->setAttr("ptx.kernel",
-                   ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, scratchBytes, config.getCtas(), config.getMaxRegisters()));
+                   ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, sharedBytes, config.getCtas(), config.getMaxRegisters()));
   source.erase();
   return success();
 }
@@ -435,7 +427,9 @@ LogicalResult lowerToThreads(ModuleOp module) {
   for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
     ttg::ConfigAttr config = ttg::configOf(function);
     if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    if (failed(ThreadLowering(function, config).run())) return failure();
+    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+    if (!target) return function.emitError("there is no GPU target ") << config.getTarget();
+    if (failed(ThreadLowering(function, config, *target).run())) return failure();
   }
   return success();
 }

@@ -10,12 +10,39 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
-/// Gives every tile a layout: one for each shape, lanes along the last dimension, with conversions where an operation makes another
-/// (reductions, transposes). Tiles that are cheap to compute are computed again in the layout that is wanted.
+/// A product's rows may be loaded at index % M, where those from M on are never stored: the modulo becomes a mask, which keeps addresses
+/// affine.
+llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
+
+/// Loads of products' operands and stores of their results become descriptor_load and descriptor_store where the address is affine and the
+/// mask is the tensor's bounds: each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` says how the launcher makes
+/// it). Others keep a `ttg.no_descriptor` that says why. Does nothing on targets without a copy engine.
+llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
+
+/// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
+/// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout that
+/// is wanted. Loads and stores get `ttg.vector`.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
+
+/// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and their operands tiles in shared memory where those read them
+/// from there. Nothing overlaps yet.
+llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
+
+/// Loads that only feed a buffer run ahead of the loop that reads it, in rings of `stages` slots as far as shared memory reaches, by the copy
+/// engine or cp.async; products stay in flight over the back edge where they accumulate in place. Afterwards no ttg.descriptor_load and
+/// no ttg.descriptor_store is left, and every used ttg.tensor_map has its box and swizzle.
+llvm::LogicalResult pipeline(mlir::ModuleOp module);
+
+/// Every buffer, barrier and operation with scratch gets its `ttg.offset` (bytes) in shared memory, the function its `ttg.shared_bytes`.
+/// What is not in use at the same time shares room; syncs that this takes are inserted, others that nothing needs are dropped.
+llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
 /// Tiles -> what each thread does with its own elements: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
+
+/// Of the addresses of one thread that lie at a constant distance from one another, all but the first become that one plus a constant. Works
+/// on what lowerToThreads makes, best after simplify, which would undo some of it.
+llvm::LogicalResult shareAddresses(mlir::ModuleOp module);
 
 } // namespace tilewright::gpu

@@ -63,7 +63,8 @@ def Ptx_Format : PtxEnum<"Format", "element format",
 def Ptx_Unit : PtxEnum<"Unit", "special function",
   [I32EnumAttrCase<"ex2", 0>, I32EnumAttrCase<"lg2", 1>, I32EnumAttrCase<"rsqrt", 2>, I32EnumAttrCase<"rcp", 3>,
    I32EnumAttrCase<"sqrt", 4>, I32EnumAttrCase<"sin", 5>, I32EnumAttrCase<"cos", 6>, I32EnumAttrCase<"tanh", 7>,
-   I32EnumAttrCase<"sqrt_rn", 8>]>;
+   I32EnumAttrCase<"sqrt_rn", 8>, I32EnumAttrCase<"floor", 9>, I32EnumAttrCase<"ceil", 10>, I32EnumAttrCase<"trunc", 11>,
+   I32EnumAttrCase<"rint", 12>]>;
 
 class PtxOp<string name, list<Trait> traits = []> : Op<PtxDialect, name, traits>;
 // Instructions that the threads of a warp (or more) execute together keep their place.
@@ -131,6 +132,11 @@ def Ptx_StoreSharedOp : PtxOp<"store_shared", [AttrSizedOperandSegments, MemoryE
   let summary = "values to shared memory, at address + offset";
   let arguments = (ins I32:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
+}
+def Ptx_AddSharedOp : PtxEffect<"add_shared"> {
+  let summary = "adds to an i32 in shared memory, at once (red.shared.add): threads that add need no order among themselves";
+  let arguments = (ins I32:$address, I32:$value, Optional<I1>:$predicate);
+  let assemblyFormat = "$address `,` $value (`if` $predicate^)? attr-dict";
 }
 def Ptx_LdmatrixOp : PtxTogether<"ldmatrix"> {
   let summary = "8x8 matrices of 16-bit elements (1, 2 or 4) from shared memory: lane i gives the address of row i mod 8 of matrix i / 8";
@@ -314,10 +320,16 @@ def Ptx_MaxRegistersOp : PtxTogether<"max_registers"> {
 // ---- arithmetic that arith lacks
 
 def Ptx_SpecialOp : PtxOp<"special", [Pure, SameOperandsAndResultType]> {
-  let summary = "special-function unit, f32 (rcp, rsqrt, sqrt, sqrt_rn also f64)";
+  let summary = "special-function unit, f32 (rcp, rsqrt, sqrt, sqrt_rn also f64); floor, ceil, trunc and rint (to even) are exact, of f32 and f64";
   let arguments = (ins Ptx_Unit:$kind, AnyFloat:$value);
   let results = (outs AnyFloat:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+def Ptx_FmaOp : PtxOp<"fma", [Pure, SameOperandsAndResultType]> {
+  let summary = "a * b + c, rounded once";
+  let arguments = (ins AnyFloat:$a, AnyFloat:$b, AnyFloat:$c);
+  let results = (outs AnyFloat:$result);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($result)";
 }
 def Ptx_DivideOp : PtxOp<"divide", [Pure, SameOperandsAndResultType]> {
   let summary = "f32 quotient within 2 ulp (div.full); arith.divf is correctly rounded";

@@ -103,7 +103,7 @@ bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes
       if (op != step.number) reader = block.nameOf(op) + " at " + block.place(op);
       return fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op);
     }
-    if (byte.writeEpoch) {
+    if (byte.writeEpoch && !(access == Access::add && byte.added)) {
       if (sim::at(clock, byte.writeAgent) < byte.writeEpoch && byte.writeAgent != index) {
         std::string who = byte.writeAgent < warps ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
                                                   : "the copy engine, whose mbarrier this warp has not waited for";
@@ -133,7 +133,9 @@ bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes
       }
   }
   if (access == Access::read) block.noteRead(address, bytes, index, clock[size_t(index)], step.number);
-  if (access == Access::write) block.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
+  if (access == Access::write || access == Access::add) block.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
+  for (uint64_t at = address; writes && at < address + uint64_t(bytes); ++at)
+    block.state(at).added = access == Access::add;
   return true;
 }
 
@@ -238,6 +240,19 @@ static bool storeShared(Warp &warp, const Step &step) {
                              llvm::Twine(at - sharedBase) + ") in this instruction",
                          lane);
     }
+  }
+  return true;
+}
+
+static bool addShared(Warp &warp, const Step &step) {
+  auto op = cast<ptx::AddSharedOp>(step.op);
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)]);
+    if (!warp.touch(step, lane, address, 4, Warp::Access::add, 4)) return false;
+    uint32_t sum = uint32_t(warp.block.load(address, 4)) + uint32_t(warp.get(step, 1)[size_t(lane)]);
+    std::memcpy(warp.block.at(address), &sum, 4);
   }
   return true;
 }
@@ -484,6 +499,7 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.store_global"] = storeGlobal;
   handlers["ptx.load_shared"] = loadShared;
   handlers["ptx.store_shared"] = storeShared;
+  handlers["ptx.add_shared"] = addShared;
   handlers["ptx.atomic"] = atomic;
   handlers["ptx.compare_swap"] = compareSwap;
   handlers["ptx.fence"] = nothing; // global memory is seen in program order here

@@ -88,6 +88,7 @@ struct ByteState {
   uint16_t writeAgent = 0;              // component of the clocks
   uint8_t writeLane = 0;
   bool holdsBarrier = false;
+  bool added = false; // the last write was an atomic addition
   uint16_t inFlightReads = 0;
   uint32_t owner = 0;   // copy in flight that fills it, counted from 1
   uint64_t readers = 0; // warps that read it since, then warpgroups whose wgmma did
@@ -217,8 +218,9 @@ public:
   void release(Clock &into);
   bool fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) const;
 
-  /// asyncRead, asyncWrite: through the proxy of the copy engine and wgmma. copyWrite: cp.async, which is generic and lands later.
-  enum class Access { read, write, copyWrite, asyncRead, asyncWrite };
+  /// asyncRead, asyncWrite: through the proxy of the copy engine and wgmma. copyWrite: cp.async, which is generic and lands later. add:
+  /// atomic, so that it does not race with others of its kind.
+  enum class Access { read, write, add, copyWrite, asyncRead, asyncWrite };
   /// Bounds, alignment to `alignment`, races; then remembers the access (asynchronous ones are remembered by whoever completes them).
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
   bool checkGlobal(const Step &step, int64_t lane, uint64_t address, int64_t bytes, int64_t alignment);

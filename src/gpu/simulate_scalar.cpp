@@ -244,9 +244,34 @@ static bool special(Warp &warp, const Step &step) {
     case ptx::Unit::sin: return std::sin(a);
     case ptx::Unit::cos: return std::cos(a);
     case ptx::Unit::tanh: return std::tanh(a);
+    case ptx::Unit::floor: return std::floor(a);
+    case ptx::Unit::ceil: return std::ceil(a);
+    case ptx::Unit::trunc: return std::trunc(a);
+    case ptx::Unit::rint: return std::nearbyint(a);
     }
     return 0;
   });
+}
+
+static bool fusedMultiplyAdd(Warp &warp, const Step &step) {
+  Lanes &result = warp.result(step, 0);
+  const Lanes &a = warp.get(step, 0), &b = warp.get(step, 1), &c = warp.get(step, 2);
+  warp.forLanes([&](int64_t lane) {
+    uint64_t x = a[size_t(lane)], y = b[size_t(lane)], z = c[size_t(lane)];
+    if (step.to.kind == Format::f64) {
+      result[size_t(lane)] =
+          llvm::bit_cast<uint64_t>(std::fma(llvm::bit_cast<double>(x), llvm::bit_cast<double>(y), llvm::bit_cast<double>(z)));
+    } else if (step.to.kind == Format::f32) {
+      result[size_t(lane)] = llvm::bit_cast<uint32_t>(
+          std::fmaf(llvm::bit_cast<float>(uint32_t(x)), llvm::bit_cast<float>(uint32_t(y)), llvm::bit_cast<float>(uint32_t(z))));
+    } else { // a double's fma would round twice
+      auto number = [&](uint64_t bits) { return llvm::APFloat(*step.to.semantics, llvm::APInt(unsigned(step.to.bits), bits)); };
+      llvm::APFloat value = number(x);
+      value.fusedMultiplyAdd(number(y), number(z), llvm::APFloat::rmNearestTiesToEven);
+      result[size_t(lane)] = value.bitcastToAPInt().getZExtValue();
+    }
+  });
+  return true;
 }
 
 static Format makeFormat(const llvm::fltSemantics &semantics, Format::Kind kind) {
@@ -391,6 +416,7 @@ void addScalarHandlers(HandlerTable &table) {
   table.handlers["ptx.pack"] = pack;
   table.handlers["ptx.unpack"] = unpack;
   table.handlers["ptx.special"] = special;
+  table.handlers["ptx.fma"] = fusedMultiplyAdd;
   table.handlers["ptx.convert_pair"] = convertPair;
   table.handlers["ptx.convert"] = convert;
 }

@@ -83,6 +83,24 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   return LayoutAttr::get(parser.getContext(), shape, bases[0], bases[1], bases[2], bases[3]);
 }
 
+void SharedAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShape(printer, getShape());
+  printer << ", offset ";
+  printBases(printer, getShape(), getBases());
+  printer << ", " << getElementBits() << ">";
+}
+
+Attribute SharedAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> shape;
+  SmallVector<uint32_t> bases;
+  int64_t bits = 0;
+  if (parser.parseLess() || parseShape(parser, shape) || parser.parseComma() || parser.parseKeyword("offset") ||
+      parseBases(parser, shape, bases) || parser.parseComma() || parser.parseInteger(bits) || parser.parseGreater())
+    return {};
+  return SharedAttr::get(parser.getContext(), shape, bases, bits);
+}
+
 //===------------------------------------------------------------------------------------------------------------ access
 
 ConfigAttr ttg::configOf(Operation *function) {
@@ -106,6 +124,23 @@ gpu::Layout LayoutAttr::layout() const {
   return layout;
 }
 
+SharedAttr SharedAttr::get(MLIRContext *context, const gpu::SharedLayout &layout) {
+  return get(context, layout.shape, layout.bases, layout.elementBits);
+}
+
+gpu::SharedLayout SharedAttr::layout() const {
+  gpu::SharedLayout layout;
+  layout.shape = getShape().vec();
+  layout.bases = getBases().vec();
+  layout.elementBits = getElementBits();
+  return layout;
+}
+
+int64_t BufferType::tileBytes() const {
+  constexpr int64_t alignment = 1024;
+  return (getLayout().layout().bytes() + alignment - 1) / alignment * alignment;
+}
+
 gpu::Layout ttg::layoutOf(Type tile) {
   return cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding()).layout();
 }
@@ -123,6 +158,8 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
 #include "gpu/ttg_dialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "gpu/ttg_attrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu/ttg_types.cpp.inc"
 #define GET_OP_CLASSES
 #include "gpu/ttg_ops.cpp.inc"
 
@@ -130,6 +167,10 @@ void TTGDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "gpu/ttg_attrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "gpu/ttg_types.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

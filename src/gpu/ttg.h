@@ -8,6 +8,8 @@
 #define GET_ATTRDEF_CLASSES
 #include "gpu/ttg_attrs.h.inc"
 #include "gpu/ttg_dialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu/ttg_types.h.inc"
 #define GET_OP_CLASSES
 #include "gpu/ttg_ops.h.inc"
 
@@ -15,6 +17,18 @@ namespace tilewright::ttg {
 
 /// The name of a kernel's Config attribute.
 constexpr llvm::StringLiteral configName = "ttg.config";
+/// The name of a map argument's TensorMap attribute.
+constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
+/// On a load or store that feeds or drains a product: why it goes without a tensor map (a string, for people).
+constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
+
+/// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
+constexpr llvm::StringLiteral offsetName = "ttg.offset";
+/// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at most
+/// 16 bytes), and share one value of the mask.
+constexpr llvm::StringLiteral vectorName = "ttg.vector";
+/// Of a kernel: all the shared memory it needs, in bytes.
+constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 
 /// What the kernel is compiled for; null if nobody has said.
 ConfigAttr configOf(mlir::Operation *function);

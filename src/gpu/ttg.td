@@ -1,19 +1,25 @@
 // The ttg dialect: what tt leaves open. A tile's type gets a layout (`tensor<64x32xf32, #ttg.layout<...>>`: which register of which thread
-// holds which element); tt, arith, math and scf operations stay as they are, on tiles with layouts. The tile lowering turns it into ptx.
+// holds which element), tiles may lie in shared memory (buffers), copies may run behind the program's back, and waits are explicit.
+// tt, arith, math and scf operations stay as they are, on tiles with layouts. The tile lowering turns all of it into ptx.
 #ifndef TILEWRIGHT_TTG_TD
 #define TILEWRIGHT_TTG_TD
 
-include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/IR/AttrTypeBase.td"
 
 def TTGDialect : Dialect {
   let name = "ttg";
   let cppNamespace = "::tilewright::ttg";
-  let summary = "tiles with layouts";
+  let summary = "tiles with layouts, buffers in shared memory, asynchronous copies";
+  let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tilewright::ptx::PtxDialect", "::tilewright::tt::TTDialect"];
 }
+
+//===--------------------------------------------------------------------------------------------------- attributes, types
 
 class TTGAttr<string name, string text> : AttrDef<TTGDialect, name> { let mnemonic = text; }
 
@@ -27,20 +33,193 @@ def TTG_Layout : TTGAttr<"Layout", "layout"> {
     ::tilewright::gpu::Layout layout() const;
   }];
 }
+def TTG_Shared : TTGAttr<"Shared", "shared"> {
+  let summary = "where the elements of a tile lie in a buffer: a gpu::SharedLayout";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, ArrayRefParameter<"uint32_t">:$bases, "int64_t":$elementBits);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static SharedAttr get(::mlir::MLIRContext *context, const ::tilewright::gpu::SharedLayout &layout);
+    ::tilewright::gpu::SharedLayout layout() const;
+  }];
+}
 def TTG_Config : TTGAttr<"Config", "config"> {
   let summary = "what a kernel is compiled for; the attribute `ttg.config` of its tt.func. maxRegisters 0: no limit";
   let parameters = (ins "int64_t":$warps, "int64_t":$ctas, "int64_t":$stages, "int64_t":$maxRegisters, "::mlir::StringAttr":$target);
   let assemblyFormat = "`<` struct(params) `>`";
 }
+def TTG_TensorMap : TTGAttr<"TensorMap", "tensor_map"> {
+  let summary = "how the launcher makes a tensor map; the attribute `ttg.tensor_map` of a !ptx.tensor_map argument, which stand behind all "
+                "others. `base`: the pointer's argument. `offset` (elements), `dims` and `strides` (elements, from the second dimension on) are "
+                "polynomials over the kernel's arguments: each a list of terms [coefficient, argument, argument, ...]. Dimensions innermost "
+                "first; one without terms has no bound. `box` and `swizzle` (bytes) are [] and 0 until a buffer is chosen";
+  let parameters = (ins "int64_t":$base, "::mlir::ArrayAttr":$offset, "::mlir::ArrayAttr":$dims, "::mlir::ArrayAttr":$strides,
+                        "::mlir::DenseI64ArrayAttr":$box, "::mlir::Type":$element, "int64_t":$swizzle);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
 
+class TTGType<string name, string text> : TypeDef<TTGDialect, name> { let mnemonic = text; }
+
+def TTG_Buffer : TTGType<"Buffer", "buffer"> {
+  let summary = "`depth` tiles in shared memory, one behind the other";
+  let parameters = (ins "int64_t":$depth, "::mlir::Type":$elementType, TTG_Shared:$layout);
+  let assemblyFormat = "`<` $depth `x` $elementType `,` qualified($layout) `>`"; // the layout has the tile's shape
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<int64_t> getShape() const { return getLayout().getShape(); }
+    /// From one tile to the next: a multiple of 1024, where every swizzle starts anew.
+    int64_t tileBytes() const;
+  }];
+}
+def TTG_Barriers : TTGType<"Barriers", "barriers"> {
+  let summary = "`count` mbarriers in shared memory";
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+}
+
+def TTG_Map : Type<CPred<"::llvm::isa<::tilewright::ptx::TensorMapType>($_self)">, "tensor map">,
+              BuildableType<"$_builder.getType<::tilewright::ptx::TensorMapType>()">;
 def TTG_Tile : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "tile">;
+def TTG_Any : Type<CPred<"true">, "any type">;
 
-def TTG_ConvertLayoutOp : Op<TTGDialect, "convert_layout", [Pure]> {
+//===---------------------------------------------------------------------------------------------------------- operations
+
+class TTGOp<string name, list<Trait> traits = []> : Op<TTGDialect, name, traits>;
+class TTGEffect<string name, list<Trait> traits = []> : TTGOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+
+def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure]> {
   let summary = "the same tile in another layout";
   let arguments = (ins TTG_Tile:$src);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasFolder = 1;
+}
+
+// ---- buffers
+
+def TTG_AllocOp : TTGOp<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "room in shared memory for as long as it is used (in a loop: one room for all turns). allocate-shared puts its place into the "
+                "attribute `ttg.offset`";
+  let results = (outs TTG_Buffer:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def TTG_SlotOp : TTGOp<"slot", [Pure]> {
+  let summary = "one tile of several";
+  let arguments = (ins TTG_Buffer:$buffer, I32:$index);
+  let results = (outs TTG_Buffer:$result);
+  let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
+}
+def TTG_ViewOp : TTGOp<"view", [Pure]> {
+  let summary = "the same bytes seen as a tile whose dimension i is dimension order[i]";
+  let arguments = (ins TTG_Buffer:$buffer, DenseI32ArrayAttr:$order);
+  let results = (outs TTG_Buffer:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+}
+def TTG_LoadSharedOp : TTGOp<"load_shared", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from shared memory to registers";
+  let arguments = (ins TTG_Buffer:$buffer);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+}
+def TTG_StoreSharedOp : TTGOp<"store_shared", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile from registers to shared memory";
+  let arguments = (ins TTG_Tile:$src, TTG_Buffer:$buffer);
+  let assemblyFormat = "$src `,` $buffer attr-dict `:` type($src) `,` type($buffer)";
+}
+
+// ---- waiting
+
+def TTG_SyncOp : TTGEffect<"sync"> { let summary = "all threads of the block meet (bar.sync 0)"; let assemblyFormat = "attr-dict"; }
+def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
+  let summary = "what threads wrote to (or read from) shared memory comes before later accesses of the copy engine and wgmma";
+  let assemblyFormat = "attr-dict";
+}
+def TTG_AllocBarriersOp : TTGEffect<"alloc_barriers"> {
+  let summary = "mbarriers for one arrival a phase, initialised and visible to the whole block (it ends with a sync). Place as in alloc, but "
+                "never shared with anything else";
+  let results = (outs TTG_Barriers:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
+  let summary = "one thread arrives and announces `bytes`";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32Attr:$bytes, Optional<I1>:$predicate);
+  let assemblyFormat = "$barriers `[` $index `]` `,` $bytes (`if` $predicate^)? attr-dict `:` type($barriers)";
+}
+def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
+  let summary = "every thread waits for the phase of this parity";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity);
+  let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
+}
+
+// ---- asynchronous copies
+
+def TTG_CopyAsyncOp : TTGEffect<"copy_async"> {
+  let summary = "cp.async of the elements at a tile of pointers to a buffer; zeros where the mask is false";
+  let arguments = (ins TTG_Tile:$pointers, TTG_Buffer:$buffer, Optional<TTG_Tile>:$mask,
+                       DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */);
+  let assemblyFormat = "$pointers `,` $buffer (`,` $mask^ `:` type($mask))? attr-dict `:` type($pointers) `->` type($buffer)";
+}
+def TTG_CopyCommitOp : TTGEffect<"copy_commit"> { let assemblyFormat = "attr-dict"; }
+def TTG_CopyWaitOp : TTGEffect<"copy_wait"> {
+  let summary = "all but the latest `pending` committed groups of this thread are there (others' need a sync, too)";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+// A map's dimension i < rank of the tile runs along the tile's dimension order[i]; further dimensions of the map have extent 1 in the box.
+// `coordinates`: of the tile's first element, one for each dimension of the map, innermost first, in elements; they may lie outside.
+def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
+  let summary = "one thread starts the copy of a tile to a buffer; its bytes are reported to the barrier (barrier_expect announces them). "
+                "The map's box and swizzle are the buffer's";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, TTG_Barriers:$barriers, I32:$index,
+                       Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */);
+  let assemblyFormat = "$map `[` $coordinates `]` `to` $buffer `,` $barriers `[` $index `]` (`if` $predicate^)? attr-dict "
+                       "`:` type($buffer) `,` type($barriers)";
+}
+def TTG_TmaStoreOp : TTGEffect<"tma_store"> {
+  let summary = "one thread starts the copy of a buffer to memory, a bulk group of its own; fence_async and sync come before";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer);
+  let assemblyFormat = "$buffer `to` $map `[` $coordinates `]` attr-dict `:` type($buffer)";
+}
+def TTG_TmaStoreWaitOp : TTGEffect<"tma_store_wait"> {
+  let summary = "the thread that issued them waits until all but `pending` stores have read their buffers; a sync follows before reuse";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+// Before buffers are chosen: loads and stores that the copy engine can do, with tiles as values.
+def TTG_DescriptorLoadOp : TTGOp<"descriptor_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile through a tensor map; zeros outside the map's bounds";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order,
+                       DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` type($result)";
+}
+def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile through a tensor map; nothing outside its bounds";
+  let arguments = (ins TTG_Tile:$src, TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order);
+  let assemblyFormat = "$src `to` $map `[` $coordinates `]` attr-dict `:` type($src)";
+}
+
+// ---- products. tt.dot stays where operands and result have the layouts of mma.sync.
+
+def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>]> {
+  let summary = "starts d = a * b + c by warpgroups, and commits: a [M, K] a buffer or registers (Layout::wgmmaOperandA), b [K, N] a buffer, c "
+                "in Layout::wgmmaAccumulator. What threads wrote to the buffers was fenced and synchronised before. The result, and a's "
+                "registers, are in use until a wgmma_wait has let them through. `useC` false: c is not read. f32 operands count as tf32";
+  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC);
+  let results = (outs TTG_Tile:$d);
+  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+}
+def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
+  let summary = "all but the latest `pending` wgmma of this warpgroup are done; tiles (accumulators, operands in registers) that may be "
+                "used from here on pass through";
+  let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles);
+  let results = (outs Variadic<TTG_Tile>:$results);
+  let assemblyFormat = "$pending (`,` $tiles^ `:` type($tiles))? attr-dict (`->` type($results)^)?";
+}
+def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[MemRead]>]> {
+  let summary = "d = a * b + c by multiplication and addition in c's type, in any layout; a [.., M, K] and b [.., K, N] are read as they are "
+                "needed";
+  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_Tile:$c);
+  let results = (outs TTG_Tile:$d);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `->` type($d)";
 }
 
 #endif // TILEWRIGHT_TTG_TD

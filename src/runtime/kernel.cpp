@@ -184,15 +184,15 @@ static uint64_t slotOf(const Argument &argument, SlotKind kind) {
   return 0;
 }
 
-// Walks arguments and what they were compiled for together. A constant has no slot.
-static bool pack(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
-                 llvm::SmallVectorImpl<uint64_t> &slots) {
+// A constant has no slot.
+bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
+                   llvm::SmallVectorImpl<uint64_t> &slots) {
   for (size_t i = 0; i < specs.size(); ++i) {
     const ArgumentSpec &spec = specs[i];
     const Argument &argument = arguments[i];
     if (spec.constant) continue;
     if (!spec.members.empty()) {
-      if (!pack(spec.members, argument.members(), kinds, slots)) return false;
+      if (!packArguments(spec.members, argument.members(), kinds, slots)) return false;
       continue;
     }
     if (slots.size() >= kinds.size()) return false;
@@ -208,7 +208,7 @@ static bool pack(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> ar
 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
   llvm::ArrayRef<SlotKind> kinds = slotKinds();
-  if (arguments.size() == argumentSpecs.size() && pack(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size()) return true;
+  if (arguments.size() == argumentSpecs.size() && packArguments(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size()) return true;
   diagnostics.error({}, Diag::slotMismatch, {entryName(), std::to_string(kinds.size()), std::to_string(slots.size())});
   return false;
 }

@@ -89,6 +89,10 @@ private:
   mutable std::atomic<float> programNanoseconds{-1}; // running mean; negative: not measured yet
 };
 
+/// Appends the slots of `arguments`, one a parameter, as they were specialised; false if there are more than `kinds`.
+bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
+                   llvm::SmallVectorImpl<uint64_t> &slots);
+
 /// A jit function with its compiled specialisations. Heuristics and autotuning are in tune/. Thread-safe.
 class Kernel {
 public:

@@ -37,3 +37,24 @@ tt.func public @sum(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<war
   tt.store %x, %r : !tt.ptr<f32>
   tt.return
 }
+
+// -----
+
+// four registers that lie side by side are one access with one predicate
+// CHECK-LABEL: tt.func @wide
+tt.func public @wide(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32 {tt.divisibility = 16 : i32}) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %i = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32>
+  %p = tt.splat %x : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>>
+  %q = tt.addptr %p, %i : tensor<512x!tt.ptr<f32>>, tensor<512xi32>
+  %bound = tt.splat %n : i32 -> tensor<512xi32>
+  %m = arith.cmpi slt, %i, %bound : tensor<512xi32>
+  %zero = arith.constant dense<0.0> : tensor<512xf32>
+  // CHECK: ptx.load_global %{{.*}} if %{{.*}} else {{.*}} : f32, f32, f32, f32 -> f32, f32, f32, f32
+  // CHECK-NOT: ptx.load_global
+  %v = tt.load %q, %m, %zero : tensor<512x!tt.ptr<f32>>
+  // CHECK: ptx.store_global {{.*}} : f32, f32, f32, f32
+  // CHECK-NOT: ptx.store_global
+  tt.store %q, %v, %m : tensor<512x!tt.ptr<f32>>
+  // CHECK: tt.return
+  tt.return
+}

@@ -5,30 +5,44 @@
 //
 // Beside each: the largest error found over the inputs of all magnitudes (every 13th bit pattern, for exp and exp2 every 29th), in units in
 // the last place of the true value, with fused multiply-add and without.
-#include "cpu/math_ops.h"
+#include "ir/float_math.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 #include <limits>
 
 using namespace mlir;
 
-namespace tilewright::cpu {
+namespace tilewright::floats {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
-MathOps::MathOps(ImplicitLocOpBuilder &b, const CpuTarget &target, Type type) : b(b), target(target), realType(type) {
-  int64_t lanes = lanesOf(type);
-  Type element = isa<VectorType>(type) ? cast<VectorType>(type).getElementType() : type;
-  width = element.getIntOrFloatBitWidth();
+MathOps::MathOps(ImplicitLocOpBuilder &b, FusedMultiplyAdd fused, Type type) : b(b), fused(fused), realType(type) {
+  auto vector = dyn_cast<VectorType>(type);
+  width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
   fraction = width == 64 ? 52 : 23;
-  wordType = vectorOf(b.getIntegerType(width), lanes);
-  maskType = vectorOf(b.getI1Type(), lanes);
+  auto like = [&](Type element) { return vector ? Type(VectorType::get(vector.getShape(), element)) : element; };
+  wordType = like(b.getIntegerType(static_cast<unsigned>(width)));
+  maskType = like(b.getI1Type());
+}
+
+static Value constantOf(ImplicitLocOpBuilder &b, Type type, TypedAttr element) {
+  if (auto vector = dyn_cast<VectorType>(type)) return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, Attribute(element)));
+  return arith::ConstantOp::create(b, element);
+}
+
+Value MathOps::real(double value) {
+  return constantOf(b, realType, FloatAttr::get(getElementTypeOrSelf(realType), value));
+}
+
+Value MathOps::word(int64_t value) {
+  return constantOf(b, wordType, IntegerAttr::get(getElementTypeOrSelf(wordType), APInt(static_cast<unsigned>(width), static_cast<uint64_t>(value), /*isSigned=*/true, /*implicitTrunc=*/true)));
 }
 
 Value MathOps::multiplyAdd(Value x, Value y, Value z) {
-  if (target.fma) return fma(b, x, y, z);
-  return add(multiply(x, y), z);
+  return fused ? fused(b, x, y, z) : add(multiply(x, y), z);
 }
 
 Value MathOps::polynomial(Value x, ArrayRef<double> coefficients) {
@@ -221,4 +235,4 @@ Value inlineErf(MathOps &m, Value x) {
   return m.withSignOf(m.select(isSmall, small, large), x);
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::floats

@@ -1,23 +1,32 @@
 // Short names for the arithmetic of one float type and the integers that hold its bits, on scalars or vectors alike: a polynomial written
-// with them reads like its formula.
+// with them reads like its formula. What both back ends compute with such arithmetic is here, too: functions of f32, and the formats of
+// small floats.
 #pragma once
 
-#include "cpu/emit.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
-namespace tilewright::cpu {
+namespace tilewright::floats {
+
+using mlir::ImplicitLocOpBuilder;
+using mlir::Type;
+using mlir::Value;
+
+/// x * y + z with one rounding, as a back end spells it.
+using FusedMultiplyAdd = Value (*)(ImplicitLocOpBuilder &b, Value x, Value y, Value z);
 
 class MathOps {
 public:
-  /// `type`: f32 or f64, or a vector of them.
-  MathOps(ImplicitLocOpBuilder &b, const CpuTarget &target, Type type);
+  /// `type`: f32 or f64, or a vector of them. `fused`: null where the machine has no such instruction.
+  MathOps(ImplicitLocOpBuilder &b, FusedMultiplyAdd fused, Type type);
 
   ImplicitLocOpBuilder &b;
-  const CpuTarget &target;
+  FusedMultiplyAdd fused;
   Type realType, wordType, maskType;
   int64_t width, fraction; // bits of the type, and of its fraction field
 
-  Value real(double value) { return constantFloat(b, realType, value); }
-  Value word(int64_t value) { return constantInt(b, wordType, value); }
+  Value real(double value);
+  Value word(int64_t value);
 
   Value add(Value x, Value y) { return mlir::arith::AddFOp::create(b, x, y); }
   Value subtract(Value x, Value y) { return mlir::arith::SubFOp::create(b, x, y); }
@@ -64,4 +73,15 @@ Value inlineLog2(MathOps &m, Value x);
 Value inlineTanh(MathOps &m, Value x);
 Value inlineErf(MathOps &m, Value x);
 
-} // namespace tilewright::cpu
+/// f16, bf16 or an 8-bit float to f32, and f32 to them: round to nearest even; toward zero if `truncate`. `m`: of f32. 8-bit formats
+/// saturate, others overflow to infinity.
+Value widenFloat(MathOps &m, Value value, Type element);
+Value narrowFloat(MathOps &m, Value x, Type element, bool truncate);
+/// The same with the small float as its bits, in an integer of its width.
+Value widenFromBits(MathOps &m, Value bits, Type element);
+Value narrowToBits(MathOps &m, Value x, Type element, bool truncate);
+/// f64 to f32 toward zero; `toOdd`: and if that lost anything, with the last bit set, so that a second rounding sees that it did. `m`: of
+/// f32.
+Value narrowDouble(MathOps &m, Value x, bool toOdd);
+
+} // namespace tilewright::floats

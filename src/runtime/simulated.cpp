@@ -1,0 +1,83 @@
+// What the driver does for a launch on a GPU is done here for the simulator: slots from arguments, tensor maps from their recipes.
+#include "runtime/simulated.h"
+
+#include "gpu/artifact.h"
+#include "gpu/simulate.h"
+#include "runtime/cuda_maps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tilewright {
+
+struct SimulatedKernel::Impl {
+  std::unique_ptr<ThreadProgram> program;
+  std::vector<ArgumentSpec> specs;
+  std::vector<std::string> parameters;
+};
+
+SimulatedKernel::SimulatedKernel() : impl(std::make_unique<Impl>()) {}
+SimulatedKernel::~SimulatedKernel() = default;
+
+std::shared_ptr<SimulatedKernel> SimulatedKernel::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  std::shared_ptr<SimulatedKernel> kernel(new SimulatedKernel);
+  kernel->impl->program = ThreadProgram::create(request, diagnostics);
+  if (!kernel->impl->program) return nullptr;
+  kernel->impl->specs = request.args;
+  for (const JitFunction::Parameter &parameter : request.kernel->parameters)
+    kernel->impl->parameters.push_back(parameter.name);
+  return kernel;
+}
+
+/// Adds the argument's memory, if it is a tensor. False if its extent is unknown.
+static bool appendMemory(const ArgumentSpec &spec, const Argument &argument, const std::string &name,
+                         std::vector<gpu::SimulatedMemory> &memory) {
+  if (spec.constant) return true;
+  bool known = true;
+  for (size_t i = 0; i < spec.members.size(); ++i)
+    known &= appendMemory(spec.members[i], argument.members()[i], name + "[" + std::to_string(i) + "]", memory);
+  if (!spec.members.empty()) return known;
+  bool isMemory = argument.isPointer() || argument.kind() == Argument::Kind::descriptor;
+  if (!isMemory) return !spec.type.isPointer();
+  uint64_t begin = reinterpret_cast<uint64_t>(argument.address());
+  if (argument.bytes() <= 0) return begin == 0;
+  memory.push_back({begin, begin + static_cast<uint64_t>(argument.bytes()), name});
+  return true;
+}
+
+static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, const gpu::TensorMapArguments &encoded) {
+  gpu::SimulatedTensorMap map;
+  map.base = encoded.address;
+  map.element = spec.element;
+  for (size_t i = 0; i < spec.dims.size(); ++i) {
+    map.dims.push_back(static_cast<int64_t>(encoded.dims[i]));
+    if (i) map.strides.push_back(static_cast<int64_t>(encoded.strides[i - 1]) / spec.elementBytes);
+    map.box.push_back(spec.box[i]);
+  }
+  map.swizzle = spec.swizzle;
+  map.nanFill = spec.nanFill;
+  return map;
+}
+
+std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const {
+  const GpuArtifact &artifact = impl->program->artifact();
+  llvm::SmallVector<uint64_t, 32> slots;
+  if (!packArguments(impl->specs, arguments, artifact.slots, slots) || slots.size() != artifact.slots.size())
+    return "the arguments do not fit the compiled kernel";
+  gpu::SimulateOptions options;
+  bool allKnown = true;
+  for (size_t i = 0; i < impl->specs.size(); ++i)
+    allKnown &= appendMemory(impl->specs[i], arguments[i], impl->parameters[i], options.memory);
+  if (!launch.checkBounds || !allKnown) options.memory = {{0, ~uint64_t(0), "memory"}};
+  options.print = launch.print;
+  gpu::SimulatedArguments args;
+  args.slots.assign(slots.begin(), slots.end());
+  for (const gpu::TensorMapSpec &spec : artifact.maps) {
+    Result<gpu::TensorMapArguments> encoded = gpu::tensorMapArguments(spec, slots);
+    if (!encoded) return "a tensor map cannot be made: " + encoded.error();
+    args.maps.push_back(tensorMapFor(spec, *encoded));
+  }
+  std::optional<gpu::SimulationError> error = gpu::simulate(impl->program->module(), artifact.entry, grid.extent, args, options);
+  return error ? error->message() : std::string();
+}
+
+} // namespace tilewright

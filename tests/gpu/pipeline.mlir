@@ -1,0 +1,239 @@
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline -split-input-file | FileCheck %s
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// Products accumulate in place: two turns ahead, the product of a turn still runs while the next turn's is started. One barrier for A and B.
+// CHECK-LABEL: tt.func public @gemm
+// CHECK-SAME: box = [64, 64], element = f16, swizzle = 128
+// CHECK-DAG: %[[full:.*]] = ttg.alloc_barriers : <3>
+// CHECK-DAG: %[[a:.*]] = ttg.alloc : <3 x f16,
+// CHECK-DAG: %[[b:.*]] = ttg.alloc : <3 x f16,
+// turns 0 and 1
+// CHECK: ttg.barrier_expect %[[full]][%{{.*}}], 16384 if
+// CHECK: ttg.tma_load
+// CHECK: ttg.tma_load
+// CHECK: ttg.barrier_expect %[[full]][%{{.*}}], 16384 if
+// CHECK: ttg.tma_load
+// CHECK: ttg.tma_load
+// CHECK: scf.for %[[i:.*]] = {{.*}} iter_args(%[[acc:.*]] = {{.*}}, %[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}})
+// CHECK-DAG: %[[mine:.*]] = ttg.slot %[[a]][%[[slot]]]
+// CHECK-NOT: ttg.sync
+// CHECK: ttg.barrier_wait %[[full]][%[[slot]]], %[[parity]]
+// CHECK: %[[d:.*]] = ttg.wgmma %[[mine]], {{.*}}, %[[acc]]
+// CHECK-NEXT: ttg.wgmma_wait 1
+// CHECK-NEXT: ttg.sync
+// turn i + 2, into the slot of turn i - 1
+// CHECK: %[[exists:.*]] = arith.cmpi sgt
+// CHECK: %[[target:.*]] = arith.select
+// CHECK: arith.addi %[[i]], %{{.*}} : i32
+// CHECK: ttg.barrier_expect %[[full]][%[[target]]], 16384 if %[[exists]]
+// CHECK-COUNT-2: ttg.tma_load
+// CHECK-NOT: ttg.sync
+// CHECK: scf.yield %[[d]]
+// CHECK: ttg.wgmma_wait 0
+tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}, %y: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %a = ttg.descriptor_load %x[%k, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %b = ttg.descriptor_load %y[%c0, %k] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// Attention: keys and values have barriers of their own, one sync serves both. Keys are refilled as soon as they have been read, two turns
+// ahead; values a turn after. Queries are copied once.
+// CHECK-LABEL: tt.func public @attention
+// CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
+// CHECK: ttg.barrier_expect %[[q]]
+// CHECK: ttg.barrier_expect %[[keys:[^\[]*]][
+// CHECK: ttg.barrier_expect %[[values:[^\[]*]][
+// CHECK: ttg.barrier_expect %[[keys]][
+// CHECK-NOT: barrier_expect
+// CHECK: ttg.barrier_wait %[[q]]
+// CHECK: scf.for
+// CHECK: ttg.barrier_wait %[[keys]][
+// CHECK-NEXT: ttg.wgmma
+// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NEXT: ttg.sync
+// CHECK: ttg.barrier_expect %[[keys]][
+// CHECK: ttg.barrier_expect %[[values]][
+// CHECK: math.exp2
+// CHECK: ttg.barrier_wait %[[values]][
+// CHECK-NEXT: ttg.wgmma
+// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NOT: ttg.sync
+// CHECK: scf.yield
+tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %t = tt.trans %k {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %s = tt.dot %q, %t, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %e = math.exp2 %s : tensor<64x64xf32>
+    %w = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xf16>
+    %d = tt.dot %w, %v, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
+
+// Without a copy engine every thread copies (cp.async): groups are counted, and one sync at the top shows the data to all and frees the slot
+// of the turn before. The pointers of a later turn are the carried distance plus so many steps.
+// CHECK-LABEL: tt.func public @copies
+// CHECK: ttg.copy_async
+// CHECK: ttg.copy_commit
+// CHECK: ttg.copy_async
+// CHECK: ttg.copy_commit
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %[[at:.*]] = {{.*}}, %[[slot:.*]] = {{.*}}, %{{.*}} = {{.*}})
+// CHECK: %[[mine:.*]] = ttg.slot {{.*}}[%[[slot]]]
+// CHECK: ttg.copy_wait 1
+// CHECK-NEXT: ttg.sync
+// CHECK: arith.addi %[[at]], %{{.*}} : i32
+// CHECK: ttg.copy_async
+// CHECK: ttg.copy_commit
+// CHECK-NOT: ttg.sync
+// CHECK: ttg.load_shared %[[mine]]
+// CHECK: tt.dot
+// CHECK: scf.yield
+// CHECK: ttg.copy_wait 0
+tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %other = arith.constant dense<0.5> : tensor<64x64xf16>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %columns = tt.expand_dims %range {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %column = tt.broadcast %columns : tensor<1x64xi32> -> tensor<64x64xi32>
+  %lines = tt.expand_dims %range {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %far = tt.splat %c64 : i32 -> tensor<64x1xi32>
+  %row = arith.muli %lines, %far : tensor<64x1xi32>
+  %rows = tt.broadcast %row : tensor<64x1xi32> -> tensor<64x64xi32>
+  %place = arith.addi %rows, %column : tensor<64x64xi32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %at = %c0) -> (tensor<64x64xf32>, i32) : i32 {
+    %here = tt.addptr %p, %at : !tt.ptr<f16>, i32
+    %base = tt.splat %here : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+    %q = tt.addptr %base, %place : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
+    %b = tt.load %q : tensor<64x64x!tt.ptr<f16>>
+    %d = tt.dot %other, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %next = arith.addi %at, %c64 : i32
+    scf.yield %d, %next : tensor<64x64xf32>, i32
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r#0 : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// A loop around the loop: barriers are made once, slot and parity go on from tile to tile. The result leaves through a buffer.
+// CHECK-LABEL: tt.func public @persistent
+// CHECK: ttg.alloc_barriers : <3>
+// CHECK: scf.for {{.*}} iter_args(%[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}}) -> (i32, i32)
+// the warpgroup that copies waits for those that still multiply
+// CHECK: ttg.sync
+// CHECK: ttg.barrier_expect
+// CHECK: %[[inner:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %{{.*}} = %[[slot]], %{{.*}} = %[[parity]])
+// CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.sync
+// CHECK-NEXT: ttg.store_shared
+// CHECK-NEXT: ttg.fence_async
+// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.tma_store
+// CHECK-NEXT: ttg.tma_store_wait 0
+// CHECK: scf.yield %[[inner]]#1, %[[inner]]#2
+tt.func public @persistent(%p: !tt.ptr<f16>, %n: i32, %tiles: i32, %x: !ptx.tensor_map {ttg.tensor_map = #map}, %z: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  scf.for %t = %c0 to %tiles step %c1 : i32 {
+    %at = arith.muli %t, %c64 : i32
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+      %a = ttg.descriptor_load %x[%k, %at] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+      %b = ttg.descriptor_load %x[%at, %k] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+      %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    %h = arith.truncf %r : tensor<64x64xf32> to tensor<64x64xf16>
+    ttg.descriptor_store %h to %z[%at, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  }
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 1, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// One stage: the copy is waited for where the tile is read, and the parity of its barrier turns with every use.
+// CHECK-LABEL: tt.func public @alone
+// CHECK: scf.for {{.*}} iter_args(%[[parity:.*]] = %{{.*}})
+// CHECK-NOT: ttg.sync
+// CHECK: ttg.fence_async
+// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.barrier_expect
+// CHECK-NEXT: ttg.tma_load
+// CHECK-NEXT: ttg.barrier_wait %{{.*}}, %[[parity]]
+// CHECK: %[[next:.*]] = arith.xori %[[parity]]
+// CHECK: ttg.load_shared
+// CHECK: scf.yield %[[next]]
+tt.func public @alone(%o: !tt.ptr<f16>, %n: i32, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %a = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %p = tt.splat %o : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+    tt.store %p, %a : tensor<64x64x!tt.ptr<f16>>
+  }
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// Threads write A, the copy engine B: what the threads wrote is fenced and shown to all as before.
+// CHECK-LABEL: tt.func public @both
+// CHECK: ttg.tma_load
+// CHECK-NEXT: ttg.store_shared
+// CHECK-NEXT: ttg.fence_async
+// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.barrier_wait
+// CHECK-NEXT: ttg.wgmma
+tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %a = tt.splat %f : f16 -> tensor<64x64xf16>
+  %b = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %d = tt.dot %a, %b, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}

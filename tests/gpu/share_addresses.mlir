@@ -1,0 +1,37 @@
+// RUN: tilewright opt %s --share-addresses | FileCheck %s
+
+// registers at a constant distance: one address, and sums that instructions take as immediates
+// CHECK-LABEL: tt.func @rows
+// CHECK-SAME: (%[[X:.*]]: i64, %[[I:.*]]: i32, %[[S:.*]]: i32)
+tt.func @rows(%x: i64, %i: i32, %s: i32) {
+  %c4 = arith.constant 4 : i64
+  %c128 = arith.constant 128 : i32
+  // CHECK: %[[WIDE:.*]] = arith.extsi %[[I]]
+  // CHECK: %[[BYTES:.*]] = arith.muli %[[WIDE]]
+  // CHECK: %[[FIRST:.*]] = arith.addi %[[X]], %[[BYTES]]
+  %w0 = arith.extsi %i : i32 to i64
+  %b0 = arith.muli %w0, %c4 : i64
+  %p0 = arith.addi %x, %b0 : i64
+  %j = arith.addi %i, %c128 : i32
+  %w1 = arith.extsi %j : i32 to i64
+  %b1 = arith.muli %w1, %c4 : i64
+  %p1 = arith.addi %x, %b1 : i64
+  // CHECK: ptx.load_global %[[FIRST]] -> f32
+  %a = ptx.load_global %p0 -> f32
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c512
+  // CHECK: ptx.load_global %[[SECOND]] -> f32
+  %b = ptx.load_global %p1 -> f32
+  // CHECK: ptx.store_global %[[FIRST]]
+  ptx.store_global %p0, %b : f32
+  // a distance that all threads have in common: a product for the warp
+  // CHECK: %[[S64:.*]] = arith.extsi %[[S]]
+  // CHECK: %[[DISTANCE:.*]] = arith.muli %[[S64]], %c4
+  // CHECK: %[[THIRD:.*]] = arith.addi %[[FIRST]], %[[DISTANCE]]
+  // CHECK: ptx.store_global %[[THIRD]], %{{.*}} : f32
+  %k = arith.addi %i, %s : i32
+  %w2 = arith.extsi %k : i32 to i64
+  %b2 = arith.muli %w2, %c4 : i64
+  %p2 = arith.addi %x, %b2 : i64
+  ptx.store_global %p2, %a : f32
+  tt.return
+}

@@ -1,0 +1,109 @@
+"""Products of the sizes and types that tensor cores take: every operand format, both directions of either operand in memory, tiles that one
+or several warpgroups share, operands that come from another product, accumulation over a loop."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import close, random, strides, wide
+
+TF32 = 2e-3  # one unit in the last of ten bits, twice: tensor cores cut the others off
+
+
+@triton.jit
+def product_kernel(
+    a_ptr, b_ptr, c_ptr, sam, sak, sbk, sbn, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, STEP: tl.constexpr, OUT: tl.constexpr,
+):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, STEP)
+    acc = tl.zeros((M, N), OUT)
+    for start in range(0, K, STEP):
+        a = tl.load(a_ptr + m[:, None] * sam + (start + k)[None, :] * sak)
+        b = tl.load(b_ptr + (start + k)[:, None] * sbk + n[None, :] * sbn)
+        acc = tl.dot(a, b, acc, out_dtype=OUT)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+def product(shape, dtype, transposed="", warps=4, turns=2, out=(np.float32, tl.float32), **limits):
+    m, n, step = shape
+    k = step * turns
+    a = random((k, m), dtype, 1, **limits).T if "a" in transposed else random((m, k), dtype, 1, **limits)
+    b = random((n, k), dtype, 2, **limits).T if "b" in transposed else random((k, n), dtype, 2, **limits)
+    c = np.zeros((m, n), out[0])
+    product_kernel[(1,)](a, b, c, *strides(a), *strides(b), M=m, N=n, K=k, STEP=step, OUT=out[1], num_warps=warps)
+    return c, wide(a) @ wide(b), k
+
+
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp8e4nv", "fp8e5"])
+def test_formats_and_directions(dtype, transposed):
+    c, expected, k = product((64, 64, 64), dtype, transposed)
+    close(c, expected, "fp32", terms=k)
+
+
+@pytest.mark.parametrize("transposed", ["", "a", "b"])
+@pytest.mark.parametrize("shape", [(64, 64, 32), (16, 32, 16)])
+def test_tf32(shape, transposed):
+    c, expected, k = product(shape, "fp32", transposed)
+    np.testing.assert_allclose(c, expected, rtol=0, atol=TF32 * np.sqrt(k) * 3)
+
+
+@pytest.mark.parametrize("transposed", ["", "b"])
+@pytest.mark.parametrize("shape", [(64, 32, 32), (128, 64, 64), (16, 16, 32)])
+def test_int8(shape, transposed):
+    c, expected, _ = product(shape, "int8", transposed, out=(np.int32, tl.int32))
+    np.testing.assert_array_equal(c, expected)
+
+
+@pytest.mark.parametrize("shape, warps", [
+    ((64, 8, 16), 4), ((64, 16, 16), 4), ((64, 256, 32), 4), ((128, 32, 16), 4), ((128, 128, 64), 8), ((64, 128, 64), 8), ((256, 64, 32), 4),
+    ((64, 64, 128), 4), ((128, 256, 16), 8), ((64, 256, 16), 16), ((16, 16, 16), 1), ((32, 64, 32), 8), ((16, 128, 64), 4), ((64, 64, 64), 2),
+])
+@pytest.mark.parametrize("transposed", ["", "ab"])
+def test_shapes(shape, warps, transposed):
+    c, expected, k = product(shape, "fp16", transposed, warps)
+    close(c, expected, "fp32", terms=k)
+
+
+def test_result_of_16_bits():
+    c, expected, k = product((64, 64, 32), "fp16", out=(np.float16, tl.float16))
+    close(c, expected, "fp16", terms=k, scale=4.0)  # sums are rounded, too
+
+
+@triton.jit
+def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, TURNS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    q = tl.load(q_ptr + m[:, None] * D + d[None, :])
+    q = (q * 0.5).to(q.dtype)
+    acc = tl.zeros((M, D), tl.float32)
+    total = tl.zeros((M,), tl.float32)
+    for turn in range(TURNS):
+        rows = turn * N + n
+        k = tl.load(k_ptr + rows[:, None] * D + d[None, :])
+        v = tl.load(v_ptr + rows[:, None] * D + d[None, :])
+        scores = tl.dot(q, tl.trans(k))
+        weights = tl.maximum(scores, 0.0)
+        total += tl.sum(weights, 1)
+        acc = tl.dot(weights.to(v.dtype), v, acc * 0.5)
+    tl.store(out_ptr + m[:, None] * D + d[None, :], acc + total[:, None])
+
+
+@pytest.mark.parametrize("shape, warps", [((64, 32, 64), 4), ((128, 64, 32), 8), ((128, 32, 64), 4), ((16, 16, 16), 1), ((32, 64, 32), 4)])
+@pytest.mark.parametrize("dtype", ["fp16", "fp8e5"])
+def test_product_of_a_product(shape, warps, dtype):
+    """Small integers, so that every intermediate result is exact: a register that is overwritten too early changes the bits."""
+    M, N, D = shape
+    turns = 3
+    rng = np.random.default_rng(0)
+    kind = random((1,), dtype).dtype
+    q, k, v = (rng.integers(-1, 2, size).astype(kind) for size in [(M, D), (turns * N, D), (turns * N, D)])
+    q = (q.astype(np.float32) * 2).astype(kind)
+    out = np.zeros((M, D), np.float32)
+    chain_kernel[(1,)](q, k, v, out, TURNS=turns, M=M, N=N, D=D, num_warps=warps)
+    acc, total = np.zeros((M, D)), np.zeros(M)
+    for turn in range(turns):
+        part = slice(turn * N, turn * N + N)
+        weights = np.maximum(wide(q) * 0.5 @ wide(k[part]).T, 0)
+        total += weights.sum(1)
+        acc = acc * 0.5 + weights.astype(kind).astype(np.float64) @ wide(v[part])
+    np.testing.assert_array_equal(out, acc + total[:, None])
