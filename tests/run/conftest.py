@@ -1,4 +1,4 @@
-"""Every numeric test runs on the reference interpreter, on compiled code, on simulated GPU code and, where there is one, on a GPU; NumPy in float64 judges all."""
+"""Every numeric test runs on the interpreter, compiled, simulated and, where there is one, on a GPU; NumPy in float64 judges all."""
 
 import contextlib
 
