@@ -5,6 +5,7 @@
 #include "cli/step.h"
 #include "cli/tensor.h"
 #include "runtime/pool.h"
+#include "runtime/simulated.h"
 #include "tune/autotune.h"
 
 #include <cmath>
@@ -40,6 +41,7 @@ static const CommandSpec &spec() {
          {"--threads", "N", "workers; default TILEWRIGHT_NUM_THREADS or all processors"},
          {"--interpret", "", "run the reference interpreter instead of compiled code"},
          {"--sanitize", "", "interpret, and stop at the first access outside the tensors"},
+         {"--simulate", "[=TARGET]", "compile for a GPU (cuda:sm_90a) and simulate its threads; races are errors"},
          {"--step", "[=N]", "interpret one operation at a time; with N: show the first N"},
          {"--seed", "N", "for the generators; default 0"}}};
     for (const OptionSpec &option : codeOptions())
@@ -231,6 +233,29 @@ int interpretRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gr
   return interpretKernel(run);
 }
 
+int simulateRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &grid, Diagnostics &diagnostics) {
+  std::string name = setup.line.get("--simulate", "");
+  if (name.empty()) name = "cuda:sm_90a";
+  std::optional<GpuTarget> target;
+  if (name.rfind("cuda:", 0) == 0) target = gpuTarget(std::string_view(name).substr(5));
+  if (!target) return fail("there is no target '" + name + "' to simulate: cuda:NAME, with NAME one of " + gpuTargetNames());
+  std::optional<std::vector<ArgumentSpec>> specs = specialize(*setup.kernel.function, choice.arguments, diagnostics);
+  if (!specs || !programCount(grid, diagnostics)) return report(diagnostics, userError);
+  CompileRequest request;
+  request.kernel = setup.kernel.function.get();
+  request.args = *specs;
+  request.options = choice.options.kernel;
+  request.options.backend = "cuda";
+  request.options.capability = target->capability;
+  request.gpu = target;
+  std::shared_ptr<SimulatedKernel> kernel = SimulatedKernel::create(request, diagnostics);
+  if (!kernel) return report(diagnostics, ourError);
+  report(diagnostics, success);
+  auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  std::string problem = kernel->run(grid, choice.arguments, {/*checkBounds=*/true, print});
+  return problem.empty() ? int(success) : fail(problem);
+}
+
 } // namespace
 
 int runMain(int argc, char **argv) {
@@ -271,6 +296,10 @@ int runMain(int argc, char **argv) {
 
   if (setup.line.has("--interpret") || setup.line.has("--sanitize") || setup.line.has("--step")) {
     int ran = interpretRun(setup, *choice, *extents, diagnostics);
+    return ran == success ? showResults(setup) : ran;
+  }
+  if (setup.line.has("--simulate")) {
+    int ran = simulateRun(setup, *choice, *extents, diagnostics);
     return ran == success ? showResults(setup) : ran;
   }
   std::shared_ptr<const CompiledKernel> compiled = tuned.kernel().compile(choice->arguments, choice->options, diagnostics);

@@ -33,7 +33,7 @@ FailureOr<Parts> ThreadLowering::convertParts(Operation *op, const Parts &held, 
   Parts stored;
   for (Value value : held)
     stored.push_back(toMemory(value));
-  Parts loaded = plan.shuffle ? shuffleParts(stored, *plan.shuffle) : exchangeParts(op, stored, from, *plan.scratch);
+  Parts loaded = plan.shuffle ? shuffleParts(stored, *plan.shuffle) : exchangeParts(op, stored, from, to, *plan.scratch);
   for (Value value : loaded)
     results.push_back(fromMemory(value, type));
   return results;
@@ -69,117 +69,14 @@ Parts ThreadLowering::shuffleParts(const Parts &held, const ShufflePlan &plan) {
   return permuteByThread(std::move(got), plan.receiveSelect);
 }
 
-namespace {
-
-/// Bytes that this thread's place adds to an address, by XOR. A register's offset that shares no bit with any thread's is simply added, as
-/// an immediate of the access.
-struct ThreadOffset {
-  Value base;     // of the room
-  Value threadly; // XOR over lanes and warps
-  uint32_t mask = 0;
-};
-
-} // namespace
-
-Parts ThreadLowering::exchangeParts(Operation *op, const Parts &held, const Layout &from, const ScratchPlan &plan) {
+Parts ThreadLowering::exchangeParts(Operation *op, const Parts &held, const Layout &from, const Layout &to, const ScratchPlan &plan) {
   Value base = scratch(op);
-  auto offsetOf = [&](const std::vector<uint32_t> &lanes, const std::vector<uint32_t> &warps) {
-    ThreadOffset offset{base, arith::XOrIOp::create(b, xorBases(lane, lanes), xorBases(warp, warps))};
-    for (const std::vector<uint32_t> *bases : {&lanes, &warps})
-      for (uint32_t basis : *bases)
-        offset.mask |= basis;
-    return offset;
-  };
-  auto address = [&](const ThreadOffset &offset, uint32_t place) -> Value {
-    Value threadly = offset.threadly;
-    if (uint32_t shared = place & offset.mask) threadly = arith::XOrIOp::create(b, threadly, i32(shared));
-    return arith::AddIOp::create(b, offset.base, threadly);
-  };
-  auto axisOffsets = [&](const VectorAccess &access) {
-    return offsetOf(access.offsets[static_cast<size_t>(Axis::lane)], access.offsets[static_cast<size_t>(Axis::warp)]);
-  };
-  Type type = held.front().getType();
-  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
-
-  ptx::BarrierOp::create(b);                             // whoever used the room before has read it
-  bool warpsHoldCopies = from.freeMask(Axis::warp) != 0; // a matrix instruction cannot be left out by some
-  if (plan.storeMatrix && !warpsHoldCopies) {
-    const MatrixPlan &matrix = *plan.storeMatrix;
-    ThreadOffset offset = offsetOf({matrix.laneOffsets.begin(), matrix.laneOffsets.end()}, matrix.warpOffsets);
-    for (const MatrixPlan::Instruction &instruction : matrix.instructions) {
-      SmallVector<Value> words;
-      for (int64_t j = 0; j < matrix.matrices; ++j) {
-        auto first = held.begin() + instruction.firstRegister + j * matrix.perWord;
-        words.push_back(packWord(ValueRange(ArrayRef<Value>(first, static_cast<size_t>(matrix.perWord))), b.getI32Type()));
-      }
-      ptx::StmatrixOp::create(b, address(offset, instruction.offset), words, matrix.transposed, instruction.offset & ~offset.mask);
-    }
-  } else {
-    ThreadOffset offset = axisOffsets(plan.store);
-    Value first = holdsFirstCopy(from);
-    for (const VectorAccess::Vector &vector : plan.store.vectors) {
-      SmallVector<Value> values;
-      for (int64_t reg : vector.registers)
-        values.push_back(held[static_cast<size_t>(reg)]);
-      // A vector of bytes is one of words: an access has at most 8 values.
-      while (values.size() > 8) {
-        SmallVector<Value> words;
-        for (size_t i = 0; i < values.size(); i += 4)
-          words.push_back(packWord(ValueRange(values).slice(i, 4), b.getI32Type()));
-        values = std::move(words);
-      }
-      ptx::StoreSharedOp::create(b, address(offset, vector.offset), values, first, vector.offset & ~offset.mask);
-    }
-  }
+  Parts results;
+  ptx::BarrierOp::create(b); // whoever used the room before has read it
+  storeTile(base, from, plan.shared, held, plan.storeMatrix.has_value());
   ptx::BarrierOp::create(b);
-
-  int64_t count = 0;
-  for (const VectorAccess::Vector &vector : plan.load.vectors)
-    for (int64_t reg : vector.registers)
-      count = std::max(count, reg + 1);
-  Parts results(static_cast<size_t>(count));
-  if (plan.loadMatrix) {
-    const MatrixPlan &matrix = *plan.loadMatrix;
-    ThreadOffset offset = offsetOf({matrix.laneOffsets.begin(), matrix.laneOffsets.end()}, matrix.warpOffsets);
-    for (const MatrixPlan::Instruction &instruction : matrix.instructions) {
-      SmallVector<Type> words(static_cast<size_t>(matrix.matrices), b.getI32Type());
-      auto load =
-          ptx::LdmatrixOp::create(b, words, address(offset, instruction.offset), matrix.transposed, instruction.offset & ~offset.mask);
-      for (int64_t j = 0; j < matrix.matrices; ++j) {
-        SmallVector<Value> values = unpackWord(load.getValues()[static_cast<size_t>(j)], type);
-        for (int64_t k = 0; k < matrix.perWord; ++k)
-          results[static_cast<size_t>(instruction.firstRegister + j * matrix.perWord + k)] = values[static_cast<size_t>(k)];
-      }
-    }
-    return results;
-  }
-  ThreadOffset offset = axisOffsets(plan.load);
-  for (const VectorAccess::Vector &vector : plan.load.vectors) {
-    bool inWords = bytes == 1 && vector.registers.size() > 8;
-    SmallVector<Type> types(inWords ? vector.registers.size() / 4 : vector.registers.size(), inWords ? Type(b.getI32Type()) : type);
-    auto load = ptx::LoadSharedOp::create(b, types, address(offset, vector.offset), Value(), vector.offset & ~offset.mask);
-    SmallVector<Value> values(load.getValues());
-    if (inWords) {
-      values.clear();
-      for (Value word : load.getValues())
-        llvm::append_range(values, unpackWord(word, type));
-    }
-    for (auto [reg, value] : llvm::zip(vector.registers, values))
-      results[static_cast<size_t>(reg)] = value;
-  }
+  loadTile(base, to, plan.shared, held.front().getType(), results);
   return results;
-}
-
-Value ThreadLowering::packWord(ValueRange values, Type word) {
-  if (values.size() == 1) return values[0].getType() == word ? values[0] : Value(arith::BitcastOp::create(b, word, values[0]));
-  return ptx::PackOp::create(b, word, values);
-}
-
-SmallVector<Value> ThreadLowering::unpackWord(Value word, Type type) {
-  int64_t count = word.getType().getIntOrFloatBitWidth() / type.getIntOrFloatBitWidth();
-  if (count == 1) return {word.getType() == type ? word : Value(arith::BitcastOp::create(b, type, word))};
-  auto unpacked = ptx::UnpackOp::create(b, SmallVector<Type>(static_cast<size_t>(count), type), word);
-  return SmallVector<Value>(unpacked.getResults());
 }
 
 } // namespace tilewright::gpu

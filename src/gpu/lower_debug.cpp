@@ -136,7 +136,7 @@ LogicalResult ThreadLowering::lowerInlineAsm(tt::ElementwiseInlineAsmOp op) {
         SmallVector<Value> values;
         for (int64_t k = 0; k < perWord; ++k)
           values.push_back(parts[static_cast<size_t>(first + i + k) % parts.size()]);
-        operands.push_back(packWord(values, wordOf(type, perWord)));
+        operands.push_back(perWord == 1 ? values.front() : packed(values));
       }
     }
     SmallVector<Type> types;
@@ -150,7 +150,7 @@ LogicalResult ThreadLowering::lowerInlineAsm(tt::ElementwiseInlineAsmOp op) {
     for (auto [number, result] : llvm::enumerate(op->getResultTypes())) {
       Type type = scalarType(getElementTypeOrSelf(result));
       for (int64_t i = 0; i < pack; i += perWordOf(type))
-        llvm::append_range(results[number], unpackWord(code.getResult(static_cast<unsigned>(word++)), type));
+        llvm::append_range(results[number], unpacked(code.getResult(static_cast<unsigned>(word++)), type));
       if (static_cast<int64_t>(results[number].size()) > count) results[number].resize(static_cast<size_t>(count));
     }
   }

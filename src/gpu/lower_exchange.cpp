@@ -36,8 +36,8 @@ FailureOr<Parts> ThreadLowering::combine(Block &block, ValueRange first, ValueRa
 }
 
 LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
-  Layout layout = ttg::layoutOf(op.getSrcs().front().getType());
   int64_t dim = op.getAxis();
+  Layout given = ttg::layoutOf(op.getSrcs().front().getType()), layout = reductionLayout(given, dim);
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
   if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
   Block &region = op.getCombineOp().front();
@@ -46,9 +46,12 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
   // Registers: those that differ only along `dim` become the one whose bits along it are 0.
   int64_t registers = layout.registersPerThread();
   std::vector<Parts> held(static_cast<size_t>(registers));
-  for (Value tile : op.getSrcs())
-    for (auto [reg, value] : llvm::enumerate(get(tile)))
+  for (Value tile : op.getSrcs()) {
+    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(get(tile)) : convertParts(op, get(tile), given, layout);
+    if (failed(values)) return failure();
+    for (auto [reg, value] : llvm::enumerate(*values))
       held[reg].push_back(value);
+  }
   // The order follows the layout, not the elements: as in upstream, a combination is associative and commutative.
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
     if (!(plan->registerMask >> bit & 1)) continue;
@@ -152,6 +155,12 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
     Parts results;
     for (int64_t reg : left)
       results.push_back(held[static_cast<size_t>(reg)][i]);
+    auto tile = dyn_cast<RankedTensorType>(op.getResults()[i].getType());
+    if (tile && ttg::layoutOf(tile) != plan->result) {
+      FailureOr<Parts> converted = convertParts(op, results, plan->result, ttg::layoutOf(tile));
+      if (failed(converted)) return failure();
+      results = std::move(*converted);
+    }
     set(op.getResults()[i], std::move(results));
   }
   return success();

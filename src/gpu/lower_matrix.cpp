@@ -267,7 +267,7 @@ LogicalResult ThreadLowering::lowerFmaDot(ttg::FmaDotOp op) {
   auto widened = [&](Value value, Type element) -> FailureOr<Value> {
     if (value.getType() == type) return value;
     if (isa<IntegerType>(type) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(b, type, value));
-    if (isa<FloatType>(type) && element.getIntOrFloatBitWidth() >= 16) return Value(arith::ExtFOp::create(b, type, value));
+    if (isa<FloatType>(type) && isa<FloatType>(element)) return convertFloats({value}, element, type, /*towardZero=*/false)[0];
     return op.emitError("products of ") << element << " in " << type << " are not built for GPUs";
   };
   auto loop = scf::ForOp::create(b, i32(0), i32(depth), i32(1), get(op.getC()));

@@ -135,7 +135,7 @@ void ThreadLowering::loadTile(Value base, const Layout &layout, const SharedLayo
 
 void ThreadLowering::storeTile(Value base, const Layout &layout, const SharedLayout &shared, ValueRange held, bool stmatrix) {
   std::optional<MatrixPlan> matrix;
-  if (stmatrix && !layout.freeMask(Axis::lane)) matrix = stmatrixPlan(layout, shared);
+  if (stmatrix && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp)) matrix = stmatrixPlan(layout, shared);
   Type type = held.front().getType();
   if (matrix && matrix->matrices == 4 && memoryType(type) == type) {
     Value place = arith::XOrIOp::create(b, xorBases(lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),

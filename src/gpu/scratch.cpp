@@ -42,9 +42,8 @@ int64_t memoryBits(Type element) {
   return element.isIntOrFloat() ? std::max<int64_t>(8, element.getIntOrFloatBitWidth()) : 64;
 }
 
-Layout scanLayout(const Layout &layout, int64_t dim) {
-  if (scanOrder(layout, dim)) return layout;
-  // Lanes and warps along the dimension first, registers where it is longer.
+/// Lanes and warps along the dimension first, registers where it is longer.
+static Layout layoutAlong(const Layout &layout, int64_t dim) {
   size_t rank = layout.shape.size(), along = static_cast<size_t>(dim);
   Dims one(rank, 1), lanes(rank, 1), warps(rank, 1), order;
   int64_t lanesLeft = int64_t(1) << layout.bits(Axis::lane), warpsLeft = int64_t(1) << layout.bits(Axis::warp);
@@ -67,6 +66,14 @@ Layout scanLayout(const Layout &layout, int64_t dim) {
   return Layout::blocked(layout.shape, one, lanes, warps, order);
 }
 
+Layout scanLayout(const Layout &layout, int64_t dim) {
+  return scanOrder(layout, dim) ? layout : layoutAlong(layout, dim);
+}
+
+Layout reductionLayout(const Layout &layout, int64_t dim) {
+  return reductionPlan(layout, dim) ? layout : layoutAlong(layout, dim);
+}
+
 static int64_t bytesOf(Type type) {
   return memoryBits(getElementTypeOrSelf(type)) / 8;
 }
@@ -80,32 +87,42 @@ static int64_t conversionBytes(const Layout &from, const Layout &to, Type elemen
   return planConversion(from, to, bits, {}).kind == Conversion::shared ? elementCount(from.shape) * bits / 8 : 0;
 }
 
+/// What it takes to bring operands to the layout in which the work is done, and results to their own, one by one.
+template <typename Op> static int64_t conversionsAround(Op op, const Layout &working, const Layout &made) {
+  int64_t bytes = 0;
+  for (Value source : op.getSrcs())
+    bytes = std::max(bytes, conversionBytes(ttg::layoutOf(source.getType()), working, getElementTypeOrSelf(source.getType())));
+  for (Value result : op->getResults())
+    if (auto tile = dyn_cast<RankedTensorType>(result.getType()))
+      bytes = std::max(bytes, conversionBytes(made, ttg::layoutOf(tile), tile.getElementType()));
+  return bytes;
+}
+
 /// Warps along the dimension write their parts side by side, one operand behind the other, each at a multiple of 8 bytes.
 static int64_t reductionBytes(tt::ReduceOp op) {
-  std::optional<ReductionPlan> plan = reductionPlan(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
-  if (!plan || !plan->warpMask) return 0;
+  Layout working = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
+  std::optional<ReductionPlan> plan = reductionPlan(working, op.getAxis());
+  if (!plan) return 0;
+  int64_t conversions = conversionsAround(op, working, plan->result);
+  if (!plan->warpMask) return conversions;
   int64_t slots = elementCount(plan->result.shape) << std::popcount(plan->warpMask), total = 0;
   for (Value source : op.getSrcs())
     total = (total + 7) / 8 * 8 + slots * bytesOf(source.getType());
-  return total;
+  return std::max(total, conversions);
 }
 
-/// A warp's totals for its neighbour: at most one for each register and thread. Operands in another layout are converted one by one.
+/// A warp's totals for its neighbour: at most one for each register and thread.
 static int64_t scanBytes(tt::ScanOp op) {
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), working = scanLayout(given, op.getAxis());
   int64_t threads = int64_t(1) << (working.bits(Axis::lane) + working.bits(Axis::warp));
-  int64_t slots = 0, total = 0, conversion = 0;
+  int64_t slots = 0, total = 0;
   if (std::optional<std::vector<AxisBit>> order = scanOrder(working, op.getAxis())) {
     bool crossesWarps = llvm::any_of(*order, [](const AxisBit &bit) { return bit.axis == Axis::warp; });
     if (crossesWarps) slots = working.registersPerThread() * threads;
   }
-  for (auto [source, result] : llvm::zip(op.getSrcs(), op.getResults())) {
-    Type element = getElementTypeOrSelf(source.getType());
+  for (Value source : op.getSrcs())
     total = (total + 7) / 8 * 8 + slots * bytesOf(source.getType());
-    conversion = std::max(conversion, conversionBytes(given, working, element));
-    conversion = std::max(conversion, conversionBytes(working, ttg::layoutOf(result.getType()), element));
-  }
-  return std::max(total, conversion);
+  return std::max(total, conversionsAround(op, working, working));
 }
 
 /// The result of one thread for those that hold copies of its element.

@@ -28,6 +28,8 @@ int64_t memoryBits(mlir::Type element);
 
 /// The layout in which a scan works: the operand's own, or one that has what scanOrder asks for.
 Layout scanLayout(const Layout &layout, int64_t dim);
+/// The same for a reduction and reductionPlan.
+Layout reductionLayout(const Layout &layout, int64_t dim);
 
 /// Bytes of shared memory that the operation needs while it runs; 0 for most.
 int64_t scratchBytes(mlir::Operation *op);

@@ -129,11 +129,8 @@ private:
   /// The tile in another layout, for `op`, whose scratch it may use.
   mlir::FailureOr<Parts> convertParts(mlir::Operation *op, const Parts &held, const Layout &from, const Layout &to);
   Parts shuffleParts(const Parts &held, const ShufflePlan &plan);
-  Parts exchangeParts(mlir::Operation *op, const Parts &held, const Layout &from, const ScratchPlan &plan);
+  Parts exchangeParts(mlir::Operation *op, const Parts &held, const Layout &from, const Layout &to, const ScratchPlan &plan);
   Parts permuteByThread(Parts values, const std::vector<uint32_t> &masks);
-  /// Small values as one integer, the first lowest, and back.
-  Value packWord(mlir::ValueRange values, Type word);
-  llvm::SmallVector<Value> unpackWord(Value word, Type type);
   // lower_exchange.cpp
   LogicalResult lowerReduce(tt::ReduceOp op);
   /// Runs the region of a reduction or a scan on scalars.

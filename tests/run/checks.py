@@ -33,6 +33,10 @@ FLOATS = ["fp16", "bf16", "fp32", "fp64"]
 # rounding for the shorter types, whose arithmetic happens in fp32.
 TOLERANCE = {"fp64": 1e-13, "fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 0.07, "fp8e5": 0.13}
 
+# GPUs multiply fp32 with ten bits after the point unless a kernel says otherwise, and cut off the others.
+TF32 = 2e-3
+ON_GPU = ("simulate", "cuda")
+
 
 def is_float(dtype):
     return dtype in TOLERANCE
