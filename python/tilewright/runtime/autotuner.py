@@ -310,6 +310,7 @@ class Heuristics(KernelInterface):
         self.fn = fn
         self.values = values
         self.arg_names = arg_names
+        self._is_plain = isinstance(fn, JITFunction)
         self.__name__ = getattr(fn, "__name__", "kernel")
         self.__doc__ = getattr(fn, "__doc__", None)
 
@@ -317,10 +318,14 @@ class Heuristics(KernelInterface):
     def _tilewright_value(self):
         return self.fn
 
-    def run(self, *args, **kwargs):
+    def run(self, *args, grid=None, warmup=False, **kwargs):
+        named = dict(zip(self.arg_names, args))
+        named.update(kwargs)
         for name, rule in self.values.items():
-            kwargs[name] = rule({**dict(zip(self.arg_names, args)), **kwargs})
-        return self.fn.run(*args, **kwargs)
+            kwargs[name] = named[name] = rule(named)
+        if self._is_plain and not warmup and grid is not None:
+            return self.fn[grid](*args, **kwargs)
+        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")

@@ -19,7 +19,7 @@ def run_file(path, only):
 
 
 def run(only):
-    missing = [name for name in ("pytest", "numpy", "ml_dtypes") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("pytest", "numpy") if importlib.util.find_spec(name) is None]
     if missing:
         print(f"the tests of the language need {', '.join(missing)}")
         return 1
