@@ -1,7 +1,8 @@
-"""Random tile programs, run by the reference interpreter and by compiled code, which must agree.
+"""Random tile programs, run by the reference interpreter and by compiled code (or simulated GPU code), which must agree.
 
     python tests/fuzz/differential.py                        60 seconds from seed 0
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
+    python tests/fuzz/differential.py --levels simulate      GPU code, on the simulator
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
 
@@ -590,12 +591,28 @@ def numpy_types():
     return types | {"bfloat16": ml_dtypes.bfloat16, "float8e5": ml_dtypes.float8_e5m2, "float8e4nv": ml_dtypes.float8_e4m3fn, "int1": np.bool_}
 
 
+def compiled_engine():
+    return "simulate" if os.environ.get("TILEWRIGHT_CPU") == "simulate" else "cpu"
+
+
+def with_barriers(source):
+    """Threads read what others of their program wrote only behind a barrier."""
+    lines = []
+    for line in source.splitlines():
+        barrier = " " * (len(line) - len(line.lstrip())) + "tl.debug_barrier()"
+        touches = "tl.store(" in line or "tl.load(out" in line or "tl.atomic" in line
+        lines += [barrier, line, barrier] if touches else [line]
+    return "\n".join(lines) + "\n"
+
+
 class Case:
     def __init__(self, seed, folder):
         import numpy as np
 
         self.seed, self.folder, self.generator = seed, folder, Generator(seed)
         self.source = self.generator.program()
+        if compiled_engine() == "simulate":
+            self.source = with_barriers(self.source)
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
         def data(dtype):
@@ -639,7 +656,7 @@ class Case:
         except Exception as error:
             return f"interpreter error: {str(error)[:600]}"
         try:
-            actual = self.run("cpu", source)
+            actual = self.run(compiled_engine(), source)
         except Exception as error:
             return f"compiler error: {str(error)[:600]}"
         for name in self.inputs:
