@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-bool isThreadsRead(Operation *op) {
+bool readsByThreads(Operation *op) {
   return isa<ttg::LoadSharedOp, ttg::FmaDotOp>(op);
 }
 
@@ -276,7 +276,7 @@ private:
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
       bytes += alloc.getType().getLayout().layout().bytes();
       for (Operation *access : accessesOf(alloc)) {
-        threadsRead |= isThreadsRead(access);
+        threadsRead |= readsByThreads(access);
         Operation *inBlock = block->findAncestorOpInBlock(*access);
         if (access != store && inBlock && (!reader || inBlock->isBeforeInBlock(reader))) reader = inBlock;
       }

@@ -104,7 +104,7 @@ static bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
 
 static bool mayRunAhead(Operation *load, ttg::AllocOp alloc, LoopTurns &turns, bool mayCopyAsync) {
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return turns.canClone(operand); })) return false;
-  if (auto descriptor = dyn_cast<ttg::DescriptorLoadOp>(load)) return true;
+  if (isa<ttg::DescriptorLoadOp>(load)) return true;
   auto plain = dyn_cast<tt::LoadOp>(load);
   constexpr int64_t leastBytes = 4;
   return plain && mayCopyAsync && !plain.getIsVolatile() && !mayBeWritten(plain, turns.getLoop()) &&
