@@ -208,7 +208,8 @@ bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> 
 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
   llvm::ArrayRef<SlotKind> kinds = slotKinds();
-  if (arguments.size() == argumentSpecs.size() && packArguments(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size()) return true;
+  if (arguments.size() == argumentSpecs.size() && packArguments(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size())
+    return true;
   diagnostics.error({}, Diag::slotMismatch, {entryName(), std::to_string(kinds.size()), std::to_string(slots.size())});
   return false;
 }
