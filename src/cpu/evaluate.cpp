@@ -212,6 +212,7 @@ Lanes Lowering::evaluateLoad(LoadOp load, const Place &place) {
   if (!always) otherVector = load.getOther() ? asVector(other, element, place) : splat(b, zero(), place.lanes);
   if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
+    prefetchNextTurn(load, address);
     Value value = always ? cpu::load(b, type, address, bytes) : maskedLoad(b, type, address, maskVector, otherVector, bytes);
     return {Lanes::vector, value, 0, {}};
   }

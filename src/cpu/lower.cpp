@@ -49,6 +49,7 @@ Value Lowering::indexConstant(int64_t value) {
 
 LogicalResult Lowering::lowerBlock(Block &block) {
   for (Operation &op : block) {
+    ++currentRoot;
     if (failed(lowerOp(&op)) || failedAny) return failure();
   }
   return success();

@@ -92,6 +92,10 @@ private:
   int64_t levelOf(Value tile, const Place &place);
   void refuse(mlir::Operation *op, const llvm::Twine &what);
 
+  // prefetch.cpp
+  /// Where a turn of a loop reads `load` a second time, at `address`: asks for the same place of the next turn.
+  void prefetchNextTurn(tt::LoadOp load, Value address);
+
   // loops.cpp
   /// All indices one by one, outermost dimension first; `vectorDim` (-1: none) innermost, `chunk` at a time.
   static LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk);
@@ -158,6 +162,10 @@ private:
     std::map<std::vector<const void *>, Lanes> memo;
   };
 
+  struct Readings {
+    int64_t first, second; // roots that read a load; 0: none yet
+  };
+
   mlir::ModuleOp module;
   const CpuTarget &target;
   bool fpFusion;
@@ -174,6 +182,8 @@ private:
   llvm::SmallVector<Value, 3> programId, numPrograms;
   llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current op
   bool streams = false;                    // some store is a streaming one: fence at the end
+  int64_t currentRoot = 0;                 // counts the operations that were lowered
+  llvm::DenseMap<mlir::Operation *, Readings> readings;
   bool failedAny = false;
   tt::FuncOp kernel;
   Value zeroIndex;

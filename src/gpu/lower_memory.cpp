@@ -48,6 +48,49 @@ static ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
+/// The argument that a pointer or a tile of pointers comes from; null where that is not clear.
+static Value rootOf(Value pointer) {
+  while (Operation *op = pointer.getDefiningOp()) {
+    if (!isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(
+            op))
+      return {};
+    pointer = op->getOperand(0);
+  }
+  return isa<tt::FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
+}
+
+/// Whether each element is touched by one thread alone.
+static bool isExclusive(Value pointer) {
+  if (!isa<RankedTensorType>(pointer.getType())) return false;
+  Layout layout = ttg::layoutOf(pointer.getType());
+  return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
+}
+
+void ThreadLowering::orderAccess(Value pointer, bool writes) {
+  Value root = rootOf(pointer);
+  bool clashes = llvm::any_of(sinceBarrier, [&](const GlobalAccess &before) {
+    if (!writes && !before.writes) return false;
+    if (root && before.root && root != before.root) return false;
+    return before.pointer != pointer || !isExclusive(pointer);
+  });
+  if (clashes) {
+    ptx::BarrierOp::create(b);
+    sinceBarrier.clear();
+  }
+  sinceBarrier.push_back({root, pointer, writes});
+}
+
+void ThreadLowering::expectTurn(Operation *loop) {
+  loop->walk([&](Operation *op) {
+    Value pointer;
+    if (auto load = dyn_cast<tt::LoadOp>(op)) pointer = load.getPtr();
+    if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
+    if (!pointer) return;
+    bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
+    sinceBarrier.push_back({rootOf(pointer), changes ? Value() : pointer, isa<tt::StoreOp>(op)});
+  });
+}
+
 /// How many consecutive registers one access takes.
 static size_t widthOf(Operation *op) {
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
@@ -59,6 +102,7 @@ static bool isTrue(Value predicate) {
 }
 
 LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
+  orderAccess(op.getPtr(), /*writes=*/false);
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(type);
   const Parts &addresses = get(op.getPtr());
@@ -81,6 +125,7 @@ LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
 }
 
 LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
+  orderAccess(op.getPtr(), /*writes=*/true);
   // Only one of the threads that hold an element stores it.
   Value first;
   if (auto tile = dyn_cast<RankedTensorType>(op.getPtr().getType()))

@@ -226,6 +226,8 @@ LogicalResult ThreadLowering::lowerSplit(tt::SplitOp op) {
 
 LogicalResult ThreadLowering::lowerFor(Operation *op) {
   auto loop = cast<scf::ForOp>(op);
+  SmallVector<GlobalAccess> before = sinceBarrier;
+  expectTurn(op);
   auto fresh = scf::ForOp::create(b, getScalar(loop.getLowerBound()), getScalar(loop.getUpperBound()), getScalar(loop.getStep()),
                                   gather(loop.getInitArgs()));
   set(loop.getInductionVar(), {fresh.getInductionVar()});
@@ -237,6 +239,7 @@ LogicalResult ThreadLowering::lowerFor(Operation *op) {
     if (failed(lowerBlock(*loop.getBody()))) return failure();
     scf::YieldOp::create(b, gather(loop.getBody()->getTerminator()->getOperands()));
   }
+  llvm::append_range(sinceBarrier, before); // there may have been no turn
   scatter(loop.getResults(), fresh.getResults());
   return success();
 }
@@ -247,20 +250,27 @@ LogicalResult ThreadLowering::lowerIf(Operation *op) {
   for (Type type : branch.getResultTypes())
     appendTypes(type, types);
   auto fresh = scf::IfOp::create(b, types, getScalar(branch.getCondition()), /*withElseRegion=*/!branch.getElseRegion().empty());
+  SmallVector<GlobalAccess> before = sinceBarrier, after = before;
   for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
     if (from.empty()) continue;
+    sinceBarrier = before;
     OpBuilder::InsertionGuard guard(b);
     if (!to.front().empty()) to.front().back().erase();
     b.setInsertionPointToEnd(&to.front());
     if (failed(lowerBlock(from.front()))) return failure();
     scf::YieldOp::create(b, gather(from.front().getTerminator()->getOperands()));
+    llvm::append_range(after, sinceBarrier);
   }
+  // Behind it either part may have run, or none.
+  sinceBarrier = std::move(after);
   scatter(branch.getResults(), fresh.getResults());
   return success();
 }
 
 LogicalResult ThreadLowering::lowerWhile(Operation *op) {
   auto loop = cast<scf::WhileOp>(op);
+  SmallVector<GlobalAccess> before = sinceBarrier;
+  expectTurn(op);
   SmallVector<Type> types, beforeTypes;
   for (Type type : loop.getResultTypes())
     appendTypes(type, types);
@@ -282,6 +292,7 @@ LogicalResult ThreadLowering::lowerWhile(Operation *op) {
   if (failed(fill(fresh.getBefore(), loop.getBefore().front(), beforeTypes)) ||
       failed(fill(fresh.getAfter(), loop.getAfter().front(), types)))
     return failure();
+  llvm::append_range(sinceBarrier, before); // there may have been no turn
   scatter(loop.getResults(), fresh.getResults());
   return success();
 }

@@ -351,7 +351,7 @@ private:
     if (!schedule) return success();
     int64_t stages = affordableStages(*schedule, wanted);
     if (stages < 2) return success();
-    placeRefills(*schedule, stages);
+    placeRefills(*schedule, stages, config);
     return expand(*schedule);
   }
 
@@ -385,7 +385,8 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask, static_cast<int32_t>(load.getEvict()));
-      if (Attribute vector = load->getAttr(ttg::vectorName)) async->setAttr(ttg::vectorName, vector);
+      for (NamedAttribute fact : load->getDiscardableAttrs()) // its width; why it has no descriptor
+        async->setAttr(fact.getName(), fact.getValue());
     }
     return success();
   }
@@ -474,10 +475,12 @@ private:
       sources.push_back(operandsOf(ring));
 
     // At the top: this turn's slots, and the wait for cp.async, whose data others see after a sync.
+    Operation *lastSlot = nullptr;
     b.setInsertionPointToStart(loop.getBody());
     for (auto [ring, slots] : llvm::zip(schedule.rings, all))
       for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
         Value current = ttg::SlotOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, slot);
+        lastSlot = current.getDefiningOp();
         copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
       }
     Operation *refillAfter = schedule.refillAfter;
@@ -502,19 +505,32 @@ private:
 
     // Refills.
     DenseMap<int64_t, Value> existing, targets;
-    for (auto [ring, slots, operands] : llvm::zip(schedule.rings, all, sources)) {
+    auto refill = [&](size_t index) {
+      const Ring &ring = schedule.rings[index];
       int64_t distance = ring.distance(stages);
       Value &exists = existing[distance], &target = targets[distance];
       if (!exists) exists = turns.existsLater(b, distance);
       if (!target) target = around(loc, slot, distance, stages);
-      if (failed(issue(ring, slots, turns.later(b, operands, distance), target, exists))) return failure();
+      return issue(ring, all[index], turns.later(b, sources[index], distance), target, exists);
+    };
+    for (size_t index = schedule.ahead ? 1 : 0; index < all.size(); ++index)
+      if (failed(refill(index))) return failure();
+    Operation *top = lastSlot;
+    if (schedule.ahead) {
+      existing.clear(); // those stand further down
+      targets.clear();
+      b.setInsertionPointAfter(lastSlot);
+      if (failed(refill(0))) return failure();
+      top = &*std::prev(b.getInsertionPoint());
     }
     if (copyAsync) ttg::CopyCommitOp::create(b, loc); // empty ones, too: waiting counts groups
 
+    ttg::BarrierWaitOp arrival; // of the first ring
     for (auto [ring, slots] : llvm::zip(schedule.rings, all)) {
       if (ring.tma) {
         b.setInsertionPoint(ring.firstReader);
-        ttg::BarrierWaitOp::create(b, loc, slots.barriers, slot, parity);
+        auto wait = ttg::BarrierWaitOp::create(b, loc, slots.barriers, slot, parity);
+        if (!arrival) arrival = wait;
       }
       for (Copy copy : ring.copies) {
         eraseStore(copy.store);
@@ -526,13 +542,22 @@ private:
     // The next turn's slot; a parity holds for one way around the ring.
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
+    if (schedule.ahead) b.setInsertionPointAfter(top);
     Value following = arith::AddIOp::create(b, loc, slot, i32(loc, 1));
     Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, following, i32(loc, stages));
     Value nextSlot = arith::SelectOp::create(b, loc, wraps, i32(loc, 0), following);
     Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
     Value nextParity = arith::XOrIOp::create(b, loc, parity, flip);
     yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
-    state = SmallVector<Value>(loop->getResults().take_back(2));
+    SmallVector<Value> first = state;
+    if (schedule.ahead) {
+      Operation *before = loop;
+      loop = schedule.loop = startAhead(schedule, arrival, first, {nextSlot, nextParity}, nextParity.getDefiningOp());
+      llvm::replace(loops, before, loop.getOperation());
+      state = SmallVector<Value>(loop->getResults().drop_back().take_back(2));
+    } else {
+      state = SmallVector<Value>(loop->getResults().take_back(2));
+    }
 
     b.setInsertionPointAfter(loop);
     if (copyAsync) ttg::CopyWaitOp::create(b, loc, 0); // zeros that were copied for turns that are none

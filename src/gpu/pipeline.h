@@ -35,13 +35,19 @@ struct LoopSchedule {
   int64_t stages = 1;
   llvm::SmallVector<Ring> rings;
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, a turn waits for all of its own
+  ttg::WgmmaOp ahead;                       ///< a product that is started a turn early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the turn
 };
 
 /// Nothing if the loop has no load that may run ahead. `stages` is not chosen yet.
 std::optional<LoopSchedule> scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Chooses, for a depth, which products stay in flight and when slots are filled again. Needs stages > 1.
-void placeRefills(LoopSchedule &schedule, int64_t stages);
+void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config);
+
+/// Starts `schedule.ahead` of the next turn at the top of each, behind `top`, and carries its result. `arrival` waits for its ring;
+/// `first`: slot and parity of the first turn, `next`: of the next one. Returns the loop that has taken the place of the schedule's.
+mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
+                            mlir::Operation *top);
 
 /// The alloc behind slots and views; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);
@@ -53,6 +59,7 @@ llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
 class LoopTurns {
 public:
   explicit LoopTurns(mlir::scf::ForOp loop) : loop(loop) {}
+  mlir::scf::ForOp getLoop() { return loop; }
   bool canClone(mlir::Value value);
   /// In the loop, `turns` later.
   llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t turns);

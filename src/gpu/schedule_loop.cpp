@@ -2,6 +2,9 @@
 //   products that accumulate in place:      wait for slot i; start product i; retire product i-1; sync; refill slot i-1 for turn i+S-1
 //   products that are waited for:           wait for K; multiply; sync; refill K's slot i for turn i+S, V's slot i-1 for turn i+S-1; ...
 //                                           wait for V; multiply
+//   the same, a product started ahead:      refill K's slot i for turn i+S; start the next turn's product with K; ...; wait for V;
+//   multiply;
+//                                           retire both; sync; refill V's slot i
 //   cp.async, whose data a sync must show:  wait for one's own copies; sync; refill slot i-1; multiply
 // The one sync proves to the thread that issues copies that everybody has read the slot it fills. Which slot that is, relative to the turn,
 // is a ring's lag.
@@ -65,12 +68,47 @@ static bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
 
+/// The argument that a pointer, or a tile of them, comes from; null if that is not to be seen.
+static Value baseOf(Value pointer) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop) return isa<tt::FuncOp>(argument.getOwner()->getParentOp()) ? pointer : Value();
+      Value next = loop.getTiedLoopYieldedValue(argument)->get();
+      auto moved = next.getDefiningOp<tt::AddPtrOp>();
+      if (next != argument && (!moved || moved.getPtr() != argument)) return {}; // another memory each turn
+      pointer = loop.getTiedLoopInit(argument)->get();
+    } else if (isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, ttg::ConvertLayoutOp, tt::TransOp, tt::ReshapeOp>(
+                   pointer.getDefiningOp())) {
+      pointer = pointer.getDefiningOp()->getOperand(0);
+    } else {
+      return {};
+    }
+  }
+}
+
+/// Whether the loop may write what `load` reads: then it cannot run ahead. As upstream, different arguments are taken to be different
+/// memory; after an atomic operation nothing is known.
+static bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
+  Value base = baseOf(load.getPtr());
+  bool written = false;
+  loop.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tt::StoreOp>(op)) {
+      Value target = baseOf(store.getPtr());
+      written |= !base || !target || base == target;
+    }
+    written |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+  });
+  return written;
+}
+
 static bool mayRunAhead(Operation *load, ttg::AllocOp alloc, LoopTurns &turns, bool mayCopyAsync) {
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return turns.canClone(operand); })) return false;
   if (auto descriptor = dyn_cast<ttg::DescriptorLoadOp>(load)) return true;
   auto plain = dyn_cast<tt::LoadOp>(load);
   constexpr int64_t leastBytes = 4;
-  return plain && mayCopyAsync && !plain.getIsVolatile() && (!plain.getOther() || isZero(plain.getOther())) &&
+  return plain && mayCopyAsync && !plain.getIsVolatile() && !mayBeWritten(plain, turns.getLoop()) &&
+         (!plain.getOther() || isZero(plain.getOther())) &&
          plain.getType() == RankedTensorType::get(cast<RankedTensorType>(plain.getType()).getShape(), alloc.getType().getElementType(),
                                                   cast<RankedTensorType>(plain.getType()).getEncoding()) &&
          asyncBytes(plain, alloc) >= leastBytes;
@@ -163,7 +201,54 @@ static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
   return products;
 }
 
-void placeRefills(LoopSchedule &schedule, int64_t stages) {
+static int64_t registersOf(Type tile) {
+  int64_t bits = cast<RankedTensorType>(tile).getElementTypeBitWidth();
+  return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
+}
+
+/// A product that may be started a turn early: alone it reads the first ring, everything else it reads stays as it is, and another product
+/// follows in the turn, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
+static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config) {
+  Block *body = schedule.loop.getBody();
+  Ring *first = &schedule.rings.front();
+  for (Ring &ring : schedule.rings)
+    if (ring.firstReader->isBeforeInBlock(first->firstReader)) first = &ring;
+  if (first != &schedule.rings.front()) std::swap(*first, schedule.rings.front());
+  first = &schedule.rings.front();
+  auto product = dyn_cast<ttg::WgmmaOp>(first->firstReader);
+  if (!product || product.getUseC() || !schedule.loop.isDefinedOutsideOfLoop(product.getC()) || !product.getD().hasOneUse()) return {};
+  auto wait = dyn_cast<ttg::WgmmaWaitOp>(product->getNextNode());
+  if (!wait || wait.getPending() != 0 || wait.getTiles().size() != 1 || wait.getTiles()[0] != product.getD()) return {};
+  for (Copy &copy : first->copies)
+    for (Operation *access : accessesOf(copy.alloc))
+      if (access != product && access != copy.store) return {};
+  for (Value operand : {Value(product.getA()), Value(product.getB())}) {
+    ttg::AllocOp alloc = allocOf(operand);
+    if (!alloc) return {};
+    bool own = llvm::any_of(first->copies, [&](Copy &copy) { return copy.alloc == alloc; });
+    if (own) continue;
+    for (Operation *access : accessesOf(alloc))
+      if (schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return {};
+  }
+  int64_t registers = 2 * registersOf(product.getType()), products = 0;
+  bool inBody = true;
+  ttg::WgmmaWaitOp last;
+  schedule.loop.walk([&](ttg::WgmmaOp other) {
+    inBody &= other->getBlock() == body;
+    if (other == product) return;
+    ++products;
+    registers += registersOf(other.getType());
+  });
+  for (auto each : body->getOps<ttg::WgmmaWaitOp>())
+    last = each;
+  constexpr int64_t mostRegisters = 255, others = 48; // addresses, row values, the temporaries of the arithmetic between
+  int64_t available = std::min(mostRegisters, 65536 / (config.getWarps() * 32));
+  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
+  bool suits = inBody && products > 0 && last != wait && last.getPending() == 0 && registers + others <= available;
+  return suits ? product : ttg::WgmmaOp();
+}
+
+void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config) {
   schedule.stages = stages;
   schedule.inFlight = productsInFlight(schedule);
   bool byThreads = llvm::any_of(schedule.rings, [](Ring &ring) { return !ring.tma; });
@@ -178,6 +263,17 @@ void placeRefills(LoopSchedule &schedule, int64_t stages) {
     schedule.refillAfter = schedule.inFlight.back();
     for (Ring &ring : schedule.rings)
       ring.lag = 1;
+    return;
+  }
+  schedule.ahead = productAhead(schedule, config);
+  if (schedule.ahead) {
+    // All of the turn is over behind its last product. The first ring's slot has been free since the turn before: it is filled at the top.
+    for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+      schedule.refillAfter = wait;
+    for (Ring &ring : schedule.rings) {
+      if (schedule.refillAfter->isBeforeInBlock(ring.retired)) schedule.refillAfter = ring.retired;
+      ring.lag = 0;
+    }
     return;
   }
   schedule.refillAfter = schedule.rings.front().retired;

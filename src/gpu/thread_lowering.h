@@ -155,6 +155,10 @@ private:
 
   /// The shared memory that scratchBytes promises to `op`. Everybody may use it between two barriers.
   Value scratch(mlir::Operation *op);
+  /// A barrier, if this access may touch what another thread reads or writes through the same argument before or after it in the program.
+  void orderAccess(Value pointer, bool writes);
+  /// As if the loop had made a turn before.
+  void expectTurn(mlir::Operation *loop);
   Value toMemory(Value scalar); // i1 is a byte in memory
   Value fromMemory(Value stored, Type scalar);
   Type memoryType(Type scalar);
@@ -165,6 +169,11 @@ private:
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseMap<Value, Parts> parts;
   Value thread, lane, warp;
+  struct GlobalAccess {
+    Value root, pointer; ///< root: the argument it comes from, null if unknown; pointer: null if it was another turn's
+    bool writes;
+  };
+  llvm::SmallVector<GlobalAccess> sinceBarrier;
   int64_t sharedBytes = 0;
 };
 

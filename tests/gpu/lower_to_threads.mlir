@@ -21,7 +21,7 @@ tt.func public @scale(%x: !tt.ptr<f32>, %by: f32) attributes {"ttg.config" = #tt
 
 // a sum over one warp is registers, then five butterflies, and no shared memory
 // CHECK-LABEL: tt.func @sum
-tt.func public @sum(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
   %p = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
   %q = tt.addptr %p, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
@@ -34,7 +34,7 @@ tt.func public @sum(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<war
     tt.reduce.return %s : f32
   }) : (tensor<64xf32>) -> f32
   // CHECK: ptx.store_global {{.*}} if
-  tt.store %x, %r : !tt.ptr<f32>
+  tt.store %y, %r : !tt.ptr<f32>
   tt.return
 }
 
@@ -56,5 +56,27 @@ tt.func public @wide(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32 {tt.
   // CHECK-NOT: ptx.store_global
   tt.store %q, %v, %m : tensor<512x!tt.ptr<f32>>
   // CHECK: tt.return
+  tt.return
+}
+
+// -----
+
+// what other threads have read is overwritten only when all have read it; the same elements of the same thread need no barrier
+// CHECK-LABEL: tt.func @reverse
+tt.func public @reverse(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32>
+  %last = arith.constant dense<127> : tensor<128xi32>
+  %back = arith.subi %last, %i : tensor<128xi32>
+  %p = tt.splat %x : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>>
+  %q = tt.addptr %p, %i : tensor<128x!tt.ptr<f32>>, tensor<128xi32>
+  %r = tt.addptr %p, %back : tensor<128x!tt.ptr<f32>>, tensor<128xi32>
+  // CHECK: ptx.load_global
+  // CHECK-NOT: ptx.barrier
+  // CHECK: ptx.store_global
+  // CHECK-NEXT: ptx.barrier
+  // CHECK: ptx.store_global
+  %v = tt.load %q : tensor<128x!tt.ptr<f32>>
+  tt.store %q, %v : tensor<128x!tt.ptr<f32>>
+  tt.store %r, %v : tensor<128x!tt.ptr<f32>>
   tt.return
 }

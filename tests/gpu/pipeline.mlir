@@ -52,9 +52,63 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Attention: keys and values have barriers of their own, one sync serves both. Keys are refilled as soon as they have been read, two turns
-// ahead; values a turn after. Queries are copied once.
+// Attention: keys and values have barriers of their own. The next turn's scores are started before this turn's are used, so that they are
+// made while threads compute. One sync a turn, at its end: values are refilled there, keys at the top of the next turn. Queries are copied
+// once.
 // CHECK-LABEL: tt.func public @attention
+// CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
+// CHECK: ttg.barrier_expect %[[q]]
+// CHECK: ttg.barrier_expect %[[keys:[^\[]*]][
+// CHECK: ttg.barrier_expect %[[values:[^\[]*]][
+// CHECK: ttg.barrier_expect %[[keys]][
+// CHECK: ttg.barrier_expect %[[values]][
+// CHECK-NOT: barrier_expect
+// the first turn's scores
+// CHECK: %[[first:.*]] = scf.if
+// CHECK: ttg.barrier_wait %[[keys]][
+// CHECK-NEXT: ttg.wgmma
+// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK: ttg.sync
+// CHECK: scf.for {{.*}}, %[[scores:[^,]*]] = %[[first]])
+// CHECK-NOT: ttg.sync
+// CHECK: ttg.barrier_expect %[[keys]][
+// CHECK: ttg.barrier_wait %[[keys]][
+// CHECK: %[[next:.*]] = ttg.wgmma
+// CHECK-NEXT: math.exp2 %[[scores]]
+// CHECK: ttg.barrier_wait %[[values]][
+// CHECK-NEXT: %[[sum:.*]] = ttg.wgmma
+// CHECK-NEXT: %[[done:.*]]:2 = ttg.wgmma_wait 0, %[[sum]], %[[next]]
+// CHECK-NEXT: ttg.sync
+// CHECK: ttg.barrier_expect %[[values]][
+// CHECK: scf.yield %[[done]]#0, {{.*}}, %[[done]]#1
+tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %t = tt.trans %k {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %s = tt.dot %q, %t, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %e = math.exp2 %s : tensor<64x64xf32>
+    %w = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xf16>
+    %d = tt.dot %w, %v, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 128, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// The same without registers for a second tile of scores: one turn after the other. One sync serves both: keys are refilled as soon as they
+// have been read, two turns ahead; values a turn after.
+// CHECK-LABEL: tt.func public @in_turns
 // CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
 // CHECK: ttg.barrier_expect %[[q]]
 // CHECK: ttg.barrier_expect %[[keys:[^\[]*]][
@@ -75,7 +129,7 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK-NEXT: ttg.wgmma_wait 0
 // CHECK-NOT: ttg.sync
 // CHECK: scf.yield
-tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+tt.func public @in_turns(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32

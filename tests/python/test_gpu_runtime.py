@@ -102,7 +102,7 @@ def test_devices(tmp_path, monkeypatch):
     assert lines[0] == "GPUTarget(backend='cuda', arch=90, warp_size=32) 132"
     assert lines[1].startswith("kernel 'scale': 'x_ptr' is on CUDA device 0, but 'out_ptr' is on CUDA device 1")
     assert lines[2].startswith("kernel 'scale': 'x_ptr' is on CUDA device 0, but 'out_ptr' is on the CPU")
-    assert "x_ptr" in lines[3] and "interpreter" in lines[3]
+    assert "x_ptr" in lines[3] and "interpret engine" in lines[3]
 
 
 def test_launches(tmp_path, monkeypatch):

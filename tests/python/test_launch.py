@@ -36,6 +36,36 @@ def test_arguments_by_keyword_and_default(scale, numbers):
     np.testing.assert_array_equal(out, numbers / 2)
 
 
+def test_one_kernel_called_in_many_ways(scale, numbers):
+    """How keywords belong to parameters is remembered for each way, and the ways must not be mixed up."""
+    out = np.zeros_like(numbers)
+    for turn in range(3):
+        for factor, call in [
+            (2.0, lambda grid: scale[grid](numbers, out, 200, 2.0)),
+            (3.0, lambda grid: scale[grid](numbers, out, n=200, factor=3.0)),
+            (4.0, lambda grid: scale[grid](numbers, out, factor=4.0, n=200)),
+            (5.0, lambda grid: scale[grid](numbers, out, 200, 5.0, num_warps=8)),
+            (6.0, lambda grid: scale[grid](numbers, out, 200, 6.0, BLOCK=128)),
+            (7.0, lambda grid: scale[grid](numbers, out, 200, factor=7.0, num_stages=2, BLOCK=32)),
+            (8.0, lambda grid: scale[grid](numbers, out, 200, **{"fac" + "tor": 8.0})),
+        ]:
+            call((8,))
+            np.testing.assert_array_equal(out, np.float32(factor) * numbers)
+    launcher = scale[(8,)]
+    for factor in (1.5, 2.5):
+        launcher(numbers, out, 200, factor)
+        np.testing.assert_array_equal(out, np.float32(factor) * numbers)
+    for wrong, error in [((numbers, out, 200), TypeError), ((numbers, out, 200, 2.0, 64, 1), TypeError), ((object(), out, 200, 2.0), TypeError)]:
+        with pytest.raises(error):
+            launcher(*wrong)
+    with pytest.raises(TypeError):
+        launcher(numbers, out, 200, 2.0, n=200)
+    with pytest.raises(KeyError, match="unrecognised"):
+        launcher(numbers, out, 200, 2.0, wrong=1)
+    with pytest.raises(TypeError, match="grid"):
+        scale[None]
+
+
 def test_run_and_warmup(scale, numbers):
     out = np.zeros_like(numbers)
     kernel = scale.warmup(numbers, out, 200, 2.0, grid=(4,))

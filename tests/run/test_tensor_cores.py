@@ -6,9 +6,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
-from checks import close, random, strides, wide
-
-TF32 = 2e-3  # one unit in the last of ten bits, twice: tensor cores cut the others off
+from checks import TF32, close, random, strides, wide
 
 
 @triton.jit

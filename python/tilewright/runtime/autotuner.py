@@ -13,6 +13,9 @@ from .errors import AutotunerError, OutOfResources, PTXASError
 from .jit import JITFunction, KernelInterface
 
 
+_NUMBERS = frozenset((int, float, bool))
+
+
 class Config:
     """One way to compile a kernel: values for its constexpr parameters, and launch options.
 
@@ -91,9 +94,12 @@ class Autotuner(KernelInterface):
         self._arg_set = set(arg_names)
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
+        self._key_places = [(list(arg_names).index(name), name) for name in self.keys if name in self._arg_set]
         self.cache = {}
         self.configs_timings = {}
         self.best_config = None
+        self._launched = None  # what best_config adds to a launch
+        self._is_plain = isinstance(fn, JITFunction)
         self.bench_time = None
         self.nargs = None
         self.cache_results = (cache_results or knobs.autotuning.cache) and os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING") != "0"
@@ -144,7 +150,7 @@ class Autotuner(KernelInterface):
         self.restore_copies = {}
 
     def _bench(self, *args, config, **meta):
-        from ..compiler.errors import CompileTimeAssertionFailure
+        from ..compiler.errors import CompilationError
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         conflicts = meta.keys() & config.kwargs.keys()
@@ -167,7 +173,8 @@ class Autotuner(KernelInterface):
 
         try:
             return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
-        except (OutOfResources, CompileTimeAssertionFailure, PTXASError, MemoryError) as error:
+        except (OutOfResources, CompilationError, PTXASError, MemoryError) as error:
+            # Where no configuration compiles, the launch that follows says why.
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
             return [float("inf")] * 3
@@ -207,15 +214,15 @@ class Autotuner(KernelInterface):
 
     def _key(self, args, kwargs):
         """Values of the key parameters, and the element types of all tensors. On the path of every launch."""
-        named = dict(zip(self.arg_names, args))
-        if kwargs:
-            for name in kwargs:
-                if name in self._arg_set:
-                    named[name] = kwargs[name]
-        key = [named[name] for name in self.keys if name in named]
-        for value in named.values():
-            kind = type(value)
-            if kind is not int and kind is not float and kind is not bool:
+        count = len(args)
+        key = [args[at] if at < count else kwargs[name] for at, name in self._key_places if at < count or name in kwargs]
+        for value in args:
+            if type(value) not in _NUMBERS:
+                dtype = getattr(value, "dtype", None)
+                if dtype is not None:
+                    key.append(dtype)
+        for name, value in kwargs.items():
+            if name in self._arg_set and type(value) not in _NUMBERS:
                 dtype = getattr(value, "dtype", None)
                 if dtype is not None:
                     key.append(dtype)
@@ -240,10 +247,15 @@ class Autotuner(KernelInterface):
             config = self.cache.get(key)
             if config is None:
                 config = self._first(key, args, kwargs)
+        if self._launched is None or self.best_config is not config:
+            self._launched = config.all_kwargs()
         self.best_config = config
-        chosen = config.all_kwargs()
+        chosen = self._launched
         if config.pre_hook is not None:
             config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **chosen})
+        if self._is_plain and not kwargs.get("warmup") and kwargs.get("grid") is not None:
+            kwargs.pop("warmup", None)
+            return self.fn[kwargs.pop("grid")](*args, **kwargs, **chosen)
         return self.fn.run(*args, **kwargs, **chosen)
 
     def prune_configs(self, kwargs):
@@ -298,6 +310,7 @@ class Heuristics(KernelInterface):
         self.fn = fn
         self.values = values
         self.arg_names = arg_names
+        self._is_plain = isinstance(fn, JITFunction)
         self.__name__ = getattr(fn, "__name__", "kernel")
         self.__doc__ = getattr(fn, "__doc__", None)
 
@@ -305,10 +318,14 @@ class Heuristics(KernelInterface):
     def _tilewright_value(self):
         return self.fn
 
-    def run(self, *args, **kwargs):
+    def run(self, *args, grid=None, warmup=False, **kwargs):
+        named = dict(zip(self.arg_names, args))
+        named.update(kwargs)
         for name, rule in self.values.items():
-            kwargs[name] = rule({**dict(zip(self.arg_names, args)), **kwargs})
-        return self.fn.run(*args, **kwargs)
+            kwargs[name] = named[name] = rule(named)
+        if self._is_plain and not warmup and grid is not None:
+            return self.fn[grid](*args, **kwargs)
+        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")

@@ -302,6 +302,12 @@ class ConstexprFunction:
         return self if instance is None else BoundConstexprFunction(instance, self)
 
     def __call__(self, *args, _semantic=None, **kwargs):
+        if not kwargs:  # as grid functions call it: cdiv(n, meta["BLOCK"])
+            for value in args:
+                if type(value) is not int:
+                    break
+            else:
+                return self.fn(*args)
         return self.fn(*map(_unwrap_if_constexpr, args), **{name: _unwrap_if_constexpr(value) for name, value in kwargs.items()})
 
 
