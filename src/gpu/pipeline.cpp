@@ -385,7 +385,8 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask, static_cast<int32_t>(load.getEvict()));
-      if (Attribute vector = load->getAttr(ttg::vectorName)) async->setAttr(ttg::vectorName, vector);
+      for (StringRef name : {ttg::vectorName, ttg::noDescriptorName})
+        if (Attribute known = load->getAttr(name)) async->setAttr(name, known);
     }
     return success();
   }
