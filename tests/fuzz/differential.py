@@ -1,8 +1,9 @@
-"""Random tile programs, run by the reference interpreter and by compiled code (or simulated GPU code), which must agree.
+"""Random tile programs, run by the reference interpreter and by compiled code, which must agree.
 
     python tests/fuzz/differential.py                        60 seconds from seed 0
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
-    python tests/fuzz/differential.py --levels simulate      GPU code, on the simulator
+    python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
+    python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
 
@@ -24,7 +25,9 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SHORT = ["float8e5", "float8e4nv"]
 EPSILON = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 2e-6, "float64": 2e-6}
-LEVELS = ["sse2", "avx2", "avx512"]
+LEVELS = ["sse2", "avx2", "avx512", "simulate"]
+TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89"]
+WARPS = [4, 1, 8]
 PROGRAMS = 2
 
 
@@ -591,28 +594,19 @@ def numpy_types():
     return types | {"bfloat16": ml_dtypes.bfloat16, "float8e5": ml_dtypes.float8_e5m2, "float8e4nv": ml_dtypes.float8_e4m3fn, "int1": np.bool_}
 
 
-def compiled_engine():
-    return "simulate" if os.environ.get("TILEWRIGHT_CPU") == "simulate" else "cpu"
-
-
-def with_barriers(source):
-    """Threads read what others of their program wrote only behind a barrier."""
-    lines = []
-    for line in source.splitlines():
-        barrier = " " * (len(line) - len(line.lstrip())) + "tl.debug_barrier()"
-        touches = "tl.store(" in line or "tl.load(out" in line or "tl.atomic" in line
-        lines += [barrier, line, barrier] if touches else [line]
-    return "\n".join(lines) + "\n"
-
-
 class Case:
-    def __init__(self, seed, folder):
+    def __init__(self, seed, folder, level="avx2"):
         import numpy as np
 
+        name, _, machine = level.partition(":")
+        self.name, self.engine, self.target, self.options = level, "cpu", "cuda:sm_90a", {}
+        if name == "simulate":
+            target, _, warps = machine.partition(":")
+            self.engine, self.target = name, "cuda:" + (target or TARGETS[seed % len(TARGETS)])
+            self.options = {"num_warps": int(warps) if warps else WARPS[seed % len(WARPS)]}
+            self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
         self.seed, self.folder, self.generator = seed, folder, Generator(seed)
         self.source = self.generator.program()
-        if compiled_engine() == "simulate":
-            self.source = with_barriers(self.source)
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
         def data(dtype):
@@ -643,8 +637,8 @@ class Case:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         arguments = {name: array.copy() for name, array in (self.inputs | self.outputs).items()}
-        with tilewright.engine(engine):
-            module.kernel[(PROGRAMS,)](**arguments, **self.generator.scalars)
+        with tilewright.engine(engine, target=self.target):
+            module.kernel[(PROGRAMS,)](**arguments, **self.generator.scalars, **self.options)
         return arguments
 
     def difference(self, source=None):
@@ -656,7 +650,7 @@ class Case:
         except Exception as error:
             return f"interpreter error: {str(error)[:600]}"
         try:
-            actual = self.run(compiled_engine(), source)
+            actual = self.run(self.engine, source)
         except Exception as error:
             return f"compiler error: {str(error)[:600]}"
         for name in self.inputs:
@@ -701,7 +695,8 @@ class Case:
 
 
 def worker(arguments):
-    """Runs cases at the level that TILEWRIGHT_CPU names. Returns how many differ."""
+    """Runs cases at one level. Returns how many differ."""
+    level = arguments.levels[0]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TILEWRIGHT_CACHE_DIR"] = folder
         started, failures, ran = time.monotonic(), 0, 0
@@ -710,7 +705,7 @@ def worker(arguments):
                 break
             if arguments.trace:
                 print("seed", seed, flush=True)
-            case = Case(seed, folder)
+            case = Case(seed, folder, level)
             if arguments.show:
                 print(case.source)
                 print(case.generator.scalars, case.generator.shape)
@@ -719,11 +714,11 @@ def worker(arguments):
             if found is None:
                 continue
             failures += 1
-            print(f"seed {seed} at {os.environ.get('TILEWRIGHT_CPU', 'native')}: {found}", flush=True)
+            print(f"seed {seed} at {case.name}: {found}", flush=True)
             if arguments.minimize:
                 print(case.generator.shape, case.generator.scalars)
                 print(case.minimized(found.split(":")[0].rstrip("0123456789")), flush=True)
-        print(f"{os.environ.get('TILEWRIGHT_CPU', 'native')}: {ran} programs from seed {arguments.first}, {failures} differ", flush=True)
+        print(f"{level}: {ran} programs from seed {arguments.first}, {failures} differ", flush=True)
     return failures
 
 
@@ -747,10 +742,11 @@ def main():
     for i, level in enumerate(arguments.levels):
         # The level is read once a process. Each looks at other programs where the range is open.
         first = arguments.first + (i * 1_000_000 if arguments.count == 10**9 else 0)
-        command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(arguments.count), "--seconds",
+        command = [sys.executable, __file__, "--worker", "--levels", level, "--first", str(first), "--count", str(arguments.count), "--seconds",
                    str(arguments.seconds / len(arguments.levels))]
         command += [f"--{flag}" for flag in ("show", "trace", "minimize") if getattr(arguments, flag)]
-        result = subprocess.run(command, env=os.environ | {"TILEWRIGHT_CPU": level})
+        environment = os.environ | ({} if level.startswith("simulate") else {"TILEWRIGHT_CPU": level})
+        result = subprocess.run(command, env=environment)
         if result.returncode < 0:
             print(f"{level}: ended by signal {-result.returncode}; --trace shows where")
         failed |= result.returncode != 0
