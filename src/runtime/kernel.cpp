@@ -360,9 +360,12 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     request.target = hostCpu();
   }
 
-  double start = secondsNow();
+  double start = secondsNow(), assembling = 0;
   bool fromCache = false;
   std::shared_ptr<CompiledKernel> loaded;
+  request.onStep = [&](llvm::StringRef step, double seconds) {
+    if (step == "assemble") assembling += seconds;
+  };
   if (device) {
     std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
     if (!artifact) return nullptr;
@@ -372,6 +375,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
       appendSlotNames(jit->parameters[i].name, (*specs)[i], names);
     loaded->gpuKernel->setSlotNames(std::move(names));
     if (!loaded->gpuKernel->load(options.device, diagnostics)) return nullptr;
+    assembling += loaded->gpuKernel->loadSeconds();
   } else {
     std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
     if (artifact) loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
@@ -380,6 +384,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   loaded->argumentSpecs = std::move(*specs);
   loaded->cached = fromCache;
   loaded->seconds = fromCache ? 0 : secondsNow() - start;
+  loaded->secondsAssembling = fromCache ? 0 : assembling;
   std::lock_guard<std::mutex> guard(mapLock);
   versions.emplace(view, loaded);
   return loaded;
