@@ -208,7 +208,8 @@ bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> 
 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
   llvm::ArrayRef<SlotKind> kinds = slotKinds();
-  if (arguments.size() == argumentSpecs.size() && packArguments(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size()) return true;
+  if (arguments.size() == argumentSpecs.size() && packArguments(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size())
+    return true;
   diagnostics.error({}, Diag::slotMismatch, {entryName(), std::to_string(kinds.size()), std::to_string(slots.size())});
   return false;
 }
@@ -343,6 +344,11 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   };
   if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
 
+  if (device && 32 * options.kernel.numWarps > device->threadsPerBlock) {
+    diagnostics.error({}, Diag::outOfResources,
+                      {"threads", std::to_string(32 * options.kernel.numWarps), std::to_string(device->threadsPerBlock)});
+    return nullptr;
+  }
   // One thread compiles; those that wanted the same find it done.
   std::lock_guard<std::mutex> compiling(compileLock);
   if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
