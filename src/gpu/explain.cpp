@@ -131,7 +131,9 @@ std::string shapeOfBits(const Layout &layout) {
     }
     if (axis == Axis::block && layout.bits(axis) == 0) continue;
     text += std::string(text.empty() ? "" : ", ") + names[static_cast<size_t>(axis)] + " " +
-            (moved.empty() ? "1" : mixed ? "across dimensions" : extents(moved));
+            (moved.empty() ? "1"
+             : mixed       ? "across dimensions"
+                           : extents(moved));
   }
   if (copies > 1) text += ", each element held " + std::to_string(copies) + " times";
   return text;
@@ -319,9 +321,10 @@ struct Explainer::Impl {
       text += "in another layout, by way of shared memory";
     } else {
       int64_t results = layout.registersPerThread() >> std::popcount(plan->registerMask), steps = std::popcount(plan->laneMask);
-      text += std::to_string(int64_t(1) << std::popcount(plan->registerMask)) + " elements in the thread, " +
-              (steps ? count(results * steps, "shuffle") + " of " + count(steps, "step") : "no shuffles") + ", " +
-              (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps meet in shared memory" : "no other warp");
+      text +=
+          std::to_string(int64_t(1) << std::popcount(plan->registerMask)) + " elements in the thread, " +
+          (steps ? count(results * steps, "shuffle") + " of " + count(steps, "step") : "no shuffles") + ", " +
+          (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps meet in shared memory" : "no other warp");
     }
     reductions.push_back({reduce.getLoc(), place(reduce.getLoc()), text});
   }
@@ -353,8 +356,9 @@ struct Explainer::Impl {
     int64_t lanes = 32 >> std::popcount(layout.freeMask(Axis::lane)), bytes = vector * facts.bytes * lanes;
     int64_t needed = std::max<int64_t>(1, bytes / 32);
     text += " in " + layoutName(layout) + ": " + count(layout.registersPerThread() / vector, "access") + " of " +
-            count(vector * facts.bytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " + count(sectors, "sector") +
-            " of 32 bytes" + (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced");
+            count(vector * facts.bytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " +
+            count(sectors, "sector") + " of 32 bytes" +
+            (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced");
     if (text.find("accesss") != std::string::npos) text.replace(text.find("accesss"), 7, "accesses");
     if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
     accesses.push_back({op->getLoc(), place(op->getLoc()), text});
@@ -447,7 +451,8 @@ struct Explainer::Impl {
     auto conflicts = [](int64_t extra) {
       return extra ? " with " + count(extra, "extra wavefront") + " for bank conflicts" : std::string(" without bank conflicts");
     };
-    if (matrix && matrix->matrices == 4) return std::string("as matrices of 8x8") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
+    if (matrix && matrix->matrices == 4)
+      return std::string("as matrices of 8x8") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
     int64_t bytes = vectorAccess(layout, shared).bytes;
     return "by " + count(bytes, "byte") + conflicts(bankConflicts(layout, shared, bytes));
   }
@@ -467,7 +472,8 @@ struct Explainer::Impl {
       llvm::TypeSwitch<Operation *>(access)
           .Case([&](ttg::LoadSharedOp o) {
             Layout layout = ttg::layoutOf(o.getType());
-            part = "read in " + layoutName(layout) + " " + accessText(layout, bufferOf(o.getBuffer()), ldmatrixPlan(layout, bufferOf(o.getBuffer())));
+            part = "read in " + layoutName(layout) + " " +
+                   accessText(layout, bufferOf(o.getBuffer()), ldmatrixPlan(layout, bufferOf(o.getBuffer())));
           })
           .Case([&](ttg::StoreSharedOp o) {
             Layout layout = ttg::layoutOf(o.getSrc().getType());
@@ -475,9 +481,7 @@ struct Explainer::Impl {
             if (target.wgmma) matrix = stmatrixPlan(layout, bufferOf(o.getBuffer()));
             part = "written in " + layoutName(layout) + " " + accessText(layout, bufferOf(o.getBuffer()), matrix);
           })
-          .Case([&](ttg::CopyAsyncOp o) {
-            part = "written by cp.async in " + layoutName(ttg::layoutOf(o.getPointers().getType()));
-          })
+          .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + layoutName(ttg::layoutOf(o.getPointers().getType())); })
           .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })
           .Case([&](ttg::TmaStoreOp) { part = "read by TMA"; })
           .Case([&](ttg::WgmmaOp) { part = "read by wgmma"; })
@@ -514,8 +518,7 @@ struct Explainer::Impl {
     std::string text;
     if (stages > 1) {
       text = count(stages, "stage") + " of " + count(bytes, "byte") + ": " + llvm::join(parts, ", ");
-      if (stages < stagesWanted)
-        text += "; num_stages asks for " + std::to_string(stagesWanted) + ", which shared memory has no room for";
+      if (stages < stagesWanted) text += "; num_stages asks for " + std::to_string(stagesWanted) + ", which shared memory has no room for";
     } else {
       text = "not pipelined: each turn waits for what it loads";
       if (stagesWanted < 2) text += ", as num_stages asks for";
@@ -588,7 +591,8 @@ std::optional<std::string> Explainer::text(const GpuArtifact &artifact, const Ex
     if (text.empty()) return std::nullopt;
     return text.substr(1);
   }
-  text = impl->heading + "\n  shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMost) + " bytes\n";
+  text = impl->heading + "\n  shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMost) +
+         " bytes\n";
   text += "  registers       ";
   if (artifact.registers < 0)
     text += "not known without ptxas\n";
