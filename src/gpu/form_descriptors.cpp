@@ -449,7 +449,8 @@ private:
     SmallVector<Value> result;
     for (const MapDimension &dim : plan.dims) {
       Value start = indices.make(b, location, dim.start);
-      if (!dim.bound.isZero() && dim.bound.constant().value_or(0) < 1) start = arith::AddIOp::create(b, location, start, pastEmpty(indices, dim, location));
+      if (!dim.bound.isZero() && dim.bound.constant().value_or(0) < 1)
+        start = arith::AddIOp::create(b, location, start, pastEmpty(indices, dim, location));
       result.push_back(start);
     }
     return result;

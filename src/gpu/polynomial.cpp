@@ -499,7 +499,8 @@ static Value castTo(IntegerType wanted, OpBuilder &b, Location location, Value v
 Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, int64_t bits) {
   auto type = IntegerType::get(b.getContext(), static_cast<unsigned>(bits));
   auto constant = [&](int64_t number) {
-    return arith::ConstantOp::create(b, location, IntegerAttr::get(type, APInt(type.getWidth(), static_cast<uint64_t>(number), false, true)))
+    return arith::ConstantOp::create(b, location,
+                                     IntegerAttr::get(type, APInt(type.getWidth(), static_cast<uint64_t>(number), false, true)))
         .getResult();
   };
   auto factorOf = [&](int64_t factor) -> Value {
