@@ -43,8 +43,11 @@ template <typename Range> std::string braced(const Range &parts) {
   return "{" + llvm::join(parts, ", ") + "}";
 }
 
+std::string many(int64_t number, const char *one, const char *several) {
+  return std::to_string(number) + " " + (number == 1 ? one : several);
+}
 std::string count(int64_t number, const char *what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  return many(number, what, (what + std::string("s")).c_str());
 }
 
 std::string textOf(Type type) {
@@ -143,7 +146,8 @@ std::string swizzleText(const SharedLayout &shared) {
   std::optional<TileSwizzle> swizzle = spanOf(shared);
   if (!swizzle) return "16-byte chunks permuted";
   if (swizzle->spanBytes == 0) return "in plain order";
-  return "swizzle " + std::to_string(swizzle->spanBytes) + (swizzle->order[0] + 1 == int64_t(shared.shape.size()) ? "" : ", columns first");
+  return "swizzle " + std::to_string(swizzle->spanBytes) +
+         (swizzle->order[0] + 1 == int64_t(shared.shape.size()) ? "" : ", dimension " + std::to_string(swizzle->order[0]) + " contiguous");
 }
 
 /// As many columns as fit.
@@ -189,8 +193,9 @@ struct TileLayout {
   Layout layout;
   std::vector<TileUse> uses;
   bool worth = false; // more than addresses and masks live in it
+  bool held = false;  // in registers, in the end: what the copy engine moves is not
+  bool late = false;  // comes up when buffers are chosen
   int64_t bits = 0;   // of the widest elements
-  std::string family;
 };
 
 /// What is said of one operation: it is found again, in later steps, by its location.
@@ -207,7 +212,9 @@ struct Fact {
 struct Explainer::Impl {
   std::string name, file, heading;
   int64_t sharedMost = 0, stagesWanted = 0;
+  bool inMachine = false;
   std::vector<TileLayout> tiles;
+  std::vector<std::pair<Layout, std::string>> families;
   std::vector<Fact> accesses, products, reductions, loops, conversions, buffers;
   mutable Source source;
 
@@ -216,7 +223,7 @@ struct Explainer::Impl {
   size_t layoutIndex(const Layout &layout) {
     for (size_t i = 0; i < tiles.size(); ++i)
       if (tiles[i].layout == layout) return i;
-    tiles.push_back({layout, {}, false, 0, ""});
+    tiles.push_back({layout, {}, false, false, inMachine, 0});
     return tiles.size() - 1;
   }
   std::string layoutName(const Layout &layout) { return "L" + std::to_string(layoutIndex(layout) + 1); }
@@ -257,8 +264,22 @@ struct Explainer::Impl {
     if (!tile || !ttg::hasLayout(type)) return;
     TileLayout &entry = layoutOf(type);
     entry.worth |= worth;
-    entry.bits = std::max(entry.bits, bitsOf(tile.getElementType()));
-    entry.uses.push_back({place(op->getLoc()), what.str(), textOf(tile.getElementType())});
+    bool isAddress = isa<tt::PointerType>(tile.getElementType()); // made where it is used
+    if (!isAddress) entry.bits = std::max(entry.bits, bitsOf(tile.getElementType()));
+    entry.uses.push_back({place(op->getLoc()), what.starts_with("descriptor_load") ? "load" : what.str(), textOf(tile.getElementType())});
+  }
+
+  /// Numbers in the order of the source, which is not that of the operations any more.
+  void nameLayouts(tt::FuncOp kernel) {
+    std::vector<std::pair<Where, Layout>> found;
+    kernel.walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        if (ttg::hasLayout(result.getType()) && !isPlumbing(op->getName().stripDialect()))
+          found.push_back({place(op->getLoc()), ttg::layoutOf(result.getType())});
+    });
+    llvm::stable_sort(found, [](const auto &a, const auto &b) { return a.first < b.first; });
+    for (const auto &[where, layout] : found)
+      if (where.line) layoutIndex(layout);
   }
 
   void seeTiles(tt::FuncOp kernel) {
@@ -266,6 +287,7 @@ struct Explainer::Impl {
       auto found = kernel.getLoc()->findInstanceOf<FileLineColLoc>();
       return found ? found.getFilename().str() : std::string();
     }();
+    nameLayouts(kernel);
     AxisAnalysis axes(kernel);
     ttg::ConfigAttr config = ttg::configOf(kernel);
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -306,8 +328,9 @@ struct Explainer::Impl {
       text += "multiplications and additions, " + held + "; no tensor cores: " + choice.notMma;
       break;
     }
-    tiles[layoutIndex(choice.result)].family = (choice.kind == DotKind::fma ? "result of " : "accumulator of ") + family;
-    tiles[layoutIndex(choice.result)].bits = bitsOf(cast<RankedTensorType>(dot.getType()).getElementType());
+    families.push_back({choice.result, (choice.kind == DotKind::fma ? "result of " : "accumulator of ") + family});
+    if (choice.a) families.push_back({*choice.a, "operand A of " + family});
+    if (choice.b) families.push_back({*choice.b, "operand B of " + family});
     products.push_back({dot.getLoc(), place(dot.getLoc()), text});
   }
 
@@ -355,11 +378,12 @@ struct Explainer::Impl {
     int64_t vector = atomic ? 1 : known ? known.getInt() : vectorIn(facts, layout), sectors = accessSectors(facts, layout);
     int64_t lanes = 32 >> std::popcount(layout.freeMask(Axis::lane)), bytes = vector * facts.bytes * lanes;
     int64_t needed = std::max<int64_t>(1, bytes / 32);
-    text += " in " + layoutName(layout) + ": " + count(layout.registersPerThread() / vector, "access") + " of " +
+    text += " in " + layoutName(layout) + ": " + many(layout.registersPerThread() / vector, "access", "accesses") + " of " +
             count(vector * facts.bytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " +
             count(sectors, "sector") + " of 32 bytes" +
             (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced");
-    if (text.find("accesss") != std::string::npos) text.replace(text.find("accesss"), 7, "accesses");
+    if (mask && !atomic && accessFacts(axes, pointer, Value()).vectorLimit > facts.vectorLimit)
+      text += "; wider ones would need a mask that neighbours share";
     if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
     accesses.push_back({op->getLoc(), place(op->getLoc()), text});
   }
@@ -406,7 +430,14 @@ struct Explainer::Impl {
       auto found = llvm::find_if(accesses, [&](const Fact &fact) { return fact.location == op->getLoc(); });
       return found != accesses.end() && told.insert(const_cast<void *>(op->getLoc().getAsOpaquePointer())).second ? &*found : nullptr;
     };
+    inMachine = true;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value result : op->getResults()) {
+        if (!ttg::hasLayout(result.getType())) continue;
+        TileLayout &entry = layoutOf(result.getType());
+        if (entry.late) addUse(result.getType(), op, op->getName().stripDialect(), true);
+        entry.held = true;
+      }
       llvm::TypeSwitch<Operation *>(op)
           .Case([&](ttg::TmaLoadOp o) {
             if (Fact *fact = find(op)) fact->text += mapText(kernel, o.getMap()) + depthText(o.getBuffer());
@@ -417,10 +448,23 @@ struct Explainer::Impl {
           .Case([&](ttg::CopyAsyncOp o) {
             if (Fact *fact = find(op)) fact->text += "; by cp.async" + depthText(o.getBuffer());
           })
+          .Case([&](tt::LoadOp o) {
+            bool buffered = llvm::any_of(o->getUsers(), [](Operation *user) { return isa<ttg::StoreSharedOp>(user); });
+            Fact *fact = buffered ? find(op) : nullptr;
+            if (fact) fact->text += "; through registers to shared memory" + whyNotAsync(o, *target);
+          })
           .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
           .Case([&](scf::ForOp o) { seeLoop(o); });
     });
+  }
+
+  static std::string whyNotAsync(tt::LoadOp load, const GpuTarget &target) {
+    auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+    auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(load.getPtr().getType()));
+    if (!target.cpAsync) return ", for there is no cp.async";
+    if ((vector ? vector.getInt() : 1) * bitsOf(pointer.getPointeeType()) < 32) return ", for cp.async moves 4 bytes at least";
+    return "";
   }
 
   static std::string depthText(Value buffer) {
@@ -544,26 +588,36 @@ struct Explainer::Impl {
     return text;
   }
 
+  /// What spreads scalars and lines to tiles goes without saying.
+  static bool isPlumbing(StringRef op) {
+    return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
+  }
+
   std::string layoutText(size_t index, bool large) const {
     const TileLayout &tile = tiles[index];
     int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
-    std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": " + count(registers, "element") +
-                       " a thread, up to " + count(words, "register") + (tile.family.empty() ? "" : "; " + tile.family) + "\n";
-    text += paragraph(shapeOfBits(tile.layout), 6);
-    llvm::MapVector<int64_t, std::vector<std::string>> lines; // by an index into `places`
-    std::vector<Where> places;
+    std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": ";
+    if (tile.held)
+      text += count(registers, "element") + " a thread, up to " + count(words, "register");
+    else
+      text += "goes to shared memory without passing through registers";
+    llvm::SmallSet<std::string, 4> told;
+    for (const auto &[layout, family] : families)
+      if (layout == tile.layout && told.insert(family).second) text += "; " + family;
+    text += "\n";
+    if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
+    std::map<Where, std::vector<std::string>> lines;
     for (const TileUse &use : tile.uses) {
-      size_t at = static_cast<size_t>(llvm::find(places, use.where) - places.begin());
-      if (at == places.size()) places.push_back(use.where);
+      if (use.where.file.empty()) continue;
+      std::vector<std::string> &ops = lines[use.where];
       std::string what = use.op + " " + use.type;
-      std::vector<std::string> &ops = lines[static_cast<int64_t>(at)];
-      if (!llvm::is_contained(ops, what)) ops.push_back(what);
+      if (!isPlumbing(use.op) && !llvm::is_contained(ops, what)) ops.push_back(what);
     }
-    for (auto &[at, ops] : lines) {
-      text += "      " + source.line(places[static_cast<size_t>(at)]) + "\n";
-      text += paragraph(llvm::join(ops, ", "), 10);
+    for (auto &[where, ops] : lines) {
+      text += "      " + source.line(where) + "\n";
+      if (!ops.empty()) text += paragraph(llvm::join(ops, ", "), 10);
     }
-    if (tile.worth || large) text += indented(fittedPicture(tile.layout, large ? 16 : 4), 6);
+    if (tile.held && (tile.worth || large)) text += indented(fittedPicture(tile.layout, large ? 16 : 4), 6);
     return text;
   }
 };

@@ -31,6 +31,12 @@ WARPS = [4, 1, 8]
 PROGRAMS = 2
 
 
+def rounding(dtype, count):
+    """Of a sum, for its size. In few bits, a long one stops growing, if it is added up one by one."""
+    epsilon = EPSILON.get(dtype, 0)
+    return epsilon * max(1, 8 * count * epsilon)
+
+
 class Tile:
     def __init__(self, name, dtype, size=0.0, error=0.0, exact=True):
         self.name, self.dtype, self.size, self.error, self.exact = name, dtype, size, error, exact
@@ -353,7 +359,7 @@ class Generator:
             source = f"tl.where({self.condition()}, {source}, 0)"
         size, error, exact = tile.size, tile.error, tile.exact
         if kind == "sum":
-            size, error, exact = size * n, error * n + EPSILON.get(tile.dtype, 0) * size * n, False
+            size, error, exact = size * n, error * n + rounding(tile.dtype, n) * size * n, False
         if kind.startswith("arg"):
             self.add(f"{self.spread(f'tl.{kind}({source}, {axis})', axis)}.to(tl.int32)", "int32")
             return
@@ -375,7 +381,7 @@ class Generator:
             self.add(f"tl.associative_scan({tile.name}, {axis}, larger{reverse})", tile.dtype, tile.size, tile.error, tile.exact)
         else:
             self.add(f"tl.cumsum({tile.name}, {axis}{reverse}).to(tl.{tile.dtype})", tile.dtype, tile.size * n,
-                     tile.error * n + EPSILON.get(tile.dtype, 0) * tile.size * n, not tile.is_float)
+                     tile.error * n + rounding(tile.dtype, n) * tile.size * n, not tile.is_float)
 
     def moved(self, name):
         """Text of the same elements in another order."""
@@ -416,7 +422,7 @@ class Generator:
             name = self.fresh("p")
             self.line(f"{name} = tl.permute({tile.name}, {tuple(order)})")
             if tile.is_float:
-                self.line(f"{name} = tl.maximum({name}, {name})")
+                self.line(f"{name} = tl.maximum({name}, {name}).to(tl.{tile.dtype})")
             elif self.chance(0.5):
                 self.line(f"{name} = {name} ^ tl.sum({name}.to(tl.int32), {self.rng.randrange(self.rank)}, keep_dims=True).to(tl.{tile.dtype})")
             self.add(f"tl.permute({name}, {inverse})", tile.dtype, tile.size, tile.error, tile.exact)
