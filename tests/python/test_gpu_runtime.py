@@ -55,6 +55,10 @@ def half(address, rows, columns, box, stride=None):
     tensor.dtype = "torch.float16"
     return TensorDescriptor(tensor, [rows, columns], [stride or columns, 1], box)
 
+@triton.jit
+def nothing(n):
+    pass
+
 def refused(call):
     try:
         call()
@@ -127,6 +131,17 @@ def test_devices(tmp_path, monkeypatch):
     assert lines[1].startswith("kernel 'scale': 'x_ptr' is on CUDA device 0, but 'out_ptr' is on CUDA device 1")
     assert lines[2].startswith("kernel 'scale': 'x_ptr' is on CUDA device 0, but 'out_ptr' is on the CPU")
     assert "x_ptr" in lines[3] and "interpret engine" in lines[3]
+
+
+def test_kernels_without_tensors(tmp_path, monkeypatch):
+    """Run on a GPU if there is one."""
+    library = fake_library()
+    program = "print(nothing[(1,)](3).metadata.target.backend)"
+    assert run(program, tmp_path, monkeypatch, library, ANSWERS.format(library=library)) == "cuda\n"
+    monkeypatch.setenv("TRITON_DEFAULT_BACKEND", "cpu")
+    assert run(program, tmp_path, monkeypatch, library, ANSWERS.format(library=library)) == "cpu\n"
+    monkeypatch.delenv("TRITON_DEFAULT_BACKEND")
+    assert run(program, tmp_path, monkeypatch, "/nonexistent/libcuda.so.1") == "cpu\n"
 
 
 def test_launches(tmp_path, monkeypatch):
