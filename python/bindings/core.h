@@ -122,8 +122,8 @@ struct EngineState {
 };
 EngineState &engineState();
 
-/// Where launches without tensors run: a CUDA device, or -1 for the CPU. Set by the package when it chooses its driver, which the first such
-/// launch makes it do.
+/// Where launches without tensors run: a CUDA device, or -1 for the CPU. Set by the package when it chooses its driver, which the first
+/// such launch makes it do.
 inline constexpr int64_t undecidedDevice = -2;
 std::atomic<int64_t> &defaultDevice();
 
