@@ -235,6 +235,7 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
   for (const Step &step : gpuSteps) {
     if (last == Stage::ttg && step.run == gpu::lowerToThreads) return true;
     if (!runStep(step, module, request.onStep, diagnostics)) return false;
+    if (request.onModule) request.onModule(step.name, module);
   }
   for (auto kernel : module.getOps<tt::FuncOp>()) {
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);

@@ -447,9 +447,24 @@ private:
 
   SmallVector<Value> coordinates(Indices &indices, const Plan &plan, Location location) {
     SmallVector<Value> result;
-    for (const MapDimension &dim : plan.dims)
-      result.push_back(indices.make(b, location, dim.start));
+    for (const MapDimension &dim : plan.dims) {
+      Value start = indices.make(b, location, dim.start);
+      if (!dim.bound.isZero() && dim.bound.constant().value_or(0) < 1)
+        start = arith::AddIOp::create(b, location, start, pastEmpty(indices, dim, location));
+      result.push_back(start);
+    }
     return result;
+  }
+
+  /// A map has at least one element in each dimension. Where there ought to be none, the tile starts behind that one: 1 for bounds below 1,
+  /// else 0.
+  Value pastEmpty(Indices &indices, const MapDimension &dim, Location location) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&function.getBody().front()); // all loops can see it
+    Value bound = indices.make(b, location, dim.bound, 64);
+    Value one = arith::ConstantOp::create(b, location, b.getI64IntegerAttr(1));
+    Value empty = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, bound, one);
+    return arith::ExtUIOp::create(b, location, b.getI32Type(), empty);
   }
 
   static SmallVector<int32_t> order(const Plan &plan) {

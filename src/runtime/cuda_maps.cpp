@@ -21,9 +21,9 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
   for (size_t i = 0; i < rank; ++i) {
     std::string which = "dimension " + std::to_string(i) + " (innermost first)";
     int64_t extent = spec.dims[i].unbounded ? withoutBound : spec.dims[i].extent.evaluate(slots);
-    if (extent < 0 || extent > largestExtent) return rule("the extent of " + which, extent, "at most 2^32");
-    // An empty tensor has no map, but a kernel that is given one moves nothing of it.
-    out.dims[i] = static_cast<uint64_t>(extent == 0 ? 1 : extent);
+    if (extent > largestExtent) return rule("the extent of " + which, extent, "at most 2^32");
+    // An empty tensor has no map: the kernel stays clear of this one's only element.
+    out.dims[i] = static_cast<uint64_t>(extent < 1 ? 1 : extent);
     int64_t box = spec.box[i];
     if (box < 1 || box > 256) return rule("the box of " + which, box, "1 to 256");
     out.box[i] = static_cast<uint32_t>(box);

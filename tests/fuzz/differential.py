@@ -2,6 +2,8 @@
 
     python tests/fuzz/differential.py                        60 seconds from seed 0
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
+    python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
+    python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
 
@@ -23,8 +25,16 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SHORT = ["float8e5", "float8e4nv"]
 EPSILON = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 2e-6, "float64": 2e-6}
-LEVELS = ["sse2", "avx2", "avx512"]
+LEVELS = ["sse2", "avx2", "avx512", "simulate"]
+TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89"]
+WARPS = [4, 1, 8]
 PROGRAMS = 2
+
+
+def rounding(dtype, count):
+    """Of a sum, for its size. In few bits, a long one stops growing, if it is added up one by one."""
+    epsilon = EPSILON.get(dtype, 0)
+    return epsilon * max(1, 8 * count * epsilon)
 
 
 class Tile:
@@ -349,7 +359,7 @@ class Generator:
             source = f"tl.where({self.condition()}, {source}, 0)"
         size, error, exact = tile.size, tile.error, tile.exact
         if kind == "sum":
-            size, error, exact = size * n, error * n + EPSILON.get(tile.dtype, 0) * size * n, False
+            size, error, exact = size * n, error * n + rounding(tile.dtype, n) * size * n, False
         if kind.startswith("arg"):
             self.add(f"{self.spread(f'tl.{kind}({source}, {axis})', axis)}.to(tl.int32)", "int32")
             return
@@ -371,7 +381,7 @@ class Generator:
             self.add(f"tl.associative_scan({tile.name}, {axis}, larger{reverse})", tile.dtype, tile.size, tile.error, tile.exact)
         else:
             self.add(f"tl.cumsum({tile.name}, {axis}{reverse}).to(tl.{tile.dtype})", tile.dtype, tile.size * n,
-                     tile.error * n + EPSILON.get(tile.dtype, 0) * tile.size * n, not tile.is_float)
+                     tile.error * n + rounding(tile.dtype, n) * tile.size * n, not tile.is_float)
 
     def moved(self, name):
         """Text of the same elements in another order."""
@@ -412,7 +422,7 @@ class Generator:
             name = self.fresh("p")
             self.line(f"{name} = tl.permute({tile.name}, {tuple(order)})")
             if tile.is_float:
-                self.line(f"{name} = tl.maximum({name}, {name})")
+                self.line(f"{name} = tl.maximum({name}, {name}).to(tl.{tile.dtype})")
             elif self.chance(0.5):
                 self.line(f"{name} = {name} ^ tl.sum({name}.to(tl.int32), {self.rng.randrange(self.rank)}, keep_dims=True).to(tl.{tile.dtype})")
             self.add(f"tl.permute({name}, {inverse})", tile.dtype, tile.size, tile.error, tile.exact)
@@ -591,9 +601,16 @@ def numpy_types():
 
 
 class Case:
-    def __init__(self, seed, folder):
+    def __init__(self, seed, folder, level="avx2"):
         import numpy as np
 
+        name, _, machine = level.partition(":")
+        self.name, self.engine, self.target, self.options = level, "cpu", "cuda:sm_90a", {}
+        if name == "simulate":
+            target, _, warps = machine.partition(":")
+            self.engine, self.target = name, "cuda:" + (target or TARGETS[seed % len(TARGETS)])
+            self.options = {"num_warps": int(warps) if warps else WARPS[seed % len(WARPS)]}
+            self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
         self.seed, self.folder, self.generator = seed, folder, Generator(seed)
         self.source = self.generator.program()
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
@@ -626,8 +643,8 @@ class Case:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         arguments = {name: array.copy() for name, array in (self.inputs | self.outputs).items()}
-        with tilewright.engine(engine):
-            module.kernel[(PROGRAMS,)](**arguments, **self.generator.scalars)
+        with tilewright.engine(engine, target=self.target):
+            module.kernel[(PROGRAMS,)](**arguments, **self.generator.scalars, **self.options)
         return arguments
 
     def difference(self, source=None):
@@ -639,7 +656,7 @@ class Case:
         except Exception as error:
             return f"interpreter error: {str(error)[:600]}"
         try:
-            actual = self.run("cpu", source)
+            actual = self.run(self.engine, source)
         except Exception as error:
             return f"compiler error: {str(error)[:600]}"
         for name in self.inputs:
@@ -684,7 +701,8 @@ class Case:
 
 
 def worker(arguments):
-    """Runs cases at the level that TILEWRIGHT_CPU names. Returns how many differ."""
+    """Runs cases at one level. Returns how many differ."""
+    level = arguments.levels[0]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TILEWRIGHT_CACHE_DIR"] = folder
         started, failures, ran = time.monotonic(), 0, 0
@@ -693,7 +711,7 @@ def worker(arguments):
                 break
             if arguments.trace:
                 print("seed", seed, flush=True)
-            case = Case(seed, folder)
+            case = Case(seed, folder, level)
             if arguments.show:
                 print(case.source)
                 print(case.generator.scalars, case.generator.shape)
@@ -702,11 +720,11 @@ def worker(arguments):
             if found is None:
                 continue
             failures += 1
-            print(f"seed {seed} at {os.environ.get('TILEWRIGHT_CPU', 'native')}: {found}", flush=True)
+            print(f"seed {seed} at {case.name}: {found}", flush=True)
             if arguments.minimize:
                 print(case.generator.shape, case.generator.scalars)
                 print(case.minimized(found.split(":")[0].rstrip("0123456789")), flush=True)
-        print(f"{os.environ.get('TILEWRIGHT_CPU', 'native')}: {ran} programs from seed {arguments.first}, {failures} differ", flush=True)
+        print(f"{level}: {ran} programs from seed {arguments.first}, {failures} differ", flush=True)
     return failures
 
 
@@ -730,10 +748,11 @@ def main():
     for i, level in enumerate(arguments.levels):
         # The level is read once a process. Each looks at other programs where the range is open.
         first = arguments.first + (i * 1_000_000 if arguments.count == 10**9 else 0)
-        command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(arguments.count), "--seconds",
+        command = [sys.executable, __file__, "--worker", "--levels", level, "--first", str(first), "--count", str(arguments.count), "--seconds",
                    str(arguments.seconds / len(arguments.levels))]
         command += [f"--{flag}" for flag in ("show", "trace", "minimize") if getattr(arguments, flag)]
-        result = subprocess.run(command, env=os.environ | {"TILEWRIGHT_CPU": level})
+        environment = os.environ | ({} if level.startswith("simulate") else {"TILEWRIGHT_CPU": level})
+        result = subprocess.run(command, env=environment)
         if result.returncode < 0:
             print(f"{level}: ended by signal {-result.returncode}; --trace shows where")
         failed |= result.returncode != 0

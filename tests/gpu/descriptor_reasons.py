@@ -97,8 +97,8 @@ def in_place(a, b, c, sn):
     i = tl.arange(0, 64)
     tile = i[:, None] * sn + i[None, :]
     # OLD-NOT: descriptor
-    # PLACE: tt.load {{.*}}no_descriptor = "the kernel writes to a"
-    # PLACE: ttg.descriptor_load
+    # PLACE-DAG: tt.load {{.*}}no_descriptor = "the kernel writes to a"
+    # PLACE-DAG: ttg.tma_load
     x = tl.load(a + tile)
     y = tl.load(b + tile)
     product = tl.dot(x, y).to(tl.float16)
@@ -131,6 +131,6 @@ def taken(a, out, index, n, sn, sh, sb):
     # Heads and batches are dimensions of their own, columns may lie one below the other, and where a program begins belongs to the
     # dimension whose stride it has.
     # TAKEN: base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 3>], [], []], strides = {{\[\[}}array<i64: 1, 4>], [array<i64: 1, 5>], [array<i64: 1, 6>]]
-    # TAKEN: ttg.descriptor_load {{.*}}order = array<i32: 0, 1>
+    # TAKEN: ttg.tma_load
     total = add(total, tl.load(a + (pid * 64 + cols) * sn + head * sh + batch * sb + rows, mask=pid * 64 + cols < n))
     write(out, total)

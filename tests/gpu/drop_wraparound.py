@@ -9,8 +9,8 @@
 
 # DROPPED: ttg.tensor_map<base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 3>]]
 # DROPPED-NOT: arith.remsi
-# DROPPED: ttg.descriptor_load
-# KEPT: tt.load {{.*}}no_descriptor = "an index is taken modulo something"
+# DROPPED: ttg.tma_load
+# KEPT: arith.remsi {{.*}}: tensor<64
 
 import triton
 import triton.language as tl

@@ -11,7 +11,12 @@ tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.p
   %zero = arith.constant dense<0.0> : tensor<64x64xf16>
   %init = arith.constant dense<0.0> : tensor<64x64xf32>
   %pid = tt.get_program_id x : i32
-  // CHECK: %[[M:[a-z0-9]+]] = arith.muli {{.*}}, %c64_i32
+  // Where a bound lets nothing through, tiles start behind the one element that the map then has.
+  // CHECK: %[[NOM:[a-z0-9]+]] = arith.cmpi slt, %{{.*}}, %c1_i64
+  // CHECK: %[[PASTM:[a-z0-9]+]] = arith.extui %[[NOM]]
+  // CHECK: %[[PASTK:[a-z0-9]+]] = arith.extui
+  // CHECK: %[[M0:[a-z0-9]+]] = arith.muli {{.*}}, %c64_i32
+  // CHECK: %[[M:[a-z0-9]+]] = arith.addi %[[M0]], %[[PASTM]]
   %m0 = arith.muli %pid, %c64 : i32
   %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
   %ms = tt.splat %m0 : i32 -> tensor<64xi32>
@@ -41,7 +46,8 @@ tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.p
     %kmask1 = arith.cmpi sgt, %ks, %column : tensor<1x64xi32>
     %kmask2 = tt.broadcast %kmask1 : tensor<1x64xi1> -> tensor<64x64xi1>
     %kmask = arith.andi %kmask2, %mmask : tensor<64x64xi1>
-    // CHECK: %[[A:[a-z0-9]+]] = ttg.descriptor_load %{{.*}}[%[[K]], %[[M]]] {evict = 3 : i32, order = array<i32: 1, 0>} : tensor<64x64xf16>
+    // CHECK: %[[AT:[a-z0-9]+]] = arith.addi %[[K]], %[[PASTK]]
+    // CHECK: %[[A:[a-z0-9]+]] = ttg.descriptor_load %{{.*}}[%[[AT]], %[[M]]] {evict = 3 : i32, order = array<i32: 1, 0>} : tensor<64x64xf16>
     %av = tt.load %aps, %kmask, %zero evictionPolicy = evict_last : tensor<64x64x!tt.ptr<f16>>
     %bbase = tt.addptr %b, %bt : !tt.ptr<f16>, i32
     %bp = tt.splat %bbase : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
@@ -67,5 +73,45 @@ tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.p
   %cp3 = tt.addptr %cp2, %columns : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
   // CHECK: ttg.descriptor_store %{{.*}} to %{{.*}}[%c0_i32, %[[M]]] {order = array<i32: 1, 0>} : tensor<64x64xf32>
   tt.store %cp3, %sum#0, %mmask : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+// Contiguous along dimension 0 of the tile; a row less than 0 is let through by nobody.
+// CHECK-LABEL: tt.func public @columns
+// CHECK-SAME: base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 1>], []], strides = {{\[\[}}array<i64: 1, 2>], [array<i64: 1, 3>]]
+tt.func public @columns(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %sn: i32 {tt.divisibility = 16 : i32}, %sh: i32 {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %init = arith.constant dense<0.0> : tensor<64x64xf32>
+  %first = arith.constant dense<3> : tensor<1x64xi32>
+  %none = arith.constant dense<0> : tensor<1x64xi32>
+  // CHECK-DAG: %[[START:.*]] = arith.constant -3 : i32
+  // CHECK-DAG: %[[HEAD:[0-9]+]] = tt.get_program_id y
+  %head = tt.get_program_id y : i32
+  %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %row = tt.expand_dims %range {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %column1 = tt.expand_dims %range {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %column = arith.subi %column1, %first : tensor<1x64xi32>
+  %below = arith.cmpi sge, %column, %none : tensor<1x64xi32>
+  %ns = tt.splat %n : i32 -> tensor<1x64xi32>
+  %above = arith.cmpi slt, %column, %ns : tensor<1x64xi32>
+  %both = arith.andi %below, %above : tensor<1x64xi1>
+  %mask = tt.broadcast %both : tensor<1x64xi1> -> tensor<64x64xi1>
+  %far = arith.muli %head, %sh : i32
+  %base = tt.addptr %a, %far : !tt.ptr<f16>, i32
+  %p = tt.splat %base : !tt.ptr<f16> -> tensor<64x1x!tt.ptr<f16>>
+  %p1 = tt.addptr %p, %row : tensor<64x1x!tt.ptr<f16>>, tensor<64x1xi32>
+  %p2 = tt.broadcast %p1 : tensor<64x1x!tt.ptr<f16>> -> tensor<64x64x!tt.ptr<f16>>
+  %s = tt.splat %sn : i32 -> tensor<1x64xi32>
+  %o = arith.muli %column, %s : tensor<1x64xi32>
+  %o2 = tt.broadcast %o : tensor<1x64xi32> -> tensor<64x64xi32>
+  %p3 = tt.addptr %p2, %o2 : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
+  // CHECK: ttg.descriptor_load %{{.*}}[%c0_i32, %[[START]], %[[HEAD]]] {order = array<i32: 0, 1>} : tensor<64x64xf16>
+  %v = tt.load %p3, %mask : tensor<64x64x!tt.ptr<f16>>
+  %t = tt.trans %v {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %d = tt.dot %t, %t, %init : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %q = tt.splat %out : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  // CHECK: tt.store {{.*}}ttg.no_descriptor
+  tt.store %q, %d : tensor<64x64x!tt.ptr<f32>>
   tt.return
 }
