@@ -11,7 +11,7 @@ struct PyCompiled {
   std::vector<ArgumentSpec> specs;
   KernelOptions options;
   std::optional<GpuTarget> simulated; // compiled for the simulator of this GPU
-  std::string text; // the IR text it was compiled from
+  std::string text;                   // the IR text it was compiled from
 
   CompileRequest request() const;
   /// `stream`: of a GPU; None: the current one.

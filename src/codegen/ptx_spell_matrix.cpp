@@ -4,6 +4,8 @@
 #include "codegen/ptx_asm.h"
 #include "gpu/ptx.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -74,7 +76,7 @@ static LogicalResult checkWgmma(ptx::WgmmaOp op) {
 }
 
 /// The accumulators are read and written in place: each output is tied to the input that it was. What follows the descriptors: scale-d
-/// (predicate or 1), scale-a and scale-b (floats only), trans-a (descriptors) and trans-b (16 bits only).
+/// (predicate, 1, or 0 for what starts anew), scale-a and scale-b (floats only), trans-a (descriptors) and trans-b (16 bits only).
 static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
   ptx::Format a = op.getAFormat();
@@ -82,12 +84,14 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   SmallVector<std::string> d, registers;
   for (Value value : op.getD())
     d.push_back(code.out(value.getType()));
-  for (auto [index, value] : llvm::enumerate(op.getC()))
-    code.tie(value, index);
+  bool fresh = op.getUseC() && matchPattern(op.getUseC(), m_Zero());
+  if (!fresh)
+    for (auto [index, value] : llvm::enumerate(op.getC()))
+      code.tie(value, index);
   for (Value value : op.getA())
     registers.push_back(code.in(value));
   std::string b = code.in(op.getB());
-  std::string tail = op.getUseC() ? code.in(op.getUseC()) : "1";
+  std::string tail = fresh ? "0" : op.getUseC() ? code.in(op.getUseC()) : "1";
   if (a != ptx::Format::s8 && a != ptx::Format::u8) tail += ", 1, 1";
   if (a == ptx::Format::f16 || a == ptx::Format::bf16) {
     if (registers.size() == 1) tail += op.getATransposed() ? ", 1" : ", 0";

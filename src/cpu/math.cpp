@@ -1,6 +1,6 @@
-// Which way each function of the language takes: one instruction (sqrt, rounding), inlined arithmetic (ir/float_functions.cpp), or a function of
-// glibc's libmvec, whose names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes, one v per
-// argument, the scalar's name. Vectors are cut or widened to what the machine (and so the library) has; scalars call libm.
+// Which way each function of the language takes: one instruction (sqrt, rounding), inlined arithmetic (ir/float_functions.cpp), or a
+// function of glibc's libmvec, whose names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes,
+// one v per argument, the scalar's name. Vectors are cut or widened to what the machine (and so the library) has; scalars call libm.
 #include "cpu/math.h"
 #include "ir/float_math.h"
 

@@ -215,10 +215,13 @@ static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVe
   }
   if (!ops.checkShape(spec.type.shape())) return false;
   inputs.push_back(ops.irType(Type::pointer(spec.type.element(), false, 1)));
-  divisibility.push_back(16);
+  divisibility.push_back(spec.divisibility);
+  // What is said of a descriptor holds for its base and its strides, in bytes.
+  int64_t stride = std::max<int64_t>(1, spec.divisibility * 8 / bitWidth(spec.type.element().scalar()));
   for (size_t i = 0; i < 2 * spec.type.shape().size(); ++i) {
-    inputs.push_back(ops.irType(Type(i < spec.type.shape().size() ? Scalar::int32 : Scalar::int64)));
-    divisibility.push_back(1);
+    bool isShape = i < spec.type.shape().size();
+    inputs.push_back(ops.irType(Type(isShape ? Scalar::int32 : Scalar::int64)));
+    divisibility.push_back(isShape ? 1 : stride);
   }
   return true;
 }
@@ -247,6 +250,7 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
     result.items.push_back(take(Type(isShape ? Scalar::int32 : Scalar::int64)));
     (isShape ? shape : strides).push_back(result.items.back().handle);
   }
+  strides.back() = ops.integerConstant(1, Scalar::int64).handle; // as every descriptor has it
   result.handle =
       tt::MakeTensorDescOp::create(ops.b, ops.irType(spec.type), base.handle, shape, strides, tt::PaddingOption::PAD_ZERO).getResult();
   return result;

@@ -148,7 +148,7 @@ private:
       }
       if (parameter.isConst && type->isPointer()) type = Type::pointer(type->element(), true, type->addressSpace());
       result.type = *type;
-      result.divisibility = divisibility;
+      result.divisibility = type->isDescriptor() ? 16 : divisibility; // hosts make no others
       return result;
     }
     if (type && !hasFact) {

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 #include <map>
 
@@ -194,6 +195,9 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
 
   Parts sums = get(op.getC());
   Value useC = op.getUseC() ? getScalar(op.getUseC()) : Value();
+  // A product that starts from zeros does not read them, so that nobody has to write them.
+  if (!useC && (matchPattern(op.getC(), m_PosZeroFloat()) || matchPattern(op.getC(), m_Zero())))
+    useC = constant(b.getI1Type(), b.getBoolAttr(false));
   // Registers of A are packed before the fence that orders them with the products.
   std::map<std::pair<int64_t, int64_t>, SmallVector<Value>> packedA;
   int64_t width = 32 / aElement.getIntOrFloatBitWidth();

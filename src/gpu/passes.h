@@ -20,17 +20,17 @@ llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
 llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 
 /// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
-/// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout that
-/// is wanted. Loads and stores get `ttg.vector`.
+/// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout
+/// that is wanted. Loads and stores get `ttg.vector`.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
 
 /// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and their operands tiles in shared memory where those read them
 /// from there. Nothing overlaps yet.
 llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
 
-/// Loads that only feed a buffer run ahead of the loop that reads it, in rings of `stages` slots as far as shared memory reaches, by the copy
-/// engine or cp.async; products stay in flight over the back edge where they accumulate in place. Afterwards no ttg.descriptor_load and
-/// no ttg.descriptor_store is left, and every used ttg.tensor_map has its box and swizzle.
+/// Loads that only feed a buffer run ahead of the loop that reads it, in rings of `stages` slots as far as shared memory reaches, by the
+/// copy engine or cp.async; products stay in flight over the back edge where they accumulate in place. Afterwards no ttg.descriptor_load
+/// and no ttg.descriptor_store is left, and every used ttg.tensor_map has its box and swizzle.
 llvm::LogicalResult pipeline(mlir::ModuleOp module);
 
 /// Every buffer, barrier and operation with scratch gets its `ttg.offset` (bytes) in shared memory, the function its `ttg.shared_bytes`.
@@ -41,8 +41,8 @@ llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
 
-/// Of the addresses of one thread that lie at a constant distance from one another, all but the first become that one plus a constant. Works
-/// on what lowerToThreads makes, best after simplify, which would undo some of it.
+/// Of the addresses of one thread that lie at a constant distance from one another, all but the first become that one plus a constant.
+/// Works on what lowerToThreads makes, best after simplify, which would undo some of it.
 llvm::LogicalResult shareAddresses(mlir::ModuleOp module);
 
 } // namespace tilewright::gpu

@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-bool isThreadsRead(Operation *op) {
+bool readsByThreads(Operation *op) {
   return isa<ttg::LoadSharedOp, ttg::FmaDotOp>(op);
 }
 
@@ -276,7 +276,7 @@ private:
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
       bytes += alloc.getType().getLayout().layout().bytes();
       for (Operation *access : accessesOf(alloc)) {
-        threadsRead |= isThreadsRead(access);
+        threadsRead |= readsByThreads(access);
         Operation *inBlock = block->findAncestorOpInBlock(*access);
         if (access != store && inBlock && (!reader || inBlock->isBeforeInBlock(reader))) reader = inBlock;
       }
@@ -385,8 +385,8 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask, static_cast<int32_t>(load.getEvict()));
-      for (StringRef name : {ttg::vectorName, ttg::noDescriptorName})
-        if (Attribute known = load->getAttr(name)) async->setAttr(name, known);
+      for (NamedAttribute fact : load->getDiscardableAttrs()) // its width; why it has no descriptor
+        async->setAttr(fact.getName(), fact.getValue());
     }
     return success();
   }

@@ -59,6 +59,7 @@ llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
 class LoopTurns {
 public:
   explicit LoopTurns(mlir::scf::ForOp loop) : loop(loop) {}
+  mlir::scf::ForOp getLoop() { return loop; }
   bool canClone(mlir::Value value);
   /// In the loop, `turns` later.
   llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t turns);

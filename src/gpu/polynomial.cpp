@@ -247,9 +247,7 @@ Polynomial Indices::evaluateLoopResult(OpResult result) {
 
 //===---------------------------------------------------------------------------------------------------------------- signs
 
-bool Indices::isNonNegativeValue(Value value, int64_t depth) {
-  constexpr int64_t deepest = 16;
-  if (depth > deepest) return false;
+bool Indices::isNonNegativeValue(Value value) {
   auto also = [&](Value operand) { return isNonNegative(scalar(operand)); };
   if (auto result = dyn_cast<OpResult>(value))
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) {
@@ -272,7 +270,7 @@ bool Indices::isNonNegativeAtom(int64_t atom) {
   if (isArgument(atom)) return true;
   Atom copy = atoms[static_cast<size_t>(atom - numArguments)]; // asking may make atoms
   switch (copy.kind) {
-  case Kind::value: return isNonNegativeValue(copy.value, 0);
+  case Kind::value: return isNonNegativeValue(copy.value);
   case Kind::induction: return isNonNegative(scalar(cast<scf::ForOp>(copy.loop).getLowerBound()));
   case Kind::trip: return true;
   case Kind::quotient:

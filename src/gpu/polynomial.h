@@ -111,7 +111,7 @@ private:
   std::optional<Polynomial> incrementOf(mlir::BlockArgument carried);
   std::optional<Polynomial> overSteps(const Polynomial &distance, mlir::Operation *loop, const Polynomial &increment);
   bool isNonNegativeAtom(int64_t atom);
-  bool isNonNegativeValue(mlir::Value value, int64_t depth);
+  bool isNonNegativeValue(mlir::Value value);
   std::optional<Polynomial> withLowerBounds(const Polynomial &value);
   Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<Conjunct> &conjuncts);
 

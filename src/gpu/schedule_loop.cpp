@@ -68,12 +68,47 @@ static bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
 
+/// The argument that a pointer, or a tile of them, comes from; null if that is not to be seen.
+static Value baseOf(Value pointer) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop) return isa<tt::FuncOp>(argument.getOwner()->getParentOp()) ? pointer : Value();
+      Value next = loop.getTiedLoopYieldedValue(argument)->get();
+      auto moved = next.getDefiningOp<tt::AddPtrOp>();
+      if (next != argument && (!moved || moved.getPtr() != argument)) return {}; // another memory each turn
+      pointer = loop.getTiedLoopInit(argument)->get();
+    } else if (isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, ttg::ConvertLayoutOp, tt::TransOp, tt::ReshapeOp>(
+                   pointer.getDefiningOp())) {
+      pointer = pointer.getDefiningOp()->getOperand(0);
+    } else {
+      return {};
+    }
+  }
+}
+
+/// Whether the loop may write what `load` reads: then it cannot run ahead. As upstream, different arguments are taken to be different
+/// memory; after an atomic operation nothing is known.
+static bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
+  Value base = baseOf(load.getPtr());
+  bool written = false;
+  loop.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tt::StoreOp>(op)) {
+      Value target = baseOf(store.getPtr());
+      written |= !base || !target || base == target;
+    }
+    written |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+  });
+  return written;
+}
+
 static bool mayRunAhead(Operation *load, ttg::AllocOp alloc, LoopTurns &turns, bool mayCopyAsync) {
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return turns.canClone(operand); })) return false;
-  if (auto descriptor = dyn_cast<ttg::DescriptorLoadOp>(load)) return true;
+  if (isa<ttg::DescriptorLoadOp>(load)) return true;
   auto plain = dyn_cast<tt::LoadOp>(load);
   constexpr int64_t leastBytes = 4;
-  return plain && mayCopyAsync && !plain.getIsVolatile() && (!plain.getOther() || isZero(plain.getOther())) &&
+  return plain && mayCopyAsync && !plain.getIsVolatile() && !mayBeWritten(plain, turns.getLoop()) &&
+         (!plain.getOther() || isZero(plain.getOther())) &&
          plain.getType() == RankedTensorType::get(cast<RankedTensorType>(plain.getType()).getShape(), alloc.getType().getElementType(),
                                                   cast<RankedTensorType>(plain.getType()).getEncoding()) &&
          asyncBytes(plain, alloc) >= leastBytes;
@@ -206,10 +241,14 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config)
   });
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
-  constexpr int64_t mostRegisters = 255, others = 48; // addresses, row values, the temporaries of the arithmetic between
-  int64_t available = std::min(mostRegisters, 65536 / (config.getWarps() * 32));
+  constexpr int64_t mostRegisters = 255, registersPerProcessor = 65536;
+  constexpr int64_t others = 48; // addresses, row values, the temporaries of the arithmetic between
+  int64_t available = std::min(mostRegisters, registersPerProcessor / (config.getWarps() * 32));
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
-  bool suits = inBody && products > 0 && last != wait && last.getPending() == 0 && registers + others <= available;
+  // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
+  int64_t threads = config.getWarps() * 32, without = registers - registersOf(product.getType()) + others;
+  bool alone = 2 * threads * without > registersPerProcessor;
+  bool suits = alone && inBody && products > 0 && last != wait && last.getPending() == 0 && registers + others <= available;
   return suits ? product : ttg::WgmmaOp();
 }
 

@@ -24,8 +24,8 @@ constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 
 /// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
-/// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at most
-/// 16 bytes), and share one value of the mask.
+/// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at
+/// most 16 bytes), and share one value of the mask.
 constexpr llvm::StringLiteral vectorName = "ttg.vector";
 /// Of a kernel: all the shared memory it needs, in bytes.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";

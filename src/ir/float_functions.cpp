@@ -38,7 +38,9 @@ Value MathOps::real(double value) {
 }
 
 Value MathOps::word(int64_t value) {
-  return constantOf(b, wordType, IntegerAttr::get(getElementTypeOrSelf(wordType), APInt(static_cast<unsigned>(width), static_cast<uint64_t>(value), /*isSigned=*/true, /*implicitTrunc=*/true)));
+  return constantOf(b, wordType,
+                    IntegerAttr::get(getElementTypeOrSelf(wordType), APInt(static_cast<unsigned>(width), static_cast<uint64_t>(value),
+                                                                           /*isSigned=*/true, /*implicitTrunc=*/true)));
 }
 
 Value MathOps::multiplyAdd(Value x, Value y, Value z) {

@@ -48,7 +48,11 @@ Scalar integerType(const Argument &argument) {
 bool isMultipleOf16(const Argument &argument, const Wish &wish) {
   bool isPointer = argument.kind() == Argument::Kind::pointer || argument.kind() == Argument::Kind::descriptor;
   uint64_t bits = isPointer ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
-  return wish.alignment && bits % 16 == 0;
+  if (!wish.alignment || bits % 16 != 0) return false;
+  if (argument.kind() != Argument::Kind::descriptor) return true;
+  // All strides but the last, which is one element, in bytes.
+  int64_t bytes = std::max<int64_t>(1, bitWidth(argument.element()) / 8);
+  return llvm::all_of(argument.strides().drop_back(), [&](int64_t stride) { return stride * bytes % 16 == 0; });
 }
 
 bool isFoldedOne(const Argument &argument, const Wish &wish) {

@@ -27,37 +27,37 @@ def addresses(a, b, out, index, n, sn, sh, odd):
     rows, cols = i[:, None], i[None, :]
     pid = tl.program_id(0)
     total = tl.zeros((64, 64), tl.float32)
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + rows * odd + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "100 is not known to be a multiple of 16 bytes"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "100 is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + rows * 100 + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "b is not known to be a multiple of 16 bytes"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "b is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(b + rows * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "none of its dimensions is contiguous"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "none of its dimensions is contiguous"
     total = add(total, tl.load(a + rows * sn + cols * 2))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "two of its dimensions are contiguous"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "two of its dimensions are contiguous"
     total = add(total, tl.load(a + rows + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "the stride of dimension 0 is computed in the kernel"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "the stride of dimension 0 is computed in the kernel"
     total = add(total, tl.load(a + rows * (sn // 2 * 8) + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "the stride of dimension 0 may be negative"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "the stride of dimension 0 may be negative"
     total = add(total, tl.load(a - rows * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "all elements along dimension 0 are at one address"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "all elements along dimension 0 are at one address"
     total = add(total, tl.load(a + rows * 0 + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "indices come from memory"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "indices come from memory"
     total = add(total, tl.load(a + tl.load(index + i)[:, None] * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "an index is divided"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is divided"
     total = add(total, tl.load(a + rows // 2 * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "an index is taken modulo something"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is taken modulo something"
     total = add(total, tl.load(a + rows % n * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "an index is multiplied by an index"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is multiplied by an index"
     total = add(total, tl.load(a + rows * sn + cols * cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "its start in dimension 0 may be negative"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
     total = add(total, tl.load(a + (rows + (n - pid * 64)) * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + pid * odd + rows * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "a tensor map of 6 dimensions is needed"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "a tensor map of 6 dimensions is needed"
     total = add(total, tl.load(a + pid * sh + pid * n * 8 + pid * odd * 8 + pid * odd * sh + rows * sn + cols))
-    # ADDRESS: {{tt.load|ttg.copy_async}} {{.*}}isVolatile = true{{.*}}no_descriptor = "it is volatile"
+    # ADDRESS: tt.load {{.*}}isVolatile = true{{.*}}no_descriptor = "it is volatile"
     total = add(total, tl.load(a + rows * sn + cols, volatile=True))
     # ADDRESS: tt.store {{.*}}no_descriptor = "out is not known to be a multiple of 16 bytes"
     write(out, total)
@@ -70,24 +70,24 @@ def masks(a, out, limit, n, m, sn):
     pid = tl.program_id(0)
     total = tl.zeros((64, 64), tl.float32)
     tile = a + rows * sn + cols
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "elements outside of its mask are not 0"
+    # MASK: tt.load {{.*}}no_descriptor = "elements outside of its mask are not 0"
     total = add(total, tl.load(tile, mask=rows < n, other=1.0))
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "its mask has two bounds in dimension 0"
+    # MASK: tt.load {{.*}}no_descriptor = "its mask has two bounds in dimension 0"
     total = add(total, tl.load(tile, mask=(rows < n) & (rows < m)))
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "its mask compares indices of two dimensions"
+    # MASK: tt.load {{.*}}no_descriptor = "its mask compares indices of two dimensions"
     total = add(total, tl.load(tile, mask=rows < cols))
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "its mask compares a multiple of an index"
+    # MASK: tt.load {{.*}}no_descriptor = "its mask compares a multiple of an index"
     total = add(total, tl.load(tile, mask=2 * rows < n))
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "a part of its mask is one condition for the whole tile"
+    # MASK: tt.load {{.*}}no_descriptor = "a part of its mask is one condition for the whole tile"
     total = add(total, tl.load(tile, mask=(rows < n) & (pid < m)))
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "its mask is more than comparisons of indices with bounds"
+    # MASK: tt.load {{.*}}no_descriptor = "its mask is more than comparisons of indices with bounds"
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "in its mask, an index is taken modulo something"
+    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is taken modulo something"
     total = add(total, tl.load(tile, mask=rows % 2 < n))
     # The bound says that row 0 is row pid of the tensor, the address that it is row 0.
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
+    # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
-    # MASK: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
+    # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
     total = add(total, tl.load(tile, mask=rows < n - tl.load(limit)))
     write(out, total)
 
@@ -96,9 +96,9 @@ def masks(a, out, limit, n, m, sn):
 def in_place(a, b, c, sn):
     i = tl.arange(0, 64)
     tile = i[:, None] * sn + i[None, :]
-    # OLD-NOT: {{descriptor|tma_load}}
-    # PLACE: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "the kernel writes to a"
-    # PLACE: ttg.tma_load
+    # OLD-NOT: descriptor
+    # PLACE-DAG: tt.load {{.*}}no_descriptor = "the kernel writes to a"
+    # PLACE-DAG: ttg.tma_load
     x = tl.load(a + tile)
     y = tl.load(b + tile)
     product = tl.dot(x, y).to(tl.float16)
@@ -114,8 +114,8 @@ def in_place(a, b, c, sn):
 def through_table(a, table):
     i = tl.arange(0, 64)
     tile = i[:, None] * 64 + i[None, :]
-    # TABLE: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "the kernel writes through pointers whose tensor is not known"
-    # TABLE: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "its base is no argument of the kernel"
+    # TABLE: tt.load {{.*}}no_descriptor = "the kernel writes through pointers whose tensor is not known"
+    # TABLE: tt.load {{.*}}no_descriptor = "its base is no argument of the kernel"
     x = tl.load(a + tile)
     y = tl.load(tl.load(table).to(tl.pointer_type(tl.float16)) + tile)
     # TABLE: tt.store {{.*}}no_descriptor = "its base is no argument of the kernel"
@@ -131,6 +131,6 @@ def taken(a, out, index, n, sn, sh, sb):
     # Heads and batches are dimensions of their own, columns may lie one below the other, and where a program begins belongs to the
     # dimension whose stride it has.
     # TAKEN: base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 3>], [], []], strides = {{\[\[}}array<i64: 1, 4>], [array<i64: 1, 5>], [array<i64: 1, 6>]]
-    # TAKEN: ttg.tma_load %arg{{[0-9]+}}[
+    # TAKEN: ttg.tma_load
     total = add(total, tl.load(a + (pid * 64 + cols) * sn + head * sh + batch * sb + rows, mask=pid * 64 + cols < n))
     write(out, total)

@@ -10,7 +10,7 @@
 # DROPPED: ttg.tensor_map<base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 3>]]
 # DROPPED-NOT: arith.remsi
 # DROPPED: ttg.tma_load
-# KEPT: {{tt.load|ttg.copy_async}} {{.*}}no_descriptor = "an index is taken modulo something"
+# KEPT: arith.remsi {{.*}}: tensor<64
 
 import triton
 import triton.language as tl

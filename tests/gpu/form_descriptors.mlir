@@ -75,3 +75,43 @@ tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.p
   tt.store %cp3, %sum#0, %mmask : tensor<64x64x!tt.ptr<f32>>
   tt.return
 }
+
+// -----
+
+// Contiguous along dimension 0 of the tile; a row less than 0 is let through by nobody.
+// CHECK-LABEL: tt.func public @columns
+// CHECK-SAME: base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 1>], []], strides = {{\[\[}}array<i64: 1, 2>], [array<i64: 1, 3>]]
+tt.func public @columns(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %sn: i32 {tt.divisibility = 16 : i32}, %sh: i32 {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %init = arith.constant dense<0.0> : tensor<64x64xf32>
+  %first = arith.constant dense<3> : tensor<1x64xi32>
+  %none = arith.constant dense<0> : tensor<1x64xi32>
+  // CHECK-DAG: %[[START:.*]] = arith.constant -3 : i32
+  // CHECK-DAG: %[[HEAD:[0-9]+]] = tt.get_program_id y
+  %head = tt.get_program_id y : i32
+  %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %row = tt.expand_dims %range {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %column1 = tt.expand_dims %range {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %column = arith.subi %column1, %first : tensor<1x64xi32>
+  %below = arith.cmpi sge, %column, %none : tensor<1x64xi32>
+  %ns = tt.splat %n : i32 -> tensor<1x64xi32>
+  %above = arith.cmpi slt, %column, %ns : tensor<1x64xi32>
+  %both = arith.andi %below, %above : tensor<1x64xi1>
+  %mask = tt.broadcast %both : tensor<1x64xi1> -> tensor<64x64xi1>
+  %far = arith.muli %head, %sh : i32
+  %base = tt.addptr %a, %far : !tt.ptr<f16>, i32
+  %p = tt.splat %base : !tt.ptr<f16> -> tensor<64x1x!tt.ptr<f16>>
+  %p1 = tt.addptr %p, %row : tensor<64x1x!tt.ptr<f16>>, tensor<64x1xi32>
+  %p2 = tt.broadcast %p1 : tensor<64x1x!tt.ptr<f16>> -> tensor<64x64x!tt.ptr<f16>>
+  %s = tt.splat %sn : i32 -> tensor<1x64xi32>
+  %o = arith.muli %column, %s : tensor<1x64xi32>
+  %o2 = tt.broadcast %o : tensor<1x64xi32> -> tensor<64x64xi32>
+  %p3 = tt.addptr %p2, %o2 : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
+  // CHECK: ttg.descriptor_load %{{.*}}[%c0_i32, %[[START]], %[[HEAD]]] {order = array<i32: 0, 1>} : tensor<64x64xf16>
+  %v = tt.load %p3, %mask : tensor<64x64x!tt.ptr<f16>>
+  %t = tt.trans %v {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %d = tt.dot %t, %t, %init : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %q = tt.splat %out : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  // CHECK: tt.store {{.*}}ttg.no_descriptor
+  tt.store %q, %d : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}

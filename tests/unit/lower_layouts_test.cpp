@@ -83,12 +83,12 @@ protected:
   }
   std::string pointers(const std::string &name, const std::string &base, const std::string &element, const Layout &layout) {
     std::string type = tile(layout, "!tt.ptr<" + element + ">");
-    return indices(name + "_at", layout) + "%" + name + "_base = tt.splat %" + base + " : !tt.ptr<" + element + "> -> " + type + "\n%" + name +
-           " = tt.addptr %" + name + "_base, %" + name + "_at : " + type + ", " + tile(layout, "i32") + "\n";
+    return indices(name + "_at", layout) + "%" + name + "_base = tt.splat %" + base + " : !tt.ptr<" + element + "> -> " + type + "\n%" +
+           name + " = tt.addptr %" + name + "_base, %" + name + "_at : " + type + ", " + tile(layout, "i32") + "\n";
   }
   std::string load(const std::string &name, const std::string &base, const std::string &element, const Layout &layout) {
-    return pointers(name + "_p", base, element, layout) + "%" + name + " = tt.load %" + name + "_p : " +
-           tile(layout, "!tt.ptr<" + element + ">") + "\n";
+    return pointers(name + "_p", base, element, layout) + "%" + name + " = tt.load %" + name +
+           "_p : " + tile(layout, "!tt.ptr<" + element + ">") + "\n";
   }
   std::string store(const std::string &value, const std::string &base, const std::string &element, const Layout &layout) {
     return pointers(value + "_q", base, element, layout) + "tt.store %" + value + "_q, %" + value + " : " +
@@ -129,8 +129,8 @@ TEST_F(LowerLayouts, conversions) {
     for (uint8_t &byte : x)
       byte = uint8_t(random());
     std::string error = run(warps, element, element,
-                            load("v", "x", element, from) + "%w = ttg.convert_layout %v : " + tile(from, element) + " -> " + tile(to, element) +
-                                "\n" + store("w", "out", element, to),
+                            load("v", "x", element, from) + "%w = ttg.convert_layout %v : " + tile(from, element) + " -> " +
+                                tile(to, element) + "\n" + store("w", "out", element, to),
                             x.data(), nullptr, out.data());
     ASSERT_EQ(error, "");
     ASSERT_EQ(x, out) << from.text() << "\n" << to.text();

@@ -1,0 +1,72 @@
+"""Functions of libdevice that the language has no name of its own for, on ordinary arguments, huge ones and special ones."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import DTYPES, TOLERANCE, wide
+from tilewright.language.extra import libdevice
+
+ONE = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "erf": np.vectorize(math.erf), "erfc": np.vectorize(math.erfc), "cbrt": np.cbrt, "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
+    "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+}
+TWO = {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot, "fmod": np.fmod}
+
+
+@triton.jit
+def one_kernel(x_ptr, out_ptr, N: tl.constexpr, NAME: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, getattr(libdevice, NAME)(tl.load(x_ptr + at)))
+
+
+@triton.jit
+def two_kernel(x_ptr, y_ptr, out_ptr, N: tl.constexpr, NAME: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, getattr(libdevice, NAME)(tl.load(x_ptr + at), tl.load(y_ptr + at)))
+
+
+def arguments(dtype, seed):
+    rng = np.random.default_rng(seed)
+    largest = 1e30 if dtype == "fp32" else 1e300
+    special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 3.0, np.inf, -np.inf, np.nan, largest, -largest, 1 / largest]
+    ordinary = np.concatenate([rng.uniform(-1, 1, 100), rng.uniform(-20, 20, 100), np.geomspace(1e-8, 1e8, 256 - 200 - len(special))])
+    return np.concatenate([special, ordinary]).astype(DTYPES[dtype])
+
+
+def agree(actual, expected, dtype):
+    """Within a few units in the last place; NaN, infinities and the sign of zero as they are."""
+    with np.errstate(all="ignore"):
+        rounded = expected.astype(DTYPES[dtype])
+    special = ~np.isfinite(rounded) | (rounded == 0)
+    np.testing.assert_array_equal(actual[special], rounded[special])
+    tiny = float(np.finfo(DTYPES[dtype]).smallest_subnormal)
+    np.testing.assert_allclose(wide(actual[~special]), wide(rounded[~special]), rtol=TOLERANCE[dtype], atol=2 * tiny)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp64"])
+@pytest.mark.parametrize("name", ONE)
+def test_functions(name, dtype):
+    x = arguments(dtype, 1)
+    out = np.zeros_like(x)
+    one_kernel[(1,)](x, out, N=256, NAME=name)
+    with np.errstate(all="ignore"):
+        agree(out, ONE[name](wide(x)), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp64"])
+@pytest.mark.parametrize("name", TWO)
+def test_functions_of_two(name, dtype):
+    x, y = arguments(dtype, 1), np.roll(arguments(dtype, 2), 5)
+    y[100:] = np.abs(y[100:]) * (-1) ** np.arange(156)
+    out = np.zeros_like(x)
+    two_kernel[(1,)](x, y, out, N=256, NAME=name)
+    with np.errstate(all="ignore"):
+        agree(out, TWO[name](wide(x), wide(y)), dtype)
