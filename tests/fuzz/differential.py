@@ -4,6 +4,7 @@
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
     python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
+    python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
 
@@ -47,8 +48,8 @@ class Tile:
 
 
 class Generator:
-    def __init__(self, seed):
-        self.rng = random.Random(seed)
+    def __init__(self, seed, products=False):
+        self.rng, self.products = random.Random(seed), products
         self.lines, self.depth, self.names = [], 1, 0
         self.tiles, self.conditions, self.inputs, self.outputs = [], [], [], []
         while True:
@@ -61,7 +62,10 @@ class Generator:
             self.count = 1
             for size in self.shape:
                 self.count *= size
-            if self.count <= 4096:
+            if self.products:
+                self.shape = [self.rng.choice([16, 32, 64, 64, 128, 128, 256]) for _ in range(2)]
+                self.count = self.shape[0] * self.shape[1]
+            if self.count <= (16384 if self.products else 4096):
                 break
         self.bounds = [self.rng.choice([size, size, max(size - 1, 0), size // 2, self.rng.randint(0, size), 0 if self.rng.random() < 0.3 else size,
                                         size + 3]) for size in self.shape]
@@ -456,6 +460,48 @@ class Generator:
         self.add(f"tl.dot({square}, {b}, {c}, input_precision='ieee')", "float32", sc + m * sb,
                  ec + m * (square_error * sb + eb + square_error * eb) + EPSILON["float32"] * (m * sb + sc), False)
 
+    def make_product_loop(self):
+        """A product as kernels write it: a loop over the inner dimension, blocks of both operands from memory."""
+        if self.rank != 2 or min(self.shape) < 16 or self.depth > 1:
+            return
+        m, n = self.shape
+        dtype = self.rng.choice(["float16", "float16", "bfloat16", "float32", "int8"] + SHORT)
+        depth = self.rng.choice([16, 32, 64])
+        turns = self.rng.choice([1, 2, 3, 4])
+        room = self.count * PROGRAMS * 2 + 4096
+        if max(m, n) * depth * turns > room:
+            return
+        a, b = self.new_input(dtype), self.new_input(dtype)
+        name, inner = self.fresh("sum"), self.fresh("k")
+        turned = [self.chance(0.3), self.chance(0.3)]  # A as [K, M], B as [N, K] in memory
+
+        def block(source, rows, columns, along, turn, bound):
+            """The text of a load of [rows, columns]; `along`: the dimension of K."""
+            at = [f"tl.arange(0, {rows})[:, None]", f"tl.arange(0, {columns})[None, :]"]
+            at[along] = f"({inner} * {depth} + {at[along]})"
+            whole = depth * turns
+            strides = [(whole, 1), (1, rows)][turn] if along == 1 else [(columns, 1), (1, whole)][turn]
+            place = " + ".join(f"{index} * {stride}" for index, stride in zip(at, strides))
+            terms = []
+            if self.chance(0.5):
+                terms.append(f"({at[1 - along]} < {bound})")
+            if self.chance(0.5):
+                terms.append(f"({at[along]} < {self.rng.choice(['wrap', 'low', str(whole - 3), str(whole)])})")
+            mask = f", mask={' & '.join(terms)}, other=0" if terms else ""
+            return f"tl.load({source} + {place}{mask})"
+
+        total = "int32" if dtype == "int8" else "float32"
+        self.line(f"{name} = tl.zeros(({m}, {n}), tl.{total})")
+        self.line(f"for {inner} in range({self.rng.choice([str(turns), f'tl.minimum(turns, {turns})'])}):")
+        self.line(f"    {name} = tl.dot({block(a, m, depth, 1, turned[0], 'n0')}, {block(b, depth, n, 0, turned[1], 'n1')}, {name}, "
+                  f"input_precision='{self.rng.choice(['ieee', 'tf32'])}')")
+        if total == "int32":
+            self.add(f"{name} + 0", total)
+            return
+        size = 4.0 * depth * turns
+        out = self.rng.choice(["float32", "float16"])
+        self.add(f"({name} * {1 / size!r}).to(tl.{out})", out, 1.0, EPSILON[out], False)
+
     def make_histogram(self):
         tile = self.pick(lambda t: t.dtype == "int32")
         if tile is None or self.count < 2:
@@ -553,7 +599,7 @@ class Generator:
 
     def statement(self):
         weights = {self.make_load: 5, self.make_broadcast_load: 2, self.make_integer: 6, self.make_float: 5, self.make_reduction: 4, self.make_scan: 1.5,
-                   self.make_move: 4, self.make_dot: 2, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_turn: 1.2, self.make_store: 1.5}
+                   self.make_move: 4, self.make_dot: 2, self.make_product_loop: 1, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_turn: 1.2, self.make_store: 1.5}
         if self.depth <= 2:
             weights |= {self.make_loop: 2, self.make_branch: 1}
         self.rng.choices(list(weights), list(weights.values()))[0]()
@@ -568,7 +614,9 @@ class Generator:
         self.line(f"at = pid * {self.count} + {place}")
         self.line(f"back = pid * {self.count} + {self.count - 1} - ({place})")
         self.make_load()
-        for _ in range(self.rng.randint(2, 12)):
+        if self.products:
+            self.make_product_loop()
+        for _ in range(self.rng.randint(0, 3) if self.products else self.rng.randint(2, 12)):
             self.statement()
         if self.chance(0.1):
             self.line(f"if {self.rng.choice(['pid == 1', 'low > 0'])}:")
@@ -601,7 +649,7 @@ def numpy_types():
 
 
 class Case:
-    def __init__(self, seed, folder, level="avx2"):
+    def __init__(self, seed, folder, level="avx2", products=False):
         import numpy as np
 
         name, _, machine = level.partition(":")
@@ -611,7 +659,7 @@ class Case:
             self.engine, self.target = name, "cuda:" + (target or TARGETS[seed % len(TARGETS)])
             self.options = {"num_warps": int(warps) if warps else WARPS[seed % len(WARPS)]}
             self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
-        self.seed, self.folder, self.generator = seed, folder, Generator(seed)
+        self.seed, self.folder, self.generator = seed, folder, Generator(seed, products)
         self.source = self.generator.program()
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
@@ -658,6 +706,8 @@ class Case:
         try:
             actual = self.run(self.engine, source)
         except Exception as error:
+            if "out of resource" in str(error):
+                return None
             return f"compiler error: {str(error)[:600]}"
         for name in self.inputs:
             if actual[name].tobytes() != self.inputs[name].tobytes():
@@ -711,7 +761,7 @@ def worker(arguments):
                 break
             if arguments.trace:
                 print("seed", seed, flush=True)
-            case = Case(seed, folder, level)
+            case = Case(seed, folder, level, arguments.products)
             if arguments.show:
                 print(case.source)
                 print(case.generator.scalars, case.generator.shape)
@@ -738,6 +788,7 @@ def main():
     parser.add_argument("--show", action="store_true", help="print each program")
     parser.add_argument("--trace", action="store_true", help="print each seed before it runs, for crashes")
     parser.add_argument("--minimize", action="store_true")
+    parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.seed is not None:
@@ -750,7 +801,7 @@ def main():
         first = arguments.first + (i * 1_000_000 if arguments.count == 10**9 else 0)
         command = [sys.executable, __file__, "--worker", "--levels", level, "--first", str(first), "--count", str(arguments.count), "--seconds",
                    str(arguments.seconds / len(arguments.levels))]
-        command += [f"--{flag}" for flag in ("show", "trace", "minimize") if getattr(arguments, flag)]
+        command += [f"--{flag}" for flag in ("show", "trace", "minimize", "products") if getattr(arguments, flag)]
         environment = os.environ | ({} if level.startswith("simulate") else {"TILEWRIGHT_CPU": level})
         result = subprocess.run(command, env=environment)
         if result.returncode < 0:
