@@ -161,6 +161,7 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
 
 std::vector<OptionSpec> codeOptions() {
   return {{"--num-warps", "N", "as in a launch; a hint on CPUs"},
+          {"--num-ctas", "N", "as in a launch: blocks of a program; of no meaning on CPUs"},
           {"--num-stages", "N", "as in a launch; a hint on CPUs"},
           {"--debug", "", "keep device_assert and overflow checks"},
           {"--no-fp-fusion", "", "do not fuse a*b+c into one rounding"}};

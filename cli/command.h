@@ -63,7 +63,7 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
 std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
                                   Diagnostics &diagnostics);
 
-/// Options that enter the code: --num-warps, --num-stages, --debug, --no-fp-fusion.
+/// Options that enter the code: --num-warps, --num-ctas, --num-stages, --debug, --no-fp-fusion.
 std::vector<OptionSpec> codeOptions();
 
 int compileMain(int argc, char **argv);

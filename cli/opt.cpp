@@ -26,6 +26,7 @@ constexpr Step steps[] = {
      tilewright::expandBlockPointers},
     {"simplify", "fold, canonicalise, remove what is common or unused, and hoist out of loops", tilewright::simplify},
     {"scalarize-carried", "carry one scalar through a loop where a tile only moves by a uniform amount", tilewright::scalarizeCarried},
+    {"split-over-blocks", "let the blocks of a program share its tiles", tilewright::gpu::splitOverBlocks},
     {"drop-wraparound", "turn the modulo in addresses of products' operands into masks", tilewright::gpu::dropWraparound},
     {"form-descriptors", "load and store products' tiles through tensor maps, where addresses are affine",
      tilewright::gpu::formDescriptors},

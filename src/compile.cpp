@@ -171,6 +171,7 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
 /// From tiles to one thread's scalars.
 // clang-format off
 constexpr Step gpuSteps[] = {
+    {"split-over-blocks", gpu::splitOverBlocks},
     {"drop-wraparound", gpu::dropWraparound},
     {"form-descriptors", gpu::formDescriptors},
     {"simplify-addresses", simplify},
@@ -224,10 +225,6 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     artifact.entry = kernel.getName().str();
     artifact.slots = std::move(*slots);
     const KernelOptions &options = request.options;
-    if (options.numCtas != 1) {
-      kernel.emitError("programs of several blocks (num_ctas = ") << options.numCtas << ") are not built for GPUs";
-      return false;
-    }
     auto config = ttg::ConfigAttr::get(module.getContext(), options.numWarps, options.numCtas, options.numStages,
                                        options.maxnreg.value_or(0), StringAttr::get(module.getContext(), request.gpu->name));
     kernel->setAttr(ttg::configName, config);

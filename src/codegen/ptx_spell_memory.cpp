@@ -120,6 +120,23 @@ static LogicalResult lower(ptx::LoadSharedOp op, Place &at) {
   return success();
 }
 
+/// mapa turns an address of one's own into that of the same place in another block.
+static LogicalResult lower(ptx::LoadBlockOp op, Place &at) {
+  if (failed(need(op, at, at.target.clusters))) return failure();
+  auto types = op.getValues().getTypes();
+  FailureOr<Access> access = accessOf(op, at, types);
+  if (failed(access)) return failure();
+  Asm code(at);
+  SmallVector<std::string> names;
+  for (int64_t i = 0; i < access->words; ++i)
+    names.push_back(code.out(access->wordType ? access->wordType : types.front()));
+  std::string address = code.in(op.getAddress()), rank = code.in(op.getRank());
+  std::string text = "{ .reg .b32 %there; mapa.shared::cluster.u32 %there, " + address + ", " + rank + "; ld.shared::cluster" +
+                     access->suffix() + " " + braces(names) + ", [%there]; }";
+  replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
+  return success();
+}
+
 static LogicalResult lower(ptx::StoreSharedOp op, Place &at) {
   return store(op, at, "st.shared", op.getAddress(), static_cast<int32_t>(op.getOffset()), op.getValues(), op.getPredicate());
 }
@@ -380,7 +397,7 @@ static LogicalResult lower(ptx::FenceAsyncOp op, Place &at) {
 
 LogicalResult spellMemory(Operation *op, Place &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::StoreSharedOp, ptx::AddSharedOp, ptx::LdmatrixOp,
+      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp, ptx::LdmatrixOp,
             ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::PrefetchTensorMapOp, ptx::CopyAsyncOp, ptx::CopyCommitOp,
             ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp, ptx::MbarrierExpectOp,
             ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp, ptx::TmaWaitOp,

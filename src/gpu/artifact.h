@@ -81,6 +81,7 @@ struct TensorMapSpec {
   std::vector<int64_t> box;      // elements, as many as dims
   int64_t swizzle = 0;           // bytes: 0, 32, 64, 128
   bool nanFill = false;          // what loads find outside of the bounds: NaN in place of 0
+  bool stores = false;           // the kernel stores through it (and then does not load)
   bool operator==(const TensorMapSpec &) const = default;
 };
 

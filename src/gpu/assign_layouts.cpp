@@ -206,6 +206,11 @@ private:
             want(operand, layoutOf(&operand == &dot.getCMutable() ? dot.getResult() : operand.get()));
           setType(dot.getResult());
         })
+        .Case([&](ttg::ReadBlocksOp) {
+          want(op, plan.layoutOf(op->getResult(0)));
+          for (Value result : op->getResults())
+            setType(result);
+        })
         .Case([&](tt::HistogramOp histogram) {
           want(op, layoutOf(histogram.getSrc()));
           setType(histogram.getResult());

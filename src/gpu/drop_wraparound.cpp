@@ -140,8 +140,8 @@ private:
 
   bool isMasked(tt::StoreOp store, int64_t dim, const Wraparound &wrap) {
     if (!store.getMask()) return false;
-    Result<SmallVector<Conjunct>> conjuncts = indices.mask(store.getMask(), ownDims(store.getMask()));
-    return conjuncts && llvm::is_contained(*conjuncts, wrap.beyond + Polynomial(Term{1, dim, {}}));
+    Result<Mask> mask = indices.mask(store.getMask(), ownDims(store.getMask()));
+    return mask && llvm::is_contained(mask->conjuncts, wrap.beyond + Polynomial(Term{1, dim, {}}));
   }
 
   //===------------------------------------------------------------------------------------------------------- the change

@@ -7,6 +7,7 @@
 //   head * stride_kh      a further dimension of the map, without bound
 //   16 * stride_am        the start of the dimension whose stride it is
 //   64                    the start of the contiguous dimension
+// A condition of the whole tile has no bound to become: where it is false the tile starts before the tensor, where there is nothing.
 //
 // Reads and writes of the copy engine come in no order with those of threads to the same memory. So a tensor that a kernel both reads and
 // writes, or writes at two places, has no map. Two arguments may still name one tensor: as upstream, this is taken to be harmless, for a
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int64_t alignment = 16; // bytes: of a map's base and of its strides
 constexpr size_t mostDims = 5;
+constexpr int64_t farBefore = -(1 << 24); // further from 0 than any tile is long
 
 //===---------------------------------------------------------------------------------------------- from an address to a map
 
@@ -46,6 +48,7 @@ struct Plan {
   BlockArgument base;
   Polynomial offset;
   SmallVector<MapDimension> dims; // innermost first
+  Mask wholly;                    // what must hold for any of the tile to exist
 };
 
 class Planner {
@@ -124,9 +127,10 @@ private:
   /// Upper bounds give `distance`; comparisons with 0 that are not true anyway say where the tile starts.
   Result<void> readMask() {
     if (!mask) return {};
-    Result<SmallVector<Conjunct>> conjuncts = indices.mask(mask, ownDims(mask));
-    if (!conjuncts) return Failure{conjuncts.error()};
-    for (const Conjunct &conjunct : *conjuncts) {
+    Result<Mask> parts = indices.mask(mask, ownDims(mask));
+    if (!parts) return Failure{parts.error()};
+    plan_.wholly.conditions = parts->conditions;
+    for (const Conjunct &conjunct : parts->conjuncts) {
       int64_t along = -1;
       for (size_t d = 0; d < shape.size(); ++d) {
         if (conjunct.along(int64_t(d)).isZero()) continue;
@@ -135,8 +139,9 @@ private:
       }
       Polynomial remainder = conjunct.along(-1);
       if (along < 0) {
-        if (std::optional<int64_t> known = remainder.constant(); known && *known < 0) continue;
-        return Failure{"a part of its mask is one condition for the whole tile"};
+        std::optional<int64_t> known = remainder.constant();
+        if (!known || *known >= 0) plan_.wholly.conjuncts.push_back(remainder);
+        continue;
       }
       std::optional<int64_t> factor = conjunct.along(along).constant();
       if (factor != 1 && factor != -1) return Failure{"its mask compares a multiple of an index"};
@@ -447,24 +452,18 @@ private:
 
   SmallVector<Value> coordinates(Indices &indices, const Plan &plan, Location location) {
     SmallVector<Value> result;
-    for (const MapDimension &dim : plan.dims) {
-      Value start = indices.make(b, location, dim.start);
-      if (!dim.bound.isZero() && dim.bound.constant().value_or(0) < 1)
-        start = arith::AddIOp::create(b, location, start, pastEmpty(indices, dim, location));
-      result.push_back(start);
-    }
+    for (const MapDimension &dim : plan.dims)
+      result.push_back(indices.make(b, location, dim.start));
+    SmallVector<Value> conditions(plan.wholly.conditions);
+    auto constant = [&](int64_t number) { return arith::ConstantOp::create(b, location, b.getI32IntegerAttr(int32_t(number))).getResult(); };
+    for (const Conjunct &conjunct : plan.wholly.conjuncts)
+      conditions.push_back(arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, indices.make(b, location, conjunct), constant(0)));
+    if (conditions.empty()) return result;
+    Value exists = conditions.front();
+    for (Value condition : ArrayRef(conditions).drop_front())
+      exists = arith::AndIOp::create(b, location, exists, condition);
+    result.back() = arith::SelectOp::create(b, location, exists, result.back(), constant(farBefore));
     return result;
-  }
-
-  /// A map has at least one element in each dimension. Where there ought to be none, the tile starts behind that one: 1 for bounds below 1,
-  /// else 0.
-  Value pastEmpty(Indices &indices, const MapDimension &dim, Location location) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&function.getBody().front()); // all loops can see it
-    Value bound = indices.make(b, location, dim.bound, 64);
-    Value one = arith::ConstantOp::create(b, location, b.getI64IntegerAttr(1));
-    Value empty = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, bound, one);
-    return arith::ExtUIOp::create(b, location, b.getI32Type(), empty);
   }
 
   static SmallVector<int32_t> order(const Plan &plan) {

@@ -230,6 +230,11 @@ void LayoutPlan::link(Operation *op) {
         transfers.push_back({store.getSrc(), Dims(store.getOrder().begin(), store.getOrder().end())});
       })
       .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { uniteAll({dot.getC(), dot.getD()}); })
+      .Case([&](ttg::ReadBlocksOp) {
+        SmallVector<Value> all(op->getResults());
+        all.push_back(op->getOperand(0));
+        uniteAll(all);
+      })
       .Case([&](tt::GatherOp gather) { uniteAll({gather.getIndices(), gather.getResult()}); })
       .Case<tt::ReduceOp, tt::ScanOp>([&](auto combination) {
         uniteAll(SmallVector<Value>(combination.getSrcs()));

@@ -45,7 +45,7 @@ static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value va
 LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
   SmallVector<Value> start;
   for (int32_t axis = 0; axis < 3; ++axis)
-    start.push_back(ptx::BlockIdOp::create(b, b.getI32Type(), static_cast<uint32_t>(axis)));
+    start.push_back(programId(axis));
   std::string head = "pid (%u, %u, %u)", prefix = escaped(op.getPrefix());
   Value isFirstThread = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
   auto line = [&](Value speaks, const std::string &format, ArrayRef<Value> values) {

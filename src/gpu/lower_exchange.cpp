@@ -35,6 +35,38 @@ FailureOr<Parts> ThreadLowering::combine(Block &block, ValueRange first, ValueRa
   return results;
 }
 
+void ThreadLowering::meet() {
+  if (config.getCtas() == 1) {
+    ptx::BarrierOp::create(b);
+    return;
+  }
+  ptx::ClusterArriveOp::create(b, /*relaxed=*/false);
+  ptx::ClusterWaitOp::create(b);
+}
+
+/// Threads of the same number hold the same elements in all blocks, so each has a place of its own that it finds again in the others.
+LogicalResult ThreadLowering::lowerReadBlocks(ttg::ReadBlocksOp op) {
+  const Parts &held = get(op.getSrc());
+  Type type = held.front().getType(), stored = memoryType(type);
+  int64_t bytes = bytesOf(stored), threads = config.getWarps() * 32;
+  Value own = arith::AddIOp::create(b, scratch(op), arith::MulIOp::create(b, thread, i32(bytes)));
+  ptx::BarrierOp::create(b);
+  for (auto [reg, value] : llvm::enumerate(held))
+    ptx::StoreSharedOp::create(b, own, ValueRange{toMemory(value)}, Value(), static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
+  meet();
+  for (auto [block, result] : llvm::enumerate(op.getResults())) {
+    Parts parts_;
+    for (int64_t reg = 0; reg < static_cast<int64_t>(held.size()); ++reg) {
+      Value address = reg ? Value(arith::AddIOp::create(b, own, i32(reg * threads * bytes))) : own;
+      auto load = ptx::LoadBlockOp::create(b, TypeRange{stored}, address, i32(static_cast<int64_t>(block)));
+      parts_.push_back(fromMemory(load.getValues()[0], type));
+    }
+    set(result, std::move(parts_));
+  }
+  meet(); // the others have read what is here
+  return success();
+}
+
 LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
   int64_t dim = op.getAxis();
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), layout = reductionLayout(given, dim);

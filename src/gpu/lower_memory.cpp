@@ -71,10 +71,10 @@ void ThreadLowering::orderAccess(Value pointer, bool writes) {
   bool clashes = llvm::any_of(sinceBarrier, [&](const GlobalAccess &before) {
     if (!writes && !before.writes) return false;
     if (root && before.root && root != before.root) return false;
-    return before.pointer != pointer || !isExclusive(pointer);
+    return before.pointer != pointer || config.getCtas() > 1 || !isExclusive(pointer);
   });
   if (clashes) {
-    ptx::BarrierOp::create(b);
+    meet();
     sinceBarrier.clear();
   }
   sinceBarrier.push_back({root, pointer, writes});
@@ -256,7 +256,7 @@ LogicalResult ThreadLowering::lowerAtomic(tt::AtomicRMWOp op) {
   bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && target.clusters)));
   // One thread speaks for the block: what the others did before is released, too.
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (!isa<RankedTensorType>(pointer) && releases) ptx::BarrierOp::create(b);
+  if (!isa<RankedTensorType>(pointer) && releases) meet();
   Parts results;
   for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
     Value predicate = first, value = get(op.getVal())[reg];
@@ -279,12 +279,16 @@ LogicalResult ThreadLowering::lowerAtomic(tt::AtomicRMWOp op) {
 LogicalResult ThreadLowering::lowerCompareSwap(tt::AtomicCASOp op) {
   Type pointer = op.getPtr().getType();
   Value first = performs(pointer);
+  if (op->hasAttr(ttg::firstBlockName)) {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ptx::ClusterRankOp::create(b, b.getI32Type()), i32(0));
+    first = first ? Value(arith::AndIOp::create(b, first, isFirst)) : isFirst;
+  }
   ptx::Order order = orderOf(op.getSem());
   Type type = scalarType(getElementTypeOrSelf(op.getType())), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
   if (bits.getIntOrFloatBitWidth() < 16) return op.emitError("a compare-and-swap of 8 bits is not built for GPUs");
   auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, bits, x)); };
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (!isa<RankedTensorType>(pointer) && releases) ptx::BarrierOp::create(b);
+  if (!isa<RankedTensorType>(pointer) && releases) meet();
   Parts results;
   for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
     Value old = ptx::CompareSwapOp::create(b, bits, order, scopeOf(op.getScope()), address, asBits(get(op.getCmp())[reg]),

@@ -70,6 +70,16 @@ Value ThreadLowering::zero(Type type) {
   return arith::ConstantOp::create(b, b.getZeroAttr(type));
 }
 
+Value ThreadLowering::programId(int64_t axis) {
+  Value block = ptx::BlockIdOp::create(b, b.getI32Type(), static_cast<uint32_t>(axis));
+  return axis == 0 && config.getCtas() > 1 ? Value(arith::DivUIOp::create(b, block, i32(config.getCtas()))) : block;
+}
+
+Value ThreadLowering::programCount(int64_t axis) {
+  Value blocks = ptx::BlockCountOp::create(b, b.getI32Type(), static_cast<uint32_t>(axis));
+  return axis == 0 && config.getCtas() > 1 ? Value(arith::DivUIOp::create(b, blocks, i32(config.getCtas()))) : blocks;
+}
+
 Value ThreadLowering::xorBases(Value place, const std::vector<uint32_t> &bases) {
   // Bits that move equally far go together: one mask and one shift.
   std::map<int64_t, int64_t> masks; // by distance
@@ -312,13 +322,18 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
       .Case<scf::WhileOp>([&](auto o) { return lowerWhile(o); })
       .Case<arith::ConstantOp>([&](auto o) { return lowerConstant(o); })
       .Case<tt::GetProgramIdOp>([&](auto o) {
-        set(o.getResult(), {ptx::BlockIdOp::create(b, b.getI32Type(), static_cast<uint32_t>(o.getAxis()))});
+        set(o.getResult(), {programId(static_cast<int64_t>(o.getAxis()))});
         return success();
       })
       .Case<tt::GetNumProgramsOp>([&](auto o) {
-        set(o.getResult(), {ptx::BlockCountOp::create(b, b.getI32Type(), static_cast<uint32_t>(o.getAxis()))});
+        set(o.getResult(), {programCount(static_cast<int64_t>(o.getAxis()))});
         return success();
       })
+      .Case<ptx::ClusterRankOp>([&](auto o) {
+        set(o.getResult(), {ptx::ClusterRankOp::create(b, b.getI32Type())});
+        return success();
+      })
+      .Case<ttg::ReadBlocksOp>([&](auto o) { return lowerReadBlocks(o); })
       .Case<tt::MakeRangeOp>([&](auto o) { return lowerRange(o); })
       .Case<tt::SplatOp>([&](auto o) {
         set(o.getResult(), Parts(static_cast<size_t>(partsOf(o.getType())), getScalar(o.getSrc())));
@@ -395,7 +410,7 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
         if ((dialect == "arith" || dialect == "ub") && o->getNumResults() == 1) return lowerElementwise(o);
         if (name == "llvm.intr.assume") return success();
         if (name == "gpu.barrier") {
-          ptx::BarrierOp::create(b);
+          meet();
           return success();
         }
         return o->emitError("this operation is not built for GPUs: ") << name;

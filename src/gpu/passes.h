@@ -10,6 +10,10 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
+/// A program that runs on several blocks (num_ctas) becomes the program of one of them: tiles are slices, along the dimension that costs
+/// least; what the blocks tell each other goes through ttg.read_blocks.
+llvm::LogicalResult splitOverBlocks(mlir::ModuleOp module);
+
 /// A product's rows may be loaded at index % M, where those from M on are never stored: the modulo becomes a mask, which keeps addresses
 /// affine.
 llvm::LogicalResult dropWraparound(mlir::ModuleOp module);

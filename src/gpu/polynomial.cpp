@@ -3,6 +3,8 @@
 //     in the loop   %d = init + (iv - lower) * stride                after it   init + (upper - lower) * stride, if 64 divides that
 #include "gpu/polynomial.h"
 
+#include "gpu/ptx.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -257,7 +259,7 @@ bool Indices::isNonNegativeValue(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op) return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<tt::GetProgramIdOp, tt::GetNumProgramsOp, tt::LoadOp>([](auto) { return true; })
+      .Case<tt::GetProgramIdOp, tt::GetNumProgramsOp, ptx::ClusterRankOp, tt::LoadOp>([](auto) { return true; })
       .Case<arith::SelectOp>([&](auto o) { return also(o.getTrueValue()) && also(o.getFalseValue()); })
       .Case<arith::AndIOp>([&](auto o) { return also(o.getLhs()) || also(o.getRhs()); })
       .Case<arith::ShRSIOp, arith::ShRUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto o) { return also(o.getLhs()); })
@@ -438,19 +440,23 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
 
 //===---------------------------------------------------------------------------------------------------------------- masks
 
-Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, SmallVectorImpl<Conjunct> &conjuncts) {
+Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, Mask &parts) {
   static const Failure other{"its mask is more than comparisons of indices with bounds"};
   APInt flag;
   if (matchPattern(mask, m_ConstantInt(&flag)) && flag.isOne()) return {};
   DenseElementsAttr constant;
   if (matchPattern(mask, m_Constant(&constant)) && constant.isSplat() && constant.getSplatValue<APInt>().isOne()) return {};
+  if (!isa<RankedTensorType>(mask.getType())) {
+    parts.conditions.push_back(mask);
+    return {};
+  }
   Operation *op = mask.getDefiningOp();
   if (!op) return other;
-  if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return collect(op->getOperand(0), *source, conjuncts);
-  if (auto splat = dyn_cast<tt::SplatOp>(op)) return collect(splat.getSrc(), {}, conjuncts);
+  if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return collect(op->getOperand(0), *source, parts);
+  if (auto splat = dyn_cast<tt::SplatOp>(op)) return collect(splat.getSrc(), {}, parts);
   if (isa<arith::AndIOp>(op)) {
-    Result<void> left = collect(op->getOperand(0), dims, conjuncts);
-    return left ? collect(op->getOperand(1), dims, conjuncts) : left;
+    Result<void> left = collect(op->getOperand(0), dims, parts);
+    return left ? collect(op->getOperand(1), dims, parts) : left;
   }
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare || getElementTypeOrSelf(compare.getLhs().getType()).isInteger(1)) return other;
@@ -471,17 +477,17 @@ Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, SmallVectorImp
   }
   bool orEqual = predicate == P::sle || predicate == P::sge || predicate == P::ule || predicate == P::uge;
   bool isUnsigned = predicate == P::ult || predicate == P::ule || predicate == P::ugt || predicate == P::uge;
-  conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
+  parts.conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
   // Seen unsigned, a negative number is larger than any bound.
-  if (isUnsigned) conjuncts.push_back(Polynomial(-1) - *left);
+  if (isUnsigned) parts.conjuncts.push_back(Polynomial(-1) - *left);
   return {};
 }
 
-Result<SmallVector<Conjunct>> Indices::mask(Value tile, ArrayRef<int64_t> dims) {
-  SmallVector<Conjunct> conjuncts;
-  Result<void> collected = collect(tile, dims, conjuncts);
+Result<Mask> Indices::mask(Value tile, ArrayRef<int64_t> dims) {
+  Mask parts;
+  Result<void> collected = collect(tile, dims, parts);
   if (!collected) return Failure{collected.error()};
-  return conjuncts;
+  return parts;
 }
 
 //===----------------------------------------------------------------------------------------------------------- as values

@@ -59,6 +59,12 @@ std::optional<Term> quotient(const Term &a, const Term &b);
 /// One comparison of a mask: an element is let through only if the polynomial is negative. `rows < n` is  i + start - n.
 using Conjunct = Polynomial;
 
+/// An element is let through if all of it holds.
+struct Mask {
+  llvm::SmallVector<Conjunct> conjuncts;
+  llvm::SmallVector<mlir::Value> conditions; // i1: of the whole tile at once
+};
+
 /// What the values of a function are in terms of its arguments. Lives as long as the function does not change.
 class Indices {
 public:
@@ -74,8 +80,7 @@ public:
   /// The element of a tile of integers; its dimension i is dims[i] of the tile that the coordinates are of, or -1 where it has one element.
   Result<Polynomial> element(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
   Result<Pointer> pointer(mlir::Value value, llvm::ArrayRef<int64_t> dims);
-  /// All conjuncts of a mask.
-  Result<llvm::SmallVector<Conjunct>> mask(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+  Result<Mask> mask(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
 
   /// True only if the value cannot be negative, under the assumptions above.
   bool isNonNegative(const Polynomial &value);
@@ -113,7 +118,7 @@ private:
   bool isNonNegativeAtom(int64_t atom);
   bool isNonNegativeValue(mlir::Value value);
   std::optional<Polynomial> withLowerBounds(const Polynomial &value);
-  Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<Conjunct> &conjuncts);
+  Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, Mask &parts);
 
   tt::FuncOp function;
   int64_t numArguments;

@@ -133,6 +133,13 @@ def Ptx_StoreSharedOp : PtxOp<"store_shared", [AttrSizedOperandSegments, MemoryE
   let arguments = (ins I32:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
 }
+def Ptx_LoadBlockOp : PtxOp<"load_block", [MemoryEffects<[MemRead]>]> {
+  let summary = "values from the shared memory of another block of the cluster (mapa, ld.shared::cluster): what lies there at this address "
+                "of one's own";
+  let arguments = (ins I32:$address, I32:$rank);
+  let results = (outs Variadic<AnyType>:$values);
+  let assemblyFormat = "$address `,` $rank attr-dict `->` type($values)";
+}
 def Ptx_AddSharedOp : PtxEffect<"add_shared"> {
   let summary = "adds to an i32 in shared memory, at once (red.shared.add): threads that add need no order among themselves";
   let arguments = (ins I32:$address, I32:$value, Optional<I1>:$predicate);

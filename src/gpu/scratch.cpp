@@ -156,6 +156,10 @@ int64_t scratchBytes(Operation *op) {
         Layout half = ttg::layoutOf(o.getLhs().getType());
         return ttg::layoutOf(o.getType()) == half.concatenated(0) ? 0 : tileBytes(o.getType());
       })
+      .Case([](ttg::ReadBlocksOp o) {
+        Layout layout = ttg::layoutOf(o.getSrc().getType());
+        return bytesOf(o.getSrc().getType()) << (layout.bits(Axis::reg) + layout.bits(Axis::lane) + layout.bits(Axis::warp));
+      })
       .Case([](tt::AtomicRMWOp o) { return atomicBytes(o, o.getPtr().getType()); })
       .Case([](tt::AtomicCASOp o) { return atomicBytes(o, o.getPtr().getType()); })
       .Default([](Operation *) { return 0; });

@@ -307,7 +307,7 @@ static void enterWarp(uint32_t low, uint32_t high) {
   swapcontext(&warp->context, warp->scheduler);
 }
 
-void Block::run(std::array<int64_t, 3> place) {
+void Block::start(std::array<int64_t, 3> place, ucontext_t &scheduler) {
   id = place;
   int64_t warpCount = program.kernel.getThreads() / lanesPerWarp;
   int64_t sharedBytes = program.kernel.getSharedBytes();
@@ -315,7 +315,7 @@ void Block::run(std::array<int64_t, 3> place) {
   bytes.assign(size_t(sharedBytes), {});
   reads.assign(size_t(sharedBytes * (warpCount + (warpCount + 3) / 4)), {});
   barriers = {};
-  clusterBarrier = {};
+  remoteReads.clear();
   mbarriers.clear();
   engine.clear();
   copies = 0;
@@ -323,7 +323,6 @@ void Block::run(std::array<int64_t, 3> place) {
   components = warpCount + (warpCount + 3) / 4;
   stopping = false;
   bool fresh = warps.empty();
-  ucontext_t scheduler;
   constexpr size_t stackBytes = 512 * 1024;
   for (int64_t index = 0; index < warpCount; ++index) {
     auto warp = std::make_unique<Warp>(*this, index);
@@ -333,6 +332,7 @@ void Block::run(std::array<int64_t, 3> place) {
     warp->definedAt.assign(size_t(program.values), 0);
     warp->clock.assign(size_t(components), 0);
     warp->clock[size_t(index)] = 1;
+    warp->others.assign(cluster.blocks.size(), {});
     size_t slot = 0, map = 0;
     FunctionType type = cast<FunctionType>(
         cast<FunctionOpInterface>(program.body.steps.empty() ? program.ops.back()->getParentOp() : program.body.steps[0].op->getParentOp())
@@ -354,10 +354,36 @@ void Block::run(std::array<int64_t, 3> place) {
     else
       warps[size_t(index)] = std::move(warp);
   }
+}
 
+bool Block::isDone() const {
+  return llvm::all_of(warps, [](const std::unique_ptr<Warp> &warp) { return warp->finished; });
+}
+
+void Cluster::run(std::array<int64_t, 3> first) {
+  ucontext_t scheduler;
+  arrived = generation = 0;
+  arriving.assign(blocks.size(), {});
+  released = arriving;
   std::vector<Warp *> live;
-  for (auto &warp : warps)
-    live.push_back(warp.get());
+  for (auto [rank, block] : llvm::enumerate(blocks)) {
+    block->start({first[0] + int64_t(rank), first[1], first[2]}, scheduler);
+    for (auto &warp : block->warps)
+      live.push_back(warp.get());
+  }
+  std::mt19937_64 &random = blocks.front()->random;
+  auto runEngines = [&] { // all of them, as each has its own
+    bool advanced = false;
+    for (auto &block : blocks)
+      advanced |= block->runEngine();
+    return advanced;
+  };
+  bool stopping = false;
+  auto stop = [&] {
+    stopping = llvm::any_of(blocks, [](const auto &block) { return block->stopping; });
+    for (auto &block : blocks)
+      block->stopping |= stopping;
+  };
   while (!live.empty()) {
     bool advanced = false;
     std::shuffle(live.begin(), live.end(), random);
@@ -365,21 +391,30 @@ void Block::run(std::array<int64_t, 3> place) {
       warp->advanced = false;
       swapcontext(&scheduler, &warp->context);
       advanced |= warp->advanced || warp->finished;
-      if (!stopping && random() % 4 == 0) advanced |= runEngine();
+      stop();
+      if (!stopping && random() % 4 == 0) advanced |= warp->block.runEngine();
     }
     llvm::erase_if(live, [](Warp *warp) { return warp->finished; });
     if (stopping || advanced || live.empty()) continue; // when stopping, every warp leaves at its next turn
-    if (runEngine() || stopping) continue;
+    advanced = runEngines();
+    stop();
+    if (advanced || stopping) continue;
     std::string text = "deadlock:";
-    std::sort(live.begin(), live.end(), [](Warp *a, Warp *b) { return a->index < b->index; });
-    for (Warp *warp : live)
-      text += " warp " + std::to_string(warp->index) + " waits for " + warp->waitsFor + " at " + textOf(warp->waitsAt->op->getLoc()) + ";";
+    std::sort(live.begin(), live.end(), [](Warp *a, Warp *b) { return std::pair(a->block.rank, a->index) < std::pair(b->block.rank, b->index); });
+    for (Warp *warp : live) {
+      std::string which = blocks.size() > 1 ? " of block " + std::to_string(warp->block.rank) : "";
+      text += " warp " + std::to_string(warp->index) + which + " waits for " + warp->waitsFor + " at " +
+              textOf(warp->waitsAt->op->getLoc()) + ";";
+    }
     text.pop_back();
     live.front()->fail(*live.front()->waitsAt, text);
+    stop();
   }
-  while (!error && !engine.empty()) // stores that nobody waited for are done at the end of the kernel
-    if (!runEngine()) break;
-  if (!error) checkDone();
+  for (auto &block : blocks) {
+    while (!stopping && !block->engine.empty()) // stores that nobody waited for are done at the end of the kernel
+      if (!block->runEngine()) break;
+    if (!stopping && !block->error) block->checkDone();
+  }
 }
 
 void Block::checkDone() {
@@ -422,7 +457,8 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
   if (!function) return wrong(module.getLoc(), "the module has no function " + entry);
   auto kernel = function->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
   if (!kernel) return wrong(function.getLoc(), "function " + entry + " has no ptx.kernel attribute");
-  if (kernel.getCluster() != 1) return wrong(function.getLoc(), "clusters of more than one block are not built in the simulator");
+  if (kernel.getCluster() < 1 || kernel.getCluster() > 16 || grid[0] % kernel.getCluster())
+    return wrong(function.getLoc(), "a cluster has 1 to 16 blocks, and the grid along x is a multiple of it");
   if (kernel.getThreads() <= 0 || kernel.getThreads() % 32 || kernel.getThreads() > 1024)
     return wrong(function.getLoc(),
                  "a block has 32 to 1024 threads, a multiple of 32; this kernel asks for " + llvm::Twine(kernel.getThreads()));
@@ -442,12 +478,15 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
   decoder.decode(function.getFunctionBody(), program.body);
   if (decoder.error) return decoder.error;
   if (program.ops.empty()) return std::nullopt;
-  sim::Block block(program, args, options, grid);
+  sim::Cluster cluster;
+  for (int64_t rank = 0; rank < kernel.getCluster(); ++rank)
+    cluster.blocks.push_back(std::make_unique<sim::Block>(program, args, options, cluster, rank, grid));
   for (int64_t z = 0; z < grid[2]; ++z)
     for (int64_t y = 0; y < grid[1]; ++y)
-      for (int64_t x = 0; x < grid[0]; ++x) {
-        block.run({x, y, z});
-        if (block.error) return block.error;
+      for (int64_t x = 0; x < grid[0]; x += kernel.getCluster()) {
+        cluster.run({x, y, z});
+        for (const auto &block : cluster.blocks)
+          if (block->error) return block->error;
       }
   return std::nullopt;
 }

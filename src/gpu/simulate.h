@@ -69,14 +69,14 @@ struct SimulationError {
   std::string message() const;
 };
 
-/// Runs all blocks of `grid`, one after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first error:
+/// Runs all blocks of `grid`, one cluster after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first error:
 /// - an access outside of the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with lanes missing;
 /// - two warps (or a warp and an asynchronous copy) that touch the same bytes of shared memory, one of them writing, with nothing that
 ///   orders them. Warps are ordered by bar.sync and mbarriers; lanes of one warp by the order of its instructions;
 /// - wgmma or a TMA instruction on bytes that a thread wrote without a fence_async of its own after it;
 /// - accumulators used without a wgmma_wait between; a wgmma whose registers were written after the last wgmma_fence;
 /// - a deadlock, with the place where each warp waits;
-/// - an operation that has no meaning here (ptx.inline, clusters of more than one block).
+/// - an operation that has no meaning here (ptx.inline).
 /// Races in global memory are not looked for. Results are those of the PTX manual; matrix instructions add their products in f64 and round
 /// once; approximate functions are libm's, rounded.
 std::optional<SimulationError> simulate(mlir::ModuleOp module, llvm::StringRef entry, std::array<int64_t, 3> grid,

@@ -429,26 +429,30 @@ static bool fenceAsync(Warp &warp, const Step &) {
   return true;
 }
 
-/// A cluster is one block here.
 static bool clusterArrive(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
-  NamedBarrier &barrier = warp.block.clusterBarrier;
-  warp.clusterTicket = barrier.generation;
-  warp.release(barrier.arriving); // a relaxed one too: what it stands for is the initialisation of mbarriers, after their fence
-  barrier.arrived += 1;
-  if (barrier.arrived == int64_t(warp.block.warps.size())) {
-    barrier.released = std::move(barrier.arriving);
-    barrier.arriving.clear();
-    barrier.arrived = 0;
-    ++barrier.generation;
+  Cluster &cluster = warp.block.cluster;
+  warp.clusterTicket = cluster.generation;
+  for (auto [into, known] : llvm::zip(cluster.arriving, warp.others))
+    join(into, known);
+  // A relaxed one too: what it stands for is the initialisation of mbarriers, after their fence.
+  warp.release(cluster.arriving[size_t(warp.block.rank)]);
+  cluster.arrived += 1;
+  if (cluster.arrived == int64_t(warp.block.warps.size() * cluster.blocks.size())) {
+    cluster.released = cluster.arriving;
+    cluster.arriving.assign(cluster.blocks.size(), {});
+    cluster.arrived = 0;
+    ++cluster.generation;
   }
   return true;
 }
 static bool clusterWait(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
-  NamedBarrier &barrier = warp.block.clusterBarrier;
-  if (!warp.waitUntil(step, "the cluster", [&] { return barrier.generation != warp.clusterTicket; })) return false;
-  join(warp.clock, barrier.released);
+  Cluster &cluster = warp.block.cluster;
+  if (!warp.waitUntil(step, "the cluster", [&] { return cluster.generation != warp.clusterTicket; })) return false;
+  join(warp.clock, cluster.released[size_t(warp.block.rank)]);
+  for (auto [known, from] : llvm::zip(warp.others, cluster.released))
+    join(known, from);
   return true;
 }
 

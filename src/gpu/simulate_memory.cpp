@@ -120,6 +120,16 @@ bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes
                         ") and did not execute fence_async after it" + byteText(at),
                     lane, byte.writeOp);
     }
+    if (auto remote = writes ? block.remoteReads.find(at) : block.remoteReads.end(); remote != block.remoteReads.end()) {
+      for (const RemoteRead &read : remote->second)
+        if (sim::at(others[size_t(read.block)], read.warp) < read.epoch)
+          return fail(step,
+                      "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
+                          " of the cluster read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
+                          ") with no barrier of the cluster between" + byteText(at),
+                      lane, read.op);
+      block.remoteReads.erase(remote);
+    }
     if (writes && byte.readers & ~(uint64_t(1) << index))
       for (int64_t other = 0; other < block.readers(); ++other) {
         if (!(byte.readers >> other & 1) || other == index) continue;
@@ -136,6 +146,23 @@ bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes
   if (access == Access::write || access == Access::add) block.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
   for (uint64_t at = address; writes && at < address + uint64_t(bytes); ++at)
     block.state(at).added = access == Access::add;
+  return true;
+}
+
+bool Warp::touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes) {
+  if (!from.inShared(address, bytes)) return fail(step, hex(address) + " is outside of shared memory", lane);
+  if (address % uint64_t(bytes)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(bytes), lane);
+  if (from.isDone()) return fail(step, "block " + llvm::Twine(from.rank) + " of the cluster has ended, and its shared memory with it", lane);
+  const Clock &known = others[size_t(from.rank)];
+  for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
+    const ByteState &byte = from.state(at);
+    if (byte.owner || byte.holdsBarrier || (byte.writeEpoch && sim::at(known, byte.writeAgent) < byte.writeEpoch))
+      return fail(step,
+                  "race: reads bytes that block " + llvm::Twine(from.rank) + " of the cluster wrote (" + block.nameOf(byte.writeOp) +
+                      " at " + block.place(byte.writeOp) + ") with no barrier of the cluster between" + byteText(at),
+                  lane, byte.writeOp);
+    from.remoteReads[at].push_back({block.rank, index, clock[size_t(index)], step.number});
+  }
   return true;
 }
 
@@ -217,6 +244,23 @@ static bool loadShared(Warp &warp, const Step &step) {
     for (int64_t i = 0; i < count; ++i)
       warp.result(step, size_t(i))[size_t(lane)] =
           present ? warp.block.load(address + uint64_t(i * bytes), bytes) : 0xdeadbeefdeadbeef & step.to.mask();
+  }
+  return true;
+}
+
+static bool loadBlock(Warp &warp, const Step &step) {
+  int64_t bytes = step.results.empty() ? 0 : bytesOf(step.op->getResult(0).getType()), count = int64_t(step.results.size());
+  Cluster &cluster = warp.block.cluster;
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
+    if (rank >= cluster.blocks.size()) return warp.fail(step, "the cluster has no block " + llvm::Twine(rank), lane);
+    Block &from = *cluster.blocks[rank];
+    bool fits = &from == &warp.block ? warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)
+                                     : warp.touchRemote(step, lane, from, address, bytes * count);
+    if (!fits) return false;
+    for (int64_t i = 0; i < count; ++i)
+      warp.result(step, size_t(i))[size_t(lane)] = from.load(address + uint64_t(i * bytes), bytes);
   }
   return true;
 }
@@ -476,7 +520,9 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
   handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
   handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return sharedBase; }); };
-  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
+  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) {
+    return perLane(warp, step, [&](int64_t) { return warp.block.rank; });
+  };
   handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
     int64_t axis = cast<ptx::BlockIdOp>(step.op).getAxis();
@@ -498,6 +544,7 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.load_global"] = loadGlobal;
   handlers["ptx.store_global"] = storeGlobal;
   handlers["ptx.load_shared"] = loadShared;
+  handlers["ptx.load_block"] = loadBlock;
   handlers["ptx.store_shared"] = storeShared;
   handlers["ptx.add_shared"] = addShared;
   handlers["ptx.atomic"] = atomic;

@@ -8,6 +8,9 @@
 // that are done, as one warp's wgmma_wait speaks for all four; and each mbarrier has one that counts its completed phases, so that bytes
 // filled by a copy are known to whoever waited for that phase. A byte of shared memory remembers its last write and, for each warp, the
 // last read since: an access is ordered after them if the warp's clock has reached theirs.
+//
+// The blocks of a cluster run together. What a warp knows about the warps of another block is a clock of its own, and only barriers of the
+// cluster move it.
 #pragma once
 
 #include "gpu/ptx.h"
@@ -103,6 +106,12 @@ struct NamedBarrier {
   Clock arriving, released;
 };
 
+/// A read by another block of the cluster.
+struct RemoteRead {
+  int64_t block = 0, warp = 0;
+  uint32_t epoch = 0, op = 0;
+};
+
 struct Mbarrier {
   int64_t count = 0, pending = 0, transactions = 0;
   uint32_t phase = 0; // the one in progress
@@ -151,6 +160,14 @@ struct MatrixRead {
 
 class Block;
 
+/// Blocks that run together.
+struct Cluster {
+  std::vector<std::unique_ptr<Block>> blocks;
+  int64_t arrived = 0, generation = 0;    // of its barrier: warps
+  std::vector<Clock> arriving, released;  // what is known of each block
+  void run(std::array<int64_t, 3> first); // the place of its first block
+};
+
 class Warp {
 public:
   Block &block;
@@ -161,6 +178,7 @@ public:
   std::vector<uint64_t> definedAt; // for each value: steps so far
   uint64_t steps = 0;
   Clock clock;
+  std::vector<Clock> others; // of the cluster's blocks; its own is not used
   std::vector<std::pair<uint32_t, uint32_t>> asyncFences; // epoch, lanes
 
   // cp.async and bulk groups, by lane
@@ -223,6 +241,8 @@ public:
   enum class Access { read, write, add, copyWrite, asyncRead, asyncWrite };
   /// Bounds, alignment to `alignment`, races; then remembers the access (asynchronous ones are remembered by whoever completes them).
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
+  /// A read from another block's shared memory: bounds, alignment, races.
+  bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);
   bool checkGlobal(const Step &step, int64_t lane, uint64_t address, int64_t bytes, int64_t alignment);
 };
 
@@ -231,6 +251,8 @@ public:
   const Program &program;
   const SimulatedArguments &args;
   const SimulateOptions &options;
+  Cluster &cluster;
+  int64_t rank = 0; // in the cluster
   std::array<int64_t, 3> grid, id{};
   std::mt19937_64 random;
   std::optional<SimulationError> error;
@@ -241,7 +263,7 @@ public:
   std::vector<ReadState> reads; // byte * readers() + warp, or warps + warpgroup
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
-  NamedBarrier clusterBarrier; // of a cluster of one block
+  std::map<uint64_t, std::vector<RemoteRead>> remoteReads; // by address: since the last write
   std::map<uint64_t, Mbarrier> mbarriers;
   int64_t components = 0;
   uint32_t copies = 0;
@@ -249,10 +271,13 @@ public:
   std::deque<std::shared_ptr<EngineCopy>> engine;
   uint64_t ticks = 0;
 
-  Block(const Program &program, const SimulatedArguments &args, const SimulateOptions &options, std::array<int64_t, 3> grid)
-      : program(program), args(args), options(options), grid(grid), random(options.seed) {}
+  Block(const Program &program, const SimulatedArguments &args, const SimulateOptions &options, Cluster &cluster, int64_t rank,
+        std::array<int64_t, 3> grid)
+      : program(program), args(args), options(options), cluster(cluster), rank(rank), grid(grid), random(options.seed) {}
 
-  void run(std::array<int64_t, 3> id);
+  /// Makes its warps, which wait for the scheduler.
+  void start(std::array<int64_t, 3> id, ucontext_t &scheduler);
+  bool isDone() const;
   bool inShared(uint64_t address, int64_t size) const {
     return address >= sharedBase && size >= 0 && address + uint64_t(size) <= sharedBase + shared.size();
   }

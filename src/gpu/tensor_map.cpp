@@ -76,6 +76,7 @@ std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel) {
     }
     std::optional<TensorMapSpec> spec = specOf(kernel, recipe);
     if (!spec) return std::nullopt;
+    spec->stores = llvm::any_of(argument.getUsers(), [](Operation *user) { return isa<ptx::TmaStoreOp>(user); });
     specs.push_back(std::move(*spec));
   }
   (void)kernel.eraseArguments(unused);

@@ -133,6 +133,7 @@ private:
   Parts permuteByThread(Parts values, const std::vector<uint32_t> &masks);
   // lower_exchange.cpp
   LogicalResult lowerReduce(tt::ReduceOp op);
+  LogicalResult lowerReadBlocks(ttg::ReadBlocksOp op);
   /// Runs the region of a reduction or a scan on scalars.
   mlir::FailureOr<Parts> combine(mlir::Block &region, mlir::ValueRange first, mlir::ValueRange second);
   // lower_scan.cpp
@@ -155,6 +156,11 @@ private:
 
   /// The shared memory that scratchBytes promises to `op`. Everybody may use it between two barriers.
   Value scratch(mlir::Operation *op);
+  /// All threads of the program meet, and see what the others have written.
+  void meet();
+  /// Of the launch's grid along an axis: the program, and how many there are.
+  Value programId(int64_t axis);
+  Value programCount(int64_t axis);
   /// A barrier, if this access may touch what another thread reads or writes through the same argument before or after it in the program.
   void orderAccess(Value pointer, bool writes);
   /// As if the loop had made a turn before.

@@ -27,6 +27,8 @@ constexpr llvm::StringLiteral offsetName = "ttg.offset";
 /// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at
 /// most 16 bytes), and share one value of the mask.
 constexpr llvm::StringLiteral vectorName = "ttg.vector";
+/// Of an atomic operation: the first block of the cluster performs it alone.
+constexpr llvm::StringLiteral firstBlockName = "ttg.first_block";
 /// Of a kernel: all the shared memory it needs, in bytes.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 

@@ -93,6 +93,15 @@ def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure]> {
   let hasFolder = 1;
 }
 
+// ---- the blocks of a cluster. Which of them this is: ptx.cluster_rank.
+
+def TTG_ReadBlocksOp : TTGEffect<"read_blocks"> {
+  let summary = "the tile as each block of the cluster holds it, one result a block; all blocks take part";
+  let arguments = (ins TTG_Tile:$src);
+  let results = (outs Variadic<TTG_Tile>:$results);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($results)";
+}
+
 // ---- buffers
 
 def TTG_AllocOp : TTGOp<"alloc", [MemoryEffects<[MemAlloc]>]> {

@@ -204,6 +204,7 @@ std::string encodeArtifact(const GpuArtifact &artifact) {
     out.list(map.box, [&](int64_t extent) { out.number(extent); });
     out.number(map.swizzle);
     out.number(map.nanFill);
+    out.number(map.stores);
   });
   out.list(artifact.messages, [&](const std::string &message) { out.text(message); });
   out.list(artifact.stages, [&](const std::pair<std::string, std::string> &stage) {
@@ -242,6 +243,7 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
     in.list(map.box, [&] { return in.number(); });
     map.swizzle = in.number();
     map.nanFill = in.number(0, 1) != 0;
+    map.stores = in.number(0, 1) != 0;
     return map;
   });
   in.list(artifact.messages, [&] { return in.text(); });

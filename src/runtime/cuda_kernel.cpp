@@ -34,6 +34,7 @@ struct GpuKernel::Loaded {
   };
   mutable std::mutex mapLock;
   mutable std::vector<Slot> maps; // one for each of the artifact's
+  mutable uint64_t standIns = 0;  // for empty tensors: to be loaded from, and to be stored to
 };
 
 AssemblerReport readAssemblerLog(llvm::StringRef log) {
@@ -193,6 +194,16 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
     const TensorMapSpec &spec = code.maps[i];
     Result<TensorMapArguments> arguments = tensorMapArguments(spec, slots);
     if (!arguments) return refuse(spec, arguments.error());
+    if (!arguments->address) {
+      if (!where.standIns) {
+        const uint8_t zeros[2 * standInBytes] = {};
+        ContextScope scope(*where.device);
+        DriverStatus state = driver.allocate(&where.standIns, sizeof zeros);
+        if (state == status::success) state = driver.copyToDevice(where.standIns, zeros, sizeof zeros);
+        if (state != status::success) return refuse(spec, "its tensor is empty, and for what stands for it, " + driver.describe(state));
+      }
+      arguments->address = where.standIns + (spec.stores ? standInBytes : 0);
+    }
     Loaded::Slot &slot = where.maps[i];
     const TensorMap *found = nullptr;
     for (const Loaded::Encoded &encoded : slot.encoded)

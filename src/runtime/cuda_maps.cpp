@@ -2,6 +2,8 @@
 
 #include "runtime/cuda_maps.h"
 
+#include <algorithm>
+
 namespace tilewright::gpu {
 
 static Failure rule(const std::string &what, int64_t value, const std::string &wanted) {
@@ -9,7 +11,8 @@ static Failure rule(const std::string &what, int64_t value, const std::string &w
 }
 
 Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::ArrayRef<uint64_t> slots) {
-  constexpr int64_t withoutBound = INT32_MAX, largestExtent = int64_t(1) << 32, largestStride = int64_t(1) << 40;
+  // Coordinates have 32 bits, so that no larger extent makes a difference.
+  constexpr int64_t largestExtent = INT32_MAX, largestStride = int64_t(1) << 40;
   size_t rank = spec.dims.size();
   if (rank < 1 || rank > 5) return rule("the number of dimensions", static_cast<int64_t>(rank), "1 to 5");
   if (spec.strides.size() != rank - 1 || spec.box.size() != rank) return Failure{"its strides and box do not fit its dimensions"};
@@ -17,13 +20,19 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
   out.dataType = static_cast<uint32_t>(spec.element);
   out.rank = static_cast<uint32_t>(rank);
   out.address = slots[static_cast<size_t>(spec.baseSlot)] + static_cast<uint64_t>(spec.baseOffset.evaluate(slots) * spec.elementBytes);
-  if (out.address % 16 != 0) return Failure{"its address is not a multiple of 16 bytes"};
+  bool empty = slots[static_cast<size_t>(spec.baseSlot)] == 0;
+  if (!empty && out.address % 16 != 0) return Failure{"its address is not a multiple of 16 bytes"};
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t extent = spec.dims[i].unbounded ? largestExtent : std::min(spec.dims[i].extent.evaluate(slots), largestExtent);
+    empty |= extent <= 0;
+    out.dims[i] = static_cast<uint64_t>(std::max<int64_t>(extent, 1));
+  }
+  if (empty) {
+    out.address = 0;
+    std::fill_n(out.dims, rank, 1);
+  }
   for (size_t i = 0; i < rank; ++i) {
     std::string which = "dimension " + std::to_string(i) + " (innermost first)";
-    int64_t extent = spec.dims[i].unbounded ? withoutBound : spec.dims[i].extent.evaluate(slots);
-    if (extent > largestExtent) return rule("the extent of " + which, extent, "at most 2^32");
-    // An empty tensor has no map: the kernel stays clear of this one's only element.
-    out.dims[i] = static_cast<uint64_t>(extent < 1 ? 1 : extent);
     int64_t box = spec.box[i];
     if (box < 1 || box > 256) return rule("the box of " + which, box, "1 to 256");
     out.box[i] = static_cast<uint32_t>(box);
@@ -31,7 +40,7 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
     int64_t stride = 0;
     if (__builtin_mul_overflow(spec.strides[i - 1].evaluate(slots), spec.elementBytes, &stride)) stride = largestStride;
     // Nobody steps along a dimension of one element.
-    if (extent <= 1 && (stride % 16 != 0 || stride <= 0 || stride >= largestStride)) stride = 16;
+    if (out.dims[i] == 1 && (stride % 16 != 0 || stride <= 0 || stride >= largestStride)) stride = 16;
     if (stride % 16 != 0 || stride < 0 || stride >= largestStride)
       return rule("the stride of " + which, stride, "a multiple of 16 bytes, from 0 to 2^40");
     out.strides[i - 1] = static_cast<uint64_t>(stride);

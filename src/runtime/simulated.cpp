@@ -71,12 +71,21 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   options.print = launch.print;
   gpu::SimulatedArguments args;
   args.slots.assign(slots.begin(), slots.end());
+  struct alignas(16) StandIn {
+    uint8_t bytes[gpu::standInBytes];
+  };
+  StandIn standIns[2] = {}; // to be loaded from, and to be stored to
+  auto firstByte = reinterpret_cast<uint64_t>(standIns);
+  options.memory.push_back({firstByte, firstByte + sizeof standIns, "what stands for an empty tensor"});
   for (const gpu::TensorMapSpec &spec : artifact.maps) {
     Result<gpu::TensorMapArguments> encoded = gpu::tensorMapArguments(spec, slots);
     if (!encoded) return "a tensor map cannot be made: " + encoded.error();
+    if (!encoded->address) encoded->address = firstByte + spec.stores * sizeof(StandIn);
     args.maps.push_back(tensorMapFor(spec, *encoded));
   }
-  std::optional<gpu::SimulationError> error = gpu::simulate(impl->program->module(), artifact.entry, grid.extent, args, options);
+  std::array<int64_t, 3> blocks = grid.extent;
+  blocks[0] *= artifact.ctas;
+  std::optional<gpu::SimulationError> error = gpu::simulate(impl->program->module(), artifact.entry, blocks, args, options);
   return error ? error->message() : std::string();
 }
 

@@ -78,8 +78,6 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=rows < cols))
     # MASK: tt.load {{.*}}no_descriptor = "its mask compares a multiple of an index"
     total = add(total, tl.load(tile, mask=2 * rows < n))
-    # MASK: tt.load {{.*}}no_descriptor = "a part of its mask is one condition for the whole tile"
-    total = add(total, tl.load(tile, mask=(rows < n) & (pid < m)))
     # MASK: tt.load {{.*}}no_descriptor = "its mask is more than comparisons of indices with bounds"
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is taken modulo something"

@@ -1,0 +1,41 @@
+"""The program of one block of several: tiles are slices, products split their rows, and exchanges stand only where slices must meet."""
+# RUN: tilewright compile %s --kernel matmul --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32,i32:16' | FileCheck %s --check-prefix=MATMUL
+# RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ttg --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=SOFTMAX
+# RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ptx --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=PTX
+# RUN: not tilewright compile %s --kernel softmax --target cuda:sm_80 --num-ctas 4 --emit ptx --signature '*fp32:16,*fp32:16' 2>&1 | FileCheck %s --check-prefix=OLD
+
+import triton
+import triton.language as tl
+
+# OLD: programs of several blocks (num_ctas = 4) are not built for "sm_80"
+
+
+@triton.jit
+def matmul(a, b, c, k, s):
+    m, n, i = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    acc = tl.zeros((128, 128), tl.float32)
+    # MATMUL-NOT: read_blocks
+    # MATMUL: ttg.wgmma {{.*}} -> tensor<64x128xf32
+    # MATMUL-NOT: read_blocks
+    for start in range(0, k, 64):
+        x = tl.load(a + m[:, None] * s + start + i[None, :])
+        y = tl.load(b + (start + i)[:, None] * s + n[None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * s + n[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def softmax(x_ptr, out_ptr):
+    i = tl.arange(0, 1024)
+    # SOFTMAX: tt.load {{.*}} tensor<256x!tt.ptr<f32>
+    # SOFTMAX: ttg.read_blocks
+    # SOFTMAX: ttg.read_blocks
+    # SOFTMAX-NOT: ttg.read_blocks
+    # SOFTMAX: tt.store {{.*}} tensor<256x!tt.ptr<f32>
+    # PTX: .reqnctapercluster 4
+    # PTX: barrier.cluster.arrive.aligned
+    # PTX: barrier.cluster.wait.aligned
+    # PTX: mapa.shared::cluster.u32
+    x = tl.load(x_ptr + i)
+    e = tl.exp(x - tl.max(x, 0))
+    tl.store(out_ptr + i, e / tl.sum(e, 0))

@@ -1,0 +1,233 @@
+"""Programs of several blocks (num_ctas): each has a slice of the tiles, and what is combined across slices goes from block to block."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import close, random, strides, wide
+
+CTAS = pytest.mark.parametrize("ctas", [2, 4])
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=mask) + tl.load(y_ptr + i, mask=mask), mask=mask)
+
+
+@CTAS
+@pytest.mark.parametrize("block", [256, 64, 2, 1])
+def test_elementwise(ctas, block):
+    x, y = random(300, "fp32", 1), random(300, "fp32", 2)
+    out = np.zeros_like(x)
+    add_kernel[(triton.cdiv(300, block),)](x, y, out, 300, BLOCK=block, num_ctas=ctas, num_warps=1)
+    np.testing.assert_array_equal(out, x + y)
+
+
+@triton.jit
+def programs_kernel(out_ptr):
+    pid = tl.program_id(0) + tl.program_id(1) * tl.num_programs(0)
+    tl.store(out_ptr + pid, pid * 100 + tl.num_programs(0) * 10 + tl.num_programs(1))
+
+
+@CTAS
+def test_programs_are_clusters(ctas):
+    out = np.zeros(6, np.int32)
+    programs_kernel[(3, 2)](out, num_ctas=ctas)
+    np.testing.assert_array_equal(out, np.arange(6) * 100 + 32)
+
+
+@triton.jit
+def reduce_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, KIND: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    x = tl.load(x_ptr + m[:, None] * N + n[None, :])
+    if KIND == "sum":
+        result = tl.sum(x, AXIS)
+    elif KIND == "argmax":
+        result = tl.argmax(x, AXIS).to(tl.float32)
+    else:
+        # Both directions are needed, so that one of them crosses the blocks.
+        result = tl.max(x - tl.max(x, 1 - AXIS, keep_dims=True), AXIS)
+    tl.store(out_ptr + (n if AXIS == 0 else m), result)
+
+
+@CTAS
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kind", ["sum", "argmax", "both"])
+@pytest.mark.parametrize("shape", [(32, 64), (8, 16)])
+def test_reductions(ctas, axis, kind, shape):
+    x = random(shape, "fp32", 3)
+    out = np.zeros(shape[1 - axis], np.float32)
+    reduce_kernel[(1,)](x, out, M=shape[0], N=shape[1], AXIS=axis, KIND=kind, num_ctas=ctas)
+    if kind == "sum":
+        close(out, wide(x).sum(axis), "fp32", terms=shape[axis])
+    elif kind == "argmax":
+        np.testing.assert_array_equal(out, x.argmax(axis))
+    else:
+        np.testing.assert_array_equal(out, (x - x.max(1 - axis, keepdims=True)).max(axis))
+
+
+@triton.jit
+def total_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr, tl.sum(x))
+    tl.store(out_ptr + 1, tl.max(x))
+    tl.store(out_ptr + 2, tl.argmin(x, 0).to(tl.int32))
+
+
+@CTAS
+@pytest.mark.parametrize("n", [512, 4, 2])
+def test_reduction_to_scalars(ctas, n):
+    x = random(n, "int32", 4, -1000, 1000)
+    out = np.zeros(3, np.int32)
+    total_kernel[(1,)](x, out, N=n, num_ctas=ctas, num_warps=2)
+    np.testing.assert_array_equal(out, [x.sum(), x.max(), x.argmin()])
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    row = tl.program_id(0) * n
+    x = tl.load(x_ptr + row + i, mask=i < n, other=float("-inf"))
+    e = tl.exp(x - tl.max(x, 0))
+    tl.store(out_ptr + row + i, e / tl.sum(e, 0), mask=i < n)
+
+
+@CTAS
+def test_softmax(ctas):
+    x = random((3, 200), "fp32", 5)
+    out = np.zeros_like(x)
+    softmax_kernel[(3,)](x, out, 200, BLOCK=256, num_ctas=ctas, num_warps=2)
+    e = np.exp(wide(x) - wide(x).max(1, keepdims=True))
+    close(out, e / e.sum(1, keepdims=True), "fp32", terms=200)
+
+
+@triton.jit
+def shapes_kernel(x_ptr, out_ptr, scan_ptr, flip_ptr, count_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    square = tl.reshape(x, (N // 8, 8))
+    tl.store(out_ptr + tl.arange(0, 8)[:, None] * (N // 8) + tl.arange(0, N // 8)[None, :], tl.trans(square))
+    tl.store(scan_ptr + i, tl.cumsum(x, 0))
+    tl.store(flip_ptr + i, tl.gather(x, N - 1 - i, 0))
+    tl.store(count_ptr + tl.arange(0, 16), tl.histogram(x, 16))
+
+
+@CTAS
+def test_changes_of_shape_scan_gather_histogram(ctas):
+    n = 64
+    x = random(n, "int32", 6, 0, 16)
+    out, scan, flip, count = np.zeros((8, n // 8), np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(16, np.int32)
+    shapes_kernel[(1,)](x, out, scan, flip, count, N=n, num_ctas=ctas, num_warps=2)
+    np.testing.assert_array_equal(out, x.reshape(-1, 8).T)
+    np.testing.assert_array_equal(scan, np.cumsum(x))
+    np.testing.assert_array_equal(flip, x[::-1])
+    np.testing.assert_array_equal(count, np.bincount(x, minlength=16))
+
+
+@triton.jit
+def atomics_kernel(sums_ptr, seen_ptr, lock_ptr, tickets_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.atomic_add(sums_ptr + i % 4, i)  # every element once
+    ticket = tl.atomic_add(lock_ptr, 1)  # once a program, and all its blocks know which
+    tl.store(tickets_ptr + ticket * N + i, ticket + i)
+    while tl.atomic_cas(lock_ptr + 1, 0, 1) == 1:
+        pass
+    seen = tl.load(seen_ptr, volatile=True)
+    tl.debug_barrier()
+    tl.store(seen_ptr, seen + 1)
+    tl.atomic_xchg(lock_ptr + 1, 0)
+
+
+@CTAS
+def test_atomics(ctas):
+    n, programs = 32, 3
+    sums, seen, lock, tickets = np.zeros(4, np.int32), np.zeros(1, np.int32), np.zeros(2, np.int32), np.zeros((programs, n), np.int32)
+    atomics_kernel[(programs,)](sums, seen, lock, tickets, N=n, num_ctas=ctas, num_warps=1)
+    np.testing.assert_array_equal(sums, np.arange(n).reshape(-1, 4).sum(0) * programs)
+    np.testing.assert_array_equal(tickets, np.arange(programs)[:, None] + np.arange(n))
+    assert seen[0] == programs and lock[0] == programs and lock[1] == 0
+
+
+@triton.jit
+def own_memory_kernel(x_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    for turn in range(3):
+        x = tl.load(x_ptr + i)
+        tl.debug_barrier()
+        tl.store(x_ptr + (i + 1) % N, x)
+        tl.debug_barrier()
+
+
+@CTAS
+def test_blocks_see_what_the_others_stored(ctas):
+    x = random(64, "int32", 7)
+    expected = np.roll(x, 3)
+    own_memory_kernel[(1,)](x, N=64, num_ctas=ctas, num_warps=1)
+    np.testing.assert_array_equal(x, expected)
+
+
+@triton.autotune(configs=[triton.Config({"BN": 64}, num_ctas=2, num_warps=4)], key=["m", "n", "k"])
+@triton.jit
+def matmul_kernel(a_ptr, b_ptr, c_ptr, m, n, k, sam, sak, sbk, sbn, scm, scn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    a = a_ptr + (rm % m)[:, None] * sam + rk[None, :] * sak
+    b = b_ptr + rk[:, None] * sbk + (rn % n)[None, :] * sbn
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, k, BK):
+        acc = tl.dot(tl.load(a, mask=rk[None, :] < k - start, other=0.0), tl.load(b, mask=rk[:, None] < k - start, other=0.0), acc)
+        a += BK * sak
+        b += BK * sbk
+    c = c_ptr + rm[:, None] * scm + rn[None, :] * scn
+    tl.store(c, acc.to(tl.float16), mask=(rm[:, None] < m) & (rn[None, :] < n))
+
+
+@pytest.mark.parametrize("rows", [128, 32, 16])
+@pytest.mark.parametrize("ctas", [2, 4, "tuned"])
+def test_matmul(ctas, rows):
+    m, n, k = 144, 80, 96
+    a, b = random((m, k), "fp16", 8), random((k, n), "fp16", 9)
+    c = np.zeros((m, n), np.float16)
+    grid = (triton.cdiv(m, rows), triton.cdiv(n, 64))
+    arguments = (a, b, c, m, n, k, *strides(a), *strides(b), *strides(c))
+    if ctas == "tuned":
+        matmul_kernel[grid](*arguments, BM=rows, BK=32)
+    else:
+        matmul_kernel.fn[grid](*arguments, BM=rows, BN=64, BK=32, num_ctas=ctas)
+    close(c, wide(a) @ wide(b), "fp16", terms=k)
+
+
+@triton.jit
+def attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, scale, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rd, rn = tl.arange(0, D), tl.arange(0, BN)
+    q = tl.load(q_ptr + rm[:, None] * D + rd[None, :])
+    top = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, D), tl.float32)
+    for start in range(0, n, BN):
+        k = tl.load(k_ptr + (start + rn)[:, None] * D + rd[None, :])
+        scores = tl.dot(q, tl.trans(k)) * scale
+        now = tl.maximum(top, tl.max(scores, 1))
+        p = tl.exp(scores - now[:, None])
+        shrink = tl.exp(top - now)
+        total = total * shrink + tl.sum(p, 1)
+        v = tl.load(v_ptr + (start + rn)[:, None] * D + rd[None, :])
+        acc = tl.dot(p.to(tl.float16), v, acc * shrink[:, None])
+        top = now
+    tl.store(out_ptr + rm[:, None] * D + rd[None, :], acc / total[:, None])
+
+
+@pytest.mark.parametrize("ctas, rows", [(2, 128), (2, 64), (4, 64), (4, 16)])
+def test_attention(ctas, rows):
+    n, d = 128, 64
+    q, k, v = (random((n, d), "fp16", seed) for seed in (10, 11, 12))
+    out = np.zeros((n, d), np.float32)
+    attention_kernel[(n // rows,)](q, k, v, out, 0.125, n, D=d, BM=rows, BN=64, num_ctas=ctas)
+    scores = wide(q) @ wide(k).T * 0.125
+    p = np.exp(scores - scores.max(1, keepdims=True))
+    close(out, (p / p.sum(1, keepdims=True)) @ wide(v), "fp16", terms=n)
