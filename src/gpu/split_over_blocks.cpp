@@ -302,9 +302,7 @@ private:
         })
         .Case([&](tt::SplitOp split) { return all(formOf(split.getOutLHS())); })
         .Case([&](tt::DotOp dot) { return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), {}, {}); })
-        .Case([&](tt::DotScaledOp dot) {
-          return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), dot.getAScale(), dot.getBScale());
-        })
+        .Case([&](tt::DotScaledOp dot) { return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), dot.getAScale(), dot.getBScale()); })
         .Case([&](tt::GatherOp gather) {
           Form form = formOf(gather.getResult());
           return Forms{{whole, form}, {form}};
@@ -640,7 +638,8 @@ LogicalResult splitOverBlocks(ModuleOp module) {
     if (config.getCtas() == 1) continue;
     std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
     if (!target || !target->clusters)
-      return function.emitError("programs of several blocks (num_ctas = ") << config.getCtas() << ") are not built for " << config.getTarget();
+      return function.emitError("programs of several blocks (num_ctas = ")
+             << config.getCtas() << ") are not built for " << config.getTarget();
     constexpr int64_t mostBlocks = 16;
     if (config.getCtas() > mostBlocks) return function.emitError("a program has at most ") << mostBlocks << " blocks (num_ctas)";
     Splitter(function, config.getCtas()).run();
