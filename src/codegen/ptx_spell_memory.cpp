@@ -397,11 +397,11 @@ static LogicalResult lower(ptx::FenceAsyncOp op, Place &at) {
 
 LogicalResult spellMemory(Operation *op, Place &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp, ptx::LdmatrixOp,
-            ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::PrefetchTensorMapOp, ptx::CopyAsyncOp, ptx::CopyCommitOp,
-            ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp, ptx::MbarrierExpectOp,
-            ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp, ptx::TmaWaitOp,
-            ptx::FenceAsyncOp>([&](auto concrete) { return lower(concrete, at); })
+      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp,
+            ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::PrefetchTensorMapOp, ptx::CopyAsyncOp,
+            ptx::CopyCommitOp, ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp,
+            ptx::MbarrierExpectOp, ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp,
+            ptx::TmaWaitOp, ptx::FenceAsyncOp>([&](auto concrete) { return lower(concrete, at); })
       .Default([&](Operation *) { return spellMatrix(op, at); });
 }
 

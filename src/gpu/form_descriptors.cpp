@@ -455,7 +455,9 @@ private:
     for (const MapDimension &dim : plan.dims)
       result.push_back(indices.make(b, location, dim.start));
     SmallVector<Value> conditions(plan.wholly.conditions);
-    auto constant = [&](int64_t number) { return arith::ConstantOp::create(b, location, b.getI32IntegerAttr(int32_t(number))).getResult(); };
+    auto constant = [&](int64_t number) {
+      return arith::ConstantOp::create(b, location, b.getI32IntegerAttr(int32_t(number))).getResult();
+    };
     for (const Conjunct &conjunct : plan.wholly.conjuncts)
       conditions.push_back(arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, indices.make(b, location, conjunct), constant(0)));
     if (conditions.empty()) return result;

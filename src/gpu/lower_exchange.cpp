@@ -52,7 +52,8 @@ LogicalResult ThreadLowering::lowerReadBlocks(ttg::ReadBlocksOp op) {
   Value own = arith::AddIOp::create(b, scratch(op), arith::MulIOp::create(b, thread, i32(bytes)));
   ptx::BarrierOp::create(b);
   for (auto [reg, value] : llvm::enumerate(held))
-    ptx::StoreSharedOp::create(b, own, ValueRange{toMemory(value)}, Value(), static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
+    ptx::StoreSharedOp::create(b, own, ValueRange{toMemory(value)}, Value(),
+                               static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
   meet();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Parts parts_;

@@ -400,7 +400,8 @@ void Cluster::run(std::array<int64_t, 3> first) {
     stop();
     if (advanced || stopping) continue;
     std::string text = "deadlock:";
-    std::sort(live.begin(), live.end(), [](Warp *a, Warp *b) { return std::pair(a->block.rank, a->index) < std::pair(b->block.rank, b->index); });
+    std::sort(live.begin(), live.end(),
+              [](Warp *a, Warp *b) { return std::pair(a->block.rank, a->index) < std::pair(b->block.rank, b->index); });
     for (Warp *warp : live) {
       std::string which = blocks.size() > 1 ? " of block " + std::to_string(warp->block.rank) : "";
       text += " warp " + std::to_string(warp->index) + which + " waits for " + warp->waitsFor + " at " +

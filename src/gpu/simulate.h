@@ -69,7 +69,8 @@ struct SimulationError {
   std::string message() const;
 };
 
-/// Runs all blocks of `grid`, one cluster after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first error:
+/// Runs all blocks of `grid`, one cluster after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first
+/// error:
 /// - an access outside of the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with lanes missing;
 /// - two warps (or a warp and an asynchronous copy) that touch the same bytes of shared memory, one of them writing, with nothing that
 ///   orders them. Warps are ordered by bar.sync and mbarriers; lanes of one warp by the order of its instructions;

@@ -152,7 +152,8 @@ bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes
 bool Warp::touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes) {
   if (!from.inShared(address, bytes)) return fail(step, hex(address) + " is outside of shared memory", lane);
   if (address % uint64_t(bytes)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(bytes), lane);
-  if (from.isDone()) return fail(step, "block " + llvm::Twine(from.rank) + " of the cluster has ended, and its shared memory with it", lane);
+  if (from.isDone())
+    return fail(step, "block " + llvm::Twine(from.rank) + " of the cluster has ended, and its shared memory with it", lane);
   const Clock &known = others[size_t(from.rank)];
   for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
     const ByteState &byte = from.state(at);
@@ -520,9 +521,7 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
   handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
   handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return sharedBase; }); };
-  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) {
-    return perLane(warp, step, [&](int64_t) { return warp.block.rank; });
-  };
+  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.block.rank; }); };
   handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
     int64_t axis = cast<ptx::BlockIdOp>(step.op).getAxis();

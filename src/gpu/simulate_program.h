@@ -178,7 +178,7 @@ public:
   std::vector<uint64_t> definedAt; // for each value: steps so far
   uint64_t steps = 0;
   Clock clock;
-  std::vector<Clock> others; // of the cluster's blocks; its own is not used
+  std::vector<Clock> others;                              // of the cluster's blocks; its own is not used
   std::vector<std::pair<uint32_t, uint32_t>> asyncFences; // epoch, lanes
 
   // cp.async and bulk groups, by lane

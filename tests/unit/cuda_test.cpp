@@ -372,7 +372,8 @@ TEST(TensorMap, Arguments) {
   }
   slots[2] = 256;
   spec.strides = {HostExpr::slot(2, -1)};
-  EXPECT_NE(problem(spec).find("stride of dimension 1 (innermost first) is -512, and must be a multiple of 16 bytes, from 0"), std::string::npos);
+  EXPECT_NE(problem(spec).find("stride of dimension 1 (innermost first) is -512, and must be a multiple of 16 bytes, from 0"),
+            std::string::npos);
   spec.strides = {HostExpr::slot(2)};
   spec.box = {128, 128};
   EXPECT_NE(problem(spec).find("no more than its swizzle"), std::string::npos);
