@@ -32,8 +32,9 @@ namespace {
 using Form = int64_t;
 constexpr Form whole = -1;
 
-// Weights of the choice, in elements that one block handles: an exchange is two barriers of the cluster and a way through shared memory.
-constexpr int64_t exchangeStart = 2000, exchangeEach = 8, sliceStart = 10, turnsOfLoop = 8, mostWeight = 512;
+// Weights of the choice, in elements that one block computes: an exchange is two barriers of the cluster and a way through shared memory. A
+// product's operand is rather loaded by every block than exchanged.
+constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10, turnsOfLoop = 8, mostWeight = 512;
 constexpr int64_t fewestRows = 16; // of a product, in each block: less is no tensor core's work
 
 /// What an operation wants of its operands, and in what form it leaves its results. Scalars have no meaning here.
@@ -332,7 +333,8 @@ private:
     if (auto reduce = dyn_cast<tt::ReduceOp>(op); reduce && its.operands[0] == int64_t(reduce.getAxis()))
       cost += exchangeStart + exchangeEach * elementsOf(main) / shapeOf(main)[reduce.getAxis()];
     bool isWhole = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == whole;
-    return (cost + (isWhole ? elementsOf(main) : elementsOf(main) / blocks)) * weightOf(op);
+    int64_t each = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? accessEach : 1;
+    return (cost + each * elementsOf(main) / (isWhole ? 1 : blocks)) * weightOf(op);
   }
 
   /// The operands of a product, and what they are made of by changes of shape, start out as it wants them.

@@ -6,6 +6,8 @@
 # RUN: tilewright compile %s --kernel through_table --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,table=*i64:16' | FileCheck %s --check-prefix=TABLE
 # RUN: tilewright compile %s --kernel taken --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32,index=*i32,n=i32,sn=i32:16,sh=i32:16,sb=i32:16' | FileCheck %s --check-prefix=TAKEN
 
+# RUN: tilewright compile %s --kernel large --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32:16,sn=i32:16' | FileCheck %s --check-prefix=LARGE
+
 import triton
 import triton.language as tl
 
@@ -78,6 +80,10 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=rows < cols))
     # MASK: tt.load {{.*}}no_descriptor = "its mask compares a multiple of an index"
     total = add(total, tl.load(tile, mask=2 * rows < n))
+    # One condition for the whole tile moves it out of the tensor.
+    # MASK: arith.select
+    # MASK: ttg.tma_load
+    total = add(total, tl.load(tile, mask=(rows < n) & (pid != m)))
     # MASK: tt.load {{.*}}no_descriptor = "its mask is more than comparisons of indices with bounds"
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is taken modulo something"
@@ -88,6 +94,17 @@ def masks(a, out, limit, n, m, sn):
     # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
     total = add(total, tl.load(tile, mask=rows < n - tl.load(limit)))
     write(out, total)
+
+
+@triton.jit
+def large(a, out, sn):
+    m, k, n = tl.arange(0, 512), tl.arange(0, 16), tl.arange(0, 16)
+    # LARGE: tt.load {{.*}}no_descriptor = "its tile does not fit the boxes of the copy engine"
+    x = tl.load(a + m[:, None] * sn + k[None, :])
+    # LARGE: ttg.tma_load
+    y = tl.load(a + k[:, None] * sn + n[None, :])
+    # LARGE: tt.store {{.*}}no_descriptor = "its tile does not fit the boxes of the copy engine"
+    tl.store(out + m[:, None] * sn + n[None, :], tl.dot(x, y))
 
 
 @triton.jit

@@ -207,6 +207,9 @@ TEST(Ptx, Tensors) {
   ptx.stmatrix %c, %c, %c, %c, %c {offset = 32 : i32}
   ptx.stmatrix %c, %c {transposed}
   ptx.fence_async
+  %q:4 = ptx.load_block %s, %c -> f32, f32, f32, f32
+  %u = arith.addf %q#0, %q#3 : f32
+  ptx.store_global %g, %u : f32
   ptx.fence cluster
   ptx.tma_store %m [%c, %c] from %c if %e
   ptx.tma_store %m [%c, %c] from %c {reduce = 0 : i32}
@@ -231,6 +234,8 @@ TEST(Ptx, Tensors) {
                "stmatrix.sync.aligned.m8n8.x4.shared.b16",
                "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16",
                "fence.proxy.async.shared::cta",
+               "mapa.shared::cluster.u32",
+               "ld.shared::cluster.v4.b32",
                "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
                "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group",
                "cp.async.bulk.commit_group",

@@ -305,6 +305,50 @@ TEST(Simulate, NamedBarriersAndDeadlock) {
   expectError(without(right, "    ptx.barrier_arrive {id = 1 : i32, threads = 64 : i32}\n"), run, "deadlock: warp 1 waits for barrier 1");
 }
 
+TEST(Simulate, Clusters) {
+  // Each thread of a cluster's two blocks gets what the thread of its number has in the other block.
+  std::string text = replaced(kernel(64, 256, "%out: i64", R"(
+  %t = ptx.thread_id
+  %b = ptx.block_id 0
+  %r = ptx.cluster_rank
+  %c1 = arith.constant 1 : i32
+  %c4 = arith.constant 4 : i32
+  %c64 = arith.constant 64 : i32
+  %base = ptx.shared_base
+  %off = arith.muli %t, %c4 : i32
+  %mine = arith.addi %base, %off : i32
+  %row = arith.muli %b, %c64 : i32
+  %i = arith.addi %row, %t : i32
+  ptx.store_shared %mine, %i : i32 // OTHER
+  ptx.cluster_arrive
+  ptx.cluster_wait
+  %o = arith.xori %r, %c1 : i32
+  %v = ptx.load_block %mine, %o -> i32 // HERE
+  ptx.cluster_arrive
+  ptx.cluster_wait
+  %at = arith.muli %i, %c4 : i32
+  %at64 = arith.extui %at : i32 to i64
+  %place = arith.addi %out, %at64 : i64
+  ptx.store_global %place, %v : i32)"),
+                              "sharedBytes = 256", "sharedBytes = 256, cluster = 2");
+  std::vector<int32_t> out(256);
+  Launch run;
+  run.pointer(out).grid = {4, 1, 1};
+  EXPECT_EQ(simulateText(text, run), "");
+  for (int32_t i = 0; i < 256; ++i)
+    EXPECT_EQ(out[size_t(i)], i ^ 64);
+  std::string barrier = "  ptx.cluster_arrive\n  ptx.cluster_wait\n";
+  expectError(replaced(text, barrier, "  ptx.barrier\n"), run, "race: ");
+  // A block that ends takes its memory with it, and one that goes on must not write what others still read.
+  std::string early = text.erase(text.rfind(barrier), barrier.size());
+  expectError(unmarked(early), run, "has ended, and its shared memory with it");
+  std::string overwriting = "  ptx.store_shared %mine, %t : i32\n" + barrier;
+  expectError(replaced(unmarked(early), "  %at = ", overwriting + "  %at = "), run, "race: ");
+  expectError(replaced(unmarked(early), "%mine, %o -> i32", "%mine, %c4 -> i32"), run, "the cluster has no block 4");
+  run.grid = {3, 1, 1};
+  expectError(unmarked(early), run, "the grid along x is a multiple of it");
+}
+
 // ---- cp.async
 
 TEST(Simulate, CopyAsync) {

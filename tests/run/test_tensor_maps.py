@@ -1,0 +1,67 @@
+"""What tensor maps cannot say of themselves: conditions of a whole tile, empty tensors, tiles that are larger than a box."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import close, random, wide
+
+
+@triton.jit
+def some_tiles_kernel(a_ptr, b_ptr, c_ptr, flags_ptr, m, k, first, last, BK: tl.constexpr):
+    rows, cols, rk = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, BK)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, k, BK):
+        inside = (start >= first) & (start < last)
+        a = tl.load(a_ptr + rows[:, None] * k + start + rk[None, :], mask=(rows[:, None] < m) & inside, other=0.0)
+        b = tl.load(b_ptr + (start + rk)[:, None] * 64 + cols[None, :], mask=inside)
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rows[:, None] * 64 + cols[None, :], acc, mask=(rows[:, None] < m) & (tl.load(flags_ptr) != 0))
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("first, last", [(0, 128), (32, 96), (64, 64)])
+def test_conditions_of_the_whole_tile(first, last, stored):
+    m, k = 50, 128
+    a, b = random((64, k), "fp16", 1), random((k, 64), "fp16", 2)
+    c = np.full((64, 64), 7, np.float32)
+    some_tiles_kernel[(1,)](a, b, c, np.array([stored], np.int32), m, k, first, last, BK=32)
+    expected = np.full((64, 64), 7.0)
+    if stored:
+        expected[:m] = (wide(a)[:, first:last] @ wide(b)[first:last])[:m]
+    close(c, expected, "fp32", terms=k)
+
+
+@triton.jit
+def empty_kernel(a_ptr, b_ptr, c_ptr, m, n, k, stride):
+    i = tl.arange(0, 64)
+    a = tl.load(a_ptr + i[:, None] * stride + i[None, :], mask=(i[:, None] < m) & (i[None, :] < k), other=0.0)
+    b = tl.load(b_ptr + i[:, None] * 64 + i[None, :])
+    total = tl.dot(a, b) + 1.0
+    tl.store(c_ptr + i[:, None] * 64 + i[None, :], total, mask=(i[:, None] < n))
+
+
+@pytest.mark.parametrize("m, k", [(0, 64), (64, 0), (-3, 64), (0, 0)])
+def test_empty_tensors_are_neither_read_nor_written(m, k):
+    b = random((64, 64), "fp16", 3)
+    c = np.zeros((64, 64), np.float32)
+    empty_kernel[(1,)](np.zeros(0, np.float16), b, c, m, 64, k, max(k, 0))
+    np.testing.assert_array_equal(c, 1)
+    empty_kernel[(1,)](b, b, c[:0], 64, 0, 64, 64)
+    np.testing.assert_array_equal(c, 1)
+
+
+@triton.jit
+def tall_kernel(a_ptr, b_ptr, c_ptr, ROWS: tl.constexpr):
+    m, n = tl.arange(0, ROWS), tl.arange(0, 16)
+    a = tl.load(a_ptr + m[:, None] * 16 + n[None, :])
+    b = tl.load(b_ptr + n[:, None] * 16 + n[None, :])
+    tl.store(c_ptr + m[:, None] * 16 + n[None, :], tl.dot(a, b))
+
+
+def test_tiles_larger_than_a_box():
+    a, b = random((512, 16), "fp16", 4), random((16, 16), "fp16", 5)
+    c = np.zeros((512, 16), np.float32)
+    tall_kernel[(1,)](a, b, c, ROWS=512)
+    close(c, wide(a) @ wide(b), "fp32", terms=16)
