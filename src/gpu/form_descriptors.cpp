@@ -456,15 +456,16 @@ private:
     return result;
   }
 
-  /// A map has at least one element in each dimension. Where there ought to be none, the tile starts behind that one: 1 for bounds below 1,
-  /// else 0.
+  /// A map has at least one element in each dimension. Where there ought to be none, the tile starts far behind that one; elsewhere 0 is
+  /// added.
   Value pastEmpty(Indices &indices, const MapDimension &dim, Location location) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&function.getBody().front()); // all loops can see it
     Value bound = indices.make(b, location, dim.bound, 64);
     Value one = arith::ConstantOp::create(b, location, b.getI64IntegerAttr(1));
     Value empty = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, bound, one);
-    return arith::ExtUIOp::create(b, location, b.getI32Type(), empty);
+    auto number = [&](int32_t value) -> Value { return arith::ConstantOp::create(b, location, b.getI32IntegerAttr(value)); };
+    return arith::SelectOp::create(b, location, empty, number(1 << 30), number(0));
   }
 
   static SmallVector<int32_t> order(const Plan &plan) {
