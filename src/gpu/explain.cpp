@@ -22,6 +22,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <bit>
+#include <map>
 
 using namespace mlir;
 
@@ -271,15 +272,16 @@ struct Explainer::Impl {
 
   /// Numbers in the order of the source, which is not that of the operations any more.
   void nameLayouts(tt::FuncOp kernel) {
-    std::vector<std::pair<Where, Layout>> found;
+    std::map<Where, std::vector<Layout>> found;
     kernel.walk([&](Operation *op) {
       for (Value result : op->getResults())
         if (ttg::hasLayout(result.getType()) && !isPlumbing(op->getName().stripDialect()))
-          found.push_back({place(op->getLoc()), ttg::layoutOf(result.getType())});
+          found[place(op->getLoc())].push_back(ttg::layoutOf(result.getType()));
     });
-    llvm::stable_sort(found, [](const auto &a, const auto &b) { return a.first < b.first; });
-    for (const auto &[where, layout] : found)
-      if (where.line) layoutIndex(layout);
+    for (const auto &[where, layouts] : found)
+      if (where.line)
+        for (const Layout &layout : layouts)
+          layoutIndex(layout);
   }
 
   void seeTiles(tt::FuncOp kernel) {
@@ -344,6 +346,7 @@ struct Explainer::Impl {
       text += "in another layout, by way of shared memory";
     } else {
       int64_t results = layout.registersPerThread() >> std::popcount(plan->registerMask), steps = std::popcount(plan->laneMask);
+      results *= static_cast<int64_t>(reduce.getSrcs().size());
       text +=
           std::to_string(int64_t(1) << std::popcount(plan->registerMask)) + " elements in the thread, " +
           (steps ? count(results * steps, "shuffle") + " of " + count(steps, "step") : "no shuffles") + ", " +
@@ -382,7 +385,7 @@ struct Explainer::Impl {
             count(vector * facts.bytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " +
             count(sectors, "sector") + " of 32 bytes" +
             (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced");
-    if (mask && !atomic && accessFacts(axes, pointer, Value()).vectorLimit > facts.vectorLimit)
+    if (mask && !atomic && layout.registersPerThread() > vector && accessFacts(axes, pointer, Value()).vectorLimit > facts.vectorLimit)
       text += "; wider ones would need a mask that neighbours share";
     if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
     accesses.push_back({op->getLoc(), place(op->getLoc()), text});
@@ -425,10 +428,11 @@ struct Explainer::Impl {
     sharedMost = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + count(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
-    llvm::SmallPtrSet<void *, 16> told; // the start of a ring and its loop have the same locations
-    auto find = [&](Operation *op) -> Fact * {
-      auto found = llvm::find_if(accesses, [&](const Fact &fact) { return fact.location == op->getLoc(); });
-      return found != accesses.end() && told.insert(const_cast<void *>(op->getLoc().getAsOpaquePointer())).second ? &*found : nullptr;
+    llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
+    auto add = [&](Operation *op, const std::string &text) {
+      if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;
+      for (Fact &fact : accesses) // several, where a loop was unrolled
+        if (fact.location == op->getLoc()) fact.text += text;
     };
     inMachine = true;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -439,19 +443,12 @@ struct Explainer::Impl {
         entry.held = true;
       }
       llvm::TypeSwitch<Operation *>(op)
-          .Case([&](ttg::TmaLoadOp o) {
-            if (Fact *fact = find(op)) fact->text += mapText(kernel, o.getMap()) + depthText(o.getBuffer());
-          })
-          .Case([&](ttg::TmaStoreOp o) {
-            if (Fact *fact = find(op)) fact->text += mapText(kernel, o.getMap());
-          })
-          .Case([&](ttg::CopyAsyncOp o) {
-            if (Fact *fact = find(op)) fact->text += "; by cp.async" + depthText(o.getBuffer());
-          })
+          .Case([&](ttg::TmaLoadOp o) { add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer())); })
+          .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap())); })
+          .Case([&](ttg::CopyAsyncOp o) { add(op, "; by cp.async" + depthText(o.getBuffer())); })
           .Case([&](tt::LoadOp o) {
             bool buffered = llvm::any_of(o->getUsers(), [](Operation *user) { return isa<ttg::StoreSharedOp>(user); });
-            Fact *fact = buffered ? find(op) : nullptr;
-            if (fact) fact->text += "; through registers to shared memory" + whyNotAsync(o, *target);
+            if (buffered) add(op, "; through registers to shared memory" + whyNotAsync(o, *target));
           })
           .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
@@ -565,7 +562,10 @@ struct Explainer::Impl {
       if (stages < stagesWanted) text += "; num_stages asks for " + std::to_string(stagesWanted) + ", which shared memory has no room for";
     } else {
       text = "not pipelined: each turn waits for what it loads";
-      if (stagesWanted < 2) text += ", as num_stages asks for";
+      if (stagesWanted < 2)
+        text += ", as num_stages asks for";
+      else if (rings.empty())
+        text += "; copies to shared memory could run ahead, loads to registers do not";
     }
     if (inFlight) text += "; " + count(inFlight, "product") + " may be in flight";
     if (stages > 1 && loads) text += "; other loads go to registers in their own turn";
