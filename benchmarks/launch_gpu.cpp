@@ -101,6 +101,7 @@ int main() {
   void *parameters[] = {&x, &n};
   Driver::Attribute attribute{6, {}, {1}}; // programmatic stream serialization
   Driver::Config config{{1, 1, 1}, {128, 1, 1}, 0, nullptr, &attribute, 1};
+  Driver::Config plainEx{{1, 1, 1}, {128, 1, 1}, 0, nullptr, nullptr, 0};
   std::string problem;
   std::function<bool()> launches[] = {
       [&] {
@@ -110,10 +111,11 @@ int main() {
       },
       [&] { return driver.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr) == 0; },
       [&] { return driver.cuLaunchKernelEx(&config, function, parameters, nullptr) == 0; },
+      [&] { return driver.cuLaunchKernelEx(&plainEx, function, parameters, nullptr) == 0; },
   };
-  std::vector<double> samples[3];
+  std::vector<double> samples[4];
   for (int turn = 0; turn < 300; ++turn) {
-    for (size_t which = 0; which < 3; ++which) {
+    for (size_t which = 0; which < 4; ++which) {
       constexpr int times = 100; // the device's queue never fills
       auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < times; ++i)
@@ -123,5 +125,6 @@ int main() {
       if (driver.cuCtxSynchronize()) return fail("the device failed");
     }
   }
-  std::printf("{\"ours\": %.3f, \"raw\": %.3f, \"raw_attributes\": %.3f}\n", median(samples[0]), median(samples[1]), median(samples[2]));
+  std::printf("{\"ours\": %.3f, \"raw\": %.3f, \"raw_attributes\": %.3f, \"raw_ex\": %.3f}\n", median(samples[0]), median(samples[1]),
+              median(samples[2]), median(samples[3]));
 }

@@ -20,7 +20,7 @@ import common
 
 
 def get_autotune_configs():
-    tiles = [(128, 64, 4), (128, 128, 8), (64, 64, 4), (64, 32, 4), (32, 64, 4), (64, 256, 8)]
+    tiles = [(128, 64, 8), (128, 128, 8), (64, 64, 4), (64, 32, 4), (32, 64, 4), (64, 256, 8)]
     return [triton.Config({"BLOCK_M": m, "BLOCK_N": n}, num_warps=warps, num_stages=3) for m, n, warps in tiles]
 
 

@@ -216,12 +216,12 @@ static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVe
   if (!ops.checkShape(spec.type.shape())) return false;
   inputs.push_back(ops.irType(Type::pointer(spec.type.element(), false, 1)));
   divisibility.push_back(spec.divisibility);
-  // What is said of a descriptor holds for its base and its strides, in bytes.
-  int64_t stride = std::max<int64_t>(1, spec.divisibility * 8 / bitWidth(spec.type.element().scalar()));
-  for (size_t i = 0; i < 2 * spec.type.shape().size(); ++i) {
-    bool isShape = i < spec.type.shape().size();
-    inputs.push_back(ops.irType(Type(isShape ? Scalar::int32 : Scalar::int64)));
-    divisibility.push_back(isShape ? 1 : stride);
+  // What is said of a descriptor holds for its base, its strides and the length of its rows, in bytes.
+  int64_t elements = std::max<int64_t>(1, spec.divisibility * 8 / bitWidth(spec.type.element().scalar()));
+  size_t rank = spec.type.shape().size();
+  for (size_t i = 0; i < 2 * rank; ++i) {
+    inputs.push_back(ops.irType(Type(i < rank ? Scalar::int32 : Scalar::int64)));
+    divisibility.push_back(i + 1 < rank ? 1 : elements);
   }
   return true;
 }

@@ -434,6 +434,21 @@ private:
     return {};
   }
 
+  /// What the copy engine of an H100 does with stores that leave their tensor, as measured: behind the end of a row it clips to 16 bytes,
+  /// not to elements; a box that starts before the tensor is an illegal instruction. Loads know neither.
+  Result<void> checkStore(Indices &indices, const Plan &plan, Type tile) {
+    int64_t bytes = cast<RankedTensorType>(tile).getElementTypeBitWidth() / 8;
+    const MapDimension &inner = plan.dims.front();
+    for (const Term &term : inner.bound.terms)
+      if (indices.divisorOf(term) * bytes % alignment != 0)
+        return Failure{"its rows may end within 16 bytes: " + indices.text(inner.bound) + " is not known to be a multiple of " +
+                       std::to_string(alignment / bytes)};
+    if (!plan.wholly.conditions.empty() || !plan.wholly.conjuncts.empty()) return Failure{"it may not take place at all"};
+    for (const MapDimension &dim : plan.dims)
+      if (!indices.isNonNegative(dim.start)) return Failure{"it may start before its tensor"};
+    return {};
+  }
+
   Result<void> formStore(tt::StoreOp op) {
     if (Result<void> fits = checkElement(op.getValue().getType()); !fits) return fits;
     Indices indices(function);
@@ -443,6 +458,7 @@ private:
     if (unknown.reads || unknown.writes) return Failure{"the kernel has pointers whose tensor is not known"};
     if (count.reads) return Failure{"the kernel also reads " + nameOf(plan->base)};
     if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(plan->base) + " at several places"};
+    if (Result<void> fits = checkStore(indices, *plan, op.getValue().getType()); !fits) return fits;
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getValue().getType()).getElementType());
     ttg::DescriptorStoreOp::create(b, op.getLoc(), op.getValue(), map, coordinates(indices, *plan, op.getLoc()), order(*plan));

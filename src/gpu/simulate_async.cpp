@@ -289,6 +289,8 @@ static bool tmaStore(Warp &warp, const Step &step) {
     if (!(acts >> lane & 1)) continue;
     auto copy = makeCopy(warp, step, lane, rank);
     if (!copy) return false;
+    if (llvm::any_of(copy->coordinates, [](int64_t coordinate) { return coordinate < 0; }))
+      return warp.fail(step, "a store that starts before its tensor is an illegal instruction");
     const Chunk &chunk = copy->chunks[0];
     if (!warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncRead, 128)) return false;
     for (int64_t i = 0; i < chunk.bytes; ++i)
@@ -382,7 +384,10 @@ bool Block::runEngine() {
     for (size_t dim = 0; dim < map.box.size(); ++dim) {
       int64_t coordinate = copy->coordinates[dim] + rest % map.box[dim];
       rest /= map.box[dim];
-      inside &= coordinate >= 0 && coordinate < map.dims[dim];
+      // Loads end where the tensor does; stores end with the 16 bytes in which a row does (an H100, as measured).
+      constexpr int64_t storeBytes = 16;
+      int64_t first = dim == 0 && !copy->isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
+      inside &= coordinate >= 0 && first < map.dims[dim];
       offset += coordinate * (dim ? map.strides[dim - 1] : 1);
     }
     uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(element * bytes), map.swizzle);

@@ -50,8 +50,9 @@ bool isMultipleOf16(const Argument &argument, const Wish &wish) {
   uint64_t bits = isPointer ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
   if (!wish.alignment || bits % 16 != 0) return false;
   if (argument.kind() != Argument::Kind::descriptor) return true;
-  // All strides but the last, which is one element, in bytes.
+  // All strides but the last, which is one element, and the length of rows, in bytes.
   int64_t bytes = std::max<int64_t>(1, bitWidth(argument.element()) / 8);
+  if (!argument.shape().empty() && argument.shape().back() * bytes % 16 != 0) return false;
   return llvm::all_of(argument.strides().drop_back(), [&](int64_t stride) { return stride * bytes % 16 == 0; });
 }
 
