@@ -1,8 +1,7 @@
-// `tilewright info`, `cache` and `explain`: what there is, and what it means.
+// `tilewright info` and `cache`: what there is.
 
 #include "cli/command.h"
 #include "compile.h"
-#include "frontend/builtins.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
 #include "support/files.h"
@@ -54,49 +53,6 @@ int cacheMain(int argc, char **argv) {
   CacheUse use = cacheUse();
   std::printf("%lld entries, %lld bytes\n", static_cast<long long>(use.entries), static_cast<long long>(use.bytes));
   return success;
-}
-
-static constexpr struct {
-  std::string_view name, text, hint;
-} rows[] = {
-#define DIAG(name, text, hint) {#name, text, hint},
-#include "support/diagnostics.def"
-#undef DIAG
-};
-
-int explainMain(int argc, char **argv) {
-  static const CommandSpec spec{
-      "explain", "[NAME ...]", "Explains a builtin (tl.dot, math.exp) or a diagnostic (dotShapes). Without a name: lists all.", "", {}};
-  int status = 0;
-  std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
-  if (!line) return status;
-  if (line->words.empty()) {
-    std::printf("builtins:\n");
-    for (const Builtin *builtin : allBuiltins())
-      std::printf("  %-28s %s\n", builtin->path.str().c_str(), builtin->summary.str().c_str());
-    std::printf("\ndiagnostics:\n");
-    for (const auto &row : rows)
-      std::printf("  %-28s %s\n", std::string(row.name).c_str(), std::string(row.text).c_str());
-    return success;
-  }
-  for (const std::string &word : line->words) {
-    llvm::StringRef path = word;
-    for (llvm::StringRef prefix : {"triton.language.", "tilewright.language.", "tl."})
-      if (path.consume_front(prefix)) break;
-    bool found = false;
-    if (const Builtin *builtin = findBuiltin(path)) {
-      std::printf("%s\n  %s\n", builtin->signature.str().c_str(), builtin->summary.str().c_str());
-      found = true;
-    }
-    for (const auto &row : rows) {
-      if (row.name != word) continue;
-      std::printf("%s: %s\n", word.c_str(), std::string(row.text).c_str());
-      if (!row.hint.empty()) std::printf("  help: %s\n", std::string(row.hint).c_str());
-      found = true;
-    }
-    if (!found) status = fail("there is neither a builtin nor a diagnostic named '" + word + "'");
-  }
-  return status;
 }
 
 } // namespace tilewright

@@ -21,6 +21,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <chrono>
@@ -80,11 +81,24 @@ static SourceRange rangeOf(Location location, const SourceFile *source) {
 }
 
 /// Turns the errors that passes attach to operations into diagnostics.
+/// "out of resource: shared memory, Required: 524304, Hardware limit: 232448. ..." as the error that callers know: a tuner goes on with the
+/// next configuration.
+static bool forwardOutOfResource(llvm::StringRef text, SourceRange range, Diagnostics &diagnostics) {
+  if (!text.consume_front("out of resource: ")) return false;
+  auto [name, numbers] = text.split(", Required: ");
+  auto [required, rest] = numbers.split(", Hardware limit: ");
+  llvm::StringRef limit = rest.take_while(llvm::isDigit);
+  if (required.empty() || limit.empty()) return false;
+  diagnostics.error(range, Diag::outOfResources, {name.str(), required.str(), limit.str()});
+  return true;
+}
+
 static auto forwardErrors(MLIRContext &context, const SourceFile *source, Diagnostics &diagnostics) {
   return ScopedDiagnosticHandler(&context, [source, &diagnostics](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error) return success();
     std::string text = diagnostic.str();
     SourceRange range = rangeOf(diagnostic.getLocation(), source);
+    if (forwardOutOfResource(text, range, diagnostics)) return success();
     // MLIR answers foreign attributes with advice about options that nobody has here.
     if (llvm::StringRef(text).contains("unregistered dialect") || llvm::StringRef(text).contains("in dialect `ttg`"))
       text = "this names a dialect that is not read here: tt, arith, math, scf and cf are, as they stand before layouts of GPUs are chosen";
@@ -218,6 +232,7 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
   for (const Step &step : gpuSteps) {
     if (last == Stage::ttg && step.run == gpu::lowerToThreads) return true;
     if (!runStep(step, module, request.onStep, diagnostics)) return false;
+    if (request.onModule) request.onModule(step.name, module);
   }
   for (auto kernel : module.getOps<tt::FuncOp>()) {
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);

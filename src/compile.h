@@ -38,6 +38,8 @@ struct CompileRequest {
   std::optional<GpuTarget> gpu; // set: for this GPU, and `target` is of no meaning
   /// Seconds each step took, by name, if wanted.
   std::function<void(llvm::StringRef step, double seconds)> onStep;
+  /// The module after each step for a GPU, if wanted.
+  std::function<void(llvm::StringRef step, mlir::ModuleOp module)> onModule;
 };
 
 /// Null after an error.

@@ -122,7 +122,9 @@ struct EngineState {
 };
 EngineState &engineState();
 
-/// Where launches without tensors run: a CUDA device, or -1 for the CPU. Set by the package when it chooses its driver.
+/// Where launches without tensors run: a CUDA device, or -1 for the CPU. Set by the package when it chooses its driver, which the first
+/// such launch makes it do.
+inline constexpr int64_t undecidedDevice = -2;
 std::atomic<int64_t> &defaultDevice();
 
 /// A Python function marked @jit: the base of tilewright.JITFunction.

@@ -37,7 +37,7 @@ EngineState &engineState() {
 }
 
 std::atomic<int64_t> &defaultDevice() {
-  static std::atomic<int64_t> device{-1};
+  static std::atomic<int64_t> device{undecidedDevice};
   return device;
 }
 

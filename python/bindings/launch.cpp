@@ -12,6 +12,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <structmember.h>
@@ -23,6 +24,10 @@ namespace {
 /// Where the launch runs and, on a GPU, in which stream.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {
   if (!placeLaunch(function, call.arguments, call.options, diagnostics)) return false;
+  if (call.options.device == undecidedDevice) {
+    nb::getattr(packageObject("runtime.driver", "driver"), "active");
+    call.options.device = std::max<int64_t>(defaultDevice().load(std::memory_order_relaxed), -1);
+  }
   if (call.options.device >= 0 && !call.hasStream) call.options.stream = streamFor(call.options.device);
   return true;
 }

@@ -123,6 +123,7 @@ void defineCompiled(nb::module_ &module) {
       .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
       .def_prop_ro("from_cache", [](PyCompiled &self) { return self.compiled && self.compiled->fromCache(); })
       .def_prop_ro("compile_seconds", [](PyCompiled &self) { return self.compiled ? self.compiled->compileSeconds() : 0.0; })
+      .def_prop_ro("assemble_seconds", [](PyCompiled &self) { return self.compiled ? self.compiled->assembleSeconds() : 0.0; })
       .def_prop_ro("arena_bytes", [](PyCompiled &self) { return self.compiled ? self.compiled->artifact().arenaBytes : int64_t(0); })
       .def_prop_ro("options", [](PyCompiled &self) {
         nb::dict out;

@@ -107,8 +107,8 @@ void learnTorchTensor(nb::handle tensor, Scalar scalar) {
 static PyObject *streamGetter() {
   static PyObject *getter = nullptr;
   if (getter) return getter;
-  nb::object modules = nb::module_::import_("sys").attr("modules");
-  PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch");
+  static PyObject *const name = PyUnicode_InternFromString("torch");
+  PyObject *torch = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
   if (!torch) return nullptr;
   nb::object found = nb::getattr(nb::getattr(torch, "_C", nb::none()), "_cuda_getCurrentRawStream", nb::none());
   if (!found.is_none()) getter = found.release().ptr();

@@ -58,7 +58,7 @@ enum class MapElement : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf
 
 /// One extent of a tensor. A pointer kernel without a mask says nothing about where its tensor ends: such a dimension has no bound.
 struct MapDim {
-  HostExpr extent; // elements; of no meaning where `unbounded`
+  HostExpr extent; // elements; of no meaning where `unbounded`. The kernel sees to it that nothing is moved where it is below 1
   bool unbounded = false;
   MapDim() = default;
   MapDim(HostExpr extent) : extent(std::move(extent)) {}

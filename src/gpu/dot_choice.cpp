@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -60,10 +61,38 @@ static Formats formatsOf(tt::DotOp op, const GpuTarget &target) {
   return {};
 }
 
-static bool takesWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t warps) {
-  if (d.size() != 2 || warps % 4 != 0 || d[0] < 64 || a[1] * bits < 256) return false;
+/// Why no tensor core takes these types; "" where one does.
+static std::string notFormats(tt::DotOp op, const GpuTarget &target) {
+  Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
+  Type d = getElementTypeOrSelf(op.getType());
+  if (formatsOf(op, target).bits) return "";
+  if (a.isF32() && b == a && d == a && target.bf16Mma)
+    return "operands of f32 are multiplied in full precision unless input_precision is 'tf32'";
+  std::string text;
+  llvm::raw_string_ostream(text) << "the tensor cores of " << target.name << " have no product of " << a << " and " << b << " in " << d;
+  return text;
+}
+
+static std::string few(const char *what, int64_t have, int64_t least) {
+  return std::string(what) + " is " + std::to_string(have) + ", less than " + std::to_string(least);
+}
+
+/// Why not, or "".
+static std::string notWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t warps) {
+  if (d.size() != 2) return "wgmma has no batches";
+  if (warps % 4 != 0) return "wgmma takes groups of 4 warps, and num_warps is " + std::to_string(warps);
+  if (d[0] < 64) return few("M", d[0], 64);
+  if (a[1] * bits < 256) return few("K", a[1], 256 / bits);
   int64_t groups = warps / 4, alongM = std::max<int64_t>(1, std::min(groups, d[0] / 64));
-  return d[1] / (groups / alongM) >= 8;
+  int64_t columns = d[1] / (groups / alongM);
+  return columns < 8 ? few("N of a group of 4 warps", columns, 8) : "";
+}
+
+static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
+  size_t m = d.size() - 2, n = d.size() - 1;
+  if (d[m] < 16) return few("M", d[m], 16);
+  if (d[n] < 8) return few("N", d[n], 8);
+  return a.back() * bits < 256 ? few("K", a.back(), 256 / bits) : "";
 }
 
 /// Four columns and, where there are enough elements, four rows to a thread: operands are read once for several products.
@@ -84,11 +113,14 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
   std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
   Dims a = shapeOf(op.getA().getType()), b = shapeOf(op.getB().getType()), d = shapeOf(op.getType());
   size_t m = d.size() - 2, n = d.size() - 1;
-  int64_t warps = config.getWarps(), k = a.back();
+  int64_t warps = config.getWarps();
   DotChoice choice;
   Formats formats = target ? formatsOf(op, *target) : Formats();
   int64_t bits = formats.bits;
-  if (bits && target->wgmma && takesWgmma(a, d, bits, warps)) {
+  choice.notMma = target ? notFormats(op, *target) : "the target is not known";
+  choice.notWgmma = choice.notMma;
+  if (bits) choice.notWgmma = target->wgmma ? notWgmma(a, d, bits, warps) : target->name + " has no wgmma";
+  if (choice.notWgmma.empty()) {
     int64_t groups = warps / 4, alongM = std::min(groups, d[0] / 64);
     choice.kind = DotKind::wgmma;
     choice.instructionN = std::min<int64_t>(256, d[1] / (groups / alongM));
@@ -97,7 +129,8 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
     choice.eitherMajor = bits == 16;
     return choice;
   }
-  if (bits && d[m] >= 16 && d[n] >= 8 && k * bits >= 256) {
+  if (bits) choice.notMma = notMma(a, d, bits);
+  if (choice.notMma.empty()) {
     // Warps take rows first where the tile is tall; all of them where a product follows on this one's rows.
     bool chained = comesFromProduct(op.getA(), op->getBlock());
     int64_t warpsM = 1, warpsN = 1;

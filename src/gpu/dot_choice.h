@@ -5,6 +5,7 @@
 #include "gpu/ttg.h"
 
 #include <optional>
+#include <string>
 
 namespace tilewright::gpu {
 
@@ -20,6 +21,8 @@ struct DotChoice {
   std::optional<Layout> a;  ///< in registers; nothing: in shared memory
   std::optional<Layout> b;  ///< likewise
   int64_t instructionN = 0; ///< wgmma: columns of one instruction
+  std::string notWgmma;     ///< for people: why it is not wgmma; empty where it is
+  std::string notMma;       ///< likewise, why it is no tensor core's; empty where it is
   bool eitherMajor = true;  ///< wgmma: 16-bit operands may lie M-major (A) or N-major (B) in shared memory, others along K only
 };
 

@@ -89,10 +89,9 @@ int64_t vectorIn(const AccessFacts &facts, const Layout &layout) {
   return layout.shape.empty() ? 1 : std::min(facts.vectorLimit, contiguousRun(layout, facts.order));
 }
 
-int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
-  if (layout.shape.empty()) return instructionCost + 1;
+int64_t accessSectors(const AccessFacts &facts, const Layout &layout) {
+  if (layout.shape.empty()) return 1;
   size_t fast = static_cast<size_t>(facts.order[0]);
-  int64_t vector = vectorIn(facts, layout);
   std::set<Dims> sectors;
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
@@ -101,7 +100,12 @@ int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
     at[fast] /= std::clamp<int64_t>(sectorBytes / facts.bytes, 1, facts.contiguity);
     sectors.insert(at);
   }
-  return layout.registersPerThread() / vector * (static_cast<int64_t>(sectors.size()) + instructionCost);
+  return static_cast<int64_t>(sectors.size());
+}
+
+int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
+  int64_t vector = layout.shape.empty() ? 1 : vectorIn(facts, layout);
+  return layout.registersPerThread() / vector * (accessSectors(facts, layout) + instructionCost);
 }
 
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits) {

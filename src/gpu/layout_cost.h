@@ -29,6 +29,8 @@ Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
 /// Elements of one access of a thread.
 int64_t vectorIn(const AccessFacts &facts, const Layout &layout);
+/// 32-byte sectors of memory that a warp touches with one access.
+int64_t accessSectors(const AccessFacts &facts, const Layout &layout);
 int64_t accessCost(const AccessFacts &facts, const Layout &layout);
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits);
 int64_t reductionCost(const Layout &layout, int64_t dim);

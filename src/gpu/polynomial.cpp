@@ -492,25 +492,28 @@ Result<Mask> Indices::mask(Value tile, ArrayRef<int64_t> dims) {
 
 //===----------------------------------------------------------------------------------------------------------- as values
 
-static Value asI32(OpBuilder &b, Location location, Value value) {
+static Value castTo(IntegerType wanted, OpBuilder &b, Location location, Value value) {
   Type type = value.getType();
-  if (type.isInteger(32)) return value;
-  if (type.isIndex()) return arith::IndexCastOp::create(b, location, b.getI32Type(), value);
-  if (type.getIntOrFloatBitWidth() > 32) return arith::TruncIOp::create(b, location, b.getI32Type(), value);
-  return arith::ExtSIOp::create(b, location, b.getI32Type(), value);
+  if (type == wanted) return value;
+  if (type.isIndex()) return arith::IndexCastOp::create(b, location, wanted, value);
+  if (type.getIntOrFloatBitWidth() > wanted.getWidth()) return arith::TruncIOp::create(b, location, wanted, value);
+  return arith::ExtSIOp::create(b, location, wanted, value);
 }
 
-Value Indices::make(OpBuilder &b, Location location, const Polynomial &value) {
+Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, int64_t bits) {
+  auto type = IntegerType::get(b.getContext(), static_cast<unsigned>(bits));
   auto constant = [&](int64_t number) {
-    return arith::ConstantOp::create(b, location, b.getI32IntegerAttr(static_cast<int32_t>(number))).getResult();
+    return arith::ConstantOp::create(b, location,
+                                     IntegerAttr::get(type, APInt(type.getWidth(), static_cast<uint64_t>(number), false, true)))
+        .getResult();
   };
   auto factorOf = [&](int64_t factor) -> Value {
-    if (isArgument(factor)) return asI32(b, location, function.getArgument(static_cast<unsigned>(factor)));
+    if (isArgument(factor)) return castTo(type, b, location, function.getArgument(static_cast<unsigned>(factor)));
     Atom atom = atoms[static_cast<size_t>(factor - numArguments)];
-    if (atom.kind != Kind::trip) return asI32(b, location, atom.value);
+    if (atom.kind != Kind::trip) return castTo(type, b, location, atom.value);
     auto loop = cast<scf::ForOp>(atom.loop);
     Value walked = arith::SubIOp::create(b, location, loop.getInductionVar(), loop.getLowerBound());
-    return asI32(b, location, arith::DivSIOp::create(b, location, walked, loop.getStep()));
+    return castTo(type, b, location, arith::DivSIOp::create(b, location, walked, loop.getStep()));
   };
   Value sum;
   for (const Term &term : value.terms) {

@@ -93,8 +93,8 @@ public:
   int64_t argumentOf(int64_t atom) const;
   /// A number that certainly divides the term; 0 divides only 0.
   int64_t divisorOf(const Term &term);
-  /// The value (without coordinates) as i32, at the builder's place; all it was made of must be visible there.
-  mlir::Value make(mlir::OpBuilder &b, mlir::Location location, const Polynomial &value);
+  /// The value (without coordinates) as an integer of 32 or 64 bits, at the builder's place; all it was made of must be visible there.
+  mlir::Value make(mlir::OpBuilder &b, mlir::Location location, const Polynomial &value, int64_t bits = 32);
   /// "2*stride_am", for messages.
   std::string text(const Polynomial &value);
 

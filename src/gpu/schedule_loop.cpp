@@ -241,10 +241,14 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config)
   });
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
-  constexpr int64_t mostRegisters = 255, others = 48; // addresses, row values, the temporaries of the arithmetic between
-  int64_t available = std::min(mostRegisters, 65536 / (config.getWarps() * 32));
+  constexpr int64_t mostRegisters = 255, registersPerProcessor = 65536;
+  constexpr int64_t others = 48; // addresses, row values, the temporaries of the arithmetic between
+  int64_t available = std::min(mostRegisters, registersPerProcessor / (config.getWarps() * 32));
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
-  bool suits = inBody && products > 0 && last != wait && last.getPending() == 0 && registers + others <= available;
+  // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
+  int64_t threads = config.getWarps() * 32, without = registers - registersOf(product.getType()) + others;
+  bool alone = 2 * threads * without > registersPerProcessor;
+  bool suits = alone && inBody && products > 0 && last != wait && last.getPending() == 0 && registers + others <= available;
   return suits ? product : ttg::WgmmaOp();
 }
 

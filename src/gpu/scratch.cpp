@@ -111,14 +111,17 @@ static int64_t reductionBytes(tt::ReduceOp op) {
   return std::max(total, conversions);
 }
 
-/// A warp's totals for its neighbour: at most one for each register and thread.
+/// A warp's totals for its neighbour: at most one for each thread and run of registers.
 static int64_t scanBytes(tt::ScanOp op) {
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), working = scanLayout(given, op.getAxis());
   int64_t threads = int64_t(1) << (working.bits(Axis::lane) + working.bits(Axis::warp));
   int64_t slots = 0, total = 0;
   if (std::optional<std::vector<AxisBit>> order = scanOrder(working, op.getAxis())) {
     bool crossesWarps = llvm::any_of(*order, [](const AxisBit &bit) { return bit.axis == Axis::warp; });
-    if (crossesWarps) slots = working.registersPerThread() * threads;
+    int64_t run = 0; // the lowest bits that are registers have one total together
+    while (run < static_cast<int64_t>(order->size()) && (*order)[static_cast<size_t>(run)].axis == Axis::reg)
+      ++run;
+    if (crossesWarps) slots = (working.registersPerThread() >> run) * threads;
   }
   for (Value source : op.getSrcs())
     total = (total + 7) / 8 * 8 + slots * bytesOf(source.getType());

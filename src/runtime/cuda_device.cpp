@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace tilewright::gpu {
@@ -17,6 +18,29 @@ int64_t cudaDeviceCount() {
   int count = 0;
   if (!driver || driver->deviceCount(&count) != status::success) return 0;
   return std::min<int64_t>(count, maxDevices);
+}
+
+/// TILEWRIGHT_GPU_TARGET=sm_80 makes the code of that GPU, which newer ones run, too: their driver assembles its PTX.
+static bool lowerTarget(CudaDevice &device, Diagnostics &diagnostics) {
+  const char *name = std::getenv("TILEWRIGHT_GPU_TARGET");
+  if (!name || !*name) return true;
+  std::optional<GpuTarget> wanted = gpuTarget(name);
+  bool runs = wanted && (wanted->name.back() == 'a' ? wanted->capability == 10 * device.major + device.minor
+                                                    : wanted->capability <= 10 * device.major + device.minor);
+  if (!runs) {
+    diagnostics.error({}, Diag::invalidOption,
+                      {"TILEWRIGHT_GPU_TARGET is '" + std::string(name) + "', whose code " + device.name + " does not run",
+                       "code is made for " + gpuTargetNames() + "; name the GPU's own or an older one"});
+    return false;
+  }
+  device.target = std::move(*wanted);
+  return true;
+}
+
+/// The first CUDA that takes the target's PTX: 8.4 came with 12.4.
+static int64_t versionFor(const GpuTarget &target) {
+  const std::string &ptx = target.ptxVersion;
+  return (std::atoll(ptx.c_str()) + 4) * 1000 + std::atoll(ptx.c_str() + ptx.find('.') + 1) * 10;
 }
 
 std::unique_ptr<CudaDevice> CudaDevice::open(int64_t ordinal, Diagnostics &diagnostics) {
@@ -72,6 +96,11 @@ std::unique_ptr<CudaDevice> CudaDevice::open(int64_t ordinal, Diagnostics &diagn
     return nullptr;
   }
   device->target = std::move(*target);
+  if (!lowerTarget(*device, diagnostics)) return nullptr;
+  if (int64_t needed = versionFor(device->target); driver->version < needed) {
+    diagnostics.error({}, Diag::cudaTooOld, {versionText(driver->version), versionText(needed)});
+    return nullptr;
+  }
   state = driver->retainPrimaryContext(&device->context, handle);
   if (state == status::success) return device;
   diagnostics.error({}, Diag::cudaNoDevice, {which, "its context cannot be made: " + driver->describe(state)});
@@ -152,6 +181,11 @@ void CudaDevice::report(DriverStatus status, const std::string &what, Diagnostic
   Diagnostic &error = diagnostics.error({}, Diag::cudaFault, {driver->describe(status), launches.front()});
   for (size_t i = 1; i < launches.size(); ++i)
     error.notes.push_back(Diagnostics::note({}, "launched before it: " + launches[i]));
+}
+
+bool CudaDevice::isCurrent() const {
+  ContextHandle current = nullptr;
+  return driver->currentContext(&current) == status::success && current == context;
 }
 
 bool CudaDevice::synchronize(Diagnostics &diagnostics) const {

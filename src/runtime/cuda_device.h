@@ -32,13 +32,14 @@ struct LaunchInfo {
 /// One GPU. Lives to the end of the process; safe to use from any thread.
 class CudaDevice {
 public:
-  /// The device, its primary context retained. Null after an error: no driver, no such device, or one that no code is made for.
+  /// The device, its primary context retained. Null after an error: no driver or one that is too old for the device's code, no such
+  /// device, or one that no code is made for.
   static const CudaDevice *get(int64_t ordinal, Diagnostics &diagnostics);
 
   int64_t ordinal = 0;
   std::string name;
   int64_t major = 0, minor = 0;
-  GpuTarget target;
+  GpuTarget target; // what code is made for: the device, or the older one that TILEWRIGHT_GPU_TARGET names
   int64_t multiprocessors = 0, threadsPerBlock = 0, registersPerBlock = 0, warpSize = 32;
   int64_t sharedPerBlock = 0; // with opt-in
   int64_t sharedPerMultiprocessor = 0;
@@ -46,6 +47,8 @@ public:
   const Driver *driver = nullptr;
   ContextHandle context = nullptr;
 
+  /// Whether its context is the thread's.
+  bool isCurrent() const;
   /// Turns a failed call into an error: `what` names the call. With the last launches where one of them is at fault.
   void report(DriverStatus status, const std::string &what, Diagnostics &diagnostics) const;
   /// Remembers a launch. Allocates nothing.

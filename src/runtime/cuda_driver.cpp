@@ -11,7 +11,7 @@ namespace tilewright::gpu {
 // Tensor maps came with it, and it is the oldest to take code of a 12.x toolkit.
 static constexpr int64_t oldestVersion = 12000;
 
-static std::string versionText(int64_t version) {
+std::string versionText(int64_t version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 

@@ -3,7 +3,7 @@
 // A program that links libcuda cannot start where there is none, and needs a header of CUDA's to be built. The part that is used here is
 // small and has been stable since CUDA 12.0, so it is declared here and looked up by name:
 //     const Driver *driver = cudaDriver(diagnostics);      null, with the reason, on a machine without a GPU
-//     driver->launch(&config, function, parameters, nullptr);
+//     driver->launchWith(&config, function, parameters, nullptr);
 #pragma once
 
 #include "support/diagnostics.h"
@@ -134,7 +134,10 @@ static_assert(sizeof(TensorMapArguments) == 10 * 8 + 16 * 4);
   CUDA_FUNCTION(moduleFunction, "cuModuleGetFunction", (FunctionHandle * function, ModuleHandle module, const char *name))                 \
   CUDA_FUNCTION(functionAttribute, "cuFuncGetAttribute", (int *value, FunctionAttribute attribute, FunctionHandle function))               \
   CUDA_FUNCTION(setFunctionAttribute, "cuFuncSetAttribute", (FunctionHandle function, FunctionAttribute attribute, int value))             \
-  CUDA_FUNCTION(launch, "cuLaunchKernelEx", (const LaunchConfig *config, FunctionHandle function, void **parameters, void **extra))        \
+  CUDA_FUNCTION(launch, "cuLaunchKernel",                                                                                                  \
+                (FunctionHandle function, uint32_t gridX, uint32_t gridY, uint32_t gridZ, uint32_t blockX, uint32_t blockY,                \
+                 uint32_t blockZ, uint32_t sharedBytes, StreamHandle stream, void **parameters, void **extra))                             \
+  CUDA_FUNCTION(launchWith, "cuLaunchKernelEx", (const LaunchConfig *config, FunctionHandle function, void **parameters, void **extra))    \
   CUDA_FUNCTION(encodeTiled, "cuTensorMapEncodeTiled",                                                                                     \
                 (TensorMap * map, uint32_t type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides,              \
                  const uint32_t *box, const uint32_t *elementStrides, uint32_t interleave, uint32_t swizzle, uint32_t promotion,           \
@@ -153,6 +156,9 @@ struct Driver {
   /// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered".
   std::string describe(DriverStatus status) const;
 };
+
+/// "12.4" for 12040.
+std::string versionText(int64_t version);
 
 /// The process's driver: libcuda.so.1, or the library that TILEWRIGHT_LIBCUDA names. Null if there is none that can be used; every call
 /// says why. A driver without a device counts as usable.

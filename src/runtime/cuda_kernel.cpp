@@ -1,4 +1,5 @@
-// Loading code: the cubin where there is one, else PTX, which the driver assembles. Launching: cuLaunchKernelEx.
+// Loading code: the cubin where there is one, else PTX, which the driver assembles. Launching: one call of the driver, cuLaunchKernel, or
+// cuLaunchKernelEx where a launch has attributes, which costs more.
 
 #include "runtime/cuda_kernel.h"
 
@@ -7,6 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -76,6 +78,11 @@ int64_t GpuKernel::registers() const {
   for (const std::atomic<const Loaded *> &entry : devices)
     if (const Loaded *found = entry.load(std::memory_order_acquire)) return found->registers;
   return code.registers;
+}
+
+double GpuKernel::loadSeconds() const {
+  std::lock_guard<std::mutex> guard(loadLock);
+  return loadedIn;
 }
 
 int64_t GpuKernel::spillBytes() const {
@@ -166,7 +173,9 @@ const GpuKernel::Loaded *GpuKernel::loaded(int64_t ordinal, Diagnostics &diagnos
   if (const Loaded *found = entry.load(std::memory_order_acquire)) return found;
   const CudaDevice *device = CudaDevice::get(ordinal, diagnostics);
   if (!device) return nullptr;
+  auto before = std::chrono::steady_clock::now();
   const Loaded *fresh = loadInto(*device, diagnostics).release();
+  loadedIn = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
   entry.store(fresh, std::memory_order_release);
   return fresh;
 }
@@ -275,8 +284,17 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
 
   const CudaDevice &device = *where->device;
   const Driver &driver = *device.driver;
-  ContextScope scope(device);
-  DriverStatus state = driver.launch(&config, where->function, parameters.data(), nullptr);
+  auto start = [&] {
+    if (config.attributeCount > 0) return driver.launchWith(&config, where->function, parameters.data(), nullptr);
+    return driver.launch(where->function, config.grid[0], config.grid[1], config.grid[2], config.block[0], 1, 1, config.sharedBytes,
+                         config.stream, parameters.data(), nullptr);
+  };
+  // Code belongs to its context, and the driver refuses to start it in another. So nobody asks which one is current until a launch fails.
+  DriverStatus state = start();
+  if (state != status::success && !device.isCurrent()) {
+    ContextScope scope(device);
+    state = start();
+  }
   if (state != status::success) {
     device.report(state, "the launch of kernel '" + code.entry + "'", diagnostics);
     return false;

@@ -1,7 +1,7 @@
 // A kernel on GPUs: its code loaded into each device that it is launched on, and its launches.
 //
-// A warm launch allocates nothing, waits for nothing and may be recorded into a CUDA graph: parameters are read where they lie in the
-// slots, tensor maps are encoded only if their tensor is new.
+// A warm launch is one call of the driver. It allocates nothing, waits for nothing and may be recorded into a CUDA graph: parameters are
+// read where they lie in the slots, tensor maps are encoded only if their tensor is new.
 #pragma once
 
 #include "gpu/artifact.h"
@@ -42,6 +42,8 @@ public:
   bool load(int64_t device, Diagnostics &diagnostics) const { return loaded(device, diagnostics) != nullptr; }
   /// For one thread, as the driver says once the code is loaded somewhere, else as the compiler said; -1: unknown.
   int64_t registers() const, spillBytes() const;
+  /// What the last load took; where there is no cubin, nearly all of it is the driver's assembler. 0 before the first.
+  double loadSeconds() const;
 
   /// Starts the programs of the grid, each of its extents at least 1. `slots`: as artifact().slots says. False after an error, which may
   /// be that of an earlier launch.
@@ -56,6 +58,7 @@ private:
   GpuArtifact code;
   std::shared_ptr<LaunchInfo> info;
   mutable std::mutex loadLock;
+  mutable double loadedIn = 0;
   mutable std::array<std::atomic<const Loaded *>, 64> devices{};
 };
 

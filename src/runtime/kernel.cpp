@@ -344,6 +344,11 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   };
   if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
 
+  if (device && 32 * options.kernel.numWarps > device->threadsPerBlock) {
+    diagnostics.error({}, Diag::outOfResources,
+                      {"threads", std::to_string(32 * options.kernel.numWarps), std::to_string(device->threadsPerBlock)});
+    return nullptr;
+  }
   // One thread compiles; those that wanted the same find it done.
   std::lock_guard<std::mutex> compiling(compileLock);
   if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
@@ -361,9 +366,12 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     request.target = hostCpu();
   }
 
-  double start = secondsNow();
+  double start = secondsNow(), assembling = 0;
   bool fromCache = false;
   std::shared_ptr<CompiledKernel> loaded;
+  request.onStep = [&](llvm::StringRef step, double seconds) {
+    if (step == "assemble") assembling += seconds;
+  };
   if (device) {
     std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
     if (!artifact) return nullptr;
@@ -373,6 +381,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
       appendSlotNames(jit->parameters[i].name, (*specs)[i], names);
     loaded->gpuKernel->setSlotNames(std::move(names));
     if (!loaded->gpuKernel->load(options.device, diagnostics)) return nullptr;
+    assembling += loaded->gpuKernel->loadSeconds();
   } else {
     std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
     if (artifact) loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
@@ -381,6 +390,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   loaded->argumentSpecs = std::move(*specs);
   loaded->cached = fromCache;
   loaded->seconds = fromCache ? 0 : secondsNow() - start;
+  loaded->secondsAssembling = fromCache ? 0 : assembling;
   std::lock_guard<std::mutex> guard(mapLock);
   versions.emplace(view, loaded);
   return loaded;

@@ -66,6 +66,8 @@ public:
   const std::vector<ArgumentSpec> &specs() const { return argumentSpecs; }
   void setSpecs(std::vector<ArgumentSpec> specs) { argumentSpecs = std::move(specs); }
   double compileSeconds() const { return seconds; } // 0 if it came from the cache
+  /// The part of it that is not this compiler's: ptxas, and the driver's loading, which assembles where there is no ptxas.
+  double assembleSeconds() const { return secondsAssembling; }
   bool fromCache() const { return cached; }
   KernelEntry entry() const { return function; }
 
@@ -84,7 +86,7 @@ private:
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
   KernelEntry function = nullptr;
-  double seconds = 0;
+  double seconds = 0, secondsAssembling = 0;
   bool cached = false;
   mutable std::atomic<float> programNanoseconds{-1}; // running mean; negative: not measured yet
 };

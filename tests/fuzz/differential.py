@@ -1,8 +1,10 @@
-"""Random tile programs, run by the reference interpreter and by compiled code (or simulated GPU code), which must agree.
+"""Random tile programs, run by the reference interpreter and by compiled code, which must agree.
 
     python tests/fuzz/differential.py                        60 seconds from seed 0
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
-    python tests/fuzz/differential.py --levels simulate      GPU code, on the simulator
+    python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
+    python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
+    python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
 
@@ -24,8 +26,16 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SHORT = ["float8e5", "float8e4nv"]
 EPSILON = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 2e-6, "float64": 2e-6}
-LEVELS = ["sse2", "avx2", "avx512"]
+LEVELS = ["sse2", "avx2", "avx512", "simulate"]
+TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89"]
+WARPS = [4, 1, 8]
 PROGRAMS = 2
+
+
+def rounding(dtype, count):
+    """Of a sum, for its size. In few bits, a long one stops growing, if it is added up one by one."""
+    epsilon = EPSILON.get(dtype, 0)
+    return epsilon * max(1, 8 * count * epsilon)
 
 
 class Tile:
@@ -38,8 +48,8 @@ class Tile:
 
 
 class Generator:
-    def __init__(self, seed):
-        self.rng = random.Random(seed)
+    def __init__(self, seed, products=False):
+        self.rng, self.products = random.Random(seed), products
         self.lines, self.depth, self.names = [], 1, 0
         self.tiles, self.conditions, self.inputs, self.outputs = [], [], [], []
         while True:
@@ -52,7 +62,10 @@ class Generator:
             self.count = 1
             for size in self.shape:
                 self.count *= size
-            if self.count <= 4096:
+            if self.products:
+                self.shape = [self.rng.choice([16, 32, 64, 64, 128, 128, 256]) for _ in range(2)]
+                self.count = self.shape[0] * self.shape[1]
+            if self.count <= (16384 if self.products else 4096):
                 break
         self.bounds = [self.rng.choice([size, size, max(size - 1, 0), size // 2, self.rng.randint(0, size), 0 if self.rng.random() < 0.3 else size,
                                         size + 3]) for size in self.shape]
@@ -350,7 +363,7 @@ class Generator:
             source = f"tl.where({self.condition()}, {source}, 0)"
         size, error, exact = tile.size, tile.error, tile.exact
         if kind == "sum":
-            size, error, exact = size * n, error * n + EPSILON.get(tile.dtype, 0) * size * n, False
+            size, error, exact = size * n, error * n + rounding(tile.dtype, n) * size * n, False
         if kind.startswith("arg"):
             self.add(f"{self.spread(f'tl.{kind}({source}, {axis})', axis)}.to(tl.int32)", "int32")
             return
@@ -372,7 +385,7 @@ class Generator:
             self.add(f"tl.associative_scan({tile.name}, {axis}, larger{reverse})", tile.dtype, tile.size, tile.error, tile.exact)
         else:
             self.add(f"tl.cumsum({tile.name}, {axis}{reverse}).to(tl.{tile.dtype})", tile.dtype, tile.size * n,
-                     tile.error * n + EPSILON.get(tile.dtype, 0) * tile.size * n, not tile.is_float)
+                     tile.error * n + rounding(tile.dtype, n) * tile.size * n, not tile.is_float)
 
     def moved(self, name):
         """Text of the same elements in another order."""
@@ -413,7 +426,7 @@ class Generator:
             name = self.fresh("p")
             self.line(f"{name} = tl.permute({tile.name}, {tuple(order)})")
             if tile.is_float:
-                self.line(f"{name} = tl.maximum({name}, {name})")
+                self.line(f"{name} = tl.maximum({name}, {name}).to(tl.{tile.dtype})")
             elif self.chance(0.5):
                 self.line(f"{name} = {name} ^ tl.sum({name}.to(tl.int32), {self.rng.randrange(self.rank)}, keep_dims=True).to(tl.{tile.dtype})")
             self.add(f"tl.permute({name}, {inverse})", tile.dtype, tile.size, tile.error, tile.exact)
@@ -446,6 +459,48 @@ class Generator:
         c, sc, ec, _ = self.floating("float32")
         self.add(f"tl.dot({square}, {b}, {c}, input_precision='ieee')", "float32", sc + m * sb,
                  ec + m * (square_error * sb + eb + square_error * eb) + EPSILON["float32"] * (m * sb + sc), False)
+
+    def make_product_loop(self):
+        """A product as kernels write it: a loop over the inner dimension, blocks of both operands from memory."""
+        if self.rank != 2 or min(self.shape) < 16 or self.depth > 1:
+            return
+        m, n = self.shape
+        dtype = self.rng.choice(["float16", "float16", "bfloat16", "float32", "int8"] + SHORT)
+        depth = self.rng.choice([16, 32, 64])
+        turns = self.rng.choice([1, 2, 3, 4])
+        room = self.count * PROGRAMS * 2 + 4096
+        if max(m, n) * depth * turns > room:
+            return
+        a, b = self.new_input(dtype), self.new_input(dtype)
+        name, inner = self.fresh("sum"), self.fresh("k")
+        turned = [self.chance(0.3), self.chance(0.3)]  # A as [K, M], B as [N, K] in memory
+
+        def block(source, rows, columns, along, turn, bound):
+            """The text of a load of [rows, columns]; `along`: the dimension of K."""
+            at = [f"tl.arange(0, {rows})[:, None]", f"tl.arange(0, {columns})[None, :]"]
+            at[along] = f"({inner} * {depth} + {at[along]})"
+            whole = depth * turns
+            strides = [(whole, 1), (1, rows)][turn] if along == 1 else [(columns, 1), (1, whole)][turn]
+            place = " + ".join(f"{index} * {stride}" for index, stride in zip(at, strides))
+            terms = []
+            if self.chance(0.5):
+                terms.append(f"({at[1 - along]} < {bound})")
+            if self.chance(0.5):
+                terms.append(f"({at[along]} < {self.rng.choice(['wrap', 'low', str(whole - 3), str(whole)])})")
+            mask = f", mask={' & '.join(terms)}, other=0" if terms else ""
+            return f"tl.load({source} + {place}{mask})"
+
+        total = "int32" if dtype == "int8" else "float32"
+        self.line(f"{name} = tl.zeros(({m}, {n}), tl.{total})")
+        self.line(f"for {inner} in range({self.rng.choice([str(turns), f'tl.minimum(turns, {turns})'])}):")
+        self.line(f"    {name} = tl.dot({block(a, m, depth, 1, turned[0], 'n0')}, {block(b, depth, n, 0, turned[1], 'n1')}, {name}, "
+                  f"input_precision='{self.rng.choice(['ieee', 'tf32'])}')")
+        if total == "int32":
+            self.add(f"{name} + 0", total)
+            return
+        size = 4.0 * depth * turns
+        out = self.rng.choice(["float32", "float16"])
+        self.add(f"({name} * {1 / size!r}).to(tl.{out})", out, 1.0, EPSILON[out], False)
 
     def make_histogram(self):
         tile = self.pick(lambda t: t.dtype == "int32")
@@ -544,7 +599,7 @@ class Generator:
 
     def statement(self):
         weights = {self.make_load: 5, self.make_broadcast_load: 2, self.make_integer: 6, self.make_float: 5, self.make_reduction: 4, self.make_scan: 1.5,
-                   self.make_move: 4, self.make_dot: 2, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_turn: 1.2, self.make_store: 1.5}
+                   self.make_move: 4, self.make_dot: 2, self.make_product_loop: 1, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_turn: 1.2, self.make_store: 1.5}
         if self.depth <= 2:
             weights |= {self.make_loop: 2, self.make_branch: 1}
         self.rng.choices(list(weights), list(weights.values()))[0]()
@@ -559,7 +614,9 @@ class Generator:
         self.line(f"at = pid * {self.count} + {place}")
         self.line(f"back = pid * {self.count} + {self.count - 1} - ({place})")
         self.make_load()
-        for _ in range(self.rng.randint(2, 12)):
+        if self.products:
+            self.make_product_loop()
+        for _ in range(self.rng.randint(0, 3) if self.products else self.rng.randint(2, 12)):
             self.statement()
         if self.chance(0.1):
             self.line(f"if {self.rng.choice(['pid == 1', 'low > 0'])}:")
@@ -591,28 +648,19 @@ def numpy_types():
     return types | {"bfloat16": ml_dtypes.bfloat16, "float8e5": ml_dtypes.float8_e5m2, "float8e4nv": ml_dtypes.float8_e4m3fn, "int1": np.bool_}
 
 
-def compiled_engine():
-    return "simulate" if os.environ.get("TILEWRIGHT_CPU") == "simulate" else "cpu"
-
-
-def with_barriers(source):
-    """Threads read what others of their program wrote only behind a barrier."""
-    lines = []
-    for line in source.splitlines():
-        barrier = " " * (len(line) - len(line.lstrip())) + "tl.debug_barrier()"
-        touches = "tl.store(" in line or "tl.load(out" in line or "tl.atomic" in line
-        lines += [barrier, line, barrier] if touches else [line]
-    return "\n".join(lines) + "\n"
-
-
 class Case:
-    def __init__(self, seed, folder):
+    def __init__(self, seed, folder, level="avx2", products=False):
         import numpy as np
 
-        self.seed, self.folder, self.generator = seed, folder, Generator(seed)
+        name, _, machine = level.partition(":")
+        self.name, self.engine, self.target, self.options = level, "cpu", "cuda:sm_90a", {}
+        if name == "simulate":
+            target, _, warps = machine.partition(":")
+            self.engine, self.target = name, "cuda:" + (target or TARGETS[seed % len(TARGETS)])
+            self.options = {"num_warps": int(warps) if warps else WARPS[seed % len(WARPS)]}
+            self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
+        self.seed, self.folder, self.generator = seed, folder, Generator(seed, products)
         self.source = self.generator.program()
-        if compiled_engine() == "simulate":
-            self.source = with_barriers(self.source)
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
         def data(dtype):
@@ -643,8 +691,8 @@ class Case:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         arguments = {name: array.copy() for name, array in (self.inputs | self.outputs).items()}
-        with tilewright.engine(engine):
-            module.kernel[(PROGRAMS,)](**arguments, **self.generator.scalars)
+        with tilewright.engine(engine, target=self.target):
+            module.kernel[(PROGRAMS,)](**arguments, **self.generator.scalars, **self.options)
         return arguments
 
     def difference(self, source=None):
@@ -656,8 +704,10 @@ class Case:
         except Exception as error:
             return f"interpreter error: {str(error)[:600]}"
         try:
-            actual = self.run(compiled_engine(), source)
+            actual = self.run(self.engine, source)
         except Exception as error:
+            if "out of resource" in str(error):
+                return None
             return f"compiler error: {str(error)[:600]}"
         for name in self.inputs:
             if actual[name].tobytes() != self.inputs[name].tobytes():
@@ -701,7 +751,8 @@ class Case:
 
 
 def worker(arguments):
-    """Runs cases at the level that TILEWRIGHT_CPU names. Returns how many differ."""
+    """Runs cases at one level. Returns how many differ."""
+    level = arguments.levels[0]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TILEWRIGHT_CACHE_DIR"] = folder
         started, failures, ran = time.monotonic(), 0, 0
@@ -710,7 +761,7 @@ def worker(arguments):
                 break
             if arguments.trace:
                 print("seed", seed, flush=True)
-            case = Case(seed, folder)
+            case = Case(seed, folder, level, arguments.products)
             if arguments.show:
                 print(case.source)
                 print(case.generator.scalars, case.generator.shape)
@@ -719,11 +770,11 @@ def worker(arguments):
             if found is None:
                 continue
             failures += 1
-            print(f"seed {seed} at {os.environ.get('TILEWRIGHT_CPU', 'native')}: {found}", flush=True)
+            print(f"seed {seed} at {case.name}: {found}", flush=True)
             if arguments.minimize:
                 print(case.generator.shape, case.generator.scalars)
                 print(case.minimized(found.split(":")[0].rstrip("0123456789")), flush=True)
-        print(f"{os.environ.get('TILEWRIGHT_CPU', 'native')}: {ran} programs from seed {arguments.first}, {failures} differ", flush=True)
+        print(f"{level}: {ran} programs from seed {arguments.first}, {failures} differ", flush=True)
     return failures
 
 
@@ -737,6 +788,7 @@ def main():
     parser.add_argument("--show", action="store_true", help="print each program")
     parser.add_argument("--trace", action="store_true", help="print each seed before it runs, for crashes")
     parser.add_argument("--minimize", action="store_true")
+    parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.seed is not None:
@@ -747,10 +799,11 @@ def main():
     for i, level in enumerate(arguments.levels):
         # The level is read once a process. Each looks at other programs where the range is open.
         first = arguments.first + (i * 1_000_000 if arguments.count == 10**9 else 0)
-        command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(arguments.count), "--seconds",
+        command = [sys.executable, __file__, "--worker", "--levels", level, "--first", str(first), "--count", str(arguments.count), "--seconds",
                    str(arguments.seconds / len(arguments.levels))]
-        command += [f"--{flag}" for flag in ("show", "trace", "minimize") if getattr(arguments, flag)]
-        result = subprocess.run(command, env=os.environ | {"TILEWRIGHT_CPU": level})
+        command += [f"--{flag}" for flag in ("show", "trace", "minimize", "products") if getattr(arguments, flag)]
+        environment = os.environ | ({} if level.startswith("simulate") else {"TILEWRIGHT_CPU": level})
+        result = subprocess.run(command, env=environment)
         if result.returncode < 0:
             print(f"{level}: ended by signal {-result.returncode}; --trace shows where")
         failed |= result.returncode != 0

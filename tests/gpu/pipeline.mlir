@@ -49,7 +49,7 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 
 // -----
 
-#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#config = #ttg.config<warps = 8, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
 // Attention: keys and values have barriers of their own. The next turn's scores are started before this turn's are used, so that they are
@@ -82,22 +82,24 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK: ttg.barrier_expect %[[values]][
 // CHECK: scf.yield %[[done]]#0, {{.*}}, %[[done]]#1
 tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
-  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %nothing = arith.constant dense<0.0> : tensor<128x128xf32>
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
-  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
-  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
-    %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
-    %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
-    %t = tt.trans %k {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
-    %s = tt.dot %q, %t, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
-    %e = math.exp2 %s : tensor<64x64xf32>
-    %w = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xf16>
-    %d = tt.dot %w, %v, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
-    scf.yield %d : tensor<64x64xf32>
+  %c128 = arith.constant 128 : i32
+  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+  %r = scf.for %i = %c0 to %n step %c128 iter_args(%acc = %zero) -> (tensor<128x64xf32>) : i32 {
+    %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %t = tt.trans %k {order = array<i32: 1, 0>} : tensor<128x64xf16> -> tensor<64x128xf16>
+    %s = tt.dot %q, %t, %nothing : tensor<128x64xf16> * tensor<64x128xf16> -> tensor<128x128xf32>
+    %e = math.exp2 %s : tensor<128x128xf32>
+    %w = arith.truncf %e : tensor<128x128xf32> to tensor<128x128xf16>
+    %d = tt.dot %w, %v, %acc : tensor<128x128xf16> * tensor<128x64xf16> -> tensor<128x64xf32>
+    scf.yield %d : tensor<128x64xf32>
   }
-  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
-  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<128x64x!tt.ptr<f32>>
   tt.return
 }
 
@@ -106,7 +108,7 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 128, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// The same without registers for a second tile of scores: one turn after the other. One sync serves both: keys are refilled as soon as they
+// Two blocks share a multiprocessor, and take turns at that: one turn of the loop after the other. One sync serves both: keys are refilled as soon as they
 // have been read, two turns ahead; values a turn after.
 // CHECK-LABEL: tt.func public @in_turns
 // CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>

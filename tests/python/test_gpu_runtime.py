@@ -20,6 +20,7 @@ import ctypes
 import numpy as np
 import tilewright as triton
 import tilewright.language as tl
+from tilewright.tools.tensor_descriptor import TensorDescriptor
 from types import SimpleNamespace
 
 class Tensor:
@@ -36,6 +37,33 @@ class Array:
 def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+
+@triton.jit
+def product(a_ptr, b_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + at, tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at)))
+
+@triton.jit
+def rows_times_columns(a_desc, b_desc, out_ptr, K):
+    acc = tl.zeros((128, 128), tl.float32)
+    for k in range(0, K, 64):
+        acc = tl.dot(a_desc.load([0, k]), b_desc.load([k, 0]), acc)
+    tl.store(out_ptr + tl.arange(0, 128)[:, None] * 128 + tl.arange(0, 128)[None, :], acc)
+
+def half(address, rows, columns, box, stride=None):
+    tensor = Tensor(address)
+    tensor.dtype = "torch.float16"
+    return TensorDescriptor(tensor, [rows, columns], [stride or columns, 1], box)
+
+@triton.jit
+def nothing(n):
+    pass
+
+def refused(call):
+    try:
+        call()
+    except Exception as error:
+        print(type(error).__name__ + ":", str(error).splitlines()[0])
 """
 
 # The head of the struct in fake_cuda.h: version, deviceCount, initStatus, major[2], minor[2], registers, localBytes, staticShared,
@@ -105,16 +133,99 @@ def test_devices(tmp_path, monkeypatch):
     assert "x_ptr" in lines[3] and "interpret engine" in lines[3]
 
 
+def test_kernels_without_tensors(tmp_path, monkeypatch):
+    """Run on a GPU if there is one."""
+    library = fake_library()
+    program = "print(nothing[(1,)](3).metadata.target.backend)"
+    assert run(program, tmp_path, monkeypatch, library, ANSWERS.format(library=library)) == "cuda\n"
+    monkeypatch.setenv("TRITON_DEFAULT_BACKEND", "cpu")
+    assert run(program, tmp_path, monkeypatch, library, ANSWERS.format(library=library)) == "cpu\n"
+    monkeypatch.delenv("TRITON_DEFAULT_BACKEND")
+    assert run(program, tmp_path, monkeypatch, "/nonexistent/libcuda.so.1") == "cpu\n"
+
+
 def test_launches(tmp_path, monkeypatch):
     library = fake_library()
     output = run("""
         kernel = scale[(3,)](Tensor(4096), Tensor(8192), 40, BLOCK=16)
+        assert kernel.from_cache or 0 < kernel.assemble_seconds < kernel.compile_seconds
         again = scale[(5,)](Array(4096, 7), Array(8192, 7), 40, BLOCK=16)
         print(kernel is again, kernel.n_regs, kernel.metadata.num_warps, kernel.metadata.target.arch, "ptx" in kernel.asm)
         print(".target sm_90a" in kernel.asm["ptx"], "tt.func" in kernel.asm["ttir"], "asm" in kernel.asm)
         kernel[(2,)](Tensor(4096), Tensor(8192), 40, 16, stream=9)
     """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
     assert output.splitlines() == ["True 40 4 90 True", "True True False"]
+
+
+def test_a_warm_launch_is_one_call_of_the_driver(tmp_path, monkeypatch):
+    library = fake_library()
+    output = run("""
+        def calls(launch):
+            launch()
+            before = fake.fakeCudaCalls()
+            for _ in range(10):
+                launch()
+            return (fake.fakeCudaCalls() - before) / 10
+
+        x, out = Tensor(4096), Tensor(8192)
+        print(calls(lambda: scale[(3,)](x, out, 40, BLOCK=16)))
+        print(calls(lambda: scale[lambda meta: (triton.cdiv(40, meta["BLOCK"]),)](x, out, 40, BLOCK=16, num_warps=8)))
+        print(calls(lambda: scale[(3,)](x, out, 40, BLOCK=16, launch_pdl=True)))
+        a, b = half(4096, 128, 512, [128, 64]), half(8192, 512, 128, [64, 128])
+        print(calls(lambda: rows_times_columns[(1,)](a, b, out, 512)))
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    assert output.split() == ["1.0"] * 4
+
+
+def test_what_does_not_fit(tmp_path, monkeypatch):
+    library = fake_library()
+    output = run("""
+        x, out = Tensor(4096), Tensor(8192)
+        refused(lambda: scale[(1,)](x, out, 16, BLOCK=16, num_warps=64))
+        refused(lambda: product[(1,)](x, x, out, N=512))
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    threads, shared = output.splitlines()
+    assert threads.startswith("OutOfResources: out of resource: threads, Required: 2048, Hardware limit: 1024")
+    assert shared.startswith("OutOfResources: out of resource: shared memory, Required: ") and "Hardware limit: 232448" in shared
+
+
+def test_tensors_that_no_map_can_be_made_for(tmp_path, monkeypatch):
+    """They get code of their own."""
+    library = fake_library()
+    output = run("""
+        def launch(address, stride):
+            a, b = half(4096, 128, 512, [128, 64]), half(address, 512, 128, [64, 128], stride)
+            print(":16" in rows_times_columns[(1,)](a, b, Tensor(16384), 512).signature.split(", ")[1])
+
+        launch(8192, 128)
+        launch(8196, 128)
+        launch(8192, 132)
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    assert output.split() == ["True", "False", "False"]
+
+
+@pytest.mark.parametrize("answers, message", [
+    ("answers[0] = 12030", "the NVIDIA driver is too old: it speaks CUDA 12.3, and at least 12.4 is needed"),
+    ("answers[0] = 11080", "it speaks CUDA 11.8, and at least 12.0 is needed"),
+    ("answers[3], answers[5] = 7, 5", "Fake H100 (device 0) has compute capability 7.5, for which no code is made"),
+    ("answers[1] = 0", "there is no CUDA device 0: this machine has none"),
+    ("import os; os.environ['TILEWRIGHT_GPU_TARGET'] = 'sm_91'", "TILEWRIGHT_GPU_TARGET is 'sm_91', whose code Fake H100 does not run"),
+])
+def test_devices_that_cannot_be_used(tmp_path, monkeypatch, answers, message):
+    library = fake_library()
+    output = run("refused(lambda: scale[(1,)](Tensor(4096), Tensor(8192), 16, BLOCK=16))", tmp_path, monkeypatch, library,
+                 ANSWERS.format(library=library) + answers + "\n")
+    assert message in output
+
+
+def test_code_for_an_older_device(tmp_path, monkeypatch):
+    library = fake_library()
+    monkeypatch.setenv("TILEWRIGHT_GPU_TARGET", "sm_80")
+    output = run("""
+        kernel = scale[(1,)](Tensor(4096), Tensor(8192), 16, BLOCK=16)
+        print(kernel.metadata.target.arch, ".target sm_80" in kernel.asm["ptx"])
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    assert output.split() == ["80", "True"]
 
 
 def test_out_of_resources_says_how_much():

@@ -124,3 +124,27 @@ def test_matmul(sizes, dtype, blocks):
     grid = (triton.cdiv(m, blocks[0]), triton.cdiv(n, blocks[1]))
     matmul_kernel[grid](a, b, c, m, n, k, *strides(a), *strides(b), *strides(c), BLOCK_M=blocks[0], BLOCK_N=blocks[1], BLOCK_K=blocks[2])
     close(c, wide(a) @ wide(b), dtype, terms=k)
+
+
+@triton.jit
+def bounded_kernel(a_ptr, b_ptr, c_ptr, rows, depth, columns, first: tl.constexpr):
+    i = tl.arange(0, 64)
+    row = i + first
+    a = tl.load(a_ptr + row[:, None] * 64 + i[None, :], mask=((row >= 0) & (row < rows))[:, None] & (i < depth)[None, :], other=0)
+    b = tl.load(b_ptr + i[:, None] * 64 + i[None, :])
+    tl.store(c_ptr + i[:, None] * 64 + i[None, :], tl.dot(a, b) + 1, mask=(i < rows)[:, None] & (i < columns)[None, :])
+
+
+@pytest.mark.parametrize("sizes", [(0, 64, 64), (-3, 64, 64), (64, 0, 64), (5, -1, 64), (64, 7, 0), (9, 64, 10)])
+@pytest.mark.parametrize("first", [0, -3])
+def test_bounds_that_let_little_through(sizes, first):
+    rows, depth, columns = sizes
+    a, b = random((64, 64), "fp16", 1), random((64, 64), "fp16", 2)
+    c = np.full((64, 64), 7, np.float32)
+    bounded_kernel[(1,)](a, b, c, rows, depth, columns, first=first)
+    rows, depth, columns = (max(size, 0) for size in sizes)
+    loaded = np.zeros((64, 64))
+    loaded[-first : rows - first, :depth] = wide(a)[: min(rows, 64 + first), :depth]
+    expected = np.full((64, 64), 7.0)
+    expected[:rows, :columns] = (loaded @ wide(b) + 1)[:rows, :columns]
+    close(c, expected, "fp16", terms=64)

@@ -1,4 +1,4 @@
-"""A fixed range of random programs, at each level of instructions (tests/fuzz/differential.py has more of them)."""
+"""A fixed range of random programs, at each level of instructions and on the simulated GPU (tests/fuzz/differential.py has more)."""
 
 import pathlib
 import subprocess
@@ -9,11 +9,12 @@ import pytest
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "fuzz" / "differential.py"
 
 
-@pytest.mark.parametrize("level", ["sse2", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["sse2", "avx2", "avx512", "simulate"])
 def test_compiled_code_agrees_with_the_interpreter(level, engine):
     if engine != "cpu":
-        pytest.skip("the script runs both engines")
-    first = {"sse2": 0, "avx2": 1000, "avx512": 2000}[level]
-    command = [sys.executable, SCRIPT, "--levels", level, "--first", str(first), "--count", "120", "--seconds", "60"]
+        pytest.skip("the script runs all engines")
+    first = {"sse2": 0, "avx2": 1000, "avx512": 2000, "simulate": 3000}[level]
+    count = "60" if level == "simulate" else "120"
+    command = [sys.executable, SCRIPT, "--levels", level, "--first", str(first), "--count", count, "--seconds", "60"]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert result.returncode == 0, result.stdout

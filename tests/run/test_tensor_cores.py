@@ -34,9 +34,10 @@ def product(shape, dtype, transposed="", warps=4, turns=2, out=(np.float32, tl.f
 
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp8e4nv", "fp8e5"])
-def test_formats_and_directions(dtype, transposed):
+def test_formats_and_directions(dtype, transposed, engine):
     c, expected, k = product((64, 64, 64), dtype, transposed)
-    close(c, expected, "fp32", terms=k)
+    # Hopper adds up products of 8-bit floats with about 14 bits.
+    close(c, expected, "fp16" if engine == "cuda" and "fp8" in dtype else "fp32", terms=k)
 
 
 @pytest.mark.parametrize("transposed", ["", "a", "b"])

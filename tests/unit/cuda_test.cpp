@@ -6,6 +6,7 @@
 #include "fake_cuda.h"
 #include "gtest/gtest.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -134,6 +135,48 @@ TEST_F(Cuda, Launch) {
   ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
   EXPECT_EQ(fake().loads, 1); // the second launch is warm
   EXPECT_EQ(fake().launches, 2);
+}
+
+TEST_F(Cuda, WarmLaunchesAreOneCall) {
+  GpuKernel kernel(artifact());
+  uint64_t slots[] = {0, 0};
+  ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics)) << diagnostics.render();
+  GpuLaunch programmatic;
+  programmatic.programmaticLaunch = true;
+  int before = fake().calls;
+  for (int64_t i = 0; i < 5; ++i)
+    ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
+  ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, programmatic, diagnostics));
+  EXPECT_EQ(fake().calls - before, 6);
+  // A thread without a context gets one, once.
+  fake().current = nullptr;
+  ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics)) << diagnostics.render();
+  EXPECT_EQ(fake().current, CudaDevice::get(0, diagnostics)->context);
+  before = fake().calls;
+  ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
+  EXPECT_EQ(fake().calls - before, 1);
+}
+
+// The rest of the process keeps its first device, so another one needs a process.
+TEST_F(Cuda, CodeForAnOlderDevice) {
+  auto opens = [this](const char *target, int version, const char *name, const char *message) {
+    ::setenv("TILEWRIGHT_GPU_TARGET", target, 1);
+    fake().version = version;
+    const CudaDevice *device = CudaDevice::get(0, diagnostics);
+    bool good = device ? device->target.name == name : diagnostics.render().find(message) != std::string::npos && !*name;
+    if (!good) std::fputs(diagnostics.render().c_str(), stderr);
+    std::exit(good ? 0 : 1);
+  };
+  auto succeeds = testing::ExitedWithCode(0);
+  EXPECT_EXIT(opens("", 13000, "sm_90a", ""), succeeds, "");
+  EXPECT_EXIT(opens("sm_80", 13000, "sm_80", ""), succeeds, "");
+  EXPECT_EXIT(opens("89", 12040, "sm_89", ""), succeeds, "");
+  EXPECT_EXIT(opens("sm_99", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_99', whose code Fake H100 does not run"), succeeds, "");
+  // A driver may take the code of older devices and not that of its own.
+  EXPECT_EXIT(opens("", 12030, "", "it speaks CUDA 12.3, and at least 12.4 is needed"), succeeds, "");
+  EXPECT_EXIT(opens("sm_80", 12030, "sm_80", ""), succeeds, "");
+  fake().major[0] = 8;
+  EXPECT_EXIT(opens("sm_90a", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_90a'"), succeeds, "");
 }
 
 TEST_F(Cuda, OtherContextsComeBack) {

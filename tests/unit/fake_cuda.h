@@ -19,6 +19,7 @@ typedef struct {
   int parameterBytes[16];
 
   // What was asked.
+  int calls; // of any function
   int loads, unloads, launches, syncs, encodes;
   int functionAttributes[16];
   char entry[64];
@@ -28,7 +29,7 @@ typedef struct {
   int attributeIds[4];
   unsigned attributeValues[4][3];
   unsigned char parameters[16][128];
-  void *contextAtLaunch, *current;
+  void *contextAtLaunch, *contextOfCode, *current;
   unsigned mapType, mapRank, mapSwizzle, mapFill, mapBox[5];
   uint64_t mapAddress, mapDims[5], mapStrides[4];
 } FakeCuda;
@@ -36,6 +37,8 @@ typedef struct {
 typedef FakeCuda *(*FakeCudaAccess)(void);
 /// Exported as "fakeCuda".
 FakeCuda *fakeCuda(void);
+/// How many functions were called so far: for tests in Python.
+int fakeCudaCalls(void);
 
 #ifdef __cplusplus
 }

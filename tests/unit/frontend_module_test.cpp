@@ -641,7 +641,7 @@ TEST(Signature, Words) {
   EXPECT_EQ(signatureOf("*fp32, 7, *fp32, BLOCK=fp16, ACT=True, w=1.5e-3"), "*fp32 7 *kfp32 fp16 True 0.0015");
   EXPECT_EQ(signatureOf("*fp32, i32:1, *fp32, BLOCK=(1, 'a', None), ACT=None"), "*fp32 1 *kfp32 (1, 'a', None) None None");
   EXPECT_EQ(signatureOf("(*fp32:16, i32, 4), (1, 2), *fp32, 1"), "<*fp32:16 i32 4> (1, 2) *kfp32 1 'none' None");
-  EXPECT_EQ(signatureOf("tensordesc<fp16[64,32]>, i64, *fp32, 1"), "tensordesc<fp16[64,32]> i64 *kfp32 1 'none' None");
+  EXPECT_EQ(signatureOf("tensordesc<fp16[64,32]>, i64, *fp32, 1"), "tensordesc<fp16[64,32]>:16 i64 *kfp32 1 'none' None");
 }
 
 TEST(Signature, Errors) {

@@ -2,10 +2,12 @@
 
 #include "tilewright/tilewright.h"
 
+#include "fake_cuda.h"
 #include "gtest/gtest.h"
 
 #include <atomic>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <new>
 #include <numeric>
 #include <thread>
@@ -85,6 +87,36 @@ TEST_F(Api, WarmLaunchesAllocateNothing) {
   for (int64_t i = 0; i < 100; ++i)
     launch();
   EXPECT_EQ(allocations - before, 0);
+}
+
+TEST_F(Api, LaunchesOnGpus) {
+  void *library = ::dlopen(FAKE_CUDA, RTLD_NOW);
+  ASSERT_TRUE(library);
+  FakeCuda &fake = *reinterpret_cast<FakeCudaAccess>(::dlsym(library, "fakeCuda"))();
+  ::setenv("TILEWRIGHT_LIBCUDA", FAKE_CUDA, 1);
+  tilewright::Kernel add = kernel("add");
+  auto *x = reinterpret_cast<float *>(0x10000), *out = reinterpret_cast<float *>(0x20000);
+  tilewright::Options options;
+  options.stream = &fake;
+  auto launch = [&](int64_t programs) {
+    return add.launch(tilewright::Grid(programs),
+                      {tilewright::onDevice(x), tilewright::onDevice(x), tilewright::onDevice(out), 100, {"BLOCK", 32}}, options);
+  };
+  auto first = launch(4);
+  ASSERT_TRUE(first) << first.error();
+  EXPECT_STREQ(fake.entry, "add");
+  EXPECT_EQ(fake.grid[0], 4u);
+  EXPECT_EQ(fake.stream, &fake);
+  int64_t allocated = allocations;
+  int calls = fake.calls;
+  for (int i = 0; i < 10; ++i)
+    ASSERT_TRUE(launch(5));
+  EXPECT_EQ(allocations - allocated, 0);
+  EXPECT_EQ(fake.calls - calls, 10);
+  float host[4]{};
+  auto mixed = add.launch(tilewright::Grid(1), {tilewright::onDevice(x), host, tilewright::onDevice(out), 4, {"BLOCK", 32}});
+  ASSERT_FALSE(mixed);
+  EXPECT_NE(mixed.error().find("'x_ptr' is on CUDA device 0, but 'y_ptr' is on the CPU"), std::string::npos) << mixed.error();
 }
 
 TEST_F(Api, TunesAndResets) {

@@ -88,6 +88,11 @@ class CompiledKernel:
         return self._handle.compile_seconds
 
     @property
+    def assemble_seconds(self):
+        """The part of compile_seconds that ptxas and the driver took."""
+        return self._handle.assemble_seconds
+
+    @property
     def metadata(self):
         if self._metadata is None:
             gpu = self._handle.gpu

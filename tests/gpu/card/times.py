@@ -1,10 +1,15 @@
 """Times beside PyTorch (cuBLAS, cuDNN) and the installed Triton, all in one run and interleaved, on random normal data.
 
 Each row: name, size, dtype, unit, ours, rivals, ratio. The ratio is ours over the best of Triton's, above 1 where ours is faster,
-for rates (GB/s, TFLOP/s) and for times (us, ms) alike. What ours refuses has "ours": null and an "error".
+for rates (GB/s, TFLOP/s) and for times (us, ms) alike. What ours refuses has "ours": null and an "error". Rates are of the card alone;
+times are the host's. Compile rows say beside "ours" how much of it went before the PTX was there and how much the assembler took; launch
+rows say how much of it is not the driver's.
 """
 
+import functools
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import time
@@ -24,15 +29,20 @@ TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n}, warps, stages) for m, n, warp
     (128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 3))]
 
 
+# What the card waits before each measured call, about half a millisecond: the host has queued the call by then, however long that takes,
+# so that small problems are not measured by their launch.
+DELAY_CYCLES = 900_000
+
+
 def measure(functions, milliseconds=30.0, rounds=3):
-    """Median milliseconds of each function: rounds in turn, the L2 cache emptied before every call."""
+    """Median milliseconds of the card alone for each function: rounds in turn, the L2 cache emptied before every call."""
     flush = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.int8, device="cuda")
 
     def sample(function, count):
         events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
         for start, end in events:
-            # Also hides the launch: while this runs, the next call is queued.
             flush.zero_()
+            torch.cuda._sleep(DELAY_CYCLES)
             start.record()
             function()
             end.record()
@@ -226,29 +236,39 @@ def attention_rows(ours, theirs):
 
 def launch_rows(ours, theirs):
     def median(function):
+        """Microseconds of one launch: batches by the clock once, few enough that the queue of the card never fills."""
         for _ in range(200):
             function()
-        times = []
-        for batch in range(20):
-            torch.cuda.synchronize()  # the queue of the card must not fill
-            for _ in range(100):
-                start = time.perf_counter_ns()
+        times, batch = [], range(100)
+        for _ in range(50):
+            torch.cuda.synchronize()
+            start = time.perf_counter_ns()
+            for _ in batch:
                 function()
-                times.append(time.perf_counter_ns() - start)
+            times.append((time.perf_counter_ns() - start) / len(batch))
         torch.cuda.synchronize()
         return round(statistics.median(times) / 1e3, 2)
 
     x, y, out = randn(1024), randn(1024), unwritten(1024)
+    def call(triton, size, programs=1):
+        if size == "no arguments":
+            kernel = load("small", triton).empty_kernel
+            target = kernel[(1,)]().metadata.target.backend
+            if target != "cuda":
+                raise RuntimeError(f"a kernel without arguments ran on {target}")
+            return lambda: kernel[(programs,)]()
+        kernel = load("01_vector_add", triton).add_kernel
+        if size == "three tensors":
+            return lambda: kernel[(programs,)](x, y, out, 1024, BLOCK_SIZE=1024)
+        return lambda: kernel[lambda meta: (programs * triton.cdiv(1024, meta["BLOCK_SIZE"]),)](x, y, out, 1024, BLOCK_SIZE=1024)
+
+    def mine(size):
+        # A launch of no programs does all but the call of the driver.
+        call(ours, size)()
+        return median(call(ours, size)), dict(own_us=median(call(ours, size, 0)))
+
     for size in ("no arguments", "three tensors", "three tensors, grid function"):
-        def call(triton, size=size):
-            if size == "no arguments":
-                kernel = load("small", triton).empty_kernel
-                return lambda: kernel[(1,)]()
-            kernel = load("01_vector_add", triton).add_kernel
-            if size == "three tensors":
-                return lambda: kernel[(1,)](x, y, out, 1024, BLOCK_SIZE=1024)
-            return lambda: kernel[lambda meta: (triton.cdiv(1024, meta["BLOCK_SIZE"]),)](x, y, out, 1024, BLOCK_SIZE=1024)
-        yield Row("launch", size, "", "us", 0, call(ours), {"triton": call(theirs)}), median
+        yield Row("launch", size, "", "us", 0, lambda: mine(size), {"triton": lambda: (median(call(theirs, size)), {})})
 
 
 def compile_rows(ours, theirs):
@@ -271,33 +291,58 @@ def compile_rows(ours, theirs):
         causal = retune(load("07_attention", triton), "attention_kernel", triton, block, ["n_ctx", "HEAD_DIM", "CAUSAL"])
         yield "attention", causal, lambda m: m.attention(q, q, q, True, out=torch.empty_like(q))
 
-    def seconds(call):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        call[2](call[1])
-        torch.cuda.synchronize()
-        return round((time.perf_counter() - start) * 1e3, 1)
+    def clock(call, kind=None):
+        compiled = []
+        if kind:  # every launch of the package goes this way, so that what it compiles is seen
+            kind.launch = lambda kernel, *args, **kwargs: compiled.append(ours._core.Kernel.launch(kernel, *args, **kwargs)) or compiled[-1]
+            kind.__getitem__ = lambda kernel, grid: functools.partial(kernel.run, grid=grid, warmup=False)
+        try:
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            call[2](call[1])
+            torch.cuda.synchronize()
+            whole = time.perf_counter() - start
+        finally:
+            if kind:
+                del kind.launch, kind.__getitem__
+        if not kind:
+            return round(whole * 1e3, 1), {}
+        assembling = sum(kernel.assemble_seconds for kernel in {id(kernel): kernel for kernel in compiled}.values())
+        return round(whole * 1e3, 1), dict(ours_ptx_ms=round((whole - assembling) * 1e3, 1), ours_assemble_ms=round(assembling * 1e3, 1),
+                                           assembler="ptxas" if shutil.which("ptxas") or os.environ.get("TILEWRIGHT_PTXAS") else "driver")
 
     try:
         for mine, rival in zip(calls(ours), calls(theirs)):
-            yield Row("compile", mine[0], "", "ms", 0, mine, {"triton": rival}), seconds
+            yield Row("compile", mine[0], "", "ms", 0, lambda: clock(mine, ours.JITFunction), {"triton": lambda: clock(rival)})
     finally:
         os.environ.pop("TILEWRIGHT_CACHE")
         theirs.knobs.compilation.always_compile = False
 
 
-def run_time_row(row, clock):
+def run_time_row(row):
+    """Of a row whose functions give their time themselves, and what else there is to write."""
     ours = error = None
-    rivals = {}
+    more, rivals = {}, {}
     try:
-        ours = clock(row.ours)
+        ours, more = row.ours()
     except Exception as problem:
         error = first_line(problem)
-    try:
-        rivals["triton"] = clock(row.rivals["triton"])
-    except Exception as problem:
-        error = error or "triton: " + first_line(problem)
-    return finish(row, ours, rivals, error)
+    for name, measured in row.rivals.items():
+        try:
+            rivals[name], _ = measured()
+        except Exception as problem:
+            error = error or f"{name}: {first_line(problem)}"
+    return finish(row, ours, rivals, error) | more
+
+
+def launcher_row(path):
+    """Launches from C++ (benchmarks/launch_gpu.cpp) beside the driver's own function. They may cost 1 us more."""
+    done = subprocess.run([path], capture_output=True, text=True, timeout=120)
+    row = Row("launch from C++", "no arguments", "", "us", 0, None, {})
+    if done.returncode:
+        return finish(row, None, {}, first_line(done.stderr))
+    measured = json.loads(done.stdout)
+    return finish(row, measured.pop("ours"), {"cuLaunchKernel": measured.pop("raw")}, None) | measured
 
 
 def machine(theirs):
@@ -313,7 +358,7 @@ def machine(theirs):
                 max_clocks=query("clocks.max.sm,clocks.max.mem"), power_limit=query("power.limit"), data="random normal, fixed seed")
 
 
-def run_times(ours, theirs, wanted, write):
+def run_times(ours, theirs, wanted, write, launcher=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
     failed = 0
     write(machine(theirs))
@@ -327,7 +372,9 @@ def run_times(ours, theirs, wanted, write):
             write(line)
             torch.cuda.empty_cache()
     for make in (launch_rows, compile_rows):
-        for row, clock in make(ours, theirs):
+        for row in make(ours, theirs):
             if wanted(row.title):
-                write(run_time_row(row, clock))
+                write(run_time_row(row))
+    if launcher and wanted("launch from C++"):
+        write(launcher_row(launcher))
     return failed

@@ -1,0 +1,113 @@
+// `tilewright explain`: what a builtin does, what a diagnostic means, and what became of a kernel on a GPU.
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "compile.h"
+#include "frontend/builtins.h"
+#include "gpu/artifact.h"
+#include "gpu/explain.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstdio>
+
+namespace tilewright {
+
+static constexpr struct {
+  std::string_view name, text, hint;
+} rows[] = {
+#define DIAG(name, text, hint) {#name, text, hint},
+#include "support/diagnostics.def"
+#undef DIAG
+};
+
+/// Lists all names.
+static void printNames() {
+  std::printf("builtins:\n");
+  for (const Builtin *builtin : allBuiltins())
+    std::printf("  %-28s %s\n", builtin->path.str().c_str(), builtin->summary.str().c_str());
+  std::printf("\ndiagnostics:\n");
+  for (const auto &row : rows)
+    std::printf("  %-28s %s\n", std::string(row.name).c_str(), std::string(row.text).c_str());
+}
+
+static int explainName(const std::string &word) {
+  llvm::StringRef path = word;
+  for (llvm::StringRef prefix : {"triton.language.", "tilewright.language.", "tl."})
+    if (path.consume_front(prefix)) break;
+  bool found = false;
+  if (const Builtin *builtin = findBuiltin(path)) {
+    std::printf("%s\n  %s\n", builtin->signature.str().c_str(), builtin->summary.str().c_str());
+    found = true;
+  }
+  for (const auto &row : rows) {
+    if (row.name != word) continue;
+    std::printf("%s: %s\n", word.c_str(), std::string(row.text).c_str());
+    if (!row.hint.empty()) std::printf("  help: %s\n", std::string(row.hint).c_str());
+    found = true;
+  }
+  return found ? static_cast<int>(success) : fail("there is neither a builtin nor a diagnostic named '" + word + "'");
+}
+
+static int explainKernel(const std::string &path, const CommandLine &line) {
+  std::string targetText = line.get("--target", "cuda:sm_90a");
+  CompileRequest request;
+  if (targetText.rfind("cuda:", 0) == 0) request.gpu = gpuTarget(targetText.substr(5));
+  if (!request.gpu)
+    return fail("kernels are explained for GPUs, not for '" + targetText + "'; the targets are cuda: with one of " + gpuTargetNames());
+  std::optional<KernelOptions> options = readCodeOptions(line);
+  if (!options) return userError;
+  request.options = *options;
+  request.options.backend = "cuda";
+  request.options.capability = request.gpu->capability;
+  Diagnostics diagnostics;
+  std::optional<FileKernel> kernel = loadKernel(path, line.get("--kernel", ""), diagnostics);
+  if (!kernel) return report(diagnostics, ourError);
+  request.kernel = kernel->function.get();
+  std::optional<std::vector<ArgumentSpec>> args = parseSignature(line.get("--signature", ""), *kernel->function, diagnostics);
+  if (!args) return report(diagnostics, ourError);
+  request.args = std::move(*args);
+  gpu::Explainer explainer;
+  request.onModule = [&](llvm::StringRef step, mlir::ModuleOp module) { explainer.see(step, module); };
+  std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
+  if (!artifact) return report(diagnostics, ourError);
+  report(diagnostics, success);
+  gpu::ExplainOptions wanted{line.get("--layout", "")};
+  std::optional<std::string> text = explainer.text(*artifact, wanted);
+  if (!text)
+    return fail("there is no layout '" + wanted.layout + "' in this kernel, nor a tile in such a line; without --layout, all are listed");
+  std::fwrite(text->data(), 1, text->size(), stdout);
+  return success;
+}
+
+int explainMain(int argc, char **argv) {
+  static const CommandSpec spec = [] {
+    CommandSpec result{
+        "explain",
+        "[NAME ... | FILE --signature TEXT]",
+        "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or what a GPU's compiler made of a kernel. Without a name: lists "
+        "all.",
+        "Of a kernel in a Python file: the instructions of its products, which loads run ahead and how, the width of accesses to memory,\n"
+        "buffers and bank conflicts, and which thread holds which element of each tile. A signature is as in 'tilewright compile'.\n",
+        {{"--kernel", "NAME", "the function; not needed where the file has one"},
+         {"--signature", "TEXT", "what it is compiled for"},
+         {"--target", "cuda:SM", "default cuda:sm_90a"},
+         {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"}}};
+    for (const OptionSpec &option : codeOptions())
+      result.options.push_back(option);
+    return result;
+  }();
+  int status = 0;
+  std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
+  if (!line) return status;
+  auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
+  if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(line->words.front(), *line);
+  if (line->words.empty()) printNames();
+  for (const std::string &word : line->words) {
+    if (isFile(word)) return fail("explain wants one FILE, and nothing else");
+    if (explainName(word) != success) status = userError;
+  }
+  return status;
+}
+
+} // namespace tilewright

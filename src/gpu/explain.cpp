@@ -1,0 +1,665 @@
+// See the header. An example of what is said:
+//     matmul.py:60  a = tl.load(a_ptrs, mask=...)
+//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128; copied 3 turns ahead
+//     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
+// Facts become text at once, where the operations they are about still exist; only what is grouped later stays a structure.
+#include "gpu/explain.h"
+
+#include "gpu/dot_choice.h"
+#include "gpu/layout_cost.h"
+#include "gpu/pipeline.h"
+#include "gpu/scratch.h"
+#include "support/files.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <bit>
+#include <map>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+constexpr size_t widest = 120; // columns of the text
+
+/// "128x64".
+template <typename Range> std::string extents(const Range &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : "x") + std::to_string(number);
+  return text.empty() ? "one element" : text;
+}
+
+/// "{64, 128}".
+template <typename Range> std::string braced(const Range &parts) {
+  return "{" + llvm::join(parts, ", ") + "}";
+}
+
+std::string many(int64_t number, const char *one, const char *several) {
+  return std::to_string(number) + " " + (number == 1 ? one : several);
+}
+std::string count(int64_t number, const char *what) {
+  return many(number, what, (what + std::string("s")).c_str());
+}
+
+std::string textOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto pointer = dyn_cast<tt::PointerType>(type))
+    stream << "pointers to " << pointer.getPointeeType();
+  else
+    stream << type;
+  return text;
+}
+
+int64_t bitsOf(Type element) {
+  return isa<IndexType>(element) ? 64 : memoryBits(element);
+}
+
+//===--------------------------------------------------------------------------------------------------------------- places
+
+struct Where {
+  std::string file;
+  int64_t line = 0;
+  auto operator<=>(const Where &) const = default;
+};
+
+/// The innermost place in the kernel's own file; functions of the language's library are on the way.
+Where placeOf(Location location, StringRef kernelFile) {
+  Where found;
+  location->walk([&](Location part) {
+    auto place = dyn_cast<FileLineColLoc>(part);
+    if (!place) return WalkResult::advance();
+    bool own = place.getFilename().getValue() == kernelFile;
+    if (own || found.file.empty()) found = {place.getFilename().str(), int64_t(place.getLine())};
+    return own ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+/// The kernel's source, as far as it is there.
+class Source {
+public:
+  /// "matmul.py:60  a = tl.load(...)".
+  std::string line(const Where &where) {
+    if (where.file.empty()) return "(no line)";
+    std::string text = llvm::StringRef(where.file).rsplit('/').second.str();
+    if (text.empty()) text = where.file;
+    text += ":" + std::to_string(where.line);
+    StringRef code = codeOf(where).trim();
+    if (code.empty()) return text;
+    text += "  ";
+    size_t room = widest - 2 - text.size();
+    return text + (code.size() > room ? code.take_front(room - 3).str() + "..." : code.str());
+  }
+
+private:
+  StringRef codeOf(const Where &where) {
+    auto [at, isNew] = files.try_emplace(where.file);
+    if (isNew)
+      if (Result<std::string> text = readFile(where.file)) at->second = std::move(*text);
+    StringRef rest = at->second, line;
+    for (int64_t i = 0; i < where.line; ++i)
+      std::tie(line, rest) = rest.split('\n');
+    return line;
+  }
+  std::map<std::string, std::string> files;
+};
+
+//===-------------------------------------------------------------------------------------------------------------- layouts
+
+/// "registers 2x16, lanes 8x4, warps 4x1, 2 copies".
+std::string shapeOfBits(const Layout &layout) {
+  std::string text;
+  int64_t copies = 1;
+  const char *names[] = {"registers", "lanes", "warps", "blocks"};
+  for (Axis axis : allAxes) {
+    Dims moved(layout.shape.size(), 1);
+    bool mixed = false;
+    for (uint32_t basis : layout.basesOf(axis)) {
+      Dims at = layout.coordinates(basis);
+      int64_t dims = llvm::count_if(at, [](int64_t x) { return x != 0; });
+      copies *= dims == 0 ? 2 : 1;
+      mixed |= dims > 1;
+      for (size_t d = 0; d < at.size(); ++d)
+        if (at[d]) moved[d] *= 2;
+    }
+    if (axis == Axis::block && layout.bits(axis) == 0) continue;
+    text += std::string(text.empty() ? "" : ", ") + names[static_cast<size_t>(axis)] + " " +
+            (moved.empty() ? "1"
+             : mixed       ? "across dimensions"
+                           : extents(moved));
+  }
+  if (copies > 1) text += ", each element held " + std::to_string(copies) + " times";
+  return text;
+}
+
+std::string swizzleText(const SharedLayout &shared) {
+  std::optional<TileSwizzle> swizzle = spanOf(shared);
+  if (!swizzle) return "16-byte chunks permuted";
+  if (swizzle->spanBytes == 0) return "in plain order";
+  return "swizzle " + std::to_string(swizzle->spanBytes) +
+         (swizzle->order[0] + 1 == int64_t(shared.shape.size()) ? "" : ", dimension " + std::to_string(swizzle->order[0]) + " contiguous");
+}
+
+/// As many columns as fit.
+std::string fittedPicture(const Layout &layout, int64_t rows) {
+  for (int64_t columns = 16; columns > 1; columns /= 2) {
+    std::string text = picture(layout, rows, columns);
+    SmallVector<StringRef> lines;
+    StringRef(text).split(lines, '\n');
+    if (llvm::all_of(lines, [](StringRef line) { return line.size() <= widest - 6; })) return text;
+  }
+  return picture(layout, rows, 1);
+}
+
+std::string indented(StringRef text, size_t by) {
+  std::string result;
+  for (StringRef line : llvm::split(text.rtrim(), '\n'))
+    result += std::string(by, ' ') + line.rtrim().str() + "\n";
+  return result;
+}
+
+/// Words broken into lines of at most `widest` columns.
+std::string paragraph(StringRef text, size_t indent) {
+  std::string result, line(indent, ' ');
+  bool fresh = true;
+  for (StringRef word : llvm::split(text, ' ')) {
+    if (!fresh && line.size() + 1 + word.size() > widest) {
+      result += line + "\n";
+      line.assign(indent + 2, ' ');
+      fresh = true;
+    }
+    line += (fresh ? "" : " ") + word.str();
+    fresh = false;
+  }
+  return result + line + "\n";
+}
+
+struct TileUse {
+  Where where;
+  std::string op, type;
+};
+
+struct TileLayout {
+  Layout layout;
+  std::vector<TileUse> uses;
+  bool worth = false; // more than addresses and masks live in it
+  bool held = false;  // in registers, in the end: what the copy engine moves is not
+  bool late = false;  // comes up when buffers are chosen
+  int64_t bits = 0;   // of the widest elements
+};
+
+/// What is said of one operation: it is found again, in later steps, by its location.
+struct Fact {
+  Location location;
+  Where where;
+  std::string text;
+};
+
+} // namespace
+
+//===------------------------------------------------------------------------------------------------------------ collecting
+
+struct Explainer::Impl {
+  std::string name, file, heading;
+  int64_t sharedMost = 0, stagesWanted = 0;
+  bool inMachine = false;
+  std::vector<TileLayout> tiles;
+  std::vector<std::pair<Layout, std::string>> families;
+  std::vector<Fact> accesses, products, reductions, loops, conversions, buffers;
+  mutable Source source;
+
+  Where place(Location location) const { return placeOf(location, file); }
+
+  size_t layoutIndex(const Layout &layout) {
+    for (size_t i = 0; i < tiles.size(); ++i)
+      if (tiles[i].layout == layout) return i;
+    tiles.push_back({layout, {}, false, false, inMachine, 0});
+    return tiles.size() - 1;
+  }
+  std::string layoutName(const Layout &layout) { return "L" + std::to_string(layoutIndex(layout) + 1); }
+  TileLayout &layoutOf(Type tile) { return tiles[layoutIndex(ttg::layoutOf(tile))]; }
+
+  static std::string tileText(Type type) {
+    auto tile = cast<RankedTensorType>(type);
+    return extents(tile.getShape()) + " " + textOf(tile.getElementType());
+  }
+
+  static std::string nameOf(BlockArgument argument) {
+    auto name = dyn_cast<NameLoc>(argument.getLoc());
+    return name ? name.getName().str() : "argument " + std::to_string(argument.getArgNumber());
+  }
+
+  /// The kernel's argument that a pointer is made from.
+  static std::string baseOf(Value pointer) {
+    for (int steps = 0; steps < 1000; ++steps) {
+      if (auto argument = dyn_cast<BlockArgument>(pointer)) {
+        Operation *parent = argument.getOwner()->getParentOp();
+        if (isa<tt::FuncOp>(parent)) return nameOf(argument);
+        auto loop = dyn_cast<scf::ForOp>(parent);
+        if (!loop || argument == loop.getInductionVar()) break;
+        pointer = loop.getInitArgs()[argument.getArgNumber() - 1];
+        continue;
+      }
+      Operation *op = pointer.getDefiningOp();
+      if (!isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::TransOp, tt::ReshapeOp, ttg::ConvertLayoutOp>(op)) break;
+      pointer = op->getOperand(0);
+    }
+    return "memory";
+  }
+
+  //===--------------------------------------------------------------------------------------------- after assign-layouts
+
+  void addUse(Type type, Operation *op, StringRef what, bool worth) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (!tile || !ttg::hasLayout(type)) return;
+    TileLayout &entry = layoutOf(type);
+    entry.worth |= worth;
+    bool isAddress = isa<tt::PointerType>(tile.getElementType()); // made where it is used
+    if (!isAddress) entry.bits = std::max(entry.bits, bitsOf(tile.getElementType()));
+    entry.uses.push_back({place(op->getLoc()), what.starts_with("descriptor_load") ? "load" : what.str(), textOf(tile.getElementType())});
+  }
+
+  /// Numbers in the order of the source, which is not that of the operations any more.
+  void nameLayouts(tt::FuncOp kernel) {
+    std::map<Where, std::vector<Layout>> found;
+    kernel.walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        if (ttg::hasLayout(result.getType()) && !isPlumbing(op->getName().stripDialect()))
+          found[place(op->getLoc())].push_back(ttg::layoutOf(result.getType()));
+    });
+    for (const auto &[where, layouts] : found)
+      if (where.line)
+        for (const Layout &layout : layouts)
+          layoutIndex(layout);
+  }
+
+  void seeTiles(tt::FuncOp kernel) {
+    file = [&] {
+      auto found = kernel.getLoc()->findInstanceOf<FileLineColLoc>();
+      return found ? found.getFilename().str() : std::string();
+    }();
+    nameLayouts(kernel);
+    AxisAnalysis axes(kernel);
+    ttg::ConfigAttr config = ttg::configOf(kernel);
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op->getParentOfType<tt::ReduceOp>() || op->getParentOfType<tt::ScanOp>()) return;
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        for (Value carried : loop.getRegionIterArgs())
+          addUse(carried.getType(), op, "carried by the loop", true);
+      bool moves = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::DescriptorLoadOp, ttg::DescriptorStoreOp>(op);
+      bool worth = moves || isa<tt::DotOp, tt::ReduceOp, tt::ScanOp, tt::HistogramOp, tt::GatherOp>(op);
+      if (isa<tt::StoreOp, ttg::DescriptorStoreOp>(op))
+        addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), op, "store", true);
+      if (!isa<scf::ForOp, scf::IfOp>(op))
+        for (Value result : op->getResults())
+          addUse(result.getType(), op, op->getName().stripDialect(), worth);
+      if (auto dot = dyn_cast<tt::DotOp>(op)) seeProduct(dot, config);
+      if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
+      if (moves) seeAccess(op, axes);
+    });
+  }
+
+  void seeProduct(tt::DotOp dot, ttg::ConfigAttr config) {
+    DotChoice choice = chooseDot(dot, config);
+    auto a = cast<RankedTensorType>(dot.getA().getType());
+    std::string text = tileText(a) + " * " + tileText(dot.getB().getType()) + " -> " + tileText(dot.getType()) + ": ", family;
+    int64_t step = 256 / bitsOf(a.getElementType());
+    std::string held = choice.a ? "A in registers, B in shared memory" : "A and B in shared memory";
+    switch (choice.kind) {
+    case DotKind::wgmma:
+      family = "wgmma m64n" + std::to_string(choice.instructionN) + "k" + std::to_string(step);
+      text += family + ", " + held;
+      break;
+    case DotKind::mma:
+      family = "mma.sync m16n8k" + std::to_string(step);
+      text += family + ", A and B in registers; no wgmma: " + choice.notWgmma;
+      break;
+    case DotKind::fma:
+      family = "multiply and add";
+      text += "multiplications and additions, " + held + "; no tensor cores: " + choice.notMma;
+      break;
+    }
+    families.push_back({choice.result, (choice.kind == DotKind::fma ? "result of " : "accumulator of ") + family});
+    if (choice.a) families.push_back({*choice.a, "operand A of " + family});
+    if (choice.b) families.push_back({*choice.b, "operand B of " + family});
+    products.push_back({dot.getLoc(), place(dot.getLoc()), text});
+  }
+
+  void seeReduction(tt::ReduceOp reduce) {
+    Type tile = reduce.getSrcs().front().getType();
+    Layout layout = ttg::layoutOf(tile);
+    int64_t dim = reduce.getAxis();
+    std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
+    std::string text = tileText(tile) + " in " + layoutName(layout) + " along dimension " + std::to_string(dim) + ": ";
+    if (!plan) {
+      text += "in another layout, by way of shared memory";
+    } else {
+      int64_t results = layout.registersPerThread() >> std::popcount(plan->registerMask), steps = std::popcount(plan->laneMask);
+      results *= static_cast<int64_t>(reduce.getSrcs().size());
+      text +=
+          std::to_string(int64_t(1) << std::popcount(plan->registerMask)) + " elements in the thread, " +
+          (steps ? count(results * steps, "shuffle") + " of " + count(steps, "step") : "no shuffles") + ", " +
+          (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps meet in shared memory" : "no other warp");
+    }
+    reductions.push_back({reduce.getLoc(), place(reduce.getLoc()), text});
+  }
+
+  void seeAccess(Operation *op, const AxisAnalysis &axes) {
+    Value pointer, mask;
+    Type type;
+    const char *verb = " from ";
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](tt::LoadOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getType(); })
+        .Case([&](tt::StoreOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getValue().getType(), verb = " to "; })
+        .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getVal().getType(), verb = " atomically to "; })
+        .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
+        .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
+        .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = " to "; });
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (!tile) return; // a scalar
+    std::string text = tileText(type);
+    if (!pointer) { // the map is not complete yet
+      accesses.push_back({op->getLoc(), place(op->getLoc()), text + verb});
+      return;
+    }
+    text += verb + baseOf(pointer);
+    Layout layout = ttg::layoutOf(pointer.getType());
+    AccessFacts facts = accessFacts(axes, pointer, mask);
+    auto known = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
+    bool atomic = isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+    int64_t vector = atomic ? 1 : known ? known.getInt() : vectorIn(facts, layout), sectors = accessSectors(facts, layout);
+    int64_t lanes = 32 >> std::popcount(layout.freeMask(Axis::lane)), bytes = vector * facts.bytes * lanes;
+    int64_t needed = std::max<int64_t>(1, bytes / 32);
+    text += " in " + layoutName(layout) + ": " + many(layout.registersPerThread() / vector, "access", "accesses") + " of " +
+            count(vector * facts.bytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " +
+            count(sectors, "sector") + " of 32 bytes" +
+            (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced");
+    if (mask && !atomic && layout.registersPerThread() > vector && accessFacts(axes, pointer, Value()).vectorLimit > facts.vectorLimit)
+      text += "; wider ones would need a mask that neighbours share";
+    if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
+    accesses.push_back({op->getLoc(), place(op->getLoc()), text});
+  }
+
+  //===-------------------------------------------------------------------------------------------- after allocate-shared
+
+  static std::string polynomialText(tt::FuncOp kernel, Attribute terms) {
+    std::vector<std::string> parts;
+    for (Attribute term : cast<ArrayAttr>(terms)) {
+      ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(term).asArrayRef();
+      std::string part = numbers[0] == 1 && numbers.size() > 1 ? "" : std::to_string(numbers[0]);
+      for (int64_t argument : numbers.drop_front())
+        part += (part.empty() ? "" : "*") + nameOf(kernel.getArgument(static_cast<unsigned>(argument)));
+      parts.push_back(part);
+    }
+    return parts.empty() ? "any" : llvm::join(parts, " + ");
+  }
+
+  static std::string mapText(tt::FuncOp kernel, Value map) {
+    auto argument = cast<BlockArgument>(map);
+    auto recipe = kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+    if (!recipe) return "a tensor";
+    std::vector<std::string> dims, strides, box;
+    for (Attribute bound : recipe.getDims())
+      dims.push_back(polynomialText(kernel, bound));
+    for (Attribute stride : recipe.getStrides())
+      strides.push_back(polynomialText(kernel, stride));
+    for (int64_t extent : recipe.getBox().asArrayRef())
+      box.push_back(std::to_string(extent));
+    return nameOf(kernel.getArgument(static_cast<unsigned>(recipe.getBase()))) + " by TMA: dims " + braced(dims) + ", strides " +
+           braced(strides) + ", box " + braced(box) + ", swizzle " + std::to_string(recipe.getSwizzle());
+  }
+
+  void seeMachine(tt::FuncOp kernel) {
+    ttg::ConfigAttr config = ttg::configOf(kernel);
+    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+    stagesWanted = config.getStages();
+    name = kernel.getName().str();
+    sharedMost = target ? target->sharedBytes : 0;
+    heading = name + " for cuda:" + config.getTarget().str() + ": " + count(config.getWarps(), "warp") + ", num_stages " +
+              std::to_string(stagesWanted);
+    llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
+    auto add = [&](Operation *op, const std::string &text) {
+      if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;
+      for (Fact &fact : accesses) // several, where a loop was unrolled
+        if (fact.location == op->getLoc()) fact.text += text;
+    };
+    inMachine = true;
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value result : op->getResults()) {
+        if (!ttg::hasLayout(result.getType())) continue;
+        TileLayout &entry = layoutOf(result.getType());
+        if (entry.late) addUse(result.getType(), op, op->getName().stripDialect(), true);
+        entry.held = true;
+      }
+      llvm::TypeSwitch<Operation *>(op)
+          .Case([&](ttg::TmaLoadOp o) { add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer())); })
+          .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap())); })
+          .Case([&](ttg::CopyAsyncOp o) { add(op, "; by cp.async" + depthText(o.getBuffer())); })
+          .Case([&](tt::LoadOp o) {
+            bool buffered = llvm::any_of(o->getUsers(), [](Operation *user) { return isa<ttg::StoreSharedOp>(user); });
+            if (buffered) add(op, "; through registers to shared memory" + whyNotAsync(o, *target));
+          })
+          .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
+          .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
+          .Case([&](scf::ForOp o) { seeLoop(o); });
+    });
+  }
+
+  static std::string whyNotAsync(tt::LoadOp load, const GpuTarget &target) {
+    auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+    auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(load.getPtr().getType()));
+    if (!target.cpAsync) return ", for there is no cp.async";
+    if ((vector ? vector.getInt() : 1) * bitsOf(pointer.getPointeeType()) < 32) return ", for cp.async moves 4 bytes at least";
+    return "";
+  }
+
+  static std::string depthText(Value buffer) {
+    ttg::AllocOp alloc = allocOf(buffer);
+    int64_t depth = alloc ? alloc.getType().getDepth() : 1;
+    return depth > 1 ? ", in a ring of " + std::to_string(depth) : ", waited for at once";
+  }
+
+  void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target) {
+    Layout from = ttg::layoutOf(op.getSrc().getType()), to = ttg::layoutOf(op.getType());
+    auto tile = cast<RankedTensorType>(op.getType());
+    ConversionPlan plan = planConversion(from, to, bitsOf(tile.getElementType()), {.ldmatrix = true, .stmatrix = target.wgmma});
+    if (plan.kind <= Conversion::registers) return; // costs nothing
+    std::string text = tileText(tile) + " from " + layoutName(from) + " to " + layoutName(to) + ": ";
+    if (plan.shuffle) {
+      text += count(plan.shuffle->shuffles(), "shuffle") + " within warps";
+    } else if (plan.scratch) {
+      const ScratchPlan &scratch = *plan.scratch;
+      text += "through " + std::to_string(scratch.shared.bytes()) + " bytes of shared memory, written " +
+              accessText(from, scratch.shared, scratch.storeMatrix) + ", read " + accessText(to, scratch.shared, scratch.loadMatrix);
+    } else {
+      text += "between blocks";
+    }
+    conversions.push_back({op.getLoc(), place(op.getLoc()), text});
+  }
+
+  static std::string accessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {
+    auto conflicts = [](int64_t extra) {
+      return extra ? " with " + count(extra, "extra wavefront") + " for bank conflicts" : std::string(" without bank conflicts");
+    };
+    if (matrix && matrix->matrices == 4)
+      return std::string("as matrices of 8x8") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
+    int64_t bytes = vectorAccess(layout, shared).bytes;
+    return "by " + count(bytes, "byte") + conflicts(bankConflicts(layout, shared, bytes));
+  }
+
+  void seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
+    ttg::BufferType type = op.getType();
+    SharedLayout shared = type.getLayout().layout();
+    auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+    std::string text = extents(type.getShape()) + " " + textOf(type.getElementType()) + ", " +
+                       (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " times, " : "") +
+                       std::to_string(type.getDepth() * type.tileBytes()) + " bytes" +
+                       (offset ? " from " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
+    std::vector<std::string> parts;
+    for (Operation *access : accessesOf(op)) {
+      std::string part;
+      auto bufferOf = [](Value value) { return cast<ttg::BufferType>(value.getType()).getLayout().layout(); };
+      llvm::TypeSwitch<Operation *>(access)
+          .Case([&](ttg::LoadSharedOp o) {
+            Layout layout = ttg::layoutOf(o.getType());
+            part = "read in " + layoutName(layout) + " " +
+                   accessText(layout, bufferOf(o.getBuffer()), ldmatrixPlan(layout, bufferOf(o.getBuffer())));
+          })
+          .Case([&](ttg::StoreSharedOp o) {
+            Layout layout = ttg::layoutOf(o.getSrc().getType());
+            std::optional<MatrixPlan> matrix;
+            if (target.wgmma) matrix = stmatrixPlan(layout, bufferOf(o.getBuffer()));
+            part = "written in " + layoutName(layout) + " " + accessText(layout, bufferOf(o.getBuffer()), matrix);
+          })
+          .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + layoutName(ttg::layoutOf(o.getPointers().getType())); })
+          .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })
+          .Case([&](ttg::TmaStoreOp) { part = "read by TMA"; })
+          .Case([&](ttg::WgmmaOp) { part = "read by wgmma"; })
+          .Case([&](ttg::FmaDotOp) { part = "read by a product, element by element"; });
+      if (!part.empty() && !llvm::is_contained(parts, part)) parts.push_back(part);
+    }
+    buffers.push_back({op.getLoc(), place(op.getLoc()), text + " " + llvm::join(parts, "; ")});
+  }
+
+  void seeLoop(scf::ForOp loop) {
+    llvm::MapVector<Operation *, bool> rings; // and whether the copy engine fills them
+    int64_t inFlight = 0;
+    bool loads = false;
+    loop.getBody()->walk([&](Operation *op) {
+      if (op->getParentOfType<scf::ForOp>() != loop) return;
+      loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) inFlight = std::max<int64_t>(inFlight, wait.getPending());
+      Value buffer = llvm::TypeSwitch<Operation *, Value>(op)
+                         .Case([](ttg::TmaLoadOp o) { return o.getBuffer(); })
+                         .Case([](ttg::CopyAsyncOp o) { return o.getBuffer(); })
+                         .Default([](Operation *) { return Value(); });
+      if (buffer)
+        if (ttg::AllocOp alloc = allocOf(buffer)) rings.insert({alloc, isa<ttg::TmaLoadOp>(op)});
+    });
+    if (rings.empty() && !loads) return;
+    int64_t stages = 1, bytes = 0;
+    std::vector<std::string> parts;
+    for (auto [alloc, tma] : rings) {
+      ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
+      stages = std::max(stages, type.getDepth());
+      bytes += type.tileBytes();
+      parts.push_back(extents(type.getShape()) + " " + textOf(type.getElementType()) + (tma ? " by TMA" : " by cp.async"));
+    }
+    std::string text;
+    if (stages > 1) {
+      text = count(stages, "stage") + " of " + count(bytes, "byte") + ": " + llvm::join(parts, ", ");
+      if (stages < stagesWanted) text += "; num_stages asks for " + std::to_string(stagesWanted) + ", which shared memory has no room for";
+    } else {
+      text = "not pipelined: each turn waits for what it loads";
+      if (stagesWanted < 2)
+        text += ", as num_stages asks for";
+      else if (rings.empty())
+        text += "; copies to shared memory could run ahead, loads to registers do not";
+    }
+    if (inFlight) text += "; " + count(inFlight, "product") + " may be in flight";
+    if (stages > 1 && loads) text += "; other loads go to registers in their own turn";
+    loops.push_back({loop.getLoc(), place(loop.getLoc()), text});
+  }
+
+  //===----------------------------------------------------------------------------------------------------------- as text
+
+  std::string section(const char *title, const std::vector<Fact> &facts) const {
+    if (facts.empty()) return "";
+    std::string text = std::string("\n") + title + "\n";
+    Where before;
+    llvm::SmallSet<std::string, 16> told;
+    for (const Fact &fact : facts) {
+      if (!told.insert(source.line(fact.where) + fact.text).second) continue;
+      if (fact.where != before) text += "  " + source.line(fact.where) + "\n";
+      before = fact.where;
+      text += paragraph(fact.text, 6);
+    }
+    return text;
+  }
+
+  /// What spreads scalars and lines to tiles goes without saying.
+  static bool isPlumbing(StringRef op) {
+    return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
+  }
+
+  std::string layoutText(size_t index, bool large) const {
+    const TileLayout &tile = tiles[index];
+    int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
+    std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": ";
+    if (tile.held)
+      text += count(registers, "element") + " a thread, up to " + count(words, "register");
+    else
+      text += "goes to shared memory without passing through registers";
+    llvm::SmallSet<std::string, 4> told;
+    for (const auto &[layout, family] : families)
+      if (layout == tile.layout && told.insert(family).second) text += "; " + family;
+    text += "\n";
+    if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
+    std::map<Where, std::vector<std::string>> lines;
+    for (const TileUse &use : tile.uses) {
+      if (use.where.file.empty()) continue;
+      std::vector<std::string> &ops = lines[use.where];
+      std::string what = use.op + " " + use.type;
+      if (!isPlumbing(use.op) && !llvm::is_contained(ops, what)) ops.push_back(what);
+    }
+    for (auto &[where, ops] : lines) {
+      text += "      " + source.line(where) + "\n";
+      if (!ops.empty()) text += paragraph(llvm::join(ops, ", "), 10);
+    }
+    if (tile.held && (tile.worth || large)) text += indented(fittedPicture(tile.layout, large ? 16 : 4), 6);
+    return text;
+  }
+};
+
+Explainer::Explainer() : impl(std::make_unique<Impl>()) {}
+Explainer::~Explainer() = default;
+
+void Explainer::see(StringRef step, ModuleOp module) {
+  for (auto kernel : module.getOps<tt::FuncOp>()) {
+    if (step == "assign-layouts") impl->seeTiles(kernel);
+    if (step == "allocate-shared") impl->seeMachine(kernel);
+  }
+}
+
+std::optional<std::string> Explainer::text(const GpuArtifact &artifact, const ExplainOptions &options) const {
+  std::string text;
+  if (!options.layout.empty()) {
+    int64_t line = 0;
+    bool isLine = !StringRef(options.layout).getAsInteger(10, line);
+    for (size_t i = 0; i < impl->tiles.size(); ++i) {
+      bool wanted = isLine ? llvm::any_of(impl->tiles[i].uses, [&](const TileUse &use) { return use.where.line == line; })
+                           : StringRef(options.layout).equals_insensitive("L" + std::to_string(i + 1));
+      if (wanted) text += impl->layoutText(i, true);
+    }
+    if (text.empty()) return std::nullopt;
+    return text.substr(1);
+  }
+  text = impl->heading + "\n  shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMost) +
+         " bytes\n";
+  text += "  registers       ";
+  if (artifact.registers < 0)
+    text += "not known without ptxas\n";
+  else
+    text += std::to_string(artifact.registers) + " a thread, " +
+            (artifact.spillBytes > 0 ? count(artifact.spillBytes, "byte") + " spilled" : "no spills") + "\n";
+  text += impl->section("Products", impl->products) + impl->section("Loops", impl->loops) + impl->section("Memory", impl->accesses);
+  text += impl->section("Reductions", impl->reductions) + impl->section("Conversions between layouts", impl->conversions);
+  text += impl->section("Buffers in shared memory", impl->buffers);
+  text += "\nLayouts: what each thread holds, in the order of the program\n";
+  for (size_t i = 0; i < impl->tiles.size(); ++i)
+    text += impl->layoutText(i, false);
+  return text;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,46 @@
+// RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
+
+// division is not correctly rounded unless it is asked to be; exp is 2^x of the chip; rounding is an instruction
+// CHECK-LABEL: tt.func @functions
+// CHECK: ptx.divide
+// CHECK: arith.divf
+// CHECK: ptx.special ex2
+// CHECK: ptx.special floor
+// CHECK: ptx.fma
+tt.func public @functions(%x: !tt.ptr<f32>, %a: f32, %b: f32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %0 = arith.divf %a, %b : f32
+  %1 = tt.precise_divf %0, %b : f32
+  %2 = math.exp %1 : f32
+  %3 = math.floor %2 : f32
+  %4 = math.fma %3, %a, %b : f32
+  tt.store %x, %4 : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
+#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+// 8-bit floats are computed with in f32, two at a time on their way
+// CHECK-LABEL: tt.func @bytes
+// CHECK: ptx.convert %{{.*}} e5m2 -> f16
+// CHECK-COUNT-2: arith.addf {{.*}} : f32
+// CHECK: ptx.convert_pair {{.*}} e5m2
+tt.func public @bytes(%x: !tt.ptr<f8E5M2>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %p = tt.splat %x : !tt.ptr<f8E5M2> -> tensor<256x!tt.ptr<f8E5M2>, #row>
+  %v = tt.load %p : tensor<256x!tt.ptr<f8E5M2>, #row>
+  %s = arith.addf %v, %v : tensor<256xf8E5M2, #row>
+  tt.store %p, %s : tensor<256x!tt.ptr<f8E5M2>, #row>
+  tt.return
+}
+
+// -----
+
+// before sm_89 there are no instructions for that
+// CHECK-LABEL: tt.func @older
+// CHECK-NOT: ptx.convert
+// CHECK: arith.trunci
+tt.func public @older(%x: !tt.ptr<f8E4M3FN>, %a: f32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">} {
+  %0 = tt.fp_to_fp %a, rounding = rtne : f32 -> f8E4M3FN
+  tt.store %x, %0 : !tt.ptr<f8E4M3FN>
+  tt.return
+}
