@@ -46,7 +46,7 @@ void ThreadLowering::meet() {
 
 /// Threads of the same number hold the same elements in all blocks, so each has a place of its own that it finds again in the others.
 LogicalResult ThreadLowering::lowerReadBlocks(ttg::ReadBlocksOp op) {
-  const Parts &held = get(op.getSrc());
+  Parts held = get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(type);
   int64_t bytes = bytesOf(stored), threads = config.getWarps() * 32;
   Value own = arith::AddIOp::create(b, scratch(op), arith::MulIOp::create(b, thread, i32(bytes)));

@@ -306,7 +306,7 @@ private:
         .Case([&](tt::DotScaledOp dot) { return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), dot.getAScale(), dot.getBScale()); })
         .Case([&](tt::GatherOp gather) {
           Form form = formOf(gather.getResult());
-          return Forms{{whole, form}, {form}};
+          return Forms{{form == int64_t(gather.getAxis()) ? whole : form, form}, {form}};
         })
         .Default([&](Operation *) { return all(whole); });
   }
@@ -337,6 +337,24 @@ private:
     return (cost + each * elementsOf(main) / (isWhole ? 1 : blocks)) * weightOf(op);
   }
 
+  /// As it comes, where a change of shape or a reduction makes it, else split along the first dimension.
+  Form startOf(Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || op->getNumOperands() == 0 || !leaderOf(op->getOperand(0))) return firstOf(shapeOf(tile));
+    Form form = formOf(op->getOperand(0));
+    return llvm::TypeSwitch<Operation *, Form>(op)
+        .Case([&](tt::ReduceOp) { return formsOf(op).results[0]; })
+        .Case([&](tt::ExpandDimsOp expand) { return form >= int64_t(expand.getAxis()) ? form + 1 : form; })
+        .Case([&](tt::TransOp trans) {
+          const int32_t *at = llvm::find(trans.getOrder(), form);
+          return at == trans.getOrder().end() ? whole : Form(at - trans.getOrder().begin());
+        })
+        .Case([&](tt::ReshapeOp) { return sourceOfReshape(shapeOf(tile), shapeOf(op->getOperand(0)), form, blocks); })
+        .Case([&](tt::SplitOp) { return form == int64_t(shapeOf(tile).size()) ? whole : form; })
+        .Case([&](tt::JoinOp) { return form; })
+        .Default([&](Operation *) { return firstOf(shapeOf(tile)); });
+  }
+
   /// The operands of a product, and what they are made of by changes of shape, start out as it wants them.
   void startAs(Value tile, Form form) {
     Value leader = leaderOf(tile);
@@ -348,8 +366,8 @@ private:
   }
 
   void choose() {
-    for (Value leader : leaders)
-      chosen[leader] = firstOf(shapeOf(leader));
+    for (Value leader : leaders) // in the program's order, as are the first of each class
+      chosen[leader] = startOf(leader);
     DenseSet<Value> fixed;
     SmallVector<Operation *> products;
     for (Operation *op : ops)
@@ -411,6 +429,7 @@ private:
     b.setInsertionPointAfterValue(value);
     Value all = has == whole ? value : gathered(value, has);
     Value made = want == whole ? all : sliced(all, want);
+    forms[made] = want;
     return copies[{value, want}] = made;
   }
 
@@ -438,6 +457,7 @@ private:
       Value start = arith::MulIOp::create(b, rank, i32(extent));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
     }
+    forms[result] = form;
     return copies[{value, form}] = result;
   }
 

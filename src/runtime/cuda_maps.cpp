@@ -21,7 +21,6 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
   out.rank = static_cast<uint32_t>(rank);
   out.address = slots[static_cast<size_t>(spec.baseSlot)] + static_cast<uint64_t>(spec.baseOffset.evaluate(slots) * spec.elementBytes);
   bool empty = slots[static_cast<size_t>(spec.baseSlot)] == 0;
-  if (!empty && out.address % 16 != 0) return Failure{"its address is not a multiple of 16 bytes"};
   for (size_t i = 0; i < rank; ++i) {
     int64_t extent = spec.dims[i].unbounded ? largestExtent : std::min(spec.dims[i].extent.evaluate(slots), largestExtent);
     empty |= extent <= 0;
@@ -31,6 +30,7 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
     out.address = 0;
     std::fill_n(out.dims, rank, 1);
   }
+  if (out.address % 16 != 0) return Failure{"its address is not a multiple of 16 bytes"};
   for (size_t i = 0; i < rank; ++i) {
     std::string which = "dimension " + std::to_string(i) + " (innermost first)";
     int64_t box = spec.box[i];

@@ -105,7 +105,7 @@ def test_softmax(ctas):
 
 
 @triton.jit
-def shapes_kernel(x_ptr, out_ptr, scan_ptr, flip_ptr, count_ptr, N: tl.constexpr):
+def shapes_kernel(x_ptr, out_ptr, scan_ptr, flip_ptr, count_ptr, rows_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
     x = tl.load(x_ptr + i)
     square = tl.reshape(x, (N // 8, 8))
@@ -113,6 +113,8 @@ def shapes_kernel(x_ptr, out_ptr, scan_ptr, flip_ptr, count_ptr, N: tl.constexpr
     tl.store(scan_ptr + i, tl.cumsum(x, 0))
     tl.store(flip_ptr + i, tl.gather(x, N - 1 - i, 0))
     tl.store(count_ptr + tl.arange(0, 16), tl.histogram(x, 16))
+    cols = tl.arange(0, 8)[None, :] + tl.zeros((N // 8, 8), tl.int32)
+    tl.store(rows_ptr + tl.arange(0, N // 8)[:, None] * 8 + tl.arange(0, 8)[None, :], tl.gather(square, 7 - cols, 1))
 
 
 @CTAS
@@ -120,8 +122,10 @@ def test_changes_of_shape_scan_gather_histogram(ctas):
     n = 64
     x = random(n, "int32", 6, 0, 16)
     out, scan, flip, count = np.zeros((8, n // 8), np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(16, np.int32)
-    shapes_kernel[(1,)](x, out, scan, flip, count, N=n, num_ctas=ctas, num_warps=2)
+    rows = np.zeros((n // 8, 8), np.int32)
+    shapes_kernel[(1,)](x, out, scan, flip, count, rows, N=n, num_ctas=ctas, num_warps=2)
     np.testing.assert_array_equal(out, x.reshape(-1, 8).T)
+    np.testing.assert_array_equal(rows, x.reshape(-1, 8)[:, ::-1])
     np.testing.assert_array_equal(scan, np.cumsum(x))
     np.testing.assert_array_equal(flip, x[::-1])
     np.testing.assert_array_equal(count, np.bincount(x, minlength=16))
