@@ -335,7 +335,7 @@ class Host:
     # ---- children
 
     def fault(self):
-        contains(child("fault"), "ILLEGAL_ADDRESS", "`wild_kernel` grid (3, 1, 1)", "out_ptr=*fp32 0x", "n=i32 300", "far=i64 ")
+        contains(child("fault"), "ILLEGAL_ADDRESS", "`wild_kernel` grid (3, 1, 1)", "out_ptr=pointer<fp32> 0x", "n=int32 300", "far=int64 ")
         contains(child("fault", TILEWRIGHT_LAUNCH_BLOCKING="1"), "at the launch: ", "ILLEGAL_ADDRESS", "`wild_kernel` grid (3, 1, 1)")
 
     def printing(self):
