@@ -10,7 +10,7 @@ import pytest
 import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMAND = pathlib.Path(tilewright.__file__).resolve().parents[2] / "bin" / "tilewright"
+COMMAND = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 STRIDES = "stride_am=i32:16,stride_ak=1,stride_bk=i32:16,stride_bn=1,stride_cm=i32:16,stride_cn=1"
 MATMUL = "a_ptr=*fp16:16,b_ptr=*fp16:16,c_ptr=*fp16:16,M=i32:16,N=i32:16,K=i32:16," + STRIDES
 ATTENTION = ",".join(["q_ptr=*fp16:16,k_ptr=*fp16:16,v_ptr=*fp16:16,out_ptr=*fp16:16,scale=fp32,n_heads=i32:16,n_ctx=i32:16"] + [
