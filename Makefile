@@ -37,7 +37,7 @@ release: setup
 	@$(PYTHON) tools/size.py $(BUILD)/release
 
 # LLVM itself is not instrumented: what its libraries allocate and ours free is not looked at, nor calls into compiled kernels.
-asan: export ASAN_OPTIONS := alloc_dealloc_mismatch=0:allocator_may_return_null=1:detect_container_overflow=0:detect_leaks=0
+asan: export ASAN_OPTIONS := alloc_dealloc_mismatch=0:allocator_may_return_null=1:detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0
 asan: setup
 	@cmake --preset asan
 	@ninja -C $(BUILD)/asan -j $(JOBS)
