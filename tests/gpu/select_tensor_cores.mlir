@@ -1,0 +1,108 @@
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores -split-input-file | FileCheck %s
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// Both operands in shared memory, in the widest swizzle. What does not change in the loop is written once, before it; a transposition is another
+// view of the same bytes.
+// CHECK-LABEL: tt.func public @wgmma
+// CHECK: %[[a:.*]] = ttg.alloc : <1 x f16, #ttg.shared<64x64
+// CHECK: ttg.sync
+// CHECK-NEXT: ttg.store_shared %{{.*}}, %[[a]]
+// CHECK-NEXT: ttg.fence_async
+// CHECK-NEXT: ttg.sync
+// CHECK: scf.for
+// CHECK: %[[b:.*]] = ttg.alloc : <1 x f16, #ttg.shared<128x64
+// CHECK: %[[turned:.*]] = ttg.view %[[b]] {order = array<i32: 1, 0>}
+// CHECK: ttg.store_shared %{{.*}}, %[[b]]
+// CHECK: %[[d:.*]] = ttg.wgmma %[[a]], %[[turned]], %{{.*}} -> tensor<64x128xf32
+// CHECK-NEXT: ttg.wgmma_wait 0, %[[d]]
+// CHECK-NOT: tt.dot
+// CHECK-NOT: tt.trans
+tt.func public @wgmma(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %as = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %a = tt.load %as : tensor<64x64x!tt.ptr<f16>>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x128xf32>) : i32 {
+    %at = tt.addptr %p, %i : !tt.ptr<f16>, i32
+    %bs = tt.splat %at : !tt.ptr<f16> -> tensor<128x64x!tt.ptr<f16>>
+    %b = tt.load %bs : tensor<128x64x!tt.ptr<f16>>
+    %t = tt.trans %b {order = array<i32: 1, 0>} : tensor<128x64xf16> -> tensor<64x128xf16>
+    %d = tt.dot %a, %t, %acc : tensor<64x64xf16> * tensor<64x128xf16> -> tensor<64x128xf32>
+    scf.yield %d : tensor<64x128xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x128x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x128x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// Weights that come from a product are in registers already, in the layout in which wgmma reads A.
+// CHECK-LABEL: tt.func public @chained
+// CHECK: ttg.wgmma
+// CHECK: %[[s:.*]] = ttg.wgmma_wait 0
+// CHECK: %[[w:.*]] = arith.truncf %[[s]]
+// CHECK-NOT: ttg.convert_layout
+// CHECK: ttg.wgmma %[[w]], %{{.*}} : tensor<64x64xf16
+tt.func public @chained(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ps = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %a = tt.load %ps : tensor<64x64x!tt.ptr<f16>>
+  %s = tt.dot %a, %a, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %w = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
+  %d = tt.dot %w, %a, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
+
+// Without wgmma: mma.sync, whose operands are read from shared memory into registers.
+// CHECK-LABEL: tt.func public @mma
+// CHECK: %[[b:.*]] = ttg.alloc : <1 x f16, #ttg.shared<64x64
+// CHECK: %[[x:.*]] = ttg.load_shared
+// CHECK: %[[y:.*]] = ttg.load_shared
+// CHECK: tt.dot %[[x]], %[[y]]
+tt.func public @mma(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ps = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %qs = tt.splat %q : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %a = tt.load %ps : tensor<64x64x!tt.ptr<f16>>
+  %b = tt.load %qs : tensor<64x64x!tt.ptr<f16>>
+  %d = tt.dot %a, %b, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// fp32 at full precision: multiplications and additions, operands element by element from plain buffers. fp16 sums are made in fp32.
+// CHECK-LABEL: tt.func public @others
+// CHECK: ttg.fma_dot
+// CHECK: arith.extf
+// CHECK: ttg.wgmma
+// CHECK: arith.truncf
+tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<f16>, %o: !tt.ptr<f32>, %g: !tt.ptr<f16>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ps = tt.splat %p : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  %a = tt.load %ps : tensor<64x64x!tt.ptr<f32>>
+  %d = tt.dot %a, %a, %zero, inputPrecision = ieee : tensor<64x64xf32> * tensor<64x64xf32> -> tensor<64x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
+  %hs = tt.splat %h : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %b = tt.load %hs : tensor<64x64x!tt.ptr<f16>>
+  %e = tt.dot %b, %b, %b : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf16>
+  %gs = tt.splat %g : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  tt.store %gs, %e : tensor<64x64x!tt.ptr<f16>>
+  tt.return
+}
