@@ -15,6 +15,7 @@ namespace {
 struct Access {
   int64_t perWord = 1, words = 1, wordBits = 0;
   Type wordType; // null: the value's own
+  Type word(Type value) const { return wordType ? wordType : value; }
   std::string suffix() const { return (words > 1 ? ".v" + std::to_string(words) : std::string()) + ".b" + std::to_string(wordBits); }
 };
 
@@ -60,6 +61,14 @@ static std::string cachePolicy(ptx::Cache cache, ptx::Eviction evict) {
   return "";
 }
 
+/// The registers that a load fills.
+static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type value) {
+  SmallVector<std::string> names;
+  for (int64_t i = 0; i < access.words; ++i)
+    names.push_back(code.out(access.word(value)));
+  return names;
+}
+
 /// Where the predicate is false the registers keep what they held, so they start out as `other`.
 static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
   auto types = op.getValues().getTypes();
@@ -67,17 +76,14 @@ static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
   if (failed(access)) return failure();
   if (op.getCache() == ptx::Cache::wb || op.getCache() == ptx::Cache::wt) return op.emitError("a load has no such cache operator");
   if (!op.getOther().empty() && op.getOther().getTypes() != types) return op.emitError("`other` has the types of the values");
-  Type word = access->wordType ? access->wordType : types.front();
   Asm code(at);
-  SmallVector<std::string> names;
-  for (int64_t i = 0; i < access->words; ++i)
-    names.push_back(code.out(word));
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
   std::string address = code.address(op.getAddress()), when;
   if (op.getPredicate()) {
     SmallVector<Value> start;
     if (!op.getOther().empty()) start = toWords(at, *access, op.getOther());
     for (int64_t i = 0; i < access->words; ++i)
-      code.tie(start.empty() ? LLVM::ZeroOp::create(at.b, word).getResult() : start[i], i);
+      code.tie(start.empty() ? LLVM::ZeroOp::create(at.b, access->word(types.front())).getResult() : start[i], i);
     when = code.when(op.getPredicate());
   }
   std::string kind = op.getIsVolatile() ? ".volatile.global" : ".global" + cachePolicy(op.getCache(), op.getEvict());
@@ -111,9 +117,7 @@ static LogicalResult lower(ptx::LoadSharedOp op, Place &at) {
   FailureOr<Access> access = accessOf(op, at, types);
   if (failed(access)) return failure();
   Asm code(at);
-  SmallVector<std::string> names;
-  for (int64_t i = 0; i < access->words; ++i)
-    names.push_back(code.out(access->wordType ? access->wordType : types.front()));
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
   std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
   std::string text = code.when(op.getPredicate()) + "ld.shared" + access->suffix() + " " + braces(names) + ", " + address + ";";
   replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
@@ -127,9 +131,7 @@ static LogicalResult lower(ptx::LoadBlockOp op, Place &at) {
   FailureOr<Access> access = accessOf(op, at, types);
   if (failed(access)) return failure();
   Asm code(at);
-  SmallVector<std::string> names;
-  for (int64_t i = 0; i < access->words; ++i)
-    names.push_back(code.out(access->wordType ? access->wordType : types.front()));
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
   std::string address = code.in(op.getAddress()), rank = code.in(op.getRank());
   std::string text = "{ .reg .b32 %there; mapa.shared::cluster.u32 %there, " + address + ", " + rank + "; ld.shared::cluster" +
                      access->suffix() + " " + braces(names) + ", [%there]; }";

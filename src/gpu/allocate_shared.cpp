@@ -147,14 +147,8 @@ private:
 } // namespace
 
 LogicalResult allocateShared(ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>()) {
-    ttg::ConfigAttr config = ttg::configOf(function);
-    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-    if (!target) return function.emitError("no such target: ") << config.getTarget();
-    if (failed(Allocator(function, *target).run())) return failure();
-  }
-  return success();
+  return ttg::onKernels(module,
+                        [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) { return Allocator(function, target).run(); });
 }
 
 } // namespace tilewright::gpu

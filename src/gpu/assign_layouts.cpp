@@ -36,7 +36,7 @@ public:
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
     for (Operation *op : all)
       assign(op);
-    eraseDead();
+    ttg::eraseDead(function);
     // Whatever is left must have a layout, or a later pass would meet a tile that it cannot place.
     WalkResult walk = function.getBody().walk([](Operation *op) -> WalkResult {
       for (Value result : op->getResults())
@@ -119,7 +119,7 @@ private:
     // With a descriptor only the tile itself has the access's shape, row numbers lie anyhow.
     for (OpOperand &operand : op->getOpOperands())
       if (isTile(operand.get()))
-        want(operand, shapeOfTile(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
+        want(operand, ttg::shapeOf(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
     for (Value result : op->getResults())
       setResult(result, access.layout);
     int64_t vector = vectorIn(access.facts, access.layout);
@@ -228,18 +228,6 @@ private:
         });
   }
 
-  void eraseDead() {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-        if (op == function || !isOpTriviallyDead(op)) return;
-        op->erase();
-        changed = true;
-      });
-    }
-  }
-
   tt::FuncOp function;
   ttg::ConfigAttr config;
   int64_t warps;
@@ -250,12 +238,8 @@ private:
 } // namespace
 
 LogicalResult assignLayouts(ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>()) {
-    ttg::ConfigAttr config = ttg::configOf(function);
-    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    if (failed(Assigner(function, config).run())) return failure();
-  }
-  return success();
+  return ttg::onKernels(module,
+                        [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Assigner(function, config).run(); });
 }
 
 } // namespace tilewright::gpu

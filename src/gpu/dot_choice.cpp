@@ -13,11 +13,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static Dims shapeOf(Type tile) {
-  auto shape = cast<RankedTensorType>(tile).getShape();
-  return Dims(shape.begin(), shape.end());
-}
-
 /// Whether `tile` is made element by element, where the product stands, from another product's result: attention's weights. Such an operand
 /// is in registers already, in an accumulator's layout.
 static bool comesFromProduct(Value tile, Block *block) {
@@ -41,31 +36,25 @@ static bool comesFromProduct(Value tile, Block *block) {
   return false;
 }
 
-namespace {
-struct Formats {
-  int64_t bits = 0; // of an operand's element; 0: no tensor core takes it
-  bool fp8 = false;
-};
-} // namespace
-
-static Formats formatsOf(tt::DotOp op, const GpuTarget &target) {
+/// Bits of an element of the operands; 0: no tensor core takes these types.
+static int64_t operandBits(tt::DotOp op, const GpuTarget &target) {
   Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
   Type d = getElementTypeOrSelf(op.getType());
   bool toFloat = d.isF32() || d.isF16();
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(a) && isa<Float8E4M3FNType, Float8E5M2Type>(b) && toFloat && target.fp8Mma) return {8, true};
-  if (a != b) return {};
-  if (a.isF16() && toFloat) return {16};
-  if (a.isBF16() && (toFloat || d.isBF16()) && target.bf16Mma) return {16};
-  if (a.isF32() && d.isF32() && op.getInputPrecision() == tt::InputPrecision::TF32 && target.bf16Mma) return {32};
-  if (a.isInteger(8) && d.isInteger(32)) return {8};
-  return {};
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(a) && isa<Float8E4M3FNType, Float8E5M2Type>(b) && toFloat && target.fp8Mma) return 8;
+  if (a != b) return 0;
+  if (a.isF16() && toFloat) return 16;
+  if (a.isBF16() && (toFloat || d.isBF16()) && target.bf16Mma) return 16;
+  if (a.isF32() && d.isF32() && op.getInputPrecision() == tt::InputPrecision::TF32 && target.bf16Mma) return 32;
+  if (a.isInteger(8) && d.isInteger(32)) return 8;
+  return 0;
 }
 
 /// Why no tensor core takes these types; "" where one does.
 static std::string notFormats(tt::DotOp op, const GpuTarget &target) {
   Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
   Type d = getElementTypeOrSelf(op.getType());
-  if (formatsOf(op, target).bits) return "";
+  if (operandBits(op, target)) return "";
   if (a.isF32() && b == a && d == a && target.bf16Mma)
     return "operands of f32 are multiplied in full precision unless input_precision is 'tf32'";
   std::string text;
@@ -83,8 +72,7 @@ static std::string notWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t 
   if (warps % 4 != 0) return "wgmma takes groups of 4 warps, and num_warps is " + std::to_string(warps);
   if (d[0] < 64) return few("M", d[0], 64);
   if (a[1] * bits < 256) return few("K", a[1], 256 / bits);
-  int64_t groups = warps / 4, alongM = std::max<int64_t>(1, std::min(groups, d[0] / 64));
-  int64_t columns = d[1] / (groups / alongM);
+  int64_t columns = Layout::wgmmaColumns(d, warps);
   return columns < 8 ? few("N of a group of 4 warps", columns, 8) : "";
 }
 
@@ -111,19 +99,17 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
 
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
   std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-  Dims a = shapeOf(op.getA().getType()), b = shapeOf(op.getB().getType()), d = shapeOf(op.getType());
+  Dims a = ttg::shapeOf(op.getA().getType()), b = ttg::shapeOf(op.getB().getType()), d = ttg::shapeOf(op.getType());
   size_t m = d.size() - 2, n = d.size() - 1;
   int64_t warps = config.getWarps();
   DotChoice choice;
-  Formats formats = target ? formatsOf(op, *target) : Formats();
-  int64_t bits = formats.bits;
+  int64_t bits = target ? operandBits(op, *target) : 0;
   choice.notMma = target ? notFormats(op, *target) : "the target is not known";
   choice.notWgmma = choice.notMma;
   if (bits) choice.notWgmma = target->wgmma ? notWgmma(a, d, bits, warps) : target->name + " has no wgmma";
   if (choice.notWgmma.empty()) {
-    int64_t groups = warps / 4, alongM = std::min(groups, d[0] / 64);
     choice.kind = DotKind::wgmma;
-    choice.instructionN = std::min<int64_t>(256, d[1] / (groups / alongM));
+    choice.instructionN = Layout::wgmmaColumns(d, warps);
     choice.result = Layout::wgmmaAccumulator(d, warps, choice.instructionN);
     if (comesFromProduct(op.getA(), op->getBlock())) choice.a = Layout::wgmmaOperandA(a, warps, bits);
     choice.eitherMajor = bits == 16;

@@ -525,13 +525,10 @@ private:
 } // namespace
 
 LogicalResult formDescriptors(ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>()) {
-    ttg::ConfigAttr config = ttg::configOf(function);
-    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-    if (target && target->tma) Former(function).run();
-  }
-  return success();
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) {
+    if (target.tma) Former(function).run();
+    return success();
+  });
 }
 
 } // namespace tilewright::gpu

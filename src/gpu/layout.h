@@ -71,6 +71,8 @@ public:
   /// N first. Registers of one instruction are consecutive: instruction i of a thread uses registers i * instrN / 2 and on. instrN: a power
   /// of two from 8.
   static Layout wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN);
+  /// How many columns one wgmma of the accumulator [M, N] has where `warps` share it as above: all of a warpgroup's, at most 256.
+  static int64_t wgmmaColumns(const Dims &shape, int64_t warps);
   /// Operand A [M, K] of wgmma in registers; repeats along K first, then M. For 16 bits it equals the
   /// accumulator layout of [M, K] wherever no warpgroups split the latter's columns.
   static Layout wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBits);

@@ -125,8 +125,18 @@ static int64_t groupsAlongM(const Dims &shape, int64_t warps) {
   return std::max<int64_t>(1, std::min(warps / 4, shape[0] / 64));
 }
 
+// ... and those that are left split N.
+static int64_t groupsAlongN(const Dims &shape, int64_t warps) {
+  return std::max<int64_t>(1, warps / 4 / groupsAlongM(shape, warps));
+}
+
+int64_t Layout::wgmmaColumns(const Dims &shape, int64_t warps) {
+  constexpr int64_t most = 256;
+  return std::min(most, shape[1] / groupsAlongN(shape, warps));
+}
+
 Layout Layout::wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN) {
-  int64_t groupsM = groupsAlongM(shape, warps), groupsN = std::max<int64_t>(1, warps / 4 / groupsM);
+  int64_t groupsM = groupsAlongM(shape, warps), groupsN = groupsAlongN(shape, warps);
   Maker maker(shape);
   maker.take(Axis::reg, 1, 2);
   maker.take(Axis::lane, 1, 4);
@@ -141,7 +151,7 @@ Layout Layout::wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN
 }
 
 Layout Layout::wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBits) {
-  int64_t groupsM = groupsAlongM(shape, warps), groupsN = std::max<int64_t>(1, warps / 4 / groupsM);
+  int64_t groupsM = groupsAlongM(shape, warps), groupsN = groupsAlongN(shape, warps);
   Maker maker(shape);
   maker.take(Axis::reg, 1, 32 / elementBits);
   maker.take(Axis::lane, 1, 4);

@@ -20,11 +20,6 @@ namespace tilewright::gpu {
 constexpr int deepestRecomputation = 24; // beyond it a conversion is cheaper, and the walk stays short
 constexpr int64_t turnsOfLoop = 8, mostWeight = 512;
 
-Dims shapeOfTile(Type tile) {
-  auto shape = cast<RankedTensorType>(tile).getShape();
-  return Dims(shape.begin(), shape.end());
-}
-
 static bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -52,7 +47,7 @@ std::optional<Layout> resultLayout(Operation *op, const Layout &source) {
   using Maybe = std::optional<Layout>;
   return llvm::TypeSwitch<Operation *, Maybe>(op)
       .Case([&](tt::ReduceOp reduce) { return Maybe(source.withoutDim(reduce.getAxis())); })
-      .Case([&](tt::ReshapeOp reshape) { return Maybe(source.reshaped(shapeOfTile(reshape.getType()))); })
+      .Case([&](tt::ReshapeOp reshape) { return Maybe(source.reshaped(ttg::shapeOf(reshape.getType()))); })
       .Case([&](tt::TransOp trans) { return Maybe(source.transposed({trans.getOrder().begin(), trans.getOrder().end()})); })
       .Case([&](tt::ExpandDimsOp expand) { return Maybe(source.withUnitDim(expand.getAxis())); })
       .Case([&](tt::JoinOp) { return Maybe(source.joined()); })
@@ -67,7 +62,7 @@ std::optional<Layout> resultLayout(Operation *op, const Layout &source) {
 std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
   using Maybe = std::optional<Layout>;
   return llvm::TypeSwitch<Operation *, Maybe>(op)
-      .Case<tt::ExpandDimsOp, tt::ReshapeOp>([&](auto o) { return Maybe(result.reshaped(shapeOfTile(o.getSrc().getType()))); })
+      .Case<tt::ExpandDimsOp, tt::ReshapeOp>([&](auto o) { return Maybe(result.reshaped(ttg::shapeOf(o.getSrc().getType()))); })
       .Case([&](tt::TransOp trans) {
         Dims back(trans.getOrder().size());
         for (auto [dim, from] : llvm::enumerate(trans.getOrder()))
@@ -75,7 +70,7 @@ std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
         return Maybe(result.transposed(back));
       })
       .Case([&](tt::BroadcastOp broadcast) {
-        Dims from = shapeOfTile(broadcast.getSrc().getType()), to = shapeOfTile(broadcast.getType());
+        Dims from = ttg::shapeOf(broadcast.getSrc().getType()), to = ttg::shapeOf(broadcast.getType());
         Layout source = result;
         for (size_t i = 0; i < from.size(); ++i)
           if (from[i] != to[i]) source = source.collapsedDim(static_cast<int64_t>(i));
@@ -148,7 +143,7 @@ void LayoutPlan::uniteAll(ArrayRef<Value> together) {
 /// Of a tile that is contiguous and aligned along order[0].
 static AccessFacts rowFacts(Value tile, const Dims &order) {
   AccessFacts facts;
-  Dims shape = shapeOfTile(tile.getType());
+  Dims shape = ttg::shapeOf(tile.getType());
   facts.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
   facts.order = order;
   facts.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
@@ -261,7 +256,7 @@ void LayoutPlan::formClasses() {
     auto [place, isNew] = classOfRoot.try_emplace(rootOf(node), classes.size());
     if (isNew) {
       Class &fresh = classes.emplace_back();
-      fresh.shape = shapeOfTile(tile.getType());
+      fresh.shape = ttg::shapeOf(tile.getType());
       fresh.elements = elementCount(fresh.shape);
     }
     classes[place->second].members.push_back(tile);
@@ -406,7 +401,7 @@ LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
 
 Layout LayoutPlan::layoutOf(Value tile) const {
   if (std::optional<Layout> layout = decided(tile)) return *layout;
-  return defaultLayout(shapeOfTile(tile.getType()), warps);
+  return defaultLayout(ttg::shapeOf(tile.getType()), warps);
 }
 
 const MemoryAccess *LayoutPlan::access(Operation *op) const {

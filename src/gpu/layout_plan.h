@@ -85,7 +85,6 @@ std::optional<Layout> resultLayout(mlir::Operation *op, const Layout &source);
 /// The layout in which expand_dims, broadcast, join, reshape and trans want their source for a result in `result`; nothing: any.
 std::optional<Layout> sourceLayout(mlir::Operation *op, const Layout &result);
 
-Dims shapeOfTile(mlir::Type tile);
 bool isElementwiseOnTiles(mlir::Operation *op);
 
 } // namespace tilewright::gpu

@@ -71,12 +71,10 @@ Parts ThreadLowering::shuffleParts(const Parts &held, const ShufflePlan &plan) {
 
 Parts ThreadLowering::exchangeParts(Operation *op, const Parts &held, const Layout &from, const Layout &to, const ScratchPlan &plan) {
   Value base = scratch(op);
-  Parts results;
   ptx::BarrierOp::create(b); // whoever used the room before has read it
   storeTile(base, from, plan.shared, held, plan.storeMatrix.has_value());
   ptx::BarrierOp::create(b);
-  loadTile(base, to, plan.shared, held.front().getType(), results);
-  return results;
+  return loadTile(base, to, plan.shared, held.front().getType());
 }
 
 } // namespace tilewright::gpu

@@ -47,7 +47,7 @@ LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
   for (int32_t axis = 0; axis < 3; ++axis)
     start.push_back(programId(axis));
   std::string head = "pid (%u, %u, %u)", prefix = escaped(op.getPrefix());
-  Value isFirstThread = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+  Value isFirst = isFirstThread();
   auto line = [&](Value speaks, const std::string &format, ArrayRef<Value> values) {
     OpBuilder::InsertionGuard guard(b);
     if (speaks) {
@@ -59,7 +59,7 @@ LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
     ptx::PrintOp::create(b, format + "\n", all);
   };
   if (op.getArgs().empty()) {
-    line(isFirstThread, head + prefix, {});
+    line(isFirst, head + prefix, {});
     return success();
   }
   for (auto [number, argument] : llvm::enumerate(op.getArgs())) {
@@ -72,7 +72,7 @@ LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
       values = widenBytes(values, element);
     Layout layout;
     if (tile) layout = ttg::layoutOf(tile);
-    Value speaks = tile ? holdsFirstCopy(layout) : isFirstThread;
+    Value speaks = tile ? holdsFirstCopy(layout) : isFirst;
     for (auto [reg, value] : llvm::enumerate(values)) {
       SmallVector<Value> shown;
       SmallVector<std::string> places;

@@ -16,10 +16,6 @@ Value ThreadLowering::scratch(Operation *op) {
   return offset ? arith::AddIOp::create(b, base, i32(offset)) : base;
 }
 
-static int64_t bytesOf(Type scalar) {
-  return std::max<int64_t>(1, scalar.getIntOrFloatBitWidth() / 8);
-}
-
 FailureOr<Parts> ThreadLowering::combine(Block &block, ValueRange first, ValueRange second) {
   size_t count = first.size();
   for (size_t i = 0; i < count; ++i) {
@@ -48,7 +44,7 @@ void ThreadLowering::meet() {
 LogicalResult ThreadLowering::lowerReadBlocks(ttg::ReadBlocksOp op) {
   Parts held = get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(type);
-  int64_t bytes = bytesOf(stored), threads = config.getWarps() * 32;
+  int64_t bytes = memoryBits(stored) / 8, threads = config.getWarps() * 32;
   Value own = arith::AddIOp::create(b, scratch(op), arith::MulIOp::create(b, thread, i32(bytes)));
   ptx::BarrierOp::create(b);
   for (auto [reg, value] : llvm::enumerate(held))
@@ -130,7 +126,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
     int64_t total = 0;
     for (size_t i = 0; i < operands; ++i) {
       Type type = memoryType(held[static_cast<size_t>(left[0])][i].getType());
-      bytes.push_back(bytesOf(type));
+      bytes.push_back(memoryBits(type) / 8);
       total = (total + 7) / 8 * 8;
       starts.push_back(total);
       total += bytes.back() * slots * parts_;

@@ -154,12 +154,8 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
   int64_t depth = bShared.shape[0], step = 256 / aElement.getIntOrFloatBitWidth();
 
   // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
-  Registers d(layout);
-  const std::vector<uint32_t> &bases = layout.basesOf(Axis::reg);
-  int64_t warps = config.getWarps(), groupsM = std::max<int64_t>(1, std::min(warps / 4, layout.shape[0] / 64));
-  int64_t n = std::min<int64_t>(256, layout.shape[1] / std::max<int64_t>(1, warps / 4 / groupsM)), count = n / 2;
-  if (static_cast<int64_t>(bases.size()) > 62 || layout != Layout::wgmmaAccumulator(layout.shape, warps, n))
-    return op.emitError("these accumulators are not in wgmma's layout");
+  int64_t warps = config.getWarps(), n = Layout::wgmmaColumns(layout.shape, warps), count = n / 2;
+  if (layout != Layout::wgmmaAccumulator(layout.shape, warps, n)) return op.emitError("these accumulators are not in wgmma's layout");
 
   std::optional<MatrixDescriptor> aDescriptor, bDescriptor = describe(bShared, 0);
   SharedLayout aShared;

@@ -39,7 +39,7 @@ static ptx::Cache cacheOf(tt::CacheModifier modifier) {
   return ptx::Cache::none;
 }
 
-static ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
+ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   switch (policy) {
   case tt::EvictionPolicy::EVICT_FIRST: return ptx::Eviction::evict_first;
   case tt::EvictionPolicy::EVICT_LAST: return ptx::Eviction::evict_last;
@@ -127,11 +127,7 @@ LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
 LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
   orderAccess(op.getPtr(), /*writes=*/true);
   // Only one of the threads that hold an element stores it.
-  Value first;
-  if (auto tile = dyn_cast<RankedTensorType>(op.getPtr().getType()))
-    first = holdsFirstCopy(ttg::layoutOf(tile));
-  else
-    first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+  Value first = performs(op.getPtr().getType());
   const Parts &addresses = get(op.getPtr());
   size_t width = widthOf(op);
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
@@ -187,7 +183,7 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
 
 Value ThreadLowering::performs(Type pointer) {
   if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(ttg::layoutOf(tile));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+  return isFirstThread();
 }
 
 Parts ThreadLowering::shareResults(Operation *op, const Parts &results, Type pointer) {

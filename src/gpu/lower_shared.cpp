@@ -93,10 +93,10 @@ Parts ThreadLowering::unpacked(Value word, Type element) {
   return {word.getType() == element ? word : Value(arith::BitcastOp::create(b, element, word))};
 }
 
-void ThreadLowering::loadTile(Value base, const Layout &layout, const SharedLayout &shared, Type type, Parts &results) {
+Parts ThreadLowering::loadTile(Value base, const Layout &layout, const SharedLayout &shared, Type type) {
   Type inMemory = memoryType(type);
   SharedPlaces places(*this, base, layout, shared);
-  results.assign(static_cast<size_t>(layout.registersPerThread()), Value());
+  Parts results(static_cast<size_t>(layout.registersPerThread()), Value());
   std::optional<MatrixPlan> matrix = ldmatrixPlan(layout, shared);
   if (matrix && matrix->matrices == 4 && memoryType(type) == type) {
     Value place = arith::XOrIOp::create(b, xorBases(lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
@@ -109,7 +109,7 @@ void ThreadLowering::loadTile(Value base, const Layout &layout, const SharedLayo
         for (auto [at, value] : llvm::enumerate(unpacked(word, type)))
           results[static_cast<size_t>(instruction.firstRegister) + index * static_cast<size_t>(matrix->perWord) + at] = value;
     }
-    return;
+    return results;
   }
   VectorAccess access = vectorAccess(layout, shared);
   for (const VectorAccess::Vector &vector : access.vectors) {
@@ -131,6 +131,7 @@ void ThreadLowering::loadTile(Value base, const Layout &layout, const SharedLayo
     for (auto [reg, value] : llvm::zip(vector.registers, values))
       results[static_cast<size_t>(reg)] = fromMemory(value, type);
   }
+  return results;
 }
 
 void ThreadLowering::storeTile(Value base, const Layout &layout, const SharedLayout &shared, ValueRange held, bool stmatrix) {
@@ -175,9 +176,8 @@ void ThreadLowering::storeTile(Value base, const Layout &layout, const SharedLay
 
 LogicalResult ThreadLowering::lowerLoadShared(ttg::LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
-  Parts results;
-  loadTile(getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), scalarType(tile.getElementType()), results);
-  set(op.getResult(), std::move(results));
+  set(op.getResult(),
+      loadTile(getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), scalarType(tile.getElementType())));
   return success();
 }
 
@@ -200,9 +200,7 @@ LogicalResult ThreadLowering::lowerCopyAsync(ttg::CopyAsyncOp op) {
   SharedPlaces places(*this, getScalar(op.getBuffer()), layout, shared);
   const Parts &pointers = get(op.getPointers());
   Value first = holdsFirstCopy(layout);
-  auto evict = op.getEvict() == static_cast<uint32_t>(tt::EvictionPolicy::EVICT_FIRST)  ? ptx::Eviction::evict_first
-               : op.getEvict() == static_cast<uint32_t>(tt::EvictionPolicy::EVICT_LAST) ? ptx::Eviction::evict_last
-                                                                                        : ptx::Eviction::normal;
+  ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
   for (const VectorAccess::Vector &vector : access.vectors)
     for (size_t i = 0; i < vector.registers.size(); i += static_cast<size_t>(elements)) {
       size_t reg = static_cast<size_t>(vector.registers[i]);
@@ -235,7 +233,7 @@ LogicalResult ThreadLowering::lowerTmaLoad(ttg::TmaLoadOp op) {
   Value barrier = barrierAt(op.getBarriers(), op.getIndex());
   Value predicate = isFirstThread();
   if (op.getPredicate()) predicate = arith::AndIOp::create(b, predicate, getScalar(op.getPredicate()));
-  auto evict = static_cast<ptx::Eviction>(op.getEvict() - 1);
+  ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
   return forBoxes(op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     ptx::TmaLoadOp::create(b, getScalar(op.getMap()), at, address, barrier, predicate, evict, IntegerAttr());
   });
@@ -257,8 +255,8 @@ LogicalResult ThreadLowering::lowerBarrierExpect(ttg::BarrierExpectOp op) {
   return success();
 }
 
-LogicalResult ThreadLowering::lowerShared(Operation *op, bool &known) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+std::optional<LogicalResult> ThreadLowering::lowerShared(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<LogicalResult>>(op)
       .Case<ttg::AllocOp, ttg::AllocBarriersOp>([&](auto o) { return lowerAlloc(o); })
       .Case<ttg::SlotOp>([&](auto o) { return lowerSlot(o); })
       .Case<ttg::ViewOp>([&](auto o) {
@@ -295,10 +293,7 @@ LogicalResult ThreadLowering::lowerShared(Operation *op, bool &known) {
         ptx::TmaWaitOp::create(b, o.getPending(), /*read=*/true);
         return success();
       })
-      .Default([&](Operation *) {
-        known = false;
-        return failure();
-      });
+      .Default([](Operation *) { return std::nullopt; });
 }
 
 } // namespace tilewright::gpu

@@ -17,11 +17,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static Dims shapeOf(Type tile) {
-  auto shape = cast<RankedTensorType>(tile).getShape();
-  return Dims(shape.begin(), shape.end());
-}
-
 //===--------------------------------------------------------------------------------------------------- types and values
 
 Type ThreadLowering::scalarType(Type element) {
@@ -341,7 +336,7 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
       })
       .Case<tt::ExpandDimsOp, tt::ReshapeOp>([&](auto o) { return mapRegisters(o, o.getSrc(), [](uint32_t flat) { return flat; }); })
       .Case<tt::BroadcastOp>([&](auto o) {
-        Dims fromShape = shapeOf(o.getSrc().getType()), toShape = shapeOf(o.getType());
+        Dims fromShape = ttg::shapeOf(o.getSrc().getType()), toShape = ttg::shapeOf(o.getType());
         return mapRegisters(o, o.getSrc(), [=](uint32_t flat) {
           std::vector<int64_t> at = coordinatesOf(toShape, flat);
           for (size_t i = 0; i < at.size(); ++i)
@@ -350,7 +345,7 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
         });
       })
       .Case<tt::TransOp>([&](auto o) {
-        Dims fromShape = shapeOf(o.getSrc().getType()), toShape = shapeOf(o.getType());
+        Dims fromShape = ttg::shapeOf(o.getSrc().getType()), toShape = ttg::shapeOf(o.getType());
         SmallVector<int32_t> order(o.getOrder());
         return mapRegisters(o, o.getSrc(), [=](uint32_t flat) {
           std::vector<int64_t> at = coordinatesOf(toShape, flat), back(at.size());
@@ -403,9 +398,7 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
       .Case<tt::ReduceOp>([&](auto o) { return lowerReduce(o); })
       .Default([&](Operation *o) -> LogicalResult {
         StringRef dialect = o->getName().getDialectNamespace(), name = o->getName().getStringRef();
-        bool known = true;
-        LogicalResult shared = lowerShared(o, known);
-        if (known) return shared;
+        if (std::optional<LogicalResult> shared = lowerShared(o)) return *shared;
         if (dialect == "math") return lowerMath(o);
         if ((dialect == "arith" || dialect == "ub") && o->getNumResults() == 1) return lowerElementwise(o);
         if (name == "llvm.intr.assume") return success();
@@ -450,14 +443,9 @@ LogicalResult ThreadLowering::run() {
 }
 
 LogicalResult lowerToThreads(ModuleOp module) {
-  for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
-    ttg::ConfigAttr config = ttg::configOf(function);
-    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-    if (!target) return function.emitError("there is no GPU target ") << config.getTarget();
-    if (failed(ThreadLowering(function, config, *target).run())) return failure();
-  }
-  return success();
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return ThreadLowering(function, config, target).run();
+  });
 }
 
 } // namespace tilewright::gpu

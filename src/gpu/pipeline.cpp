@@ -52,7 +52,7 @@ public:
     function.walk([&](ttg::DescriptorLoadOp load) { left.push_back(load); });
     while (!left.empty())
       if (failed(copyInPlace(left))) return failure();
-    eraseDead();
+    ttg::eraseDead(function);
     return success();
   }
 
@@ -94,8 +94,7 @@ private:
   /// A buffer for a tile that goes through a tensor map.
   FailureOr<ttg::BufferType> bufferFor(Operation *op, Type tile, ArrayRef<int32_t> order) {
     auto type = cast<RankedTensorType>(tile);
-    Dims shape(type.getShape().begin(), type.getShape().end());
-    auto shared = SharedLayout::swizzled(shape, std::max<int64_t>(8, type.getElementTypeBitWidth()), 128, dimsOf(order));
+    auto shared = SharedLayout::swizzled(ttg::shapeOf(type), std::max<int64_t>(8, type.getElementTypeBitWidth()), 128, dimsOf(order));
     auto buffer = ttg::BufferType::get(b.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(b.getContext(), shared));
     if (!boxOf(buffer, order)) return op->emitError("a tile of this shape is not built for the copy engine: ") << tile;
     return buffer;
@@ -106,7 +105,7 @@ private:
     auto argument = dyn_cast<BlockArgument>(map);
     if (!argument || argument.getOwner() != &function.getBody().front())
       return op->emitError("its tensor map is not an argument of the kernel");
-    constexpr StringLiteral name = "ttg.tensor_map";
+    constexpr StringLiteral name = ttg::tensorMapName;
     auto recipe = function.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), name);
     if (!recipe) return op->emitError("its tensor map has no ") << name;
     std::optional<TmaBox> box = boxOf(buffer, order);
@@ -139,13 +138,6 @@ private:
       after = next;
     }
     if (isa_and_nonnull<ttg::SyncOp>(after)) after->erase();
-  }
-
-  void eraseDead() {
-    SmallVector<Operation *> ops;
-    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : llvm::reverse(ops)) // users before what they use, what is inside before what is around it
-      if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op) && isOpTriviallyDead(op)) op->erase();
   }
 
   //===------------------------------------------------------------------------------------------- stores, loads in normal form
@@ -598,14 +590,9 @@ private:
 } // namespace
 
 LogicalResult pipeline(ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>()) {
-    ttg::ConfigAttr config = ttg::configOf(function);
-    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-    if (!target) return function.emitError("no such target: ") << config.getTarget();
-    if (failed(Pipeliner(function, config, *target).run())) return failure();
-  }
-  return success();
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return Pipeliner(function, config, target).run();
+  });
 }
 
 } // namespace tilewright::gpu

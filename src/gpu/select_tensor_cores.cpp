@@ -10,15 +10,12 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/Sequence.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
-
-Dims shapeOf(Type tile) {
-  auto shape = cast<RankedTensorType>(tile).getShape();
-  return Dims(shape.begin(), shape.end());
-}
 
 /// An operand, and how its dimensions are those of the tile that goes to shared memory.
 struct Source {
@@ -30,20 +27,22 @@ class Selector {
 public:
   Selector(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config), b(function.getContext()) {}
 
-  LogicalResult run() {
+  void run() {
     SmallVector<tt::DotOp> dots;
     function.walk([&](tt::DotOp dot) { dots.push_back(dot); });
     for (tt::DotOp dot : dots)
-      if (failed(select(dot))) return failure();
-    return success();
+      select(dot);
   }
 
 private:
+  static Source asItIs(Value operand) {
+    auto rank = static_cast<int32_t>(cast<RankedTensorType>(operand.getType()).getRank());
+    return {operand, llvm::to_vector(llvm::seq<int32_t>(0, rank))};
+  }
+
   /// Conversions and transpositions in front of a buffer cost nothing: it is written in any layout and read along any dimension.
   static Source sourceOf(Value operand) {
-    Source source{operand, {}};
-    for (int32_t i = 0; i < static_cast<int32_t>(shapeOf(operand.getType()).size()); ++i)
-      source.order.push_back(i);
+    Source source = asItIs(operand);
     while (Operation *op = source.tile.getDefiningOp()) {
       if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) {
         source.tile = convert.getSrc();
@@ -72,7 +71,7 @@ private:
   /// `either`: memory may run along either of them.
   SharedLayout sharedLayout(const Source &source, size_t along, int64_t reach, bool either) {
     auto tile = cast<RankedTensorType>(source.tile.getType());
-    Dims shape = shapeOf(tile), order = memoryOrder(source.tile);
+    Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
     int64_t bits = std::max<int64_t>(8, tile.getElementTypeBitWidth()), inner = source.order[along];
     constexpr int64_t leastSpan = 32;
     if (order[0] != inner && (!either || reach * bits < leastSpan * 8)) std::swap(order[0], order[1]);
@@ -129,76 +128,67 @@ private:
     return ttg::layoutOf(type) == layout ? tile : Value(ttg::ConvertLayoutOp::create(b, loc, ttg::withLayout(type, layout), tile));
   }
 
-  LogicalResult select(tt::DotOp dot) {
-    DotChoice choice = chooseDot(dot, config);
-    if (choice.kind == DotKind::mma) return selectMma(dot, choice);
-    bool wgmma = choice.kind == DotKind::wgmma;
-    Location loc = dot.getLoc();
-    auto type = cast<RankedTensorType>(dot.getType());
-    size_t rank = type.getShape().size();
-    auto layoutOf = [&](const Source &source, size_t along, int64_t reach) {
-      if (wgmma) return sharedLayout(source, along, reach, choice.eitherMajor);
-      auto tile = cast<RankedTensorType>(source.tile.getType()); // read element by element, in plain order
-      return SharedLayout::rowMajor(shapeOf(tile), tile.getElementTypeBitWidth(), rowMajorOrder(static_cast<int64_t>(rank)));
-    };
-    Value a;
-    if (!choice.a) {
-      Source source = sourceOf(dot.getA());
-      if (!wgmma) source = {dot.getA(), {0, 1, 2}};
-      source.order.resize(rank);
-      a = buffered(dot, source, layoutOf(source, 1, 64));
-    }
-    Source source = sourceOf(dot.getB());
-    if (!wgmma) source = {dot.getB(), {0, 1, 2}};
-    source.order.resize(rank);
-    Value second = buffered(dot, source, layoutOf(source, 0, choice.instructionN));
-    storePending(dot);
-    if (choice.a) a = inLayout(dot.getA(), *choice.a, loc);
-
-    // Tensor cores accumulate in 32 bits.
-    Value c = inLayout(dot.getC(), choice.result, loc);
-    bool narrow = wgmma && type.getElementTypeBitWidth() == 16;
-    auto wide = RankedTensorType::get(type.getShape(), narrow ? Type(b.getF32Type()) : type.getElementType(),
-                                      ttg::LayoutAttr::get(b.getContext(), choice.result));
-    if (narrow) c = arith::ExtFOp::create(b, loc, wide, c);
-    Value d;
-    if (wgmma) {
-      d = ttg::WgmmaOp::create(b, loc, wide, a, second, c, Value());
-      d = ttg::WgmmaWaitOp::create(b, loc, TypeRange{wide}, 0, ValueRange{d}).getResults()[0];
-    } else {
-      d = ttg::FmaDotOp::create(b, loc, wide, a, second, c);
-    }
-    finish(dot, d, choice);
-    return success();
+  /// What the product is added to. Tensor cores accumulate in 32 bits.
+  Value accumulator(tt::DotOp dot, const DotChoice &choice) {
+    Value c = inLayout(dot.getC(), choice.result, dot.getLoc());
+    auto type = cast<RankedTensorType>(c.getType());
+    if (choice.kind == DotKind::fma || type.getElementTypeBitWidth() != 16) return c;
+    return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
   }
 
-  LogicalResult selectMma(tt::DotOp dot, const DotChoice &choice) {
+  void select(tt::DotOp dot) {
+    DotChoice choice = chooseDot(dot, config);
     Location loc = dot.getLoc();
-    // What was loaded for the product alone passes through a buffer that ldmatrix reads, so that its copy may run ahead.
-    auto operand = [&](Value value, size_t along) -> Value {
-      Source source = sourceOf(value);
-      Operation *from = source.tile.getDefiningOp();
-      bool loaded = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(from) && source.order.size() == 2;
-      return loaded ? buffered(dot, source, sharedLayout(source, along, 64, true)) : value;
-    };
-    Value a = operand(dot.getA(), 1), second = operand(dot.getB(), 0);
-    storePending(dot);
-    auto inRegisters = [&](Value value, Value original, const Layout &layout) -> Value {
-      if (isa<ttg::BufferType>(value.getType()))
-        return ttg::LoadSharedOp::create(b, loc, ttg::withLayout(cast<RankedTensorType>(original.getType()), layout), value);
-      return inLayout(value, layout, loc);
-    };
-    a = inRegisters(a, dot.getA(), *choice.a);
-    second = inRegisters(second, dot.getB(), *choice.b);
-    Value c = inLayout(dot.getC(), choice.result, loc);
-    auto type = cast<RankedTensorType>(dot.getType());
-    bool narrow = type.getElementTypeBitWidth() == 16;
-    auto wide = RankedTensorType::get(type.getShape(), narrow ? Type(b.getF32Type()) : type.getElementType(),
-                                      ttg::LayoutAttr::get(b.getContext(), choice.result));
-    if (narrow) c = arith::ExtFOp::create(b, loc, wide, c);
-    auto fresh = tt::DotOp::create(b, loc, wide, a, second, c, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
-    finish(dot, fresh, choice);
-    return success();
+    Value d;
+    switch (choice.kind) {
+    case DotKind::wgmma: {
+      auto shared = [&](Value operand, size_t along, int64_t reach) {
+        Source source = sourceOf(operand);
+        return buffered(dot, source, sharedLayout(source, along, reach, choice.eitherMajor));
+      };
+      Value a = choice.a ? Value() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, choice.instructionN);
+      storePending(dot);
+      if (choice.a) a = inLayout(dot.getA(), *choice.a, loc);
+      Value c = accumulator(dot, choice);
+      d = ttg::WgmmaOp::create(b, loc, c.getType(), a, second, c, Value());
+      d = ttg::WgmmaWaitOp::create(b, loc, TypeRange{c.getType()}, 0, ValueRange{d}).getResults()[0];
+      break;
+    }
+    case DotKind::mma: {
+      Value a = passed(dot, dot.getA(), 1), second = passed(dot, dot.getB(), 0);
+      storePending(dot);
+      a = inRegisters(a, dot.getA(), *choice.a, loc);
+      second = inRegisters(second, dot.getB(), *choice.b, loc);
+      Value c = accumulator(dot, choice);
+      d = tt::DotOp::create(b, loc, c.getType(), a, second, c, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
+      break;
+    }
+    case DotKind::fma: {
+      auto plain = [&](Value operand) { // read element by element, in plain order
+        auto tile = cast<RankedTensorType>(operand.getType());
+        SharedLayout layout = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), rowMajorOrder(tile.getRank()));
+        return buffered(dot, asItIs(operand), layout);
+      };
+      Value a = plain(dot.getA()), second = plain(dot.getB());
+      storePending(dot);
+      Value c = accumulator(dot, choice);
+      d = ttg::FmaDotOp::create(b, loc, c.getType(), a, second, c);
+    }
+    }
+    finish(dot, d, choice);
+  }
+
+  /// What was loaded for a product by mma.sync alone passes through a buffer that ldmatrix reads, so that its copy may run ahead; anything
+  /// else stays a tile.
+  Value passed(tt::DotOp dot, Value operand, size_t along) {
+    Source source = sourceOf(operand);
+    bool loaded = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(source.tile.getDefiningOp()) && source.order.size() == 2;
+    return loaded ? buffered(dot, source, sharedLayout(source, along, 64, true)) : operand;
+  }
+
+  Value inRegisters(Value passed, Value operand, const Layout &layout, Location loc) {
+    if (!isa<ttg::BufferType>(passed.getType())) return inLayout(passed, layout, loc);
+    return ttg::LoadSharedOp::create(b, loc, ttg::withLayout(cast<RankedTensorType>(operand.getType()), layout), passed);
   }
 
   void finish(tt::DotOp dot, Value d, const DotChoice &choice) {
@@ -228,12 +218,10 @@ private:
 } // namespace
 
 LogicalResult selectTensorCores(ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>()) {
-    ttg::ConfigAttr config = ttg::configOf(function);
-    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    if (failed(Selector(function, config).run())) return failure();
-  }
-  return success();
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
+    Selector(function, config).run();
+    return success();
+  });
 }
 
 } // namespace tilewright::gpu

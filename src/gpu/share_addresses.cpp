@@ -6,13 +6,11 @@
 // polynomials over what nobody can look into; as everywhere, index arithmetic is taken not to overflow, so that a sign extension of a sum
 // is the sum of sign extensions.
 #include "gpu/passes.h"
-#include "gpu/ptx.h"
-#include "ir/tt.h"
+#include "gpu/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -61,9 +59,7 @@ public:
               [&](auto access) { share(access.getAddressMutable()); })
           .Case([&](ptx::CopyAsyncOp copy) { share(copy.getGlobalMutable()); });
     });
-    function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-      if (op != function && isOpTriviallyDead(op)) op->erase();
-    });
+    ttg::eraseDead(function);
   }
 
 private:

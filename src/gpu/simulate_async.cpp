@@ -343,25 +343,10 @@ static bool isFloat(MapElement element) {
 }
 
 static uint64_t reduce(ptx::Redux kind, MapElement element, uint64_t old, uint64_t value) {
-  int64_t bits = 8 * bytesOf(element);
-  uint64_t mask = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
-  if (isFloat(element)) {
-    const Format &format = numberFormat(formatOf(element));
-    double a = decodeFloat(format, old), b = decodeFloat(format, value);
-    return encodeFloat(format, kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b));
-  }
-  int64_t a = signExtend(old, bits), b = signExtend(value, bits);
-  switch (kind) {
-  case ptx::Redux::add: return (old + value) & mask;
-  case ptx::Redux::min: return a < b ? old : value;
-  case ptx::Redux::max: return a > b ? old : value;
-  case ptx::Redux::umin: return std::min(old, value);
-  case ptx::Redux::umax: return std::max(old, value);
-  case ptx::Redux::and_: return old & value;
-  case ptx::Redux::or_: return old | value;
-  case ptx::Redux::xor_: return old ^ value;
-  }
-  return value;
+  if (!isFloat(element)) return combine(kind, 8 * bytesOf(element), old, value);
+  const Format &format = numberFormat(formatOf(element));
+  double a = decodeFloat(format, old), b = decodeFloat(format, value);
+  return encodeFloat(format, kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b));
 }
 
 bool Block::runEngine() {

@@ -304,21 +304,26 @@ static bool addShared(Warp &warp, const Step &step) {
 
 // ---- atomics
 
-static uint64_t combine(ptx::Atomic kind, const Format &format, uint64_t old, uint64_t value) {
-  int64_t a = signExtend(old, format.bits), b = signExtend(value, format.bits);
+uint64_t combine(ptx::Redux kind, int64_t bits, uint64_t old, uint64_t value) {
+  int64_t a = signExtend(old, bits), b = signExtend(value, bits);
   switch (kind) {
-  case ptx::Atomic::add: return (old + value) & format.mask();
-  case ptx::Atomic::min: return a < b ? old : value;
-  case ptx::Atomic::max: return a > b ? old : value;
-  case ptx::Atomic::umin: return std::min(old, value);
-  case ptx::Atomic::umax: return std::max(old, value);
-  case ptx::Atomic::and_: return old & value;
-  case ptx::Atomic::or_: return old | value;
-  case ptx::Atomic::xor_: return old ^ value;
-  case ptx::Atomic::exch: return value;
-  case ptx::Atomic::fadd: return encodeFloat(format, decodeFloat(format, old) + decodeFloat(format, value));
+  case ptx::Redux::add: return (old + value) & llvm::maskTrailingOnes<uint64_t>(static_cast<unsigned>(bits));
+  case ptx::Redux::min: return a < b ? old : value;
+  case ptx::Redux::max: return a > b ? old : value;
+  case ptx::Redux::umin: return std::min(old, value);
+  case ptx::Redux::umax: return std::max(old, value);
+  case ptx::Redux::and_: return old & value;
+  case ptx::Redux::or_: return old | value;
+  case ptx::Redux::xor_: return old ^ value;
   }
   return value;
+}
+
+static uint64_t combine(ptx::Atomic kind, const Format &format, uint64_t old, uint64_t value) {
+  if (kind == ptx::Atomic::exch) return value;
+  if (kind == ptx::Atomic::fadd) return encodeFloat(format, decodeFloat(format, old) + decodeFloat(format, value));
+  static_assert(uint32_t(ptx::Atomic::xor_) == uint32_t(ptx::Redux::xor_), "the two enums agree as far as Redux goes");
+  return combine(ptx::Redux(uint32_t(kind)), format.bits, old, value);
 }
 
 static bool atomic(Warp &warp, const Step &step) {
@@ -398,7 +403,7 @@ static bool redux(Warp &warp, const Step &step) {
   const Lanes &values = warp.get(step, 0);
   uint64_t total = values[0];
   for (size_t lane = 1; lane < 32; ++lane)
-    total = combine(ptx::Atomic(uint32_t(kind)), step.to, total, values[lane]); // the two enums agree as far as redux goes
+    total = combine(kind, step.to.bits, total, values[lane]);
   return perLane(warp, step, [&](int64_t) { return total; });
 }
 

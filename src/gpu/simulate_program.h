@@ -300,5 +300,7 @@ std::string textOf(mlir::Location location);
 const Format &numberFormat(ptx::Format format);
 double decodeNumber(ptx::Format format, uint64_t bits);
 uint64_t swizzled(uint64_t address, int64_t span);
+/// Two integers of so many bits, as redux, atomics and reducing stores combine them.
+uint64_t combine(ptx::Redux kind, int64_t bits, uint64_t old, uint64_t value);
 
 } // namespace tilewright::gpu::sim

@@ -654,19 +654,16 @@ private:
 } // namespace
 
 LogicalResult splitOverBlocks(ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>()) {
-    ttg::ConfigAttr config = ttg::configOf(function);
-    if (!config) return function.emitError("there is no ") << ttg::configName << " on this kernel";
-    if (config.getCtas() == 1) continue;
-    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-    if (!target || !target->clusters)
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) -> LogicalResult {
+    if (config.getCtas() == 1) return success();
+    if (!target.clusters)
       return function.emitError("programs of several blocks (num_ctas = ")
              << config.getCtas() << ") are not built for " << config.getTarget();
     constexpr int64_t mostBlocks = 16;
     if (config.getCtas() > mostBlocks) return function.emitError("a program has at most ") << mostBlocks << " blocks (num_ctas)";
     Splitter(function, config.getCtas()).run();
-  }
-  return success();
+    return success();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -19,6 +19,8 @@ using mlir::Type;
 using mlir::Value;
 using Parts = llvm::SmallVector<Value, 4>;
 
+ptx::Eviction evictionOf(tt::EvictionPolicy policy);
+
 class ThreadLowering {
 public:
   ThreadLowering(tt::FuncOp source, ttg::ConfigAttr config, GpuTarget target)
@@ -68,7 +70,7 @@ private:
   LogicalResult lowerStore(tt::StoreOp op);
   LogicalResult lowerAtomic(tt::AtomicRMWOp op);
   LogicalResult lowerCompareSwap(tt::AtomicCASOp op);
-  /// In the threads that perform an atomic operation; null: all.
+  /// In the threads that perform a store or an atomic operation; null: all.
   Value performs(Type pointer);
   /// The result of whoever performed it, to all that hold copies of the element.
   Parts shareResults(mlir::Operation *op, const Parts &results, Type pointer);
@@ -88,7 +90,8 @@ private:
     Value base, inTile;
     llvm::DenseMap<uint32_t, Value> addresses;
   };
-  LogicalResult lowerShared(mlir::Operation *op, bool &known);
+  /// Nothing for other operations.
+  std::optional<LogicalResult> lowerShared(mlir::Operation *op);
   LogicalResult lowerAlloc(mlir::Operation *op);
   LogicalResult lowerSlot(ttg::SlotOp op);
   LogicalResult lowerLoadShared(ttg::LoadSharedOp op);
@@ -99,7 +102,7 @@ private:
   LogicalResult lowerBarrierExpect(ttg::BarrierExpectOp op);
   LogicalResult forBoxes(mlir::Operation *op, Value buffer, mlir::ValueRange coordinates,
                          llvm::function_ref<void(mlir::ValueRange, Value)> emit);
-  void loadTile(Value base, const Layout &layout, const SharedLayout &shared, Type type, Parts &results);
+  Parts loadTile(Value base, const Layout &layout, const SharedLayout &shared, Type type);
   void storeTile(Value base, const Layout &layout, const SharedLayout &shared, mlir::ValueRange held, bool stmatrix);
   Value isFirstThread();
   Value barrierAt(Value barriers, Value index);

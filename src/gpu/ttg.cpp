@@ -2,8 +2,12 @@
 // how one thinks of it:   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
 #include "gpu/ttg.h"
 
+#include "support/target.h"
+
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Iterators.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -105,6 +109,28 @@ Attribute SharedAttr::parse(AsmParser &parser, Type) {
 
 ConfigAttr ttg::configOf(Operation *function) {
   return function->getAttrOfType<ConfigAttr>(configName);
+}
+
+LogicalResult ttg::onKernels(ModuleOp module, function_ref<LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass) {
+  for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
+    ConfigAttr config = configOf(function);
+    if (!config) return function.emitError("there is no ") << configName << " on this kernel";
+    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+    if (!target) return function.emitError("there is no GPU target ") << config.getTarget();
+    if (failed(pass(function, config, *target))) return failure();
+  }
+  return success();
+}
+
+void ttg::eraseDead(Operation *root) {
+  // Users before what they use, what is inside before what is around it.
+  root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (op != root && isOpTriviallyDead(op)) op->erase();
+  });
+}
+
+gpu::Dims ttg::shapeOf(Type tile) {
+  return cast<RankedTensorType>(tile).getShape().vec();
 }
 
 bool ttg::hasLayout(Type type) {

@@ -13,6 +13,13 @@
 #define GET_OP_CLASSES
 #include "gpu/ttg_ops.h.inc"
 
+namespace mlir {
+class ModuleOp;
+}
+namespace tilewright {
+struct GpuTarget;
+}
+
 namespace tilewright::ttg {
 
 /// The name of a kernel's Config attribute.
@@ -34,6 +41,13 @@ constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 
 /// What the kernel is compiled for; null if nobody has said.
 ConfigAttr configOf(mlir::Operation *function);
+/// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
+mlir::LogicalResult onKernels(mlir::ModuleOp module,
+                              llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
+/// Erases the operations inside of `root` that do nothing and whose results nobody uses.
+void eraseDead(mlir::Operation *root);
+/// The extents of a tile.
+gpu::Dims shapeOf(mlir::Type tile);
 /// The layout of a tile; it must have one.
 gpu::Layout layoutOf(mlir::Type tile);
 bool hasLayout(mlir::Type type);
