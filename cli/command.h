@@ -1,7 +1,7 @@
 // What the sub-commands share: options, errors, exit statuses.
 #pragma once
 
-#include "frontend/module.h"
+#include "evaluate/module.h"
 
 #include <map>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
-#include "compile.h"
+#include "pipeline/compile.h"
 #include "support/files.h"
 
 #include <cstdio>

@@ -2,10 +2,10 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
-#include "compile.h"
-#include "frontend/builtins.h"
-#include "gpu/artifact.h"
+#include "evaluate/builtins.h"
 #include "gpu/explain.h"
+#include "pipeline/compile.h"
+#include "support/artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

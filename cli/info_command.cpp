@@ -1,7 +1,7 @@
 // `tilewright info` and `cache`: what there is.
 
 #include "cli/command.h"
-#include "compile.h"
+#include "pipeline/compile.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
 #include "support/files.h"

@@ -3,7 +3,7 @@
 #include "opt.h"
 
 #include "gpu/passes.h"
-#include "gpu/ttg.h"
+#include "gpu/tiles/ttg.h"
 #include "ir/passes.h"
 #include "ir/tt.h"
 

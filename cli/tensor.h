@@ -1,7 +1,7 @@
 // Tensors of the command line: made by a generator or read from a file, compared, printed, written.
 #pragma once
 
-#include "frontend/types.h"
+#include "evaluate/types.h"
 #include "support/npy.h"
 #include "support/result.h"
 

@@ -7,7 +7,7 @@
 #include "core.h"
 #include "torch.h"
 
-#include "runtime/cuda_device.h"
+#include "runtime/cuda/device.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -2,7 +2,7 @@
 
 #include "core.h"
 
-#include "ir/interpret.h"
+#include "ir/interpret/interpret.h"
 #include "runtime/simulated.h"
 
 #include "mlir/IR/BuiltinOps.h"

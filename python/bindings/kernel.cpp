@@ -3,9 +3,9 @@
 
 #include "kernel.h"
 
-#include "frontend/module.h"
-#include "gpu/artifact.h"
-#include "runtime/cuda_kernel.h"
+#include "evaluate/module.h"
+#include "runtime/cuda/kernel.h"
+#include "support/artifact.h"
 #include "syntax/parser.h"
 
 #include <nanobind/stl/string.h>

@@ -7,8 +7,8 @@
 
 #include "kernel.h"
 
-#include "gpu/artifact.h"
-#include "runtime/cuda_kernel.h"
+#include "runtime/cuda/kernel.h"
+#include "support/artifact.h"
 
 #include <nanobind/stl/string.h>
 

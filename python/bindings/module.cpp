@@ -3,12 +3,12 @@
 #include "compiled.h"
 #include "core.h"
 
-#include "frontend/builtins.h"
-#include "frontend/module.h"
-#include "gpu/artifact.h"
+#include "evaluate/builtins.h"
+#include "evaluate/module.h"
 #include "runtime/cache.h"
-#include "runtime/cuda_kernel.h"
+#include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
+#include "support/artifact.h"
 #include "support/files.h"
 #include "support/target.h"
 

@@ -2,8 +2,8 @@
 
 #include "core.h"
 
-#include "frontend/builtins.h"
-#include "frontend/module.h"
+#include "evaluate/builtins.h"
+#include "evaluate/module.h"
 
 #include "llvm/ADT/StringSwitch.h"
 

@@ -1,7 +1,7 @@
 // Builtins that promise, check, print or ask, and those that are refused.
 
+#include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
-#include "frontend/evaluate.h"
 
 using namespace mlir;
 

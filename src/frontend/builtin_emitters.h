@@ -6,7 +6,7 @@
 namespace tilewright {
 
 #define BUILTIN(path, signature, summary, function) Maybe function(Emitter &emitter, Arguments &args);
-#include "frontend/builtins.def"
+#include "evaluate/builtins.def"
 /// All functions of libdevice.def.
 Maybe emitLibdevice(Emitter &emitter, Arguments &args);
 

@@ -223,7 +223,7 @@ struct Overload {
 
 static constexpr Overload overloads[] = {
 #define LIBDEVICE(name, result, parameters, symbol) {name, result, parameters, symbol},
-#include "frontend/libdevice.def"
+#include "evaluate/libdevice.def"
 };
 
 static Scalar scalarOfLetter(char letter) {

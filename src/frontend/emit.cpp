@@ -2,7 +2,7 @@
 // constexprs. Constexprs are gone from the IR: they are part of the function's name.
 
 #include "frontend/emit.h"
-#include "frontend/evaluate.h"
+#include "evaluate/evaluate.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"

@@ -5,8 +5,8 @@
 // scf.if, scf.for and scf.while must carry. An early return makes the rest of the function part of the arms that go on.
 #pragma once
 
-#include "frontend/builtins.h"
-#include "frontend/module.h"
+#include "evaluate/builtins.h"
+#include "evaluate/module.h"
 #include "frontend/semantics.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -1,7 +1,7 @@
 // Calls: arguments are bound to a builtin's signature, checked as far as all builtins need it, and handed to its emitter.
 
+#include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
-#include "frontend/evaluate.h"
 
 using namespace mlir;
 
@@ -12,7 +12,7 @@ using Value = tilewright::Value;
 BuiltinEmitter emitterOf(const Builtin &builtin) {
   static constexpr BuiltinEmitter emitters[] = {
 #define BUILTIN(path, signature, summary, function) function,
-#include "frontend/builtins.def"
+#include "evaluate/builtins.def"
       emitLibdevice,
   };
   return emitters[builtin.index];

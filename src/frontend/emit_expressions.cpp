@@ -1,8 +1,8 @@
 // Expressions. What only involves constexprs is computed here and now, with Python's meaning; anything that touches a run-time value emits
 // code. Both kinds meet freely: `BLOCK * 2 + offsets` multiplies now and adds at run time.
 
+#include "evaluate/evaluate.h"
 #include "frontend/emit.h"
-#include "frontend/evaluate.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

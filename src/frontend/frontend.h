@@ -1,7 +1,7 @@
 // AST -> tt IR: types, constexprs, builtins, control flow.
 #pragma once
 
-#include "frontend/value.h"
+#include "evaluate/value.h"
 
 #include "mlir/IR/OwningOpRef.h"
 

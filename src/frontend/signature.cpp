@@ -2,7 +2,7 @@
 //
 // A word is a type (with `:16` where value or address is a multiple of 16) or a literal; literals make constants. What is not given comes
 // from the parameter's default, the first autotune configuration, the heuristics, or the parameter's annotation, in this order.
-#include "frontend/evaluate.h"
+#include "evaluate/evaluate.h"
 #include "frontend/frontend.h"
 #include "syntax/parser.h"
 

@@ -5,10 +5,10 @@
 // Facts become text at once, where the operations they are about still exist; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
-#include "gpu/dot_choice.h"
-#include "gpu/layout_cost.h"
-#include "gpu/pipeline.h"
-#include "gpu/scratch.h"
+#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/scratch.h"
+#include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/layout_cost.h"
 #include "support/files.h"
 #include "support/target.h"
 

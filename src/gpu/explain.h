@@ -4,8 +4,8 @@
 //     allocate-shared   which loads became copies, rings, buffers, conversions
 #pragma once
 
-#include "gpu/artifact.h"
-#include "gpu/layout.h"
+#include "gpu/layout/layout.h"
+#include "support/artifact.h"
 
 #include "llvm/ADT/StringRef.h"
 

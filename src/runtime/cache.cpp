@@ -3,7 +3,7 @@
 
 #include "runtime/cache.h"
 
-#include "frontend/module.h"
+#include "evaluate/module.h"
 #include "runtime/argument.h"
 #include "support/files.h"
 #include "support/hash.h"

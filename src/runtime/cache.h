@@ -5,8 +5,8 @@
 // cannot be written, or is full, means working without it and one warning.
 #pragma once
 
-#include "compile.h"
-#include "gpu/artifact.h"
+#include "pipeline/compile.h"
+#include "support/artifact.h"
 
 #include <optional>
 #include <string>

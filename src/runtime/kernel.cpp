@@ -5,7 +5,7 @@
 
 #include "codegen/host_calls.h"
 #include "runtime/cache.h"
-#include "runtime/cuda_kernel.h"
+#include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
 
 #include "llvm/ADT/APFloat.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codegen/jit.h"
-#include "compile.h"
+#include "pipeline/compile.h"
 #include "runtime/argument.h"
 
 #include <array>

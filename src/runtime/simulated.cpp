@@ -1,9 +1,9 @@
 // What the driver does for a launch on a GPU is done here for the simulator: slots from arguments, tensor maps from their recipes.
 #include "runtime/simulated.h"
 
-#include "gpu/artifact.h"
-#include "gpu/simulate.h"
-#include "runtime/cuda_maps.h"
+#include "gpu/machine/simulate.h"
+#include "runtime/cuda/maps.h"
+#include "support/artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -2,7 +2,7 @@
 // no GPU.
 #pragma once
 
-#include "compile.h"
+#include "pipeline/compile.h"
 #include "runtime/kernel.h"
 
 namespace tilewright {

@@ -5,9 +5,9 @@
 
 #include "tune/autotune.h"
 
-#include "frontend/module.h"
+#include "evaluate/module.h"
 #include "runtime/cache.h"
-#include "runtime/cuda_device.h"
+#include "runtime/cuda/device.h"
 #include "runtime/pool.h"
 #include "support/hash.h"
 

@@ -1,7 +1,7 @@
 // The runtime's half for GPUs, without one: a driver library made for the purpose records what it is asked.
 
-#include "runtime/cuda_kernel.h"
-#include "runtime/cuda_maps.h"
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/maps.h"
 
 #include "fake_cuda.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 // The emission of tt IR: which operations a kernel becomes, and what is said where it is wrong.
+#include "evaluate/module.h"
 #include "frontend/frontend.h"
-#include "frontend/module.h"
 #include "ir/passes.h"
 #include "ir/tt.h"
 #include "syntax/parser.h"

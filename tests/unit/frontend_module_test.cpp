@@ -1,6 +1,6 @@
 // The evaluator of module-level Python, on kernel files as they are found in the wild.
+#include "evaluate/module.h"
 #include "frontend/frontend.h"
-#include "frontend/module.h"
 #include "syntax/parser.h"
 
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
 // The interpreter against values worked out by hand, on small kernels in text.
-#include "ir/interpret.h"
+#include "ir/interpret/interpret.h"
 #include "ir/tt.h"
 
 #include "mlir/IR/MLIRContext.h"

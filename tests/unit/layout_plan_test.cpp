@@ -1,5 +1,5 @@
 // Plans made from layouts, carried out by simulation: registers and lanes that exchange values, addresses that are read and written.
-#include "gpu/layout.h"
+#include "gpu/layout/layout.h"
 
 #include <gtest/gtest.h>
 

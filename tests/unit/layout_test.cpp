@@ -1,5 +1,5 @@
 // Layouts as maps: constructors against the tables of the instructions, algebra against enumeration.
-#include "gpu/layout.h"
+#include "gpu/layout/layout.h"
 
 #include <gtest/gtest.h>
 

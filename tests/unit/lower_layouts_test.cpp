@@ -1,8 +1,8 @@
 // Operations in which threads exchange elements, in layouts drawn at random: any assignment of element bits to registers, lanes and warps,
 // mixed by XOR, with copies. What lower-to-threads makes of them runs on the simulator, which also finds missing barriers.
+#include "gpu/machine/simulate.h"
 #include "gpu/passes.h"
-#include "gpu/simulate.h"
-#include "gpu/ttg.h"
+#include "gpu/tiles/ttg.h"
 #include "ir/tt.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

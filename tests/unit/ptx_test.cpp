@@ -1,8 +1,8 @@
 // Every instruction of the ptx dialect, as text, to PTX and through the assembler: is it spelled as meant, and does ptxas take it.
 #include "codegen/lower.h"
-#include "codegen/ptx_lower.h"
-#include "codegen/ptx_text.h"
-#include "gpu/ptx.h"
+#include "codegen/ptx/lower.h"
+#include "codegen/ptx/text.h"
+#include "gpu/machine/ptx.h"
 #include "ir/tt.h"
 
 #include "mlir/IR/MLIRContext.h"

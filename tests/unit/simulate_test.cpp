@@ -1,7 +1,7 @@
 // The simulator of ptx kernels: results worked out by hand, and planted mistakes, each to be found at its line with its twin passing.
 // In a kernel's text, `// HERE` marks the line of the expected error and `// OTHER` that of the access it collides with.
-#include "gpu/ptx.h"
-#include "gpu/simulate.h"
+#include "gpu/machine/ptx.h"
+#include "gpu/machine/simulate.h"
 #include "ir/tt.h"
 
 #include "mlir/IR/BuiltinOps.h"

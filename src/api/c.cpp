@@ -1,0 +1,226 @@
+// The C interface (include/tilewright/c.h) over the runtime: handles, argument conversion, errors as objects.
+
+#define TILEWRIGHT_BUILDING
+#include "tilewright/c.h"
+
+#include "evaluate/module.h"
+#include "syntax/parser.h"
+#include "tune/autotune.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <optional>
+
+using namespace tilewright;
+
+struct TwError {
+  std::string text;
+};
+
+struct TwModule {
+  std::shared_ptr<Namespace> scope;
+  std::vector<std::string> kernels;
+};
+
+struct TwKernel {
+  TunedKernel tuned;
+  explicit TwKernel(std::shared_ptr<const JitFunction> function) : tuned(std::move(function)) {}
+};
+
+struct TwMeta {
+  const JitFunction *kernel;
+  llvm::ArrayRef<Argument> arguments;
+};
+
+static void setError(TwError **error, std::string text) {
+  if (error) *error = new TwError{std::move(text)};
+}
+
+static TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error) {
+  if (!scope) {
+    setError(error, diagnostics.render());
+    return nullptr;
+  }
+  auto *module = new TwModule{scope, {}};
+  module->kernels = kernelNames(*scope);
+  return module;
+}
+
+static Scalar scalarOf(TwType type) {
+  switch (type) {
+  case TW_I1: return Scalar::int1;
+  case TW_I8: return Scalar::int8;
+  case TW_I16: return Scalar::int16;
+  case TW_I32: return Scalar::int32;
+  case TW_I64: return Scalar::int64;
+  case TW_U8: return Scalar::uint8;
+  case TW_U16: return Scalar::uint16;
+  case TW_U32: return Scalar::uint32;
+  case TW_U64: return Scalar::uint64;
+  case TW_F16: return Scalar::fp16;
+  case TW_BF16: return Scalar::bf16;
+  case TW_F32: return Scalar::fp32;
+  case TW_F64: return Scalar::fp64;
+  case TW_F8E5: return Scalar::fp8e5;
+  case TW_F8E4: return Scalar::fp8e4nv;
+  }
+  return Scalar::int8;
+}
+
+static Argument argumentOf(const TwArgument &argument) {
+  switch (argument.kind) {
+  case TW_NONE: return Argument::none();
+  case TW_BOOL: return Argument::boolean(argument.value.integer != 0);
+  case TW_INT: return Argument::integer(argument.value.integer);
+  case TW_UINT: return Argument::unsignedInteger(argument.value.unsignedInteger);
+  case TW_FLOAT: return Argument::floating(argument.value.floating);
+  case TW_STRING: return Argument::constant(Value::string(argument.value.string ? argument.value.string : ""));
+  case TW_POINTER: return Argument::pointer(argument.value.pointer, scalarOf(argument.type), argument.bytes);
+  case TW_DEVICE_POINTER: return Argument::pointer(argument.value.pointer, scalarOf(argument.type), argument.bytes, argument.device);
+  }
+  return Argument::none();
+}
+
+namespace {
+struct Arguments {
+  llvm::SmallVector<Argument, 24> positional;
+  llvm::SmallVector<NamedArgument, 16> named;
+
+  Arguments(const TwArgument *arguments, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      if (arguments[i].name)
+        named.push_back({arguments[i].name, argumentOf(arguments[i])});
+      else
+        positional.push_back(argumentOf(arguments[i]));
+    }
+  }
+};
+} // namespace
+
+static LaunchOptions launchOptions(const TwOptions *options) {
+  LaunchOptions result;
+  if (!options) return result;
+  result.threads = options->threads;
+  if (options->numWarps > 0) result.kernel.numWarps = options->numWarps;
+  if (options->numStages > 0) result.kernel.numStages = options->numStages;
+  if (options->numCtas > 0) result.kernel.numCtas = options->numCtas;
+  if (options->maxRegisters > 0) result.kernel.maxnreg = options->maxRegisters;
+  result.stream = options->stream;
+  result.cooperative = options->cooperative != 0;
+  result.programmaticLaunch = options->programmaticLaunch != 0;
+  return result;
+}
+
+extern "C" {
+
+const char *twVersion(void) {
+  return TILEWRIGHT_VERSION;
+}
+const char *twErrorText(const TwError *error) {
+  return error->text.c_str();
+}
+void twErrorFree(TwError *error) {
+  delete error;
+}
+
+TwModule *twModuleFromFile(const char *path, TwError **error) {
+  Diagnostics diagnostics;
+  return makeModule(loadModule(path, diagnostics), diagnostics, error);
+}
+
+TwModule *twModuleFromSource(const char *source, const char *name, TwError **error) {
+  Diagnostics diagnostics;
+  std::shared_ptr<const ast::Module> tree = parse(SourceFile::create(name, source, 1), diagnostics);
+  return makeModule(tree ? moduleScope(tree) : nullptr, diagnostics, error);
+}
+
+void twModuleFree(TwModule *module) {
+  delete module;
+}
+size_t twModuleKernelCount(const TwModule *module) {
+  return module->kernels.size();
+}
+const char *twModuleKernelName(const TwModule *module, size_t index) {
+  return index < module->kernels.size() ? module->kernels[index].c_str() : nullptr;
+}
+
+TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error) {
+  Diagnostics diagnostics;
+  if (std::shared_ptr<const JitFunction> function = findKernel(*module->scope, name, diagnostics)) return new TwKernel(std::move(function));
+  setError(error, diagnostics.render());
+  return nullptr;
+}
+
+void twKernelFree(TwKernel *kernel) {
+  delete kernel;
+}
+
+int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
+  if (found) *found = 0;
+  for (size_t i = 0; i < meta->arguments.size(); ++i) {
+    if (meta->kernel->parameters[i].name != name || !meta->arguments[i].isNumber()) continue;
+    if (found) *found = 1;
+    return meta->arguments[i].asInteger();
+  }
+  return 0;
+}
+
+int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments, size_t count,
+             const TwOptions *options, TwError **error) {
+  Diagnostics diagnostics;
+  auto extents = [&](llvm::ArrayRef<Argument> bound, Diagnostics &problems) -> std::optional<Grid> {
+    TwGrid raw{{1, 1, 1}, 1};
+    if (grid) {
+      raw = *grid;
+    } else if (TwMeta meta{&kernel->tuned.function(), bound}; !gridFunction || !gridFunction(context, &meta, &raw)) {
+      problems.error({}, Diag::badGrid, {gridFunction ? "the grid function gave no grid" : "there is no grid"});
+      return std::nullopt;
+    }
+    Grid result;
+    for (size_t i = 0; i < 3; ++i)
+      result.extent[i] = raw.extent[i];
+    result.rank = raw.rank;
+    return result;
+  };
+  Arguments converted(arguments, count);
+  // By reference, as std::function would put a copy of the captures on the heap.
+  if (kernel->tuned.launch(std::ref(extents), converted.positional, converted.named, launchOptions(options), diagnostics)) return 1;
+  setError(error, diagnostics.render());
+  return 0;
+}
+
+char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, size_t count, const TwOptions *options, TwError **error) {
+  static const std::pair<const char *, Stage> stages[] = {
+      {"ast", Stage::ast}, {"tt", Stage::tt}, {"loops", Stage::loops}, {"llvm", Stage::llvm}, {"asm", Stage::assembly}};
+  const Stage *wanted = nullptr;
+  for (const auto &[name, value] : stages)
+    if (std::strcmp(name, stage) == 0) wanted = &value;
+  if (!wanted) {
+    setError(error, std::string("there is no stage '") + stage + "'; the stages are ast, tt, loops, llvm and asm\n");
+    return nullptr;
+  }
+  Diagnostics diagnostics;
+  Arguments converted(arguments, count);
+  LaunchOptions launch = launchOptions(options);
+  std::optional<std::string> text;
+  if (std::optional<BoundArguments> bound = bindArguments(kernel->tuned.function(), converted.positional, converted.named, diagnostics)) {
+    if (std::optional<std::vector<ArgumentSpec>> specs = specialize(kernel->tuned.function(), *bound, diagnostics)) {
+      CompileRequest request;
+      request.kernel = &kernel->tuned.function();
+      request.args = std::move(*specs);
+      request.options = launch.kernel;
+      request.target = hostCpu();
+      text = emitStage(request, *wanted, diagnostics);
+    }
+  }
+  if (text) return ::strdup(text->c_str());
+  setError(error, diagnostics.render());
+  return nullptr;
+}
+
+void twStringFree(char *text) {
+  std::free(text);
+}
+
+} // extern "C"

@@ -1,0 +1,206 @@
+// Inside the lowering of the ptx dialect: pieces of inline assembly, put together operand by operand.
+//     Asm code(at);
+//     std::string to = code.out(f32), address = code.address(pointer, 16);
+//     code.emit("ld.shared.b32 " + to + ", " + address + ";", Effect::reads)
+// makes  asm "ld.shared.b32 $0, [$1+16];", "=f,r,~{memory}"(pointer).
+#pragma once
+
+#include "gpu/machine/ptx.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <string>
+
+namespace tilewright::spell {
+
+using llvm::ArrayRef, llvm::LogicalResult, llvm::SmallVector, llvm::StringRef;
+using mlir::ArrayAttr, mlir::ImplicitLocOpBuilder, mlir::ModuleOp, mlir::Operation, mlir::Type, mlir::TypeRange, mlir::Value,
+    mlir::ValueRange;
+namespace LLVM = mlir::LLVM;
+
+/// What an instruction does besides computing its results. generatePtx reads it back from the assembly: `sideeffect` makes a call
+/// convergent, and the clobber ~{memory} says whether memory is touched.
+enum class Effect {
+  none,    // may be merged, moved and dropped
+  reads,   // reads memory; may be dropped
+  together // or writes: stays where it is
+};
+
+/// Where code is emitted, and for what.
+struct Place {
+  ImplicitLocOpBuilder b;
+  ModuleOp module;
+  Operation *function;
+  const GpuTarget &target;
+
+  Value i32(int64_t value) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(static_cast<int32_t>(value))); }
+  Value i64(uint64_t value) { return LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(static_cast<int64_t>(value))); }
+  Value bitcast(Value value, Type type) { return value.getType() == type ? value : LLVM::BitcastOp::create(b, type, value).getResult(); }
+  Type integer(int64_t bits) { return b.getIntegerType(static_cast<unsigned>(bits)); }
+  Value intrinsic(StringRef name, Type result, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(name), operands).getResult(0);
+  }
+};
+
+inline int64_t bitsOf(Type type) {
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
+}
+
+/// One piece of inline assembly: outputs are named first, then inputs; each name is "$0", "$1", ...
+class Asm {
+public:
+  explicit Asm(Place &at) : at(at) {}
+
+  std::string out(Type type) {
+    types.push_back(type);
+    constraint("=" + letter(type));
+    return name();
+  }
+  std::string in(Value value) {
+    constraint(letter(value.getType()));
+    operands.push_back(toRegister(value));
+    return name();
+  }
+  /// Output number `index` starts out as `value`: one register is both.
+  void tie(Value value, int64_t index) {
+    constraint(std::to_string(index));
+    operands.push_back(toRegister(value));
+    name();
+  }
+  /// The address operand "[$2+16]"; constants that are added to the base are part of it.
+  std::string address(Value base, int64_t offset = 0) {
+    constexpr int64_t farthest = int64_t(1) << 23; // what an instruction has room for
+    while (auto add = base.getDefiningOp<mlir::arith::AddIOp>()) {
+      llvm::APInt distance;
+      if (!mlir::matchPattern(add.getRhs(), mlir::m_ConstantInt(&distance))) break;
+      int64_t sum = offset + distance.getSExtValue();
+      if (sum < -farthest || sum >= farthest) break;
+      offset = sum;
+      base = add.getLhs();
+    }
+    std::string text = "[" + in(base);
+    if (offset) text += "+" + std::to_string(offset);
+    return text + "]";
+  }
+  /// "@$5 ", or nothing where there is no predicate.
+  std::string when(Value predicate) { return predicate ? "@" + in(predicate) + " " : std::string(); }
+
+  SmallVector<Value> emit(const std::string &text, Effect effect, bool memory = true) {
+    if (effect == Effect::reads || (effect == Effect::together && memory)) constraint("~{memory}");
+    SmallVector<Type> registers;
+    for (Type type : types)
+      registers.push_back(registerType(type));
+    TypeRange result;
+    Type whole;
+    if (registers.size() == 1) whole = registers.front();
+    if (registers.size() > 1) whole = LLVM::LLVMStructType::getLiteral(at.b.getContext(), registers);
+    if (whole) result = TypeRange(whole);
+    auto call = LLVM::InlineAsmOp::create(at.b, result, operands, text, constraints, effect == Effect::together, false,
+                                          LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    SmallVector<Value> values;
+    for (auto [index, type] : llvm::enumerate(types)) {
+      Value value = registers.size() == 1 ? call.getResult(0)
+                                          : LLVM::ExtractValueOp::create(at.b, call.getResult(0), static_cast<int64_t>(index)).getResult();
+      values.push_back(fromRegister(value, type));
+    }
+    return values;
+  }
+
+private:
+  void constraint(const std::string &text) {
+    if (!constraints.empty()) constraints += ",";
+    constraints += text;
+  }
+  std::string name() { return "$" + std::to_string(count++); }
+
+  /// PTX has no registers of 8 bits, and moves bits of 16-bit floats as integers.
+  Type registerType(Type type) {
+    if (type.isInteger(8)) return at.integer(16);
+    return bitsOf(type) == 16 ? at.integer(16) : type;
+  }
+  static std::string letter(Type type) {
+    if (type.isF32()) return "f";
+    if (type.isF64()) return "d";
+    switch (bitsOf(type)) {
+    case 1: return "b";
+    case 8:
+    case 16: return "h";
+    case 32: return "r";
+    default: return "l";
+    }
+  }
+  Value toRegister(Value value) {
+    if (value.getType().isInteger(8)) return LLVM::ZExtOp::create(at.b, at.integer(16), value);
+    return at.bitcast(value, registerType(value.getType()));
+  }
+  Value fromRegister(Value value, Type type) {
+    if (type.isInteger(8)) return LLVM::TruncOp::create(at.b, type, value);
+    return at.bitcast(value, type);
+  }
+
+  Place &at;
+  SmallVector<Type> types;
+  SmallVector<Value> operands;
+  std::string constraints;
+  int64_t count = 0;
+};
+
+inline std::string braces(ArrayRef<std::string> names, bool always = false) {
+  std::string text = llvm::join(names, ", ");
+  return names.size() == 1 && !always ? text : "{" + text + "}";
+}
+
+inline LogicalResult need(Operation *op, const Place &at, bool has) {
+  if (has) return llvm::success();
+  return op->emitError(at.target.name) << " has no instruction for " << op->getName().getStringRef() << " in this form";
+}
+
+inline void replace(Operation *op, ValueRange values) {
+  op->replaceAllUsesWith(values);
+  op->erase();
+}
+
+/// An instruction without operands.
+inline LogicalResult plain(Operation *op, Place &at, const std::string &text) {
+  Asm(at).emit(text, Effect::together);
+  replace(op, {});
+  return llvm::success();
+}
+
+// ---- bits in words
+
+/// The values' bits behind one another, the first lowest, as one integer.
+inline Value packBits(Place &at, ValueRange values, Type to) {
+  if (values.size() == 1) return at.bitcast(values.front(), to);
+  Type element = values.front().getType();
+  Value vector = LLVM::PoisonOp::create(at.b, mlir::VectorType::get({static_cast<int64_t>(values.size())}, element));
+  for (auto [index, value] : llvm::enumerate(values))
+    vector = LLVM::InsertElementOp::create(at.b, vector, value, at.i32(index));
+  return at.bitcast(vector, to);
+}
+
+inline SmallVector<Value> unpackBits(Place &at, Value value, TypeRange to) {
+  if (to.size() == 1) return {at.bitcast(value, to.front())};
+  Value vector = at.bitcast(value, mlir::VectorType::get({static_cast<int64_t>(to.size())}, to.front()));
+  SmallVector<Value> parts;
+  for (size_t index = 0; index < to.size(); ++index)
+    parts.push_back(LLVM::ExtractElementOp::create(at.b, vector, at.i32(index)));
+  return parts;
+}
+
+inline bool isFp8(ptx::Format format) {
+  return format == ptx::Format::e4m3 || format == ptx::Format::e5m2;
+}
+
+/// The groups of operations, each in a file of its own. A failure has been reported.
+LogicalResult spellMemory(Operation *op, Place &at);
+LogicalResult spellMatrix(Operation *op, Place &at);
+
+} // namespace tilewright::spell

@@ -1,0 +1,143 @@
+// PTX -> cubin by NVIDIA's assembler, a program of its own: it reads a file, writes a file, and says on the way what a kernel costs:
+//     ptxas info    : 0 bytes gmem
+//     ptxas info    : Compiling entry function 'add' for 'sm_90a'
+//         0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+//     ptxas info    : Used 24 registers, used 1 barriers, 1024 bytes smem, 540 bytes cmem[0]
+// Where it is not installed the driver assembles the same text when the kernel is loaded.
+#include "codegen/ptx/text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <spawn.h>
+#include <sstream>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+extern char **environ;
+
+namespace tilewright {
+
+std::string findPtxas() {
+  if (const char *named = std::getenv("TILEWRIGHT_PTXAS"); named && *named) return ::access(named, X_OK) == 0 ? named : "";
+  const char *path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string file = (folder.empty() ? "." : folder) + "/ptxas";
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
+
+namespace {
+
+/// A folder that goes away with what is in it.
+class Workplace {
+public:
+  Workplace() {
+    const char *parent = std::getenv("TMPDIR");
+    folder = std::string(parent && *parent ? parent : "/tmp") + "/tilewright-XXXXXX";
+    if (!::mkdtemp(folder.data())) folder.clear();
+  }
+  ~Workplace() {
+    if (folder.empty()) return;
+    for (const char *name : {"kernel.ptx", "kernel.cubin", "log"})
+      ::unlink(file(name).c_str());
+    ::rmdir(folder.c_str());
+  }
+  Workplace(const Workplace &) = delete;
+  Workplace &operator=(const Workplace &) = delete;
+  bool ok() const { return !folder.empty(); }
+  std::string file(const char *name) const { return folder + "/" + name; }
+
+private:
+  std::string folder;
+};
+
+} // namespace
+
+static std::string readFile(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// Runs a program with its output in `log`; its exit status, or -1 with the reason in `error`.
+static int runProgram(std::vector<std::string> words, const std::string &log, std::string &error) {
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = 0;
+  int failure = ::posix_spawn(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (failure) {
+    error = "cannot run " + words.front() + ": " + std::strerror(failure);
+    return -1;
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) {
+      error = std::string("lost ptxas: ") + std::strerror(errno);
+      return -1;
+    }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// The largest number N of all "BEFORE<N>AFTER" in the log.
+static int64_t largest(std::string_view log, std::string_view before, std::string_view after) {
+  int64_t result = 0;
+  for (size_t end = log.find(after); end != std::string_view::npos; end = log.find(after, end + 1)) {
+    size_t begin = end;
+    while (begin > 0 && log[begin - 1] >= '0' && log[begin - 1] <= '9')
+      --begin;
+    if (begin == end || log.substr(0, begin).substr(std::max(begin, before.size()) - before.size()) != before) continue;
+    result = std::max<int64_t>(result, std::strtoll(std::string(log.substr(begin, end - begin)).c_str(), nullptr, 10));
+  }
+  return result;
+}
+
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, std::string &error) {
+  std::string program = findPtxas();
+  if (program.empty()) {
+    error = "there is no ptxas on PATH (TILEWRIGHT_PTXAS can name one)";
+    return std::nullopt;
+  }
+  Workplace place;
+  std::ofstream source;
+  if (place.ok()) {
+    source.open(place.file("kernel.ptx"), std::ios::binary);
+    source << ptx;
+    source.close();
+  }
+  if (!place.ok() || !source) {
+    error = "cannot write a temporary file for ptxas";
+    return std::nullopt;
+  }
+  int status = runProgram({program, "-v", "-arch=" + target.name, place.file("kernel.ptx"), "-o", place.file("kernel.cubin")},
+                          place.file("log"), error);
+  if (status < 0) return std::nullopt;
+  Cubin cubin;
+  cubin.log = readFile(place.file("log"));
+  if (status == 0) cubin.bytes = readFile(place.file("kernel.cubin"));
+  if (cubin.bytes.empty()) {
+    error = "ptxas refuses the code (status " + std::to_string(status) + "): " + cubin.log;
+    return std::nullopt;
+  }
+  cubin.registers = largest(cubin.log, "Used ", " registers");
+  cubin.spillBytes = largest(cubin.log, "", " bytes spill stores");
+  cubin.localBytes = largest(cubin.log, "", " bytes stack frame");
+  cubin.sharedBytes = largest(cubin.log, "", " bytes smem");
+  return cubin;
+}
+
+} // namespace tilewright

@@ -1,0 +1,98 @@
+// A kernel of one GPU thread is a tt.func; LLVM wants a function of its own kind, with what the launch must know as attributes:
+//     tt.func public @add(%x: i64, %m: !ptx.tensor_map) attributes {ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 0>}
+// becomes
+//     llvm.func ptx_kernelcc @add(%x: i64, %m: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64})
+//         attributes {passthrough = [["nvvm.reqntid", "128"], ["nvvm.minctasm", "1"]]}
+// The instructions are spelled first (ptx_spell.cpp), then the frame is changed, then the upstream patterns turn loops and arithmetic into
+// the LLVM dialect as they do for the CPU.
+#include "codegen/ptx/lower.h"
+
+#include "codegen/lower.h"
+#include "codegen/ptx/spell.h"
+#include "gpu/machine/ptx.h"
+#include "ir/tt.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+static constexpr StringLiteral kernelAttribute = "ptx.kernel";
+
+static LogicalResult checkArguments(tt::FuncOp function) {
+  for (Type type : function.getArgumentTypes()) {
+    if (isa<ptx::TensorMapType, Float16Type, BFloat16Type, Float32Type, Float64Type>(type)) continue;
+    if (type.isSignlessInteger() && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth())) continue;
+    return function.emitError("a GPU kernel cannot have an argument of type ") << type;
+  }
+  return success();
+}
+
+/// What the driver and ptxas must know. The number of threads is exact (reqntid), and one block a multiprocessor is promised (minctasm):
+/// without the two ptxas does not know how many registers there are, and ignores setmaxnreg.
+static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel) {
+  SmallVector<Attribute> attributes;
+  auto add = [&](StringRef name, int64_t value) { attributes.push_back(b.getStrArrayAttr({name, std::to_string(value)})); };
+  add("nvvm.reqntid", kernel.getThreads());
+  if (kernel.getMaxRegisters() > 0)
+    add("nvvm.maxnreg", kernel.getMaxRegisters());
+  else
+    add("nvvm.minctasm", 1);
+  if (kernel.getCluster() > 1) add("nvvm.cluster_dim", kernel.getCluster());
+  return b.getArrayAttr(attributes);
+}
+
+static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel) {
+  OpBuilder b(function);
+  MLIRContext *context = b.getContext();
+  SmallVector<Type> types;
+  SmallVector<Attribute> argumentAttributes;
+  for (Type type : function.getArgumentTypes()) {
+    bool map = isa<ptx::TensorMapType>(type);
+    types.push_back(map ? LLVM::LLVMPointerType::get(context) : type);
+    // The 128 bytes themselves are the parameter. generatePtx adds nvvm.grid_constant: without it LLVM copies them to local memory, where
+    // the copy engine cannot read them.
+    NamedAttribute byValue(b.getStringAttr("llvm.byval"), TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
+    NamedAttribute align(b.getStringAttr("llvm.align"), b.getI64IntegerAttr(64));
+    argumentAttributes.push_back(map ? b.getDictionaryAttr({byValue, align}) : b.getDictionaryAttr({}));
+  }
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
+  auto lowered = LLVM::LLVMFuncOp::create(b, function.getLoc(), function.getName(), type);
+  lowered.setCConv(LLVM::CConv::PTX_Kernel);
+  lowered.setPassthroughAttr(launchAttributes(b, kernel));
+  lowered.setArgAttrsAttr(b.getArrayAttr(argumentAttributes));
+  lowered.getBody().takeBody(function.getBody());
+  lowered.walk([](tt::ReturnOp op) {
+    OpBuilder at(op);
+    LLVM::ReturnOp::create(at, op.getLoc(), ValueRange{});
+    op.erase();
+  });
+  function.erase();
+}
+
+static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target) {
+  auto kernel = function->getAttrOfType<ptx::KernelAttr>(kernelAttribute);
+  if (!kernel) return function.emitError("GPU code generation: this function has no attribute ptx.kernel; calls are inlined before");
+  if (function.isExternal() || !function.getResultTypes().empty()) return function.emitError("a GPU kernel has a body and no results");
+  if (kernel.getThreads() <= 0 || kernel.getThreads() > 1024 || kernel.getThreads() % 32)
+    return function.emitError("a block has whole warps, at most 1024 threads, not ") << kernel.getThreads();
+  if (kernel.getCluster() > 1 && !target.clusters) return function.emitError(target.name) << " has no clusters";
+  if (failed(checkArguments(function))) return failure();
+  for (BlockArgument argument : function.getBody().getArguments())
+    if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
+  if (failed(spellPtx(module, function, target))) return failure();
+  changeFrame(function, kernel);
+  return success();
+}
+
+LogicalResult lowerPtxToLlvm(ModuleOp module, const GpuTarget &target) {
+  SmallVector<tt::FuncOp> functions(module.getOps<tt::FuncOp>());
+  for (tt::FuncOp function : functions)
+    if (failed(lowerKernel(module, function, target))) return failure();
+  return lowerToLlvm(module);
+}
+
+} // namespace tilewright

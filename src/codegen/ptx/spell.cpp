@@ -1,0 +1,405 @@
+// What is written into the kernel for each instruction. A warp's view of memory and of its own threads has no words in LLVM IR, so most
+// instructions are inline assembly, and the registers are operands of it:
+//     ptx.load_shared %a if %p {offset = 16 : i32} -> f32, f32
+// becomes
+//     asm "@$3 ld.shared.v2.b32 {$0, $1}, [$2+16];", "=f,=f,r,b,~{memory}"(%a, %p)
+// Where LLVM has an intrinsic that it understands (thread numbers, shuffles), the intrinsic is used, so that values stay analysable.
+// Each function below is one operation: its PTX, and the rule that makes it right.
+#include "codegen/ptx/spell.h"
+
+#include "codegen/ptx/asm.h"
+#include "gpu/machine/ptx.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::spell {
+
+/// The value as registers of 32 bits, and back; small values stand in the low bits.
+static SmallVector<Value> toI32(Place &at, Value value) {
+  int64_t bits = bitsOf(value.getType());
+  if (bits == 64) return unpackBits(at, value, SmallVector<Type>(2, at.integer(32)));
+  Value integer = at.bitcast(value, at.integer(bits));
+  return {bits == 32 ? integer : LLVM::ZExtOp::create(at.b, at.integer(32), integer).getResult()};
+}
+
+static Value fromI32(Place &at, ValueRange words, Type type) {
+  int64_t bits = bitsOf(type);
+  if (bits >= 32) return packBits(at, words, type);
+  return at.bitcast(LLVM::TruncOp::create(at.b, at.integer(bits), words.front()), type);
+}
+
+// ---- place
+
+/// A special register whose values are known to lie in [0, end): LLVM then folds divisions and sign tests of it.
+static Value special(Place &at, StringRef name, int64_t end) {
+  auto call =
+      LLVM::CallIntrinsicOp::create(at.b, at.integer(32), at.b.getStringAttr(("llvm.nvvm.read.ptx.sreg." + name).str()), ValueRange{});
+  auto range = LLVM::ConstantRangeAttr::get(at.b.getContext(), 32, 0, end);
+  call.setResAttrsAttr(at.b.getArrayAttr(at.b.getDictionaryAttr(NamedAttribute(at.b.getStringAttr("llvm.range"), range))));
+  return call.getResult(0);
+}
+
+static Value threadId(Place &at) {
+  auto kernel = at.function->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
+  return special(at, "tid.x", kernel ? kernel.getThreads() : 1024);
+}
+
+static constexpr StringLiteral axes[] = {"x", "y", "z"};
+static constexpr int64_t gridLimits[] = {2147483647, 65535, 65535};
+
+static LogicalResult lower(ptx::ThreadIdOp op, Place &at) {
+  replace(op, threadId(at));
+  return success();
+}
+
+/// ptxas cannot know that thread_id / 32 is the same in a warp; from a shuffle it can, and keeps what follows in uniform registers.
+static LogicalResult lower(ptx::WarpIdOp op, Place &at) {
+  Value own = LLVM::LShrOp::create(at.b, threadId(at), at.i32(5));
+  replace(op, at.intrinsic("llvm.nvvm.shfl.sync.idx.i32", at.integer(32), {at.i32(-1), own, at.i32(0), at.i32(31)}));
+  return success();
+}
+
+static LogicalResult lower(ptx::LaneIdOp op, Place &at) {
+  replace(op, LLVM::AndOp::create(at.b, threadId(at), at.i32(31)).getResult());
+  return success();
+}
+
+static LogicalResult lower(ptx::BlockIdOp op, Place &at) {
+  if (op.getAxis() > 2) return op.emitError("a grid has three axes");
+  replace(op, special(at, ("ctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()]));
+  return success();
+}
+
+static LogicalResult lower(ptx::BlockCountOp op, Place &at) {
+  if (op.getAxis() > 2) return op.emitError("a grid has three axes");
+  replace(op, special(at, ("nctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()] == 65535 ? 65536 : 2147483647));
+  return success();
+}
+
+static LogicalResult lower(ptx::ClusterRankOp op, Place &at) {
+  replace(op, at.target.clusters ? special(at, "cluster.ctarank", 16) : at.i32(0));
+  return success();
+}
+
+static LogicalResult lower(ptx::SmIdOp op, Place &at) {
+  replace(op, at.intrinsic("llvm.nvvm.read.ptx.sreg.smid", at.integer(32), {}));
+  return success();
+}
+
+/// The launch decides how much there is, so the symbol is external and has no size. Aligned for the widest swizzle pattern.
+static LogicalResult lower(ptx::SharedBaseOp op, Place &at) {
+  static constexpr StringLiteral name = "shared_memory";
+  if (!at.module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(at.b);
+    at.b.setInsertionPointToStart(at.module.getBody());
+    LLVM::GlobalOp::create(at.b, LLVM::LLVMArrayType::get(at.integer(8), 0), /*isConstant=*/false, LLVM::Linkage::External, name,
+                           Attribute(),
+                           /*alignment=*/1024, /*addrSpace=*/3);
+  }
+  Value address = LLVM::AddressOfOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext(), 3), name);
+  replace(op, LLVM::PtrToIntOp::create(at.b, at.integer(32), address).getResult());
+  return success();
+}
+
+/// elect.sync picks a lane with a predicate that is known to be uniform; before sm_90 lane 0 does as well.
+static LogicalResult lower(ptx::ElectOp op, Place &at) {
+  if (!at.target.clusters) {
+    Value lane = LLVM::AndOp::create(at.b, threadId(at), at.i32(31));
+    replace(op, LLVM::ICmpOp::create(at.b, LLVM::ICmpPredicate::eq, lane, at.i32(0)).getResult());
+    return success();
+  }
+  Type pair = LLVM::LLVMStructType::getLiteral(at.b.getContext(), {at.integer(32), at.integer(1)});
+  Value both = at.intrinsic("llvm.nvvm.elect.sync", pair, at.i32(-1));
+  replace(op, LLVM::ExtractValueOp::create(at.b, both, 1).getResult());
+  return success();
+}
+
+static LogicalResult lower(ptx::ClockOp op, Place &at) {
+  Asm code(at);
+  std::string to = code.out(at.integer(64));
+  replace(op, code.emit("mov.u64 " + to + (op.getGlobal() ? ", %globaltimer;" : ", %clock64;"), Effect::together));
+  return success();
+}
+
+// ---- the threads of a warp and of a block. All 32 lanes take part, so the mask is full.
+
+/// The last operand clamps: lanes above 31 do not exist for idx, bfly and down, lanes below 0 for up.
+static LogicalResult lower(ptx::ShuffleOp op, Place &at) {
+  std::string name = "llvm.nvvm.shfl.sync." + ptx::stringifyShuffle(op.getKind()).str() + ".i32";
+  Value clamp = at.i32(op.getKind() == ptx::Shuffle::up ? 0 : 31);
+  SmallVector<Value> words;
+  for (Value word : toI32(at, op.getValue()))
+    words.push_back(at.intrinsic(name, at.integer(32), {at.i32(-1), word, op.getLane(), clamp}));
+  replace(op, fromI32(at, words, op.getResult().getType()));
+  return success();
+}
+
+static LogicalResult lower(ptx::ReduxOp op, Place &at) {
+  std::string name = "llvm.nvvm.redux.sync." + ptx::stringifyRedux(op.getKind()).str();
+  replace(op, at.intrinsic(name, at.integer(32), {op.getValue(), at.i32(-1)}));
+  return success();
+}
+
+static LogicalResult lower(ptx::BallotOp op, Place &at) {
+  replace(op, at.intrinsic("llvm.nvvm.vote.ballot.sync", at.integer(32), {at.i32(-1), op.getPredicate()}));
+  return success();
+}
+
+static LogicalResult lower(ptx::MatchAnyOp op, Place &at) {
+  replace(op, at.intrinsic("llvm.nvvm.match.any.sync.i32", at.integer(32), {at.i32(-1), op.getValue()}));
+  return success();
+}
+
+/// Barrier numbers are constants: a register would make ptxas reserve all sixteen.
+static LogicalResult barrier(Operation *op, Place &at, StringRef name, int64_t id, int64_t threads) {
+  if (id > 15) return op->emitError("a block has barriers 0 to 15, not ") << id;
+  if (threads % 32) return op->emitError("whole warps meet at a barrier, not ") << threads << " threads";
+  std::string text = name.str() + " " + std::to_string(id);
+  if (threads) text += ", " + std::to_string(threads);
+  return plain(op, at, text + ";");
+}
+
+static LogicalResult lower(ptx::BarrierOp op, Place &at) {
+  return barrier(op, at, "bar.sync", op.getId(), op.getThreads());
+}
+static LogicalResult lower(ptx::BarrierArriveOp op, Place &at) {
+  if (!op.getThreads()) return op.emitError("bar.arrive names the number of threads");
+  return barrier(op, at, "bar.arrive", op.getId(), op.getThreads());
+}
+static LogicalResult lower(ptx::WarpBarrierOp op, Place &at) {
+  return plain(op, at, "bar.warp.sync 0xffffffff;");
+}
+static LogicalResult lower(ptx::ClusterArriveOp op, Place &at) {
+  if (failed(need(op, at, at.target.clusters))) return failure();
+  return plain(op, at, std::string("barrier.cluster.arrive") + (op.getRelaxed() ? ".relaxed" : "") + ".aligned;");
+}
+static LogicalResult lower(ptx::ClusterWaitOp op, Place &at) {
+  if (failed(need(op, at, at.target.clusters))) return failure();
+  return plain(op, at, "barrier.cluster.wait.aligned;");
+}
+
+// ---- arithmetic
+
+/// "NAME $0, $1, ...;" of a value that depends on its operands only.
+static Value compute(Place &at, const std::string &name, Type type, ValueRange operands) {
+  Asm code(at);
+  std::string text = name + " " + code.out(type);
+  for (Value operand : operands)
+    text += ", " + code.in(operand);
+  return code.emit(text + ";", Effect::none).front();
+}
+
+/// LLVM knows these, and folds them.
+static std::string roundingIntrinsic(ptx::Unit kind) {
+  switch (kind) {
+  case ptx::Unit::floor: return "llvm.floor";
+  case ptx::Unit::ceil: return "llvm.ceil";
+  case ptx::Unit::trunc: return "llvm.trunc";
+  case ptx::Unit::rint: return "llvm.rint";
+  default: return "";
+  }
+}
+
+/// Without .ftz: denormals stay. f64 has approximations of 1/sqrt only; the others are rounded correctly there.
+static LogicalResult lower(ptx::SpecialOp op, Place &at) {
+  Type type = op.getValue().getType();
+  std::string name = ptx::stringifyUnit(op.getKind()).str();
+  if (std::string intrinsic = roundingIntrinsic(op.getKind()); !intrinsic.empty() && (type.isF32() || type.isF64())) {
+    replace(op, at.intrinsic(intrinsic, type, op.getValue()));
+    return success();
+  }
+  if (type.isF64()) {
+    if (op.getKind() == ptx::Unit::rsqrt)
+      name = "rsqrt.approx.f64";
+    else if (op.getKind() == ptx::Unit::rcp)
+      name = "rcp.rn.f64";
+    else if (op.getKind() == ptx::Unit::sqrt || op.getKind() == ptx::Unit::sqrt_rn)
+      name = "sqrt.rn.f64";
+    else
+      return op.emitError("there is no ") << name << " of f64";
+  } else if (type.isF32()) {
+    name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32" : name + ".approx.f32";
+  } else {
+    return op.emitError("there is no ") << name << " of " << type;
+  }
+  replace(op, compute(at, name, type, op.getValue()));
+  return success();
+}
+
+static LogicalResult lower(ptx::FmaOp op, Place &at) {
+  replace(op, at.intrinsic("llvm.fma", op.getType(), op.getOperands()));
+  return success();
+}
+
+static LogicalResult lower(ptx::DivideOp op, Place &at) {
+  replace(op, compute(at, "div.full.f32", at.b.getF32Type(), {op.getLhs(), op.getRhs()}));
+  return success();
+}
+
+static LogicalResult lower(ptx::PermuteOp op, Place &at) {
+  replace(op, at.intrinsic("llvm.nvvm.prmt", at.integer(32), {op.getA(), op.getB(), op.getSelector()}));
+  return success();
+}
+
+/// Bits in and bits out are equal many, and the parts are of one type.
+static LogicalResult checkParts(Operation *op, Type whole, TypeRange parts) {
+  if (parts.empty() || !llvm::all_equal(parts) || bitsOf(parts.front()) * static_cast<int64_t>(parts.size()) != bitsOf(whole))
+    return op->emitError("the parts do not fill ") << whole;
+  return success();
+}
+
+static LogicalResult lower(ptx::PackOp op, Place &at) {
+  if (failed(checkParts(op, op.getResult().getType(), op.getValues().getTypes()))) return failure();
+  replace(op, packBits(at, op.getValues(), op.getResult().getType()));
+  return success();
+}
+
+static LogicalResult lower(ptx::UnpackOp op, Place &at) {
+  if (failed(checkParts(op, op.getValue().getType(), op->getResultTypes()))) return failure();
+  replace(op, unpackBits(at, op.getValue(), op->getResultTypes()));
+  return success();
+}
+
+/// The first source is the upper half.
+static LogicalResult lower(ptx::ConvertPairOp op, Place &at) {
+  ptx::Format format = op.getFormat();
+  bool sixteen = format == ptx::Format::f16 || format == ptx::Format::bf16;
+  if (!sixteen && !isFp8(format)) return op.emitError("no conversion of a pair to this format");
+  if (isFp8(format) && failed(need(op, at, at.target.fp8Mma))) return failure();
+  if (bitsOf(op.getResult().getType()) != (sixteen ? 32 : 16)) return op.emitError("the result has the bits of two values");
+  std::string name = std::string("cvt.rn.") + (sixteen ? "" : "satfinite.") + ptx::stringifyFormat(format).str() + "x2.f32";
+  replace(op, compute(at, name, op.getResult().getType(), {op.getHigh(), op.getLow()}));
+  return success();
+}
+
+static LogicalResult lower(ptx::ConvertOp op, Place &at) {
+  Type from = op.getValue().getType(), to = op.getResult().getType();
+  if (op.getFrom() == ptx::Format::f32 && op.getTo() == ptx::Format::tf32 && from.isF32() && to.isF32()) {
+    if (failed(need(op, at, at.target.bf16Mma))) return failure();
+    replace(op, at.bitcast(compute(at, "cvt.rna.tf32.f32", at.integer(32), op.getValue()), to));
+    return success();
+  }
+  if (isFp8(op.getFrom()) && op.getTo() == ptx::Format::f16 && from.isInteger(16) && to.isInteger(32)) {
+    if (failed(need(op, at, at.target.fp8Mma))) return failure();
+    replace(op, compute(at, "cvt.rn.f16x2." + ptx::stringifyFormat(op.getFrom()).str() + "x2", to, op.getValue()));
+    return success();
+  }
+  return op.emitError("there is no instruction for this conversion");
+}
+
+/// Text and constraints are the kernel's own; LLVM checks them.
+static LogicalResult lower(ptx::InlineOp op, Place &at) {
+  SmallVector<Type> types(op->getResultTypes());
+  Type whole;
+  if (types.size() == 1) whole = types.front();
+  if (types.size() > 1) whole = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
+  auto call = LLVM::InlineAsmOp::create(at.b, whole ? TypeRange(whole) : TypeRange(), op.getOperands(), op.getText(), op.getConstraints(),
+                                        !op.getPure(), false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  SmallVector<Value> values;
+  for (int64_t i = 0, count = types.size(); i < count; ++i)
+    values.push_back(count == 1 ? call.getResult(0) : LLVM::ExtractValueOp::create(at.b, call.getResult(0), i).getResult());
+  replace(op, values);
+  return success();
+}
+
+// ---- debugging
+
+/// The address of `text`, with an end, in constant storage.
+static Value literal(Place &at, StringRef text) {
+  std::string name;
+  for (int64_t i = 0; at.module.lookupSymbol(name = "text_" + std::to_string(i));)
+    ++i;
+  {
+    OpBuilder::InsertionGuard guard(at.b);
+    at.b.setInsertionPointToStart(at.module.getBody());
+    std::string bytes = text.str() + std::string(1, '\0');
+    LLVM::GlobalOp::create(at.b, LLVM::LLVMArrayType::get(at.integer(8), bytes.size()), /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                           at.b.getStringAttr(bytes), /*alignment=*/1, /*addrSpace=*/1);
+  }
+  Value address = LLVM::AddressOfOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext(), 1), name);
+  return LLVM::AddrSpaceCastOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext()), address);
+}
+
+static LLVM::LLVMFuncOp declare(Place &at, StringRef name, Type result, ArrayRef<Type> arguments) {
+  if (auto known = at.module.lookupSymbol<LLVM::LLVMFuncOp>(name)) return known;
+  OpBuilder::InsertionGuard guard(at.b);
+  at.b.setInsertionPointToStart(at.module.getBody());
+  return LLVM::LLVMFuncOp::create(at.b, name, LLVM::LLVMFunctionType::get(result, arguments));
+}
+
+/// vprintf reads the values from a buffer, each at a multiple of its size, as a C struct has them.
+static LogicalResult lower(ptx::PrintOp op, Place &at) {
+  Type pointer = LLVM::LLVMPointerType::get(at.b.getContext());
+  Value buffer;
+  if (op.getValues().empty()) {
+    buffer = LLVM::ZeroOp::create(at.b, pointer);
+  } else {
+    SmallVector<Type> types(op.getValues().getTypes());
+    for (Type type : types)
+      if (!type.isInteger(32) && !type.isInteger(64) && !type.isF64()) return op.emitError("cannot print a value of type ") << type;
+    Type record = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
+    {
+      OpBuilder::InsertionGuard guard(at.b); // in the entry block, or a loop would take more of the stack each time
+      at.b.setInsertionPointToStart(&at.function->getRegion(0).front());
+      buffer = LLVM::AllocaOp::create(at.b, pointer, record, at.i32(1), /*alignment=*/8);
+    }
+    for (auto [index, value] : llvm::enumerate(op.getValues())) {
+      SmallVector<LLVM::GEPArg> path = {0, static_cast<int32_t>(index)};
+      LLVM::StoreOp::create(at.b, value, LLVM::GEPOp::create(at.b, pointer, record, buffer, path));
+    }
+  }
+  LLVM::LLVMFuncOp print = declare(at, "vprintf", at.integer(32), {pointer, pointer});
+  LLVM::CallOp::create(at.b, print, ValueRange{literal(at, op.getFormat()), buffer});
+  replace(op, {});
+  return success();
+}
+
+/// __assertfail(message, file, line, function, size of a character) prints with block and thread, and traps.
+static LogicalResult lower(ptx::AssertFailOp op, Place &at) {
+  Type pointer = LLVM::LLVMPointerType::get(at.b.getContext());
+  LLVM::LLVMFuncOp fail =
+      declare(at, "__assertfail", LLVM::LLVMVoidType::get(at.b.getContext()), {pointer, pointer, at.integer(32), pointer, at.integer(64)});
+  auto branch = scf::IfOp::create(at.b, op.getPredicate(), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(at.b);
+  at.b.setInsertionPointToStart(branch.thenBlock());
+  Value message = literal(at, op.getMessage()), file = literal(at, op.getFile()), function = literal(at, op.getFunction());
+  LLVM::CallOp::create(at.b, fail, ValueRange{message, file, at.i32(op.getLine()), function, at.i64(1)});
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult spellOne(Operation *op, Place &at) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ptx::ThreadIdOp, ptx::WarpIdOp, ptx::LaneIdOp, ptx::BlockIdOp, ptx::BlockCountOp, ptx::ClusterRankOp, ptx::SmIdOp,
+            ptx::SharedBaseOp, ptx::ElectOp, ptx::ClockOp, ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp, ptx::BarrierOp,
+            ptx::BarrierArriveOp, ptx::WarpBarrierOp, ptx::ClusterArriveOp, ptx::ClusterWaitOp, ptx::SpecialOp, ptx::FmaOp, ptx::DivideOp,
+            ptx::PermuteOp, ptx::PackOp, ptx::UnpackOp, ptx::ConvertPairOp, ptx::ConvertOp, ptx::InlineOp, ptx::PrintOp, ptx::AssertFailOp>(
+          [&](auto concrete) { return lower(concrete, at); })
+      .Default([&](Operation *) { return spellMemory(op, at); });
+}
+
+} // namespace tilewright::spell
+
+namespace tilewright {
+
+LogicalResult spellPtx(ModuleOp module, Operation *function, const GpuTarget &target) {
+  spell::Place at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target};
+  SmallVector<Operation *> operations;
+  function->walk([&](Operation *op) {
+    if (isa_and_nonnull<ptx::PtxDialect>(op->getDialect())) operations.push_back(op);
+  });
+  for (Operation *op : operations) {
+    at.b.setInsertionPoint(op);
+    at.b.setLoc(op->getLoc());
+    if (failed(spell::spellOne(op, at))) return failure();
+  }
+  return success();
+}
+
+} // namespace tilewright

@@ -1,0 +1,135 @@
+// How matrix instructions are spelled. The names say the shape, which follows from the formats; the registers follow from the shape:
+//     ptx.wgmma %da, %db, %c... {n = 64, bf16, bf16, f32}   asm "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, ...}, $64, $65,
+//     1, ..."
+#include "codegen/ptx/asm.h"
+#include "gpu/machine/ptx.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::spell {
+
+// ---- matrix instructions
+
+static int64_t depthOf(ptx::Format format) {
+  switch (format) {
+  case ptx::Format::f64: return 4;
+  case ptx::Format::tf32: return 8;
+  case ptx::Format::f16:
+  case ptx::Format::bf16: return 16;
+  default: return 32;
+  }
+}
+
+static std::string formats(ptx::Format d, ptx::Format a, ptx::Format b) {
+  return "." + ptx::stringifyFormat(d).str() + "." + ptx::stringifyFormat(a).str() + "." + ptx::stringifyFormat(b).str();
+}
+
+static LogicalResult lower(ptx::MmaOp op, Place &at) {
+  ptx::Format a = op.getAFormat(), c = op.getCFormat();
+  if (failed(need(op, at, isFp8(a) ? at.target.fp8Mma : at.target.bf16Mma))) return failure();
+  if (depthOf(a) != depthOf(op.getBFormat()) || op.getC().getTypes() != op.getD().getTypes())
+    return op.emitError("operands of a product belong together");
+  Asm code(at);
+  SmallVector<std::string> names[4]; // d a b c
+  for (Value value : op.getD())
+    names[0].push_back(code.out(value.getType()));
+  int64_t part = 1;
+  for (ValueRange values : {ValueRange(op.getA()), ValueRange(op.getB()), ValueRange(op.getC())}) {
+    for (Value value : values)
+      names[part].push_back(code.in(value));
+    ++part;
+  }
+  std::string shape = a == ptx::Format::f64 ? "m8n8k4" : "m16n8k" + std::to_string(depthOf(a));
+  std::string text = "mma.sync.aligned." + shape + ".row.col" + formats(c, a, op.getBFormat()) + "." + ptx::stringifyFormat(c).str() + " ";
+  for (ArrayRef<std::string> list : names)
+    text += (text.back() == ' ' ? "" : ", ") + braces(list, true);
+  replace(op, code.emit(text + ";", Effect::together, /*memory=*/false));
+  return success();
+}
+
+static LogicalResult lower(ptx::WgmmaFenceOp op, Place &at) {
+  return failed(need(op, at, at.target.wgmma)) ? failure() : plain(op, at, "wgmma.fence.sync.aligned;");
+}
+static LogicalResult lower(ptx::WgmmaCommitOp op, Place &at) {
+  return failed(need(op, at, at.target.wgmma)) ? failure() : plain(op, at, "wgmma.commit_group.sync.aligned;");
+}
+
+/// Counts of 8-bit integers go up in steps of 16 from 32 on; all others in steps of 8.
+static LogicalResult checkWgmma(ptx::WgmmaOp op) {
+  int64_t n = op.getN();
+  ptx::Format a = op.getAFormat(), c = op.getCFormat();
+  bool integer = a == ptx::Format::s8 || a == ptx::Format::u8;
+  if (n % 8 || n < 8 || n > 256 || (integer && n > 24 && n % 16)) return op.emitError("wgmma has no n ") << n << " for this format";
+  int64_t accumulators = c == ptx::Format::f16 ? n / 4 : n / 2;
+  if (static_cast<int64_t>(op.getC().size()) != accumulators || op.getC().getTypes() != op.getD().getTypes())
+    return op.emitError("this wgmma has ") << accumulators << " accumulators";
+  if (op.getA().size() != 4 && !(op.getA().size() == 1 && op.getA().front().getType().isInteger(64)))
+    return op.emitError("a is a descriptor or four registers");
+  bool sixteen = a == ptx::Format::f16 || a == ptx::Format::bf16;
+  if ((op.getATransposed() || op.getBTransposed()) && !sixteen) return op.emitError("only 16-bit operands can be transposed");
+  if (op.getATransposed() && op.getA().size() == 4) return op.emitError("registers cannot be transposed");
+  return success();
+}
+
+/// The accumulators are read and written in place: each output is tied to the input that it was. What follows the descriptors: scale-d
+/// (predicate, 1, or 0 for what starts anew), scale-a and scale-b (floats only), trans-a (descriptors) and trans-b (16 bits only).
+static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
+  if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
+  ptx::Format a = op.getAFormat();
+  Asm code(at);
+  SmallVector<std::string> d, registers;
+  for (Value value : op.getD())
+    d.push_back(code.out(value.getType()));
+  bool fresh = op.getUseC() && matchPattern(op.getUseC(), m_Zero());
+  if (!fresh)
+    for (auto [index, value] : llvm::enumerate(op.getC()))
+      code.tie(value, index);
+  for (Value value : op.getA())
+    registers.push_back(code.in(value));
+  std::string b = code.in(op.getB());
+  std::string tail = fresh ? "0" : op.getUseC() ? code.in(op.getUseC()) : "1";
+  if (a != ptx::Format::s8 && a != ptx::Format::u8) tail += ", 1, 1";
+  if (a == ptx::Format::f16 || a == ptx::Format::bf16) {
+    if (registers.size() == 1) tail += op.getATransposed() ? ", 1" : ", 0";
+    tail += op.getBTransposed() ? ", 1" : ", 0";
+  }
+  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" + std::to_string(depthOf(a)) +
+                     formats(op.getCFormat(), a, op.getBFormat()) + " " + braces(d, true) + ", " + braces(registers) + ", " + b + ", " +
+                     tail + ";";
+  replace(op, code.emit(text, Effect::together));
+  return success();
+}
+
+/// The accumulators pass through the instruction, though it does not name them: nothing that uses them can move above it.
+static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
+  if (failed(need(op, at, at.target.wgmma))) return failure();
+  if (op.getValues().getTypes() != op.getResults().getTypes()) return op.emitError("what goes through a wait keeps its types");
+  Asm code(at);
+  for (Value value : op.getResults())
+    code.out(value.getType());
+  for (auto [index, value] : llvm::enumerate(op.getValues()))
+    code.tie(value, index);
+  replace(op, code.emit("wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::together));
+  return success();
+}
+
+static LogicalResult lower(ptx::MaxRegistersOp op, Place &at) {
+  int64_t count = op.getCount();
+  if (failed(need(op, at, at.target.setmaxnreg))) return failure();
+  if (count % 8 || count < 24 || count > 256) return op.emitError("setmaxnreg takes a multiple of 8 from 24 to 256, not ") << count;
+  return plain(op, at,
+               std::string("setmaxnreg.") + (op.getIncrease() ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(count) + ";");
+}
+
+LogicalResult spellMatrix(Operation *op, Place &at) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ptx::MmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaOp, ptx::WgmmaWaitOp, ptx::MaxRegistersOp>(
+          [&](auto concrete) { return lower(concrete, at); })
+      .Default([](Operation *unknown) { return unknown->emitError("code generation does not know this instruction"); });
+}
+
+} // namespace tilewright::spell

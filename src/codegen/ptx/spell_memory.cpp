@@ -1,0 +1,410 @@
+// How accesses to memory are spelled: loads, stores, atomics, and the copies that run on their own (cp.async, mbarriers, tensor maps).
+//     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
+#include "codegen/ptx/asm.h"
+#include "gpu/machine/ptx.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::spell {
+
+namespace {
+
+/// How an access of `count` values is cut into registers: PTX takes 1, 2 or 4 of one size, so small values share words of 32 bits.
+struct Access {
+  int64_t perWord = 1, words = 1, wordBits = 0;
+  Type wordType; // null: the value's own
+  Type word(Type value) const { return wordType ? wordType : value; }
+  std::string suffix() const { return (words > 1 ? ".v" + std::to_string(words) : std::string()) + ".b" + std::to_string(wordBits); }
+};
+
+} // namespace
+
+static FailureOr<Access> accessOf(Operation *op, Place &at, TypeRange types) {
+  int64_t count = types.size();
+  if (!count) return op->emitError("an access needs a value");
+  int64_t bits = bitsOf(types.front());
+  if (!llvm::all_equal(types) || bits < 8 || !types.front().isIntOrFloat())
+    return op->emitError("the values of an access have one type of 8 to 64 bits");
+  if (!llvm::isPowerOf2_64(count) || count * bits > 128) return op->emitError("no access to ") << count << " values of " << bits << " bits";
+  Access access;
+  access.wordBits = bits >= 32 ? bits : std::min<int64_t>(32, count * bits);
+  access.perWord = access.wordBits / bits;
+  access.words = count / access.perWord;
+  if (access.perWord > 1) access.wordType = at.integer(access.wordBits);
+  return access;
+}
+
+static SmallVector<Value> toWords(Place &at, const Access &access, ValueRange values) {
+  if (!access.wordType) return llvm::to_vector(values);
+  SmallVector<Value> words;
+  for (int64_t word = 0; word < access.words; ++word)
+    words.push_back(packBits(at, values.slice(word * access.perWord, access.perWord), access.wordType));
+  return words;
+}
+
+static SmallVector<Value> fromWords(Place &at, const Access &access, ValueRange words, TypeRange types) {
+  if (!access.wordType) return llvm::to_vector(words);
+  SmallVector<Value> values;
+  for (Value word : words)
+    values.append(unpackBits(at, word, types.take_front(access.perWord)));
+  return values;
+}
+
+// ---- memory
+
+/// Cache operators and eviction priorities exclude one another; an operator can be part of the meaning (cv), a priority never is.
+static std::string cachePolicy(ptx::Cache cache, ptx::Eviction evict) {
+  if (cache != ptx::Cache::none) return "." + ptx::stringifyCache(cache).str();
+  if (evict != ptx::Eviction::normal) return ".L1::" + ptx::stringifyEviction(evict).str();
+  return "";
+}
+
+/// The registers that a load fills.
+static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type value) {
+  SmallVector<std::string> names;
+  for (int64_t i = 0; i < access.words; ++i)
+    names.push_back(code.out(access.word(value)));
+  return names;
+}
+
+/// Where the predicate is false the registers keep what they held, so they start out as `other`.
+static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
+  auto types = op.getValues().getTypes();
+  FailureOr<Access> access = accessOf(op, at, types);
+  if (failed(access)) return failure();
+  if (op.getCache() == ptx::Cache::wb || op.getCache() == ptx::Cache::wt) return op.emitError("a load has no such cache operator");
+  if (!op.getOther().empty() && op.getOther().getTypes() != types) return op.emitError("`other` has the types of the values");
+  Asm code(at);
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  std::string address = code.address(op.getAddress()), when;
+  if (op.getPredicate()) {
+    SmallVector<Value> start;
+    if (!op.getOther().empty()) start = toWords(at, *access, op.getOther());
+    for (int64_t i = 0; i < access->words; ++i)
+      code.tie(start.empty() ? LLVM::ZeroOp::create(at.b, access->word(types.front())).getResult() : start[i], i);
+    when = code.when(op.getPredicate());
+  }
+  std::string kind = op.getIsVolatile() ? ".volatile.global" : ".global" + cachePolicy(op.getCache(), op.getEvict());
+  Effect effect = op.getIsVolatile() || op.getCache() == ptx::Cache::cv ? Effect::together : Effect::reads; // each one is made
+  SmallVector<Value> words = code.emit(when + "ld" + kind + access->suffix() + " " + braces(names) + ", " + address + ";", effect);
+  replace(op, fromWords(at, *access, words, types));
+  return success();
+}
+
+static LogicalResult store(Operation *op, Place &at, const std::string &kind, Value base, int64_t offset, ValueRange values,
+                           Value predicate) {
+  FailureOr<Access> access = accessOf(op, at, values.getTypes());
+  if (failed(access)) return failure();
+  Asm code(at);
+  std::string address = code.address(base, offset);
+  SmallVector<std::string> names;
+  for (Value word : toWords(at, *access, values))
+    names.push_back(code.in(word));
+  code.emit(code.when(predicate) + kind + access->suffix() + " " + address + ", " + braces(names) + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::StoreGlobalOp op, Place &at) {
+  if (op.getCache() == ptx::Cache::ca || op.getCache() == ptx::Cache::cv) return op.emitError("a store has no such cache operator");
+  return store(op, at, "st.global" + cachePolicy(op.getCache(), op.getEvict()), op.getAddress(), 0, op.getValues(), op.getPredicate());
+}
+
+static LogicalResult lower(ptx::LoadSharedOp op, Place &at) {
+  auto types = op.getValues().getTypes();
+  FailureOr<Access> access = accessOf(op, at, types);
+  if (failed(access)) return failure();
+  Asm code(at);
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
+  std::string text = code.when(op.getPredicate()) + "ld.shared" + access->suffix() + " " + braces(names) + ", " + address + ";";
+  replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
+  return success();
+}
+
+/// mapa turns an address of one's own into that of the same place in another block.
+static LogicalResult lower(ptx::LoadBlockOp op, Place &at) {
+  if (failed(need(op, at, at.target.clusters))) return failure();
+  auto types = op.getValues().getTypes();
+  FailureOr<Access> access = accessOf(op, at, types);
+  if (failed(access)) return failure();
+  Asm code(at);
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  std::string address = code.in(op.getAddress()), rank = code.in(op.getRank());
+  std::string text = "{ .reg .b32 %there; mapa.shared::cluster.u32 %there, " + address + ", " + rank + "; ld.shared::cluster" +
+                     access->suffix() + " " + braces(names) + ", [%there]; }";
+  replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
+  return success();
+}
+
+static LogicalResult lower(ptx::StoreSharedOp op, Place &at) {
+  return store(op, at, "st.shared", op.getAddress(), static_cast<int32_t>(op.getOffset()), op.getValues(), op.getPredicate());
+}
+
+static LogicalResult lower(ptx::AddSharedOp op, Place &at) {
+  Asm code(at);
+  std::string address = code.address(op.getAddress()), value = code.in(op.getValue());
+  code.emit(code.when(op.getPredicate()) + "red.shared.add.u32 " + address + ", " + value + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
+static std::string matrixSuffix(size_t count, bool transposed) {
+  return ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + ".shared.b16 ";
+}
+
+static LogicalResult checkMatrices(Operation *op, size_t count) {
+  return count == 1 || count == 2 || count == 4 ? success() : op->emitError("1, 2 or 4 matrices are moved at once");
+}
+
+static LogicalResult lower(ptx::LdmatrixOp op, Place &at) {
+  if (failed(checkMatrices(op, op.getValues().size()))) return failure();
+  Asm code(at);
+  SmallVector<std::string> names;
+  for (Value value : op.getValues())
+    names.push_back(code.out(value.getType()));
+  std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
+  std::string text = "ldmatrix" + matrixSuffix(names.size(), op.getTransposed()) + braces(names, true) + ", " + address + ";";
+  replace(op, code.emit(text, Effect::together));
+  return success();
+}
+
+static LogicalResult lower(ptx::StmatrixOp op, Place &at) {
+  if (failed(need(op, at, at.target.wgmma)) || failed(checkMatrices(op, op.getValues().size()))) return failure();
+  Asm code(at);
+  std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
+  SmallVector<std::string> names;
+  for (Value value : op.getValues())
+    names.push_back(code.in(value));
+  code.emit("stmatrix" + matrixSuffix(names.size(), op.getTransposed()) + address + ", " + braces(names, true) + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
+static std::string orderAndScope(ptx::Order order, ptx::Scope scope) {
+  return "." + ptx::stringifyOrder(order).str() + "." + ptx::stringifyScope(scope).str() + ".global";
+}
+
+/// ".add.u32", ".min.s64", ".add.noftz.f16x2": the operation with the type that gives it its meaning. Empty: PTX has no such atomic.
+static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const GpuTarget &target) {
+  std::string bits = std::to_string(bitsOf(type));
+  if (kind == ptx::Atomic::fadd) {
+    if (count == 1 && (type.isF32() || type.isF64())) return ".add.f" + bits;
+    if (!type.isF16() && !(type.isBF16() && target.clusters)) return ""; // those of bf16 came with clusters
+    return (type.isF16() ? ".add.noftz.f16" : ".add.noftz.bf16") + std::string(count == 2 ? "x2" : "");
+  }
+  if (count != 1 || (bits != "32" && bits != "64")) return "";
+  switch (kind) {
+  case ptx::Atomic::add: return ".add.u" + bits; // two's complement: signed sums are the same bits
+  case ptx::Atomic::min: return ".min.s" + bits;
+  case ptx::Atomic::max: return ".max.s" + bits;
+  case ptx::Atomic::umin: return ".min.u" + bits;
+  case ptx::Atomic::umax: return ".max.u" + bits;
+  case ptx::Atomic::exch: return ".exch.b" + bits;
+  default: return "." + ptx::stringifyAtomic(kind).str() + ".b" + bits;
+  }
+}
+
+/// LLVM's atomicrmw loses order and scope on this target, so the instruction is written out. `red` returns nothing and is cheaper, but has
+/// no acquiring form.
+static LogicalResult lower(ptx::AtomicOp op, Place &at) {
+  ValueRange values = op.getValues();
+  if (values.empty() || values.size() > 2 || !llvm::all_equal(values.getTypes()))
+    return op.emitError("an atomic takes one value, or a pair");
+  if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
+  std::string kind = atomicKind(op.getOp(), values.front().getType(), values.size(), at.target);
+  if (kind.empty())
+    return op.emitError(at.target.name) << " has no atomic " << ptx::stringifyAtomic(op.getOp()) << " of " << values.front().getType();
+  Type word = values.size() == 2 ? at.integer(32) : values.front().getType();
+  bool reduce = (op.getResultUnused() || op->use_empty()) && op.getOp() != ptx::Atomic::exch &&
+                (op.getOrder() == ptx::Order::relaxed || op.getOrder() == ptx::Order::release);
+  Asm code(at);
+  std::string to = reduce ? "" : code.out(word) + ", ";
+  std::string address = code.address(op.getAddress());
+  std::string from = code.in(packBits(at, values, word));
+  SmallVector<Value> old = code.emit(code.when(op.getPredicate()) + (reduce ? "red" : "atom") +
+                                         orderAndScope(op.getOrder(), op.getScope()) + kind + " " + to + address + ", " + from + ";",
+                                     Effect::together);
+  if (reduce) old = {LLVM::PoisonOp::create(at.b, word)};
+  SmallVector<Value> results;
+  if (op->getNumResults()) results = unpackBits(at, old.front(), op.getOld().getTypes());
+  replace(op, results);
+  return success();
+}
+
+static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
+  if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
+  int64_t bits = bitsOf(op.getValue().getType());
+  if (bits < 16) return op.emitError("no compare-and-swap of ") << bits << " bits";
+  Asm code(at);
+  std::string to = code.out(op.getOld().getType()), address = code.address(op.getAddress());
+  std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
+  replace(op, code.emit(code.when(op.getPredicate()) + "atom" + orderAndScope(op.getOrder(), op.getScope()) + ".cas.b" +
+                            std::to_string(bits) + " " + to + ", " + address + ", " + compare + ", " + value + ";",
+                        Effect::together));
+  return success();
+}
+
+static LogicalResult lower(ptx::FenceOp op, Place &at) {
+  if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
+  return plain(op, at, "fence.acq_rel." + ptx::stringifyScope(op.getScope()).str() + ";");
+}
+
+static LogicalResult lower(ptx::PrefetchTensorMapOp op, Place &at) {
+  if (failed(need(op, at, at.target.tma))) return failure();
+  Asm code(at);
+  std::string address = code.address(op->getOperand(0));
+  code.emit("prefetch.tensormap " + address + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
+// ---- asynchronous copies
+
+/// Bytes beyond the source's size are written as zeros, so a false predicate is a source of no bytes.
+static LogicalResult lower(ptx::CopyAsyncOp op, Place &at) {
+  int64_t bytes = op.getBytes();
+  if (failed(need(op, at, at.target.cpAsync))) return failure();
+  if (bytes != 4 && bytes != 8 && bytes != 16) return op.emitError("cp.async moves 4, 8 or 16 bytes, not ") << bytes;
+  Asm code(at);
+  std::string operands = code.address(op.getShared(), static_cast<int32_t>(op.getOffset()));
+  operands += ", " + code.address(op.getGlobal()) + ", " + std::to_string(bytes);
+  if (op.getPredicate()) operands += ", " + code.in(LLVM::SelectOp::create(at.b, op.getPredicate(), at.i32(bytes), at.i32(0)));
+  std::string name = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global";
+  std::string text = name + " " + operands + ";";
+  if (op.getEvict() != ptx::Eviction::normal)
+    text = "{ .reg .b64 policy; createpolicy.fractional.L2::" + ptx::stringifyEviction(op.getEvict()).str() + ".b64 policy, 1.0; " + name +
+           ".L2::cache_hint " + operands + ", policy; }";
+  code.emit(text, Effect::together);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::CopyCommitOp op, Place &at) {
+  return failed(need(op, at, at.target.cpAsync)) ? failure() : plain(op, at, "cp.async.commit_group;");
+}
+static LogicalResult lower(ptx::CopyWaitOp op, Place &at) {
+  return failed(need(op, at, at.target.cpAsync)) ? failure()
+                                                 : plain(op, at, "cp.async.wait_group " + std::to_string(op.getPending()) + ";");
+}
+
+/// "@p NAME [barrier], EXTRA;"
+static LogicalResult onBarrier(Operation *op, Place &at, const std::string &name, Value object, const std::string &extra, Value predicate) {
+  if (failed(need(op, at, at.target.mbarrier))) return failure();
+  Asm code(at);
+  std::string address = code.address(object);
+  code.emit(code.when(predicate) + name + " " + address + extra + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::MbarrierInitOp op, Place &at) {
+  return onBarrier(op, at, "mbarrier.init.shared::cta.b64", op.getBarrier(), ", " + std::to_string(op.getCount()), op.getPredicate());
+}
+static LogicalResult lower(ptx::MbarrierInvalidateOp op, Place &at) {
+  return onBarrier(op, at, "mbarrier.inval.shared::cta.b64", op.getBarrier(), "", op.getPredicate());
+}
+static LogicalResult lower(ptx::MbarrierInitFenceOp op, Place &at) {
+  return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "fence.mbarrier_init.release.cluster;");
+}
+static LogicalResult lower(ptx::MbarrierExpectOp op, Place &at) {
+  if (failed(need(op, at, at.target.tma))) return failure();
+  return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
+                   op.getPredicate());
+}
+/// A count of arrivals is an operand from sm_90 on.
+static LogicalResult lower(ptx::MbarrierArriveOp op, Place &at) {
+  if (op.getCount() != 1 && failed(need(op, at, at.target.tma))) return failure();
+  std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
+  return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
+}
+/// try_wait sleeps in hardware for a while and then says no, so it is asked again; labels in braces are local. sm_80 can only ask.
+static LogicalResult lower(ptx::MbarrierWaitOp op, Place &at) {
+  if (failed(need(op, at, at.target.mbarrier))) return failure();
+  Asm code(at);
+  std::string address = code.address(op.getBarrier()), parity = code.in(op.getParity());
+  std::string name = at.target.tma ? "mbarrier.try_wait" : "mbarrier.test_wait";
+  code.emit("{ .reg .pred done; again: " + name + ".parity.shared::cta.b64 done, " + address + ", " + parity + "; @!done bra.uni again; }",
+            Effect::together);
+  replace(op, {});
+  return success();
+}
+
+/// "[map, {x, y}]"
+static std::string tensorAddress(Asm &code, Value map, ValueRange coordinates) {
+  std::string text = "[" + code.in(map) + ", ";
+  SmallVector<std::string> names;
+  for (Value coordinate : coordinates)
+    names.push_back(code.in(coordinate));
+  return text + braces(names, true) + "]";
+}
+
+static LogicalResult checkTensor(Operation *op, Place &at, size_t rank) {
+  if (failed(need(op, at, at.target.tma))) return failure();
+  return rank >= 1 && rank <= 5 ? success() : op->emitError("a tensor map has 1 to 5 dimensions, not ") << rank;
+}
+
+/// The policies are constants that the L2 understands; createpolicy would compute the same ones.
+static LogicalResult lower(ptx::TmaLoadOp op, Place &at) {
+  if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
+  Asm code(at);
+  std::string shared = code.address(op.getShared()), map = tensorAddress(code, op->getOperand(0), op.getCoordinates());
+  std::string barrier = code.address(op.getBarrier());
+  std::string text =
+      "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) + "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+  std::string tail;
+  if (op.getMulticast()) {
+    text += ".multicast::cluster";
+    tail +=
+        ", " + code.in(LLVM::ConstantOp::create(at.b, at.integer(16), at.b.getI16IntegerAttr(static_cast<int16_t>(*op.getMulticast()))));
+  }
+  if (op.getEvict() != ptx::Eviction::normal) {
+    text += ".L2::cache_hint";
+    tail += ", " + code.in(at.i64(op.getEvict() == ptx::Eviction::evict_first ? 0x12F0000000000000 : 0x14F0000000000000));
+  }
+  code.emit(code.when(op.getPredicate()) + text + " " + shared + ", " + map + ", " + barrier + tail + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::TmaStoreOp op, Place &at) {
+  if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
+  Asm code(at);
+  std::string map = tensorAddress(code, op->getOperand(0), op.getCoordinates()), shared = code.address(op.getShared());
+  std::string dims = std::to_string(op.getCoordinates().size()) + "d.global.shared::cta";
+  std::string text = "cp.async.bulk.tensor." + dims + ".tile.bulk_group ";
+  if (std::optional<ptx::Redux> kind = op.getReduce()) { // the map's element type says whether min and max are signed
+    StringRef name = ptx::stringifyRedux(*kind);
+    name.consume_front("u");
+    text = "cp.reduce.async.bulk.tensor." + dims + "." + name.str() + ".tile.bulk_group ";
+  }
+  code.emit(code.when(op.getPredicate()) + text + map + ", " + shared + ";", Effect::together);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::TmaCommitOp op, Place &at) {
+  return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "cp.async.bulk.commit_group;");
+}
+static LogicalResult lower(ptx::TmaWaitOp op, Place &at) {
+  if (failed(need(op, at, at.target.tma))) return failure();
+  return plain(op, at, std::string("cp.async.bulk.wait_group") + (op.getRead() ? ".read " : " ") + std::to_string(op.getPending()) + ";");
+}
+/// Only shared memory: the unqualified fence waits for global writes, too.
+static LogicalResult lower(ptx::FenceAsyncOp op, Place &at) {
+  return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "fence.proxy.async.shared::cta;");
+}
+
+LogicalResult spellMemory(Operation *op, Place &at) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp,
+            ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::PrefetchTensorMapOp, ptx::CopyAsyncOp,
+            ptx::CopyCommitOp, ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp,
+            ptx::MbarrierExpectOp, ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp,
+            ptx::TmaWaitOp, ptx::FenceAsyncOp>([&](auto concrete) { return lower(concrete, at); })
+      .Default([&](Operation *) { return spellMatrix(op, at); });
+}
+
+} // namespace tilewright::spell

@@ -1,0 +1,74 @@
+// The table of builtins as data: names, signatures, summaries. The functions that emit them are bound in emit_builtins.cpp, so that code
+// which only asks for names (module scopes, documentation) needs no IR.
+
+#include "evaluate/builtins.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace tilewright {
+
+namespace {
+struct Table {
+  std::vector<Builtin> rows;
+  llvm::StringMap<int64_t> byPath;
+  std::vector<std::string> texts; // signatures and paths made here; reserved in advance, so that references into it stay
+
+  void add(llvm::StringRef path, llvm::StringRef signature, llvm::StringRef summary, int64_t emitter) {
+    if (!byPath.try_emplace(path, static_cast<int64_t>(rows.size())).second) return; // a further overload of a libdevice function
+    rows.push_back({path, signature, summary, emitter});
+  }
+
+  Table() {
+    int64_t emitter = 0;
+#define BUILTIN(path, signature, summary, function) add(path, signature, summary, emitter++);
+#include "evaluate/builtins.def"
+    // All libdevice functions share the one emitter behind the table's last; it finds its overloads by the path.
+    static constexpr llvm::StringRef names[] = {
+#define LIBDEVICE(name, result, parameters, symbol) name,
+#include "evaluate/libdevice.def"
+    };
+    static constexpr llvm::StringRef parameterLists[] = {
+#define LIBDEVICE(name, result, parameters, symbol) parameters,
+#include "evaluate/libdevice.def"
+    };
+    texts.reserve(2 * std::size(names));
+    for (size_t i = 0; i < std::size(names); ++i) {
+      std::string signature = names[i].str() + "(";
+      for (size_t k = 0; k < parameterLists[i].size(); ++k)
+        signature += (k ? ", arg" : "arg") + std::to_string(k);
+      texts.push_back(signature + ")");
+      llvm::StringRef kept = texts.emplace_back("extra.libdevice." + names[i].str());
+      add(kept, texts[texts.size() - 2], "the function of this name of NVIDIA's libdevice", emitter);
+    }
+  }
+};
+} // namespace
+
+static const Table &table() {
+  static const Table instance;
+  return instance;
+}
+
+const Builtin *findBuiltin(llvm::StringRef path) {
+  std::string normal;
+  for (llvm::StringRef alias : {"extra.cuda.libdevice.", "math.libdevice.", "libdevice."})
+    if (path.starts_with(alias)) path = normal = "extra.libdevice." + path.drop_front(alias.size()).str();
+  auto found = table().byPath.find(path);
+  return found == table().byPath.end() ? nullptr : &table().rows[found->second];
+}
+
+std::vector<const Builtin *> allBuiltins() {
+  std::vector<const Builtin *> all;
+  for (const Builtin &row : table().rows)
+    all.push_back(&row);
+  return all;
+}
+
+llvm::StringRef preludeSource() {
+  static constexpr char text[] = {
+#include "evaluate/prelude.inc"
+  };
+  return llvm::StringRef(text, sizeof(text));
+}
+
+} // namespace tilewright

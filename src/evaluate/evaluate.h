@@ -1,0 +1,208 @@
+// The inside of the evaluator of module-level Python. What kernels' own emission needs is in module.h.
+//
+// Host code is followed as far as it goes: whatever touches a HostValue is a HostValue, and no error. So a file that builds its list of
+// configurations from PyTorch's version still loads, and only a kernel that uses the result is told that it cannot be known.
+#pragma once
+
+#include "evaluate/module.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace tilewright {
+
+using Values = std::vector<Value>;
+using Keywords = std::vector<std::pair<std::string, Value>>;
+using MaybeValue = std::optional<Value>;
+
+/// Reports and returns nothing: `return fail(diagnostics, range, Diag::divisionByZero)`.
+std::nullopt_t fail(Diagnostics &diagnostics, SourceRange range, Diag id, std::initializer_list<std::string> args);
+/// As `fail`, with "did you mean" where one of `candidates` is close to `name`.
+std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id, std::initializer_list<std::string> args,
+                           llvm::StringRef name, const std::vector<std::string> &candidates);
+/// The candidate that `name` is most likely a misspelling of; empty if none is near.
+std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);
+/// "a, b, c" and, where there are more than `most`, "...".
+std::string joinNames(const std::vector<std::string> &names, int64_t most);
+
+/// One call of a function that is written here and not in Python.
+struct NativeCall {
+  llvm::StringRef name;
+  const Values &args;
+  const Keywords &keywords;
+  SourceRange range;
+  Diagnostics &diagnostics;
+
+  const Value *keyword(llvm::StringRef key) const;
+  /// The i-th argument, given by position or by name.
+  const Value *argument(size_t i, llvm::StringRef key) const;
+  std::nullopt_t badCall(std::string message) const;
+  std::nullopt_t badValue(std::string message) const;
+};
+using NativeBody = std::function<MaybeValue(const NativeCall &)>;
+
+/// A Python function written here. Calls with a HostValue among the arguments give a HostValue.
+Value nativeFunction(std::string name, NativeBody body);
+/// Its like for the functions that look at host values themselves (getattr, decorators, ...).
+Value nativeFunctionOfHost(std::string name, NativeBody body);
+
+/// Calls anything callable. HostValues, kernels and builtins give a HostValue: host code may launch kernels.
+MaybeValue callValue(const Value &callee, const Values &args, const Keywords &keywords, SourceRange range, Diagnostics &diagnostics);
+/// The items of a tuple, list, set, string, or dict (its keys); nothing after an error.
+std::optional<Values> iterate(const Value &value, SourceRange range, Diagnostics &diagnostics);
+/// Calls the method `name` of a string, number, list, tuple, set or dict; `hasMethod` says whether there is one.
+bool hasMethod(const Value &object, llvm::StringRef name);
+MaybeValue callMethod(const Value &object, llvm::StringRef name, const NativeCall &call);
+std::vector<std::string> methodNames(const Value &object);
+
+/// format(value, spec), str(value) and text % values.
+std::optional<std::string> formatValue(const Value &value, llvm::StringRef spec, SourceRange range, Diagnostics &diagnostics);
+std::string strOf(const Value &value);
+MaybeValue percentFormat(const std::string &text, const Value &values, SourceRange range, Diagnostics &diagnostics);
+
+/// A slice(lower, upper, step) as an index; its parts are None or ints.
+Value makeSlice(Value lower, Value upper, Value step);
+bool isSlice(const Value &value);
+/// The positions that a slice selects in a sequence of `length`.
+std::optional<std::vector<int64_t>> slicePositions(const Value &slice, int64_t length, SourceRange range, Diagnostics &diagnostics);
+
+/// Python's own modules as far as kernel files use them: math, os, itertools, functools, collections, operator, ... Null for others.
+std::shared_ptr<Namespace> pythonModule(llvm::StringRef path);
+
+/// Variables of a running function or comprehension.
+struct Frame {
+  llvm::StringMap<Value> names;
+  std::shared_ptr<Frame> outer;
+  bool isComprehension = false; // := binds in the frame outside
+};
+
+/// A scope that is made from a syntax tree and keeps it alive.
+class SourceNamespace : public Namespace {
+public:
+  explicit SourceNamespace(std::shared_ptr<const ast::Module> module) : syntax(std::move(module)) {}
+  const std::shared_ptr<const ast::Module> &module() const { return syntax; }
+  std::string path() const override { return syntax->source->name(); }
+
+private:
+  std::shared_ptr<const ast::Module> syntax;
+};
+
+/// A plain function of a module (or a lambda: `decl` null), with the variables that it saw where it was made.
+struct PlainFunction : Callable {
+  std::string functionName;
+  std::shared_ptr<Namespace> globals;
+  std::shared_ptr<const ast::Module> module;
+  const ast::FunctionStmt *decl = nullptr;
+  const ast::LambdaExpr *lambda = nullptr;
+  std::weak_ptr<Frame> liveFrame;                   // while the enclosing function runs, its variables as they are
+  std::shared_ptr<llvm::StringMap<Value>> captured; // afterwards, as they were; null at module level
+  llvm::StringMap<Value> defaults;
+  bool constexprFunction = false;
+
+  std::string name() const override { return functionName; }
+  MaybeValue call(const Values &args, const Keywords &keywords, SourceRange call, Diagnostics &diagnostics) const override;
+  const std::vector<ast::Parameter> &parameters() const { return decl ? decl->parameters : lambda->parameters; }
+  /// The scope of its free names: `globals`, or captured variables before them.
+  std::shared_ptr<Namespace> scope() const;
+};
+
+/// What host code gives for an attribute of, or a call to, a host value. Kernel files ask a few questions about the machine while they
+/// choose configurations; the answers are those of the GPU that kernels are tuned for (CUDA, capability 9.0), whatever machine compiles
+/// them.
+Value hostAttribute(const HostValue &object, llvm::StringRef name);
+Value hostCall(const HostValue &callee);
+
+/// Counts steps of compile-time evaluation; false after reporting that there are too many. Counting starts anew with each outermost call.
+bool countStep(SourceRange range, Diagnostics &diagnostics);
+int64_t errorCount(const Diagnostics &diagnostics);
+
+/// How a statement ended. `host`: what comes next depends on a host value, so the whole function's result is one.
+enum class Flow { normal, returned, broke, continued, failed, host };
+
+/// Evaluates expressions and runs statements in one frame.
+class Evaluator {
+public:
+  /// `lookups` is asked for globals; `closureScope` is what functions made here keep (the same, where lookups is only a view of it).
+  Evaluator(Namespace &lookups, std::shared_ptr<Namespace> closureScope, std::shared_ptr<Frame> frame, Diagnostics &diagnostics);
+
+  MaybeValue eval(const ast::Expr &expr);
+  Flow run(const ast::Block &block);
+  Flow run(const ast::Stmt &stmt);
+  bool assign(const ast::Expr &target, const Value &value);
+  /// A def as a value: with its defaults evaluated and its decorators applied.
+  MaybeValue define(const ast::FunctionStmt &decl);
+  MaybeValue defineClass(const ast::ClassStmt &decl);
+
+  Value returned;                                 // after Flow::returned
+  std::optional<Values> yielded;                  // of a generator: all that it has given
+  const llvm::StringMap<Value> *locals = nullptr; // looked up after the frame, before the globals
+
+private:
+  MaybeValue name(const ast::NameExpr &expr);
+  MaybeValue call(const ast::CallExpr &expr);
+  MaybeValue compare(const ast::CompareExpr &expr);
+  MaybeValue boolOp(const ast::BoolOpExpr &expr);
+  MaybeValue formatted(const ast::FStringExpr &expr);
+  MaybeValue comprehension(const ast::ComprehensionExpr &expr);
+  bool comprehend(const ast::ComprehensionExpr &expr, size_t depth, Values &items, std::vector<std::pair<Value, Value>> &pairs, bool &host);
+  MaybeValue dict(const ast::DictExpr &expr);
+  std::optional<Values> elements(const std::vector<ast::Expr *> &exprs, bool &host);
+  MaybeValue makeFunction(const ast::FunctionStmt *decl, const ast::LambdaExpr *lambda);
+  Value autotuneOfHost(const ast::Expr &decorator);
+  Flow runFor(const ast::ForStmt &stmt);
+  Flow runWhile(const ast::WhileStmt &stmt);
+  Flow runTry(const ast::TryStmt &stmt);
+  Flow runImport(const ast::Stmt &stmt);
+  void bind(llvm::StringRef name, const Value &value);
+  bool assignSubscript(const ast::SubscriptExpr &target, const Value &value);
+
+  Namespace &lookups;
+  std::shared_ptr<Namespace> closureScope;
+  std::shared_ptr<Frame> frame;
+  Diagnostics &diagnostics;
+};
+
+/// What `import path` or `from path import` finds for code of `scope`: ours, Python's, a file beside it, or a HostValue.
+/// Nothing after an error (relative imports of missing files).
+MaybeValue importModule(Namespace &scope, llvm::StringRef path, int64_t level, SourceRange range, Diagnostics &diagnostics);
+/// `from module import name`; nothing (and no message) where the module has none.
+MaybeValue importMember(Namespace &scope, const Value &module, llvm::StringRef path, int64_t level, llvm::StringRef name,
+                        Diagnostics &diagnostics);
+/// Whether an import names something that cannot exist, so that `except ImportError` is what runs.
+bool importFails(Namespace &scope, const ast::Stmt &stmt);
+/// A module that is no code of ours: every member is a HostValue.
+Value hostModule(llvm::StringRef path);
+
+/// triton.Config(...) as module-level code sees it.
+class ConfigObject : public Namespace {
+public:
+  explicit ConfigObject(Config config) : config(std::move(config)) {}
+  std::string path() const override { return "a triton.Config"; }
+  MaybeValue lookup(llvm::StringRef name, Diagnostics &) override;
+  const Config config;
+};
+
+/// The class of a namedtuple: called with its fields, by position or name.
+Value namedTupleClass(std::string name, std::vector<std::string> fields, std::vector<MaybeValue> defaults);
+
+/// A value whose lists and dicts are its own: code that changes it in place leaves the original as it was.
+Value copyValue(const Value &value);
+
+/// A namespace with a fixed table of members. Other names are HostValues where `restIsHost`, else there are none.
+class TableNamespace : public Namespace {
+public:
+  TableNamespace(std::string path, bool restIsHost) : fullPath(std::move(path)), restIsHost(restIsHost) {}
+  TableNamespace &add(llvm::StringRef name, Value value) {
+    members[name] = std::move(value);
+    return *this;
+  }
+  std::string path() const override { return fullPath; }
+  MaybeValue lookup(llvm::StringRef name, Diagnostics &) override;
+  std::vector<std::string> names() const override;
+
+private:
+  std::string fullPath;
+  bool restIsHost;
+  llvm::StringMap<Value> members;
+};
+
+} // namespace tilewright

@@ -1,0 +1,370 @@
+// Runs the statements of plain Python functions and of top-level code: what real files do to build their lists of configurations.
+#include "evaluate/decorators.h"
+
+#include "llvm/Support/Casting.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+std::string sourceText(const ast::Expr &expr) {
+  if (!expr.range.file) return {};
+  return std::string(expr.range.file->text().substr(expr.range.begin, expr.range.end - expr.range.begin));
+}
+
+/// The last part of a dotted name: "NamedTuple" for typing.NamedTuple.
+llvm::StringRef lastName(const ast::Expr &expr) {
+  if (const auto *name = llvm::dyn_cast<ast::NameExpr>(&expr)) return name->name;
+  if (const auto *attribute = llvm::dyn_cast<ast::AttributeExpr>(&expr)) return attribute->name;
+  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) return lastName(*call->callee);
+  return {};
+}
+
+} // namespace
+
+Value namedTupleClass(std::string name, std::vector<std::string> fields, std::vector<MaybeValue> defaults) {
+  return nativeFunctionOfHost(name, [fields, defaults](const NativeCall &call) -> MaybeValue {
+    Values items;
+    if (call.args.size() > fields.size())
+      return call.badCall(call.name.str() + "() has " + std::to_string(fields.size()) + " fields, " + std::to_string(call.args.size()) +
+                          " values are given");
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const Value *given = call.argument(i, fields[i]);
+      if (!given && !defaults[i]) return call.badCall(call.name.str() + "() needs a value for '" + fields[i] + "'");
+      items.push_back(given ? *given : *defaults[i]);
+    }
+    for (const auto &[key, value] : call.keywords)
+      if (std::find(fields.begin(), fields.end(), key) == fields.end())
+        return call.badCall(call.name.str() + "() has no field '" + key + "'");
+    return Value::namedTuple(fields, std::move(items));
+  });
+}
+
+void Evaluator::bind(llvm::StringRef name, const Value &value) {
+  if (!frame) // := in a module-level expression: its name is seen by what follows in it
+    frame = std::make_shared<Frame>();
+  Frame *target = frame.get();
+  while (target->isComprehension && target->outer)
+    target = target->outer.get();
+  target->names[name] = value;
+}
+
+bool Evaluator::assign(const ast::Expr &target, const Value &value) {
+  using namespace ast;
+  switch (target.kind) {
+  case ExprKind::name: frame->names[llvm::cast<NameExpr>(target).name] = value; return true;
+  case ExprKind::starred: return assign(*llvm::cast<StarredExpr>(target).value, value);
+  case ExprKind::attribute: // an attribute of a host object; attributes of compile-time values do not change
+    return true;
+  case ExprKind::subscript: return assignSubscript(llvm::cast<SubscriptExpr>(target), value);
+  case ExprKind::tuple:
+  case ExprKind::list: break;
+  default: return true; // the parser admits no other target
+  }
+  const std::vector<Expr *> &targets =
+      target.kind == ExprKind::tuple ? llvm::cast<TupleExpr>(target).elements : llvm::cast<ListExpr>(target).elements;
+  if (value.asHost()) {
+    for (const Expr *part : targets)
+      if (!assign(*part, value)) return false;
+    return true;
+  }
+  std::optional<Values> items = iterate(value, target.range, diagnostics);
+  if (!items) return false;
+  size_t star = targets.size();
+  for (size_t i = 0; i < targets.size(); ++i)
+    if (targets[i]->kind == ExprKind::starred) star = i;
+  bool fits = star == targets.size() ? items->size() == targets.size() : items->size() + 1 >= targets.size();
+  if (!fits) {
+    fail(diagnostics, target.range, Diag::unpackCount, {std::to_string(items->size()), std::to_string(targets.size()) + " names"});
+    return false;
+  }
+  size_t extra = items->size() + 1 - targets.size(); // of the starred target
+  for (size_t i = 0, at = 0; i < targets.size(); ++i) {
+    if (i == star) {
+      if (!assign(*targets[i],
+                  Value::list(Values(items->begin() + static_cast<int64_t>(at), items->begin() + static_cast<int64_t>(at + extra)))))
+        return false;
+      at += extra;
+    } else if (!assign(*targets[i], (*items)[at++])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Evaluator::assignSubscript(const ast::SubscriptExpr &target, const Value &value) {
+  MaybeValue object = eval(*target.object);
+  if (!object) return false;
+  if (object->asHost()) return true;
+  MaybeValue index = eval(*target.index);
+  if (!index) return false;
+  // The objects behind lists and dicts are not const; Value only hands them out so.
+  if (auto *dict = const_cast<Dict *>(object->asDict())) {
+    for (auto &[key, old] : dict->items)
+      if (key == *index) {
+        old = value;
+        return true;
+      }
+    dict->items.emplace_back(*index, value);
+    return true;
+  }
+  auto *sequence = const_cast<Sequence *>(object->asSequence());
+  std::optional<Int> position = index->toInt();
+  if (!sequence || sequence->isTuple || sequence->isSet || !position) {
+    if (!index->asHost()) fail(diagnostics, target.range, Diag::badIndex, {object->describe() + " that is assigned to", index->describe()});
+    return index->asHost() != nullptr;
+  }
+  Int length = static_cast<Int>(sequence->items.size()), at = *position < 0 ? *position + length : *position;
+  if (at < 0 || at >= length) {
+    fail(diagnostics, target.range, Diag::indexOutOfRange, {intToString(*position), object->describe(), intToString(length)});
+    return false;
+  }
+  sequence->items[static_cast<size_t>(at)] = value;
+  return true;
+}
+
+Flow Evaluator::run(const ast::Block &block) {
+  for (const ast::Stmt *stmt : block)
+    if (Flow flow = run(*stmt); flow != Flow::normal) return flow;
+  return Flow::normal;
+}
+
+Flow Evaluator::run(const ast::Stmt &stmt) {
+  using namespace ast;
+  if (!countStep(stmt.range, diagnostics)) return Flow::failed;
+  auto bindOr = [&](llvm::StringRef name, const MaybeValue &value) {
+    if (!value) return Flow::failed;
+    bind(name, *value);
+    return Flow::normal;
+  };
+  switch (stmt.kind) {
+  case StmtKind::expression: return eval(*llvm::cast<ExprStmt>(stmt).value) ? Flow::normal : Flow::failed;
+  case StmtKind::assign: {
+    const auto &assignment = llvm::cast<AssignStmt>(stmt);
+    MaybeValue value = eval(*assignment.value);
+    if (!value) return Flow::failed;
+    for (const Expr *target : assignment.targets)
+      if (!assign(*target, *value)) return Flow::failed;
+    return Flow::normal;
+  }
+  case StmtKind::augAssign: {
+    const auto &augmented = llvm::cast<AugAssignStmt>(stmt);
+    MaybeValue old = eval(*augmented.target);
+    MaybeValue value = old ? eval(*augmented.value) : std::nullopt;
+    if (!value) return Flow::failed;
+    const Sequence *sequence = old->asSequence();
+    if (sequence && !sequence->isTuple && !sequence->isSet && augmented.op == BinaryOp::add && !value->asHost()) {
+      Values args{*value}; // in place, as every name of the list sees it
+      return callMethod(*old, "extend", NativeCall{"extend", args, {}, stmt.range, diagnostics}) ? Flow::normal : Flow::failed;
+    }
+    if (!old->asHost()) old = value->asHost() ? value : evaluateBinary(augmented.op, *old, *value, stmt.range, diagnostics);
+    return old && assign(*augmented.target, *old) ? Flow::normal : Flow::failed;
+  }
+  case StmtKind::annAssign: {
+    const auto &annotated = llvm::cast<AnnAssignStmt>(stmt);
+    if (!annotated.value) return Flow::normal;
+    MaybeValue value = eval(*annotated.value);
+    return value && assign(*annotated.target, *value) ? Flow::normal : Flow::failed;
+  }
+  case StmtKind::return_: {
+    const auto &result = llvm::cast<ReturnStmt>(stmt);
+    MaybeValue value = result.value ? eval(*result.value) : Value::none();
+    if (!value) return Flow::failed;
+    returned = std::move(*value);
+    return Flow::returned;
+  }
+  case StmtKind::pass:
+  case StmtKind::global: // assignments to globals stay in the function: top-level values do not change when functions are called
+    return Flow::normal;
+  case StmtKind::break_: return Flow::broke;
+  case StmtKind::continue_: return Flow::continued;
+  case StmtKind::delete_:
+    for (const Expr *target : llvm::cast<DeleteStmt>(stmt).targets) {
+      const auto *name = llvm::dyn_cast<NameExpr>(target);
+      if (!name) return Flow::host;
+      frame->names.erase(name->name);
+    }
+    return Flow::normal;
+  case StmtKind::assert_: {
+    const auto &assertion = llvm::cast<AssertStmt>(stmt);
+    MaybeValue condition = eval(*assertion.condition);
+    if (!condition) return Flow::failed;
+    if (condition->asHost() || condition->truth()) return Flow::normal;
+    MaybeValue message = assertion.message ? eval(*assertion.message) : std::nullopt;
+    fail(diagnostics, assertion.condition->range, Diag::assertionFailed, {message ? ": " + strOf(*message) : ""});
+    return Flow::failed;
+  }
+  case StmtKind::raise: {
+    const Expr *exception = llvm::cast<RaiseStmt>(stmt).exception;
+    fail(diagnostics, stmt.range, Diag::raisedException, {exception ? sourceText(*exception) : "an exception again"});
+    return Flow::failed;
+  }
+  case StmtKind::import:
+  case StmtKind::importFrom: return runImport(stmt);
+  case StmtKind::if_: {
+    const auto &choice = llvm::cast<IfStmt>(stmt);
+    MaybeValue condition = eval(*choice.condition);
+    if (!condition) return Flow::failed;
+    if (condition->asHost()) return Flow::host;
+    return run(condition->truth() ? choice.then : choice.otherwise);
+  }
+  case StmtKind::for_: return runFor(llvm::cast<ForStmt>(stmt));
+  case StmtKind::while_: return runWhile(llvm::cast<WhileStmt>(stmt));
+  case StmtKind::with: {
+    const auto &with = llvm::cast<WithStmt>(stmt);
+    for (const WithStmt::Item &item : with.items) {
+      MaybeValue context = eval(*item.context);
+      if (!context || (item.target && !assign(*item.target, *context))) return Flow::failed;
+    }
+    return run(with.body);
+  }
+  case StmtKind::try_: return runTry(llvm::cast<TryStmt>(stmt));
+  case StmtKind::function: return bindOr(llvm::cast<FunctionStmt>(stmt).name, define(llvm::cast<FunctionStmt>(stmt)));
+  case StmtKind::class_: return bindOr(llvm::cast<ClassStmt>(stmt).name, defineClass(llvm::cast<ClassStmt>(stmt)));
+  case StmtKind::match: return Flow::host;
+  }
+  return Flow::failed;
+}
+
+Flow Evaluator::runFor(const ast::ForStmt &stmt) {
+  MaybeValue iterable = eval(*stmt.iterable);
+  if (!iterable) return Flow::failed;
+  if (iterable->asHost() || stmt.isAsync) return Flow::host;
+  std::optional<Values> items = iterate(*iterable, stmt.iterable->range, diagnostics);
+  if (!items) return Flow::failed;
+  for (const Value &item : *items) {
+    if (!countStep(stmt.range, diagnostics) || !assign(*stmt.target, item)) return Flow::failed;
+    Flow flow = run(stmt.body);
+    if (flow == Flow::broke) return Flow::normal;
+    if (flow != Flow::normal && flow != Flow::continued) return flow;
+  }
+  return run(stmt.otherwise);
+}
+
+Flow Evaluator::runWhile(const ast::WhileStmt &stmt) {
+  while (true) {
+    if (!countStep(stmt.range, diagnostics)) return Flow::failed;
+    MaybeValue condition = eval(*stmt.condition);
+    if (!condition) return Flow::failed;
+    if (condition->asHost()) return Flow::host;
+    if (!condition->truth()) return run(stmt.otherwise);
+    Flow flow = run(stmt.body);
+    if (flow == Flow::broke) return Flow::normal;
+    if (flow != Flow::normal && flow != Flow::continued) return flow;
+  }
+}
+
+// What goes wrong in the body is an exception for the first handler: which kind of exception it would be is not followed.
+Flow Evaluator::runTry(const ast::TryStmt &stmt) {
+  Flow flow = Flow::normal;
+  if (stmt.handlers.empty()) {
+    flow = run(stmt.body);
+  } else {
+    Diagnostics caught;
+    Evaluator inner(lookups, closureScope, frame, caught);
+    inner.locals = locals;
+    flow = inner.run(stmt.body);
+    returned = inner.returned;
+    if (inner.yielded) yielded = inner.yielded;
+    if (flow == Flow::failed) {
+      const ast::TryStmt::Handler &handler = stmt.handlers.front();
+      if (!handler.name.empty()) bind(handler.name, Value::host("the exception '" + handler.name + "'"));
+      flow = run(handler.body);
+    } else if (flow == Flow::normal) {
+      flow = run(stmt.otherwise);
+    }
+  }
+  Flow last = run(stmt.finally);
+  return last == Flow::normal ? flow : last;
+}
+
+Flow Evaluator::runImport(const ast::Stmt &stmt) {
+  if (const auto *import = llvm::dyn_cast<ast::ImportStmt>(&stmt)) {
+    for (const ast::ImportAlias &alias : import->names) {
+      llvm::StringRef path = alias.path;
+      MaybeValue module = importModule(*closureScope, alias.as.empty() ? path.split('.').first : path, 0, alias.range, diagnostics);
+      if (!module) return Flow::failed;
+      bind(alias.as.empty() ? path.split('.').first : llvm::StringRef(alias.as), *module);
+    }
+    return Flow::normal;
+  }
+  const auto &from = llvm::cast<ast::ImportFromStmt>(stmt);
+  MaybeValue module = importModule(*closureScope, from.module, from.level, from.range, diagnostics);
+  if (!module) return Flow::failed;
+  for (const ast::ImportAlias &alias : from.names) {
+    if (alias.path == "*") return Flow::host;
+    int64_t errors = errorCount(diagnostics);
+    MaybeValue member = importMember(*closureScope, *module, from.module, from.level, alias.path, diagnostics);
+    if (!member) {
+      if (errorCount(diagnostics) == errors)
+        failUnknown(diagnostics, alias.range, Diag::unknownMember, {module->describe(), alias.path}, alias.path,
+                    module->asNamespace() ? module->asNamespace()->names() : std::vector<std::string>());
+      return Flow::failed;
+    }
+    bind(alias.as.empty() ? alias.path : alias.as, *member);
+  }
+  return Flow::normal;
+}
+
+// Repositories wrap triton.autotune in functions of their own, with the same parameters, to add caches and the like.
+Value Evaluator::autotuneOfHost(const ast::Expr &decorator) {
+  Value host = Value::host("a decorator");
+  const auto *call = llvm::dyn_cast<ast::CallExpr>(&decorator);
+  if (!call) return host;
+  Diagnostics trial;
+  Evaluator inner(lookups, closureScope, frame, trial);
+  Keywords keywords;
+  bool hasConfigs = false;
+  for (const ast::Keyword &keyword : call->keywords) {
+    if (keyword.name != "configs" && keyword.name != "key" && keyword.name != "reset_to_zero" && keyword.name != "restore_value") continue;
+    MaybeValue value = inner.eval(*keyword.value);
+    if (!value || value->asHost()) return host;
+    hasConfigs = hasConfigs || keyword.name == "configs";
+    keywords.emplace_back(keyword.name, std::move(*value));
+  }
+  MaybeValue autotune = hasConfigs ? callValue(decoratorNamed("autotune"), {}, keywords, decorator.range, trial) : std::nullopt;
+  return autotune ? *autotune : host;
+}
+
+MaybeValue Evaluator::define(const ast::FunctionStmt &decl) {
+  MaybeValue value = makeFunction(&decl, nullptr);
+  for (auto it = decl.decorators.rbegin(); value && it != decl.decorators.rend(); ++it) {
+    MaybeValue decorator = eval(**it);
+    if (!decorator) return std::nullopt;
+    MaybeValue decorated = decorator->asHost() ? decorator : callValue(*decorator, {*value}, {}, (*it)->range, diagnostics);
+    if (decorated && decorated->asHost() && value->asFunction()) {
+      Value autotune = autotuneOfHost(**it);
+      decorated = autotune.asHost() ? autotune : callValue(autotune, {*value}, {}, (*it)->range, diagnostics);
+    }
+    if (!decorated) return std::nullopt;
+    // torch.compile and its like change nothing for a kernel.
+    if (!decorated->asHost()) value = std::move(decorated);
+  }
+  return value;
+}
+
+MaybeValue Evaluator::defineClass(const ast::ClassStmt &decl) {
+  for (const ast::Expr *decorator : decl.decorators)
+    if (llvm::StringRef name = lastName(*decorator); name == "aggregate" || name == "_aggregate")
+      return Value::host("the class '" + decl.name + "' (an @triton.aggregate class, which is not supported)");
+  bool isNamedTuple = false;
+  for (const ast::Expr *base : decl.bases)
+    isNamedTuple = isNamedTuple || lastName(*base) == "NamedTuple";
+  if (!isNamedTuple) return Value::host("the class '" + decl.name + "'");
+  std::vector<std::string> fields;
+  std::vector<MaybeValue> defaults;
+  for (const ast::Stmt *stmt : decl.body) {
+    const auto *field = llvm::dyn_cast<ast::AnnAssignStmt>(stmt);
+    const auto *name = field ? llvm::dyn_cast<ast::NameExpr>(field->target) : nullptr;
+    if (!name) continue;
+    MaybeValue value = field->value ? eval(*field->value) : std::nullopt;
+    if (field->value && !value) return std::nullopt;
+    fields.push_back(name->name);
+    defaults.push_back(std::move(value));
+  }
+  return namedTupleClass(decl.name, std::move(fields), std::move(defaults));
+}
+
+} // namespace tilewright

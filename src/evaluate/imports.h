@@ -1,0 +1,37 @@
+// The files that a module and its helpers are made of.
+#pragma once
+
+#include "evaluate/evaluate.h"
+
+namespace tilewright {
+
+/// The modules of one program by file, as Python's sys.modules: each is loaded once. Owned by the first of them.
+struct ModuleTable {
+  llvm::StringMap<std::shared_ptr<Namespace>> loaded;
+  std::weak_ptr<Namespace> root;
+  std::string rootPath;
+};
+
+/// A scope that came from a file and can import the files beside it.
+class FileScope : public SourceNamespace {
+public:
+  /// `owned` is the same table in its owner, else null.
+  FileScope(std::shared_ptr<const ast::Module> module, const std::shared_ptr<ModuleTable> &table, std::shared_ptr<ModuleTable> owned)
+      : SourceNamespace(std::move(module)), shared(table), owned(std::move(owned)) {}
+
+  /// The table, or a new one of its own where the first module is gone.
+  std::shared_ptr<ModuleTable> table() {
+    std::shared_ptr<ModuleTable> found = shared.lock();
+    if (!found) shared = found = owned = std::make_shared<ModuleTable>();
+    return found;
+  }
+
+private:
+  std::weak_ptr<ModuleTable> shared;
+  std::shared_ptr<ModuleTable> owned;
+};
+
+/// A module that is loaded by another one.
+std::shared_ptr<Namespace> makeFileScope(std::shared_ptr<const ast::Module> module, std::shared_ptr<ModuleTable> table);
+
+} // namespace tilewright

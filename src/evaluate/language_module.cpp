@@ -1,0 +1,161 @@
+// `import triton.language as tl` without Python: namespaces whose members are builtins, types, functions of the prelude, and decorators.
+// `tilewright` is another name for `triton` here. What of triton belongs to the host (testing, compiler, ...) is a HostValue.
+#include "evaluate/builtins.h"
+#include "evaluate/decorators.h"
+#include "syntax/parser.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tilewright {
+
+namespace {
+
+/// The module of preludeSource(). An error in it is ours; it is reported by the test that parses it.
+std::shared_ptr<Namespace> preludeScope() {
+  static const std::shared_ptr<Namespace> scope = [] {
+    Diagnostics diagnostics;
+    std::shared_ptr<const ast::Module> module = parse(SourceFile::create("<prelude>", preludeSource().str(), 1), diagnostics);
+    return module ? moduleScope(std::move(module)) : std::shared_ptr<Namespace>(std::make_shared<TableNamespace>("<prelude>", false));
+  }();
+  return scope;
+}
+
+/// triton.language and the modules below it. `prefix` is what its names have before them in the table of builtins: "", "math.", ...
+class LanguageNamespace : public Namespace {
+public:
+  explicit LanguageNamespace(llvm::StringRef prefix) : prefix(prefix.str()) {}
+
+  std::string path() const override {
+    return prefix.empty() ? "triton.language" : "triton.language." + prefix.substr(0, prefix.size() - 1);
+  }
+
+  MaybeValue lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
+    if (std::shared_ptr<Namespace> inner = nested(name)) return Value::nameSpace(std::move(inner));
+    bool isRoot = prefix.empty(), isMath = prefix == "math.";
+    if (isRoot && name == "const") return decoratorNamed("const");
+    if (isRoot && name == "CONSTEXPR_0") // upstream's name for a default that kernels of others repeat
+      return Value::integer(0);
+    if (isRoot)
+      if (std::optional<Type> type = languageType(name)) return Value::type(*type);
+    if (const Builtin *builtin = findBuiltin(prefix + name.str())) return Value::builtin(builtin);
+    if (isRoot)
+      if (const Builtin *builtin = findBuiltin("math." + name.str())) return Value::builtin(builtin);
+    if (isMath)
+      if (const Builtin *builtin = findBuiltin(name)) return Value::builtin(builtin);
+    if (!isRoot && !isMath) return std::nullopt;
+    // Functions of the prelude only: what it imports is its own.
+    MaybeValue function = preludeScope()->lookup(name, diagnostics);
+    return function && (function->asFunction() || function->asCallable()) ? function : std::nullopt;
+  }
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> all;
+    for (const Builtin *builtin : allBuiltins())
+      if (llvm::StringRef name = builtin->path; name.consume_front(prefix) && !name.contains('.')) all.push_back(name.str());
+    if (prefix.empty()) {
+      llvm::append_range(all, languageTypeNames());
+      llvm::append_range(all, preludeScope()->names());
+      llvm::append_range(all, std::vector<std::string>{"math", "extra", "const"});
+    }
+    return all;
+  }
+
+private:
+  std::shared_ptr<Namespace> nested(llvm::StringRef name) const;
+  std::string prefix;
+};
+
+std::shared_ptr<Namespace> languagePart(llvm::StringRef prefix) {
+  static const llvm::StringMap<std::shared_ptr<Namespace>> parts = [] {
+    llvm::StringMap<std::shared_ptr<Namespace>> all;
+    for (const char *name : {"", "math.", "extra.", "extra.cuda.", "extra.libdevice.", "target_info."})
+      all[name] = std::make_shared<LanguageNamespace>(name);
+    return all;
+  }();
+  return parts.lookup(prefix);
+}
+
+std::shared_ptr<Namespace> LanguageNamespace::nested(llvm::StringRef name) const {
+  if (prefix.empty() && (name == "core" || name == "standard" || name == "random")) return languagePart("");
+  // Vendors' libdevices have one list of functions here: what a function is called on the machine is the back end's matter.
+  if (llvm::StringRef(prefix).starts_with("extra.") && (name == "libdevice" || (prefix == "extra." && (name == "hip" || name == "intel"))))
+    return languagePart(name == "libdevice" ? "extra.libdevice." : "extra.cuda.");
+  return languagePart(prefix + name.str() + ".");
+}
+
+std::shared_ptr<TableNamespace> table(const std::string &path, bool restIsHost) {
+  return std::make_shared<TableNamespace>(path, restIsHost);
+}
+
+Value constant(const std::string &name, Value result) {
+  return nativeFunctionOfHost(name, [result](const NativeCall &) -> MaybeValue { return result; });
+}
+
+/// triton.runtime: its questions about the machine have the answers of the GPU that kernels are tuned for. See hostCall.
+std::shared_ptr<Namespace> makeRuntime() {
+  auto target = table("the current target", true);
+  target->add("backend", Value::string("cuda")).add("arch", Value::integer(90)).add("warp_size", Value::integer(32));
+  auto active = table("triton.runtime.driver.active", true);
+  active->add("get_current_target", constant("get_current_target", Value::nameSpace(target)));
+  auto driver = table("triton.runtime.driver", true);
+  driver->add("active", Value::nameSpace(active));
+  auto runtime = table("triton.runtime", true);
+  auto jitModule = table("triton.runtime.jit", true);
+  auto autotuner = table("triton.runtime.autotuner", true);
+  for (const char *name : {"jit", "constexpr_function"})
+    jitModule->add(name, decoratorNamed(name));
+  for (const char *name : {"autotune", "heuristics", "Config"}) {
+    autotuner->add(name, decoratorNamed(name));
+    runtime->add(name, decoratorNamed(name));
+  }
+  runtime->add("driver", Value::nameSpace(driver)).add("jit", Value::nameSpace(jitModule)).add("autotuner", Value::nameSpace(autotuner));
+  return runtime;
+}
+
+// Members of triton that only host code has a use for.
+constexpr llvm::StringLiteral hostModules[] = {"testing", "tools",  "compiler", "backends", "profiler",          "experimental",
+                                               "knobs",   "errors", "_C",       "_utils",   "_internal_testing", "_filecheck"};
+constexpr llvm::StringLiteral hostMembers[] = {"compile",          "reinterpret",    "TensorWrapper",    "MockTensor",      "set_allocator",
+                                               "AsyncCompileMode", "FutureKernel",   "JITFunction",      "KernelInterface", "TritonError",
+                                               "CompilationError", "OutOfResources", "InterpreterError", "autotuner",       "aggregate",
+                                               "verify",           "bench"};
+
+std::shared_ptr<Namespace> makeTriton() {
+  auto triton = table("triton", false);
+  for (const char *name : {"jit", "autotune", "heuristics", "Config", "constexpr_function"})
+    triton->add(name, decoratorNamed(name));
+  triton->add("cdiv", *pythonFunction("triton.cdiv")).add("next_power_of_2", *pythonFunction("triton.next_power_of_2"));
+  triton->add("language", Value::nameSpace(languagePart(""))).add("runtime", Value::nameSpace(makeRuntime()));
+  triton->add("__version__", Value::string("3.6.0"));
+  triton->add("must_use_result", nativeFunctionOfHost("must_use_result", [](const NativeCall &call) -> MaybeValue {
+                bool bare = !call.args.empty() && (call.args[0].asCallable() || call.args[0].asFunction());
+                return bare ? call.args[0] : constant("must_use_result", Value::host("a decorator"));
+              }));
+  for (llvm::StringRef name : hostModules)
+    triton->add(name, Value::nameSpace(table("triton." + name.str(), true)));
+  for (llvm::StringRef name : hostMembers)
+    triton->add(name, Value::host("triton." + name.str()));
+  return triton;
+}
+
+} // namespace
+
+std::shared_ptr<Namespace> languageModule(llvm::StringRef path) {
+  static const std::shared_ptr<Namespace> triton = makeTriton();
+  llvm::SmallVector<llvm::StringRef> parts;
+  path.split(parts, '.');
+  if (parts[0] != "triton" && parts[0] != "tilewright") return nullptr;
+  std::shared_ptr<Namespace> module = triton;
+  for (llvm::StringRef part : llvm::drop_begin(parts)) {
+    Diagnostics ignored;
+    MaybeValue member = module->lookup(part, ignored);
+    if (!member) return nullptr;
+    module = member->asNamespace();
+    if (!module) // a module below one of the host's
+      return member->asHost() ? table(path.str(), true) : nullptr;
+  }
+  return module;
+}
+
+} // namespace tilewright

@@ -1,0 +1,212 @@
+// Registers to shared memory and back. The composition shared^-1 o layout gives the byte offset that each bit of the place adds, and from
+// those few numbers follow the width of vectors, the fit of ldmatrix and stmatrix, and the conflicts of banks.
+//   f16, reg=[[0,1],[0,2],[8,0]], row-major 16x16: registers add 2, 4 and 256 bytes: vectors of 4 elements (8 bytes), two of them
+#include "gpu/layout/layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace tilewright::gpu {
+
+static int64_t log2Of(int64_t value) {
+  return std::bit_width(static_cast<uint64_t>(value)) - 1;
+}
+
+constexpr int64_t widestAccess = 16; // bytes a lane
+
+OffsetBases offsetBases(const Layout &layout, const SharedLayout &shared) {
+  LinearMap offsets = shared.inverse();
+  OffsetBases result;
+  for (size_t axis = 0; axis < result.size(); ++axis)
+    for (uint32_t basis : layout.bases[axis])
+      result[axis].push_back(offsets.apply(basis) * static_cast<uint32_t>(shared.elementBytes()));
+  return result;
+}
+
+uint32_t offsetBasis(const Layout &layout, const SharedLayout &shared, Axis axis, int64_t bit) {
+  return shared.inverse().apply(layout.basesOf(axis)[bit]) * static_cast<uint32_t>(shared.elementBytes());
+}
+
+uint64_t splitAdd(const OffsetBases &offsets) {
+  const std::vector<uint32_t> &registers = offsets[static_cast<size_t>(Axis::reg)];
+  uint32_t touched = 0;
+  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+    for (uint32_t offset : offsets[static_cast<size_t>(axis)])
+      touched |= offset;
+  uint64_t additive = (uint64_t(1) << registers.size()) - 1;
+  // A register bit that must be XORed touches further offset bits, which may deny others: repeat until nothing changes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t bit = 0; bit < registers.size(); ++bit)
+      if ((additive >> bit & 1) && (registers[bit] & touched)) {
+        additive &= ~(uint64_t(1) << bit);
+        touched |= registers[bit];
+        changed = true;
+      }
+  }
+  return additive;
+}
+
+//===------------------------------------------------------------------------------------------------------------- bank conflicts
+
+// Extra wavefronts of lanes that access `bytes` each: 128 bytes go at once, so that wide accesses run in phases of fewer lanes. In a phase,
+// every further distinct word of one bank costs a wavefront.
+static int64_t conflictsOf(const std::vector<uint32_t> &laneOffsets, int64_t bytes) {
+  int64_t lanes = int64_t(1) << laneOffsets.size(), phase = std::min<int64_t>(lanes, 128 / std::max<int64_t>(bytes, 4));
+  LinearMap offsets{laneOffsets};
+  int64_t extra = 0;
+  for (int64_t first = 0; first < lanes; first += phase) {
+    std::array<std::set<uint32_t>, 32> banks;
+    for (int64_t lane = first; lane < first + phase; ++lane) {
+      uint32_t start = offsets.apply(lane) & ~static_cast<uint32_t>(bytes - 1);
+      for (uint32_t byte = 0; byte < bytes; byte += 4)
+        banks[(start + byte) / 4 % 32].insert((start + byte) / 4);
+    }
+    size_t worst = 1;
+    for (const std::set<uint32_t> &words : banks)
+      worst = std::max(worst, words.size());
+    extra += static_cast<int64_t>(worst) - 1;
+  }
+  return extra;
+}
+
+static int64_t phasesOf(const std::vector<uint32_t> &laneOffsets, int64_t bytes) {
+  return std::max<int64_t>(1, (int64_t(1) << laneOffsets.size()) * bytes / 128);
+}
+
+int64_t bankConflicts(const Layout &layout, const SharedLayout &shared, int64_t vectorBytes) {
+  return conflictsOf(offsetBases(layout, shared)[static_cast<size_t>(Axis::lane)], vectorBytes);
+}
+
+//===-------------------------------------------------------------------------------------------------------------------- vectors
+
+VectorAccess vectorAccess(const Layout &layout, const SharedLayout &shared) {
+  VectorAccess access;
+  access.offsets = offsetBases(layout, shared);
+  uint32_t elementBytes = static_cast<uint32_t>(shared.elementBytes()), moved = 0;
+  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+    for (uint32_t offset : access.offsets[static_cast<size_t>(axis)])
+      moved |= offset;
+  LinearMap registers{access.offsets[static_cast<size_t>(Axis::reg)]};
+  std::vector<uint64_t> steps; // register masks that move 1, 2, 4, ... elements
+  uint32_t bytes = elementBytes;
+  while (bytes < widestAccess && !(moved & bytes)) {
+    std::optional<uint64_t> mask = registers.solve(bytes);
+    if (!mask) break;
+    steps.push_back(*mask);
+    bytes *= 2;
+  }
+  access.bytes = bytes;
+  for (int64_t leader = 0; leader < layout.registersPerThread(); ++leader) {
+    uint32_t offset = registers.apply(leader);
+    if (offset & (bytes - 1)) continue;
+    VectorAccess::Vector vector{{}, offset};
+    for (uint32_t element = 0; element < bytes / elementBytes; ++element) {
+      int64_t reg = leader;
+      for (size_t step = 0; step < steps.size(); ++step)
+        if (element >> step & 1) reg ^= static_cast<int64_t>(steps[step]);
+      vector.registers.push_back(reg);
+    }
+    access.vectors.push_back(vector);
+  }
+  const std::vector<uint32_t> &lanes = access.offsets[static_cast<size_t>(Axis::lane)];
+  access.wavefronts = static_cast<int64_t>(access.vectors.size()) * (phasesOf(lanes, bytes) + conflictsOf(lanes, bytes));
+  return access;
+}
+
+//===----------------------------------------------------------------------------------------------------- ldmatrix and stmatrix
+
+// One 8x8 matrix of 16-bit elements is 8 rows of 16 bytes at addresses of 8 lanes. Plainly, lane l holds 4 bytes at 4 * (l & 3) of row l /
+// 4; transposed, its two elements are of rows 2 * (l & 3) and the next, at element l / 4. So three bits must walk through the 16 bytes, and
+// the bits that choose the row and the matrix may lie anywhere: they become the address bits of the lanes that supply addresses.
+static std::optional<MatrixPlan> matrixPlan(const Layout &layout, const SharedLayout &shared, bool transposed) {
+  if (shared.elementBits > 32 || layout.bits(Axis::lane) != laneBits) return std::nullopt;
+  if (transposed && shared.elementBits != 16) return std::nullopt;
+  OffsetBases offsets = offsetBases(layout, shared);
+  const std::vector<uint32_t> &regs = offsets[static_cast<size_t>(Axis::reg)], &lanes = offsets[static_cast<size_t>(Axis::lane)];
+  int64_t wordBits = log2Of(32 / shared.elementBits);
+  if (static_cast<int64_t>(regs.size()) < wordBits) return std::nullopt;
+
+  std::vector<uint32_t> within, rows, others; // offsets that walk through a row, that choose it, that choose the matrix and more
+  others.assign(regs.begin() + wordBits, regs.end());
+  if (transposed) {
+    within = {lanes[2], lanes[3], lanes[4]};
+    rows = {regs[0], lanes[0], lanes[1]};
+  } else {
+    within.assign(regs.begin(), regs.begin() + wordBits);
+    within.insert(within.end(), lanes.begin(), lanes.begin() + 2);
+    rows = {lanes[2], lanes[3], lanes[4]};
+  }
+  for (size_t bit = 0; bit < within.size(); ++bit)
+    if (within[bit] != static_cast<uint32_t>(shared.elementBytes()) << bit) return std::nullopt;
+  std::vector<uint32_t> aligned = rows;
+  aligned.insert(aligned.end(), others.begin(), others.end());
+  for (Axis axis : {Axis::warp, Axis::block})
+    aligned.insert(aligned.end(), offsets[static_cast<size_t>(axis)].begin(), offsets[static_cast<size_t>(axis)].end());
+  for (uint32_t offset : aligned)
+    if (offset % 16 != 0) return std::nullopt;
+
+  MatrixPlan plan;
+  plan.transposed = transposed;
+  plan.perWord = int64_t(1) << wordBits;
+  int64_t matrixBits = std::min<int64_t>(2, static_cast<int64_t>(others.size()));
+  plan.matrices = int64_t(1) << matrixBits;
+  std::copy(rows.begin(), rows.end(), plan.laneOffsets.begin());
+  std::copy(others.begin(), others.begin() + matrixBits, plan.laneOffsets.begin() + 3);
+  plan.warpOffsets = offsets[static_cast<size_t>(Axis::warp)];
+  plan.blockOffsets = offsets[static_cast<size_t>(Axis::block)];
+  LinearMap registers{regs};
+  for (int64_t first = 0; first < layout.registersPerThread(); first += plan.matrices * plan.perWord)
+    plan.instructions.push_back({first, registers.apply(first)});
+  plan.conflicts = plan.matrices * conflictsOf(rows, widestAccess);
+  return plan;
+}
+
+std::optional<MatrixPlan> ldmatrixPlan(const Layout &dst, const SharedLayout &shared) {
+  if (std::optional<MatrixPlan> plan = matrixPlan(dst, shared, /*transposed=*/false)) return plan;
+  return matrixPlan(dst, shared, /*transposed=*/true);
+}
+
+// The instruction is the exact inverse; registers that hold copies write the same bytes twice.
+std::optional<MatrixPlan> stmatrixPlan(const Layout &src, const SharedLayout &shared) {
+  return ldmatrixPlan(src, shared);
+}
+
+//===-------------------------------------------------------------------------------------------------------------- copy engine
+
+std::optional<TileSwizzle> spanOf(const SharedLayout &shared) {
+  int64_t rank = static_cast<int64_t>(shared.shape.size());
+  Dims order = rowMajorOrder(rank);
+  std::sort(order.begin(), order.end(), std::greater<>()); // the plain order is tried first
+  do {
+    if (rank > 0 && shared.shape[order[0]] == 1 && elementCount(shared.shape) > 1) continue; // nothing lies along it
+    for (int64_t span : {128, 64, 32, 0})
+      if (span <= widestSpan(shared.shape, shared.elementBits, order) &&
+          shared == SharedLayout::swizzled(shared.shape, shared.elementBits, span, order))
+        return TileSwizzle{span, order};
+  } while (std::prev_permutation(order.begin(), order.end()));
+  return std::nullopt;
+}
+
+std::optional<TmaBox> tmaBox(const SharedLayout &shared) {
+  std::optional<TileSwizzle> swizzle = spanOf(shared);
+  constexpr int64_t maxRank = 5, maxExtent = 256;
+  if (!swizzle || shared.shape.empty() || static_cast<int64_t>(shared.shape.size()) > maxRank) return std::nullopt;
+  TmaBox box;
+  box.order = swizzle->order;
+  box.spanBytes = swizzle->spanBytes;
+  for (int64_t dim : box.order)
+    box.box.push_back(shared.shape[dim]);
+  if (box.spanBytes > 0) {
+    box.box[0] = box.spanBytes / shared.elementBytes();
+    box.copies = shared.shape[box.order[0]] / box.box[0];
+  }
+  for (int64_t extent : box.box)
+    if (extent > maxExtent) return std::nullopt;
+  if (box.box[0] * shared.elementBytes() % 16 != 0) return std::nullopt;
+  box.bytes = shared.bytes() / box.copies;
+  return box;
+}
+
+} // namespace tilewright::gpu

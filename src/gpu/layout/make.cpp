@@ -1,0 +1,224 @@
+// The families of layouts, each as a few lines: "these bits run along that dimension from where the last ones stopped".
+//   blocked 16x16, 1x4 a thread, 8x4 lanes:  reg 4 along dim 1, lane 4 along dim 1, lane 8 along dim 0, the rest in registers
+//   -> reg=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]]
+#include "gpu/layout/layout.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::gpu {
+
+static int64_t log2Of(int64_t value) {
+  return std::bit_width(static_cast<uint64_t>(value)) - 1;
+}
+
+namespace {
+class Maker {
+public:
+  explicit Maker(const Dims &shape) : reached(shape.size(), 1) { layout.shape = shape; }
+
+  /// The next log2(count) bits of the axis run along `dim`; those beyond the tile hold copies (registers: are left out).
+  void take(Axis axis, int64_t dim, int64_t count) {
+    for (; count > 1; count /= 2) {
+      if (reached[dim] < layout.shape[dim]) {
+        Dims at(reached.size(), 0);
+        at[dim] = reached[dim];
+        layout.basesOf(axis).push_back(flatOf(layout.shape, at));
+        reached[dim] *= 2;
+      } else if (axis != Axis::reg) {
+        layout.basesOf(axis).push_back(0);
+      }
+    }
+  }
+  /// The next log2(count) bits of the axis hold copies.
+  void copies(Axis axis, int64_t count) {
+    for (; count > 1; count /= 2)
+      layout.basesOf(axis).push_back(0);
+  }
+  /// What is left of the tile repeats in registers.
+  Layout rest(const Dims &order) {
+    for (int64_t dim : order)
+      take(Axis::reg, dim, layout.shape[dim] / reached[dim]);
+    return layout;
+  }
+  int64_t left(int64_t dim) const { return layout.shape[dim] / reached[dim]; }
+
+private:
+  Layout layout;
+  Dims reached; // how far each dimension is covered
+};
+} // namespace
+
+Layout Layout::fromBases(Dims shape, std::array<std::vector<uint32_t>, 4> bases) {
+  Layout layout;
+  layout.shape = std::move(shape);
+  layout.bases = std::move(bases);
+  return layout;
+}
+
+Layout Layout::blocked(const Dims &shape, const Dims &sizePerThread, const Dims &threadsPerWarp, const Dims &warps, const Dims &order) {
+  Maker maker(shape);
+  for (int64_t dim : order)
+    maker.take(Axis::reg, dim, sizePerThread[dim]);
+  for (int64_t dim : order)
+    maker.take(Axis::lane, dim, threadsPerWarp[dim]);
+  for (int64_t dim : order)
+    maker.take(Axis::warp, dim, warps[dim]);
+  return maker.rest(order);
+}
+
+Layout Layout::coalesced(const Dims &shape, int64_t vector, int64_t warps, const Dims &order) {
+  Maker maker(shape);
+  if (!order.empty()) maker.take(Axis::reg, order[0], vector);
+  for (auto [axis, threads] : {std::pair(Axis::lane, int64_t(1) << laneBits), std::pair(Axis::warp, warps)}) {
+    for (int64_t dim : order) {
+      int64_t count = std::min(threads, maker.left(dim));
+      maker.take(axis, dim, count);
+      threads /= count;
+    }
+    maker.copies(axis, threads);
+  }
+  return maker.rest(order);
+}
+
+// N and M are the last dimensions, batches repeat in registers behind both.
+static Dims repeatOrder(const Dims &shape, int64_t first, int64_t second) {
+  Dims order = {first, second};
+  for (int64_t dim = static_cast<int64_t>(shape.size()) - 2; dim-- > 0;)
+    order.push_back(dim);
+  return order;
+}
+
+Layout Layout::mmaAccumulator(const Dims &shape, int64_t warpsM, int64_t warpsN) {
+  int64_t m = static_cast<int64_t>(shape.size()) - 2, n = m + 1;
+  Maker maker(shape);
+  maker.take(Axis::reg, n, 2);
+  maker.take(Axis::lane, n, 4);
+  maker.take(Axis::lane, m, 8);
+  maker.take(Axis::reg, m, 2);
+  maker.take(Axis::warp, m, warpsM);
+  maker.take(Axis::warp, n, warpsN);
+  return maker.rest(repeatOrder(shape, n, m));
+}
+
+Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int64_t warpsN, int64_t kWidth) {
+  int64_t row = static_cast<int64_t>(shape.size()) - 2;
+  int64_t outer = which == 0 ? row : row + 1, inner = which == 0 ? row + 1 : row;
+  Maker maker(shape);
+  maker.take(Axis::reg, inner, kWidth);
+  maker.take(Axis::lane, inner, 4);
+  maker.take(Axis::lane, outer, 8);
+  if (which == 0) maker.take(Axis::reg, outer, 2); // A has 16 rows, B 8 columns
+  maker.take(Axis::reg, inner, 2);
+  if (which == 0) {
+    maker.take(Axis::warp, outer, warpsM);
+    maker.copies(Axis::warp, warpsN);
+  } else {
+    maker.copies(Axis::warp, warpsM);
+    maker.take(Axis::warp, outer, warpsN);
+  }
+  return maker.rest(repeatOrder(shape, inner, outer));
+}
+
+// How many of the warpgroups split M: each wants 64 rows.
+static int64_t groupsAlongM(const Dims &shape, int64_t warps) {
+  return std::max<int64_t>(1, std::min(warps / 4, shape[0] / 64));
+}
+
+// ... and those that are left split N.
+static int64_t groupsAlongN(const Dims &shape, int64_t warps) {
+  return std::max<int64_t>(1, warps / 4 / groupsAlongM(shape, warps));
+}
+
+int64_t Layout::wgmmaColumns(const Dims &shape, int64_t warps) {
+  constexpr int64_t most = 256;
+  return std::min(most, shape[1] / groupsAlongN(shape, warps));
+}
+
+Layout Layout::wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN) {
+  int64_t groupsM = groupsAlongM(shape, warps), groupsN = groupsAlongN(shape, warps);
+  Maker maker(shape);
+  maker.take(Axis::reg, 1, 2);
+  maker.take(Axis::lane, 1, 4);
+  maker.take(Axis::lane, 0, 8);
+  maker.take(Axis::reg, 0, 2);
+  maker.take(Axis::reg, 1, instrN / 8);
+  maker.take(Axis::warp, 0, std::min<int64_t>(warps, 4));
+  maker.take(Axis::warp, 0, groupsM);
+  maker.take(Axis::reg, 1, shape[1] / groupsN / instrN); // a group's columns are contiguous
+  maker.take(Axis::warp, 1, groupsN);
+  return maker.rest({1, 0});
+}
+
+Layout Layout::wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBits) {
+  int64_t groupsM = groupsAlongM(shape, warps), groupsN = groupsAlongN(shape, warps);
+  Maker maker(shape);
+  maker.take(Axis::reg, 1, 32 / elementBits);
+  maker.take(Axis::lane, 1, 4);
+  maker.take(Axis::lane, 0, 8);
+  maker.take(Axis::reg, 0, 2);
+  maker.take(Axis::reg, 1, 2);
+  maker.take(Axis::warp, 0, std::min<int64_t>(warps, 4));
+  maker.take(Axis::warp, 0, groupsM);
+  maker.copies(Axis::warp, groupsN);
+  return maker.rest({1, 0});
+}
+
+//===--------------------------------------------------------------------------------------------------------------- shared layouts
+
+// Flat indices of the bits of a plain order.
+static std::vector<uint32_t> plainBases(const Dims &shape, const Dims &order) {
+  std::vector<uint32_t> bases;
+  for (int64_t dim : order)
+    for (int64_t step = 1; step < shape[dim]; step *= 2) {
+      Dims at(shape.size(), 0);
+      at[dim] = step;
+      bases.push_back(flatOf(shape, at));
+    }
+  return bases;
+}
+
+SharedLayout SharedLayout::rowMajor(const Dims &shape, int64_t elementBits, const Dims &order) {
+  return SharedLayout{shape, plainBases(shape, order), std::max<int64_t>(elementBits, 8)};
+}
+
+int64_t widestSpan(const Dims &shape, int64_t elementBits, const Dims &order) {
+  int64_t rowBytes = order.empty() ? 0 : shape[order[0]] * elementBits / 8;
+  for (int64_t span : {128, 64, 32})
+    if (rowBytes >= span) return span;
+  return 0;
+}
+
+SharedLayout SharedLayout::swizzled(const Dims &shape, int64_t elementBits, int64_t spanBytes, const Dims &order) {
+  elementBits = std::max<int64_t>(elementBits, 8);
+  spanBytes = std::min(spanBytes, widestSpan(shape, elementBits, order));
+  SharedLayout plain = rowMajor(shape, elementBits, order);
+  if (spanBytes == 0) return plain;
+  int64_t bytesLog = log2Of(elementBits / 8), innerBits = log2Of(shape[order[0]]), spanBits = log2Of(spanBytes) - bytesLog;
+  // The bits of the column block move above all rows.
+  std::vector<uint32_t> &bases = plain.bases;
+  std::rotate(bases.begin() + spanBits, bases.begin() + innerBits, bases.end());
+  // Physical offset p holds logical offset p ^ (p >> 3 at the swizzled bits): an involution, since bits 7.. never change.
+  std::vector<uint32_t> logical = bases;
+  int64_t swizzledBits = log2Of(spanBytes / 16);
+  for (int64_t i = 0; i < swizzledBits; ++i) {
+    int64_t source = 7 + i - bytesLog, target = 4 + i - bytesLog;
+    if (source < static_cast<int64_t>(bases.size())) bases[source] ^= logical[target];
+  }
+  return plain;
+}
+
+SharedLayout SharedLayout::vectorSwizzled(const Dims &shape, int64_t elementBits, const Dims &order, int64_t vec, int64_t perPhase,
+                                          int64_t maxPhase) {
+  SharedLayout layout = rowMajor(shape, elementBits, order);
+  if (order.empty()) return layout;
+  std::vector<uint32_t> logical = layout.bases;
+  int64_t innerBits = log2Of(shape[order[0]]), rowBits = static_cast<int64_t>(layout.bases.size()) - innerBits;
+  for (int64_t i = 0; i < log2Of(maxPhase); ++i) {
+    int64_t row = log2Of(perPhase) + i, chunk = log2Of(vec) + i;
+    if (row < rowBits && chunk < innerBits) layout.bases[innerBits + row] ^= logical[chunk];
+  }
+  return layout;
+}
+
+} // namespace tilewright::gpu

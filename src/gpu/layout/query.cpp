@@ -1,0 +1,147 @@
+// Questions about one or two distributed layouts: which registers already hold what is wanted, how far a conversion must reach, which bits
+// run along a dimension. None of them looks at elements; all are read off the bases.
+//   src reg=[[0,1],[8,0]], dst reg=[[8,0],[0,1]], equal lanes and warps: a renaming, dst registers 0 1 2 3 = src registers 0 2 1 3
+#include "gpu/layout/layout.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::gpu {
+
+//===------------------------------------------------------------------------------------------------------ registers, conversions
+
+// An element of dst at (r, thread) is D r ^ T' thread, of src S s ^ T thread: for one s to serve all threads, T and T' must be equal.
+std::vector<std::optional<int64_t>> sameThreadRegisters(const Layout &dst, const Layout &src) {
+  std::vector<std::optional<int64_t>> result(dst.registersPerThread());
+  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+    if (dst.basesOf(axis) != src.basesOf(axis)) return result;
+  LinearMap registers{src.basesOf(Axis::reg)}, wanted{dst.basesOf(Axis::reg)};
+  for (size_t reg = 0; reg < result.size(); ++reg)
+    if (std::optional<uint64_t> held = registers.solve(wanted.apply(reg))) result[reg] = static_cast<int64_t>(*held);
+  return result;
+}
+
+std::vector<std::optional<int64_t>> sourceRegisters(const Layout &dst, const Layout &src, const std::function<uint32_t(uint32_t)> &map) {
+  Layout wanted = dst;
+  wanted.shape = src.shape;
+  for (std::vector<uint32_t> &axis : wanted.bases)
+    for (uint32_t &basis : axis)
+      basis = map(basis);
+  return sameThreadRegisters(wanted, src);
+}
+
+// Whether each element that a block wants is in that block: the wish of block bit b may differ from its own share by what its threads hold.
+static bool staysInBlock(const Layout &src, const Layout &dst) {
+  Echelon held;
+  for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})
+    for (uint32_t basis : src.basesOf(axis))
+      held.add(basis);
+  for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})
+    for (uint32_t basis : dst.basesOf(axis))
+      if (!held.contains(basis)) return false;
+  for (int64_t bit = 0; bit < std::max(src.bits(Axis::block), dst.bits(Axis::block)); ++bit) {
+    uint32_t from = bit < src.bits(Axis::block) ? src.basesOf(Axis::block)[bit] : 0;
+    uint32_t to = bit < dst.bits(Axis::block) ? dst.basesOf(Axis::block)[bit] : 0;
+    if (!held.contains(from ^ to)) return false;
+  }
+  return true;
+}
+
+Conversion classifyConversion(const Layout &src, const Layout &dst) {
+  std::vector<std::optional<int64_t>> registers = sameThreadRegisters(dst, src);
+  if (std::all_of(registers.begin(), registers.end(), [](const std::optional<int64_t> &held) { return held.has_value(); })) {
+    bool inPlace = dst.registersPerThread() == src.registersPerThread();
+    for (size_t reg = 0; reg < registers.size(); ++reg)
+      inPlace &= *registers[reg] == static_cast<int64_t>(reg);
+    return inPlace ? Conversion::none : Conversion::registers;
+  }
+  if (planShuffle(src, dst)) return Conversion::shuffle;
+  return staysInBlock(src, dst) ? Conversion::shared : Conversion::cluster;
+}
+
+//===----------------------------------------------------------------------------------------------------------- along dimensions
+
+// The bit field of a dimension in flat indices: its lowest bit, and all of it.
+static uint32_t unitOf(const Dims &shape, int64_t dim) {
+  uint32_t unit = 1;
+  for (size_t after = dim + 1; after < shape.size(); ++after)
+    unit *= static_cast<uint32_t>(shape[after]);
+  return unit;
+}
+static uint32_t fieldOf(const Dims &shape, int64_t dim) {
+  return unitOf(shape, dim) * static_cast<uint32_t>(shape[dim] - 1);
+}
+
+std::vector<uint32_t> contiguousSteps(const Layout &layout, int64_t dim) {
+  uint32_t unit = unitOf(layout.shape, dim);
+  uint32_t moved = 0; // by threads
+  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+    for (uint32_t basis : layout.basesOf(axis))
+      moved |= basis;
+  LinearMap registers{layout.basesOf(Axis::reg)};
+  std::vector<uint32_t> steps;
+  for (int64_t step = 1; step < layout.shape[dim]; step *= 2) {
+    uint32_t wanted = unit * static_cast<uint32_t>(step);
+    std::optional<uint64_t> mask = registers.solve(wanted);
+    if (!mask || (moved & wanted)) break;
+    steps.push_back(static_cast<uint32_t>(*mask));
+  }
+  return steps;
+}
+
+int64_t contiguousRun(const Layout &layout, const Dims &order) {
+  if (order.empty()) return 1;
+  uint32_t unit = unitOf(layout.shape, order[0]);
+  std::vector<uint32_t> steps = contiguousSteps(layout, order[0]);
+  int64_t run = 0;
+  while (run < static_cast<int64_t>(steps.size()) && steps[run] == uint32_t(1) << run)
+    ++run;
+  // Register bits beyond the run must not cut into it: register 2 may be element 5, but then run 4 has no register 0..3.
+  for (int64_t cut = 0; cut < run; ++cut)
+    for (int64_t bit = run; bit < layout.bits(Axis::reg); ++bit)
+      if (layout.basesOf(Axis::reg)[bit] & unit << cut) run = cut;
+  return int64_t(1) << run;
+}
+
+std::optional<ReductionPlan> reductionPlan(const Layout &layout, int64_t dim) {
+  uint32_t field = fieldOf(layout.shape, dim);
+  ReductionPlan plan;
+  std::array<uint64_t *, 4> masks = {&plan.registerMask, &plan.laneMask, &plan.warpMask, &plan.blockMask};
+  Echelon along;
+  for (Axis axis : allAxes)
+    for (int64_t bit = 0; bit < layout.bits(axis); ++bit) {
+      uint32_t basis = layout.basesOf(axis)[bit];
+      if (!(basis & field)) continue;
+      if ((basis & ~field) || !along.add(basis)) return std::nullopt;
+      *masks[static_cast<size_t>(axis)] |= uint64_t(1) << bit;
+    }
+  plan.result = layout.withoutDim(dim);
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
+    int64_t kept = 0, place = 0;
+    for (int64_t bit = 0; bit < layout.bits(Axis::reg); ++bit)
+      if (!(plan.registerMask >> bit & 1)) kept |= (reg >> bit & 1) << place++;
+    plan.resultRegister.push_back(kept);
+  }
+  // Without the dimension a register bit may repeat others only if it did before, which canonical layouts exclude.
+  if (plan.result.bits(Axis::reg) + std::popcount(plan.registerMask) != layout.bits(Axis::reg)) return std::nullopt;
+  return plan;
+}
+
+std::optional<std::vector<AxisBit>> scanOrder(const Layout &layout, int64_t dim) {
+  uint32_t unit = unitOf(layout.shape, dim), field = fieldOf(layout.shape, dim);
+  std::vector<AxisBit> order(std::bit_width(static_cast<uint64_t>(layout.shape[dim])) - 1);
+  std::vector<bool> held(order.size(), false);
+  for (Axis axis : allAxes)
+    for (int64_t bit = 0; bit < layout.bits(axis); ++bit) {
+      uint32_t basis = layout.basesOf(axis)[bit];
+      if (!(basis & field)) continue;
+      int64_t place = std::countr_zero(basis / unit);
+      if (!std::has_single_bit(basis) || held[place]) return std::nullopt;
+      held[place] = true;
+      order[place] = AxisBit{axis, bit};
+    }
+  if (std::find(held.begin(), held.end(), false) != held.end()) return std::nullopt;
+  return order;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,151 @@
+// Conversions within warps. In one shuffle every lane offers one register and reads one lane, so a round must be a set of elements of which
+// each lane holds exactly one before and wants exactly one after. Such sets are the cosets of a space W that meets neither the span P of
+// the source's registers nor the span Q of the target's: no two elements of a coset are in one lane, on either side.
+//   transpose 2x2, row in the register, column in the lane -> the reverse:  P = <row>, Q = <column>, W = <row+column>
+//     coset {00, 11}: each lane keeps its own;  coset {01, 10}: one shuffle, lanes swap. Two registers, one shuffle instead of two.
+// Lanes that hold copies get marker bits (bit 32 + lane) that make them distinct: reading from one or another copy is then a choice of W.
+#include "gpu/layout/layout.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilewright::gpu {
+
+constexpr int64_t markerShift = 32;
+
+int64_t ShufflePlan::shuffles() const {
+  return std::count_if(rounds.begin(), rounds.end(), [](const Round &round) { return !round.local; });
+}
+
+int64_t ShufflePlan::selectCount() const {
+  auto isSet = [](uint32_t mask) { return mask != 0; };
+  return std::count_if(sendSelect.begin(), sendSelect.end(), isSet) + std::count_if(receiveSelect.begin(), receiveSelect.end(), isSet);
+}
+
+static Vectors widened(const std::vector<uint32_t> &bases) {
+  return Vectors(bases.begin(), bases.end());
+}
+
+static Vectors join(Vectors left, const Vectors &right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+// For each lane bit of the target, the element (relative to lane 0's) that the lane takes part with in a round: in lane + span(Q), such
+// that their span W does not meet P. Where the same lane of the source holds one, it is preferred: whole rounds then need no shuffle.
+static std::optional<Vectors> chooseElements(const Vectors &sourceRegs, const Vectors &sourceLanes, const Vectors &targetChoice,
+                                             const Vectors &targetLanes) {
+  std::vector<std::optional<uint64_t>> chosen(targetLanes.size());
+  Vectors space, open;
+  for (size_t lane = 0; lane < targetLanes.size(); ++lane) {
+    if (lane < sourceLanes.size()) chosen[lane] = commonPoint(targetLanes[lane], targetChoice, sourceLanes[lane], sourceRegs);
+    if (chosen[lane])
+      space.push_back(*chosen[lane]);
+    else
+      open.push_back(targetLanes[lane]);
+  }
+  // The others: complete W to a complement of Q. What lies in P only is paired with what lies in Q only; their sums lie in neither.
+  Vectors target = join(targetChoice, space);
+  Vectors whole = join(target, open);
+  SplitPair split = splitPair(intersection(join(sourceRegs, space), whole), target, whole);
+  if (split.left.size() > split.right.size()) return std::nullopt;
+  space = join(space, split.outside);
+  for (size_t i = 0; i < split.left.size(); ++i)
+    space.push_back(split.left[i] ^ split.right[i]);
+  Vectors result;
+  for (size_t lane = 0; lane < targetLanes.size(); ++lane) {
+    if (!chosen[lane]) chosen[lane] = commonPoint(0, space, targetLanes[lane], targetChoice);
+    if (!chosen[lane]) return std::nullopt;
+    result.push_back(*chosen[lane]);
+  }
+  return result;
+}
+
+namespace {
+// Where the source holds an element: register and lane, as XOR masks.
+struct Held {
+  uint32_t reg = 0, lane = 0;
+};
+class Source {
+public:
+  Source(const Vectors &regs, const Vectors &lanes) {
+    for (size_t bit = 0; bit < regs.size(); ++bit)
+      span.add(regs[bit], uint64_t(1) << bit);
+    for (size_t bit = 0; bit < lanes.size(); ++bit)
+      span.add(lanes[bit], uint64_t(1) << (32 + bit));
+  }
+  std::optional<Held> find(uint64_t element) const {
+    Echelon::Reduced reduced = span.reduce(element);
+    if (reduced.rest != 0) return std::nullopt;
+    return Held{static_cast<uint32_t>(reduced.tag), static_cast<uint32_t>(reduced.tag >> 32)};
+  }
+
+private:
+  Echelon span;
+};
+} // namespace
+
+std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
+  if (src.bits(Axis::lane) != dst.bits(Axis::lane) || src.bits(Axis::warp) != dst.bits(Axis::warp) ||
+      src.bits(Axis::block) != dst.bits(Axis::block))
+    return std::nullopt;
+  Vectors sourceRegs = widened(src.basesOf(Axis::reg)), sourceLanes = widened(src.basesOf(Axis::lane)), markers;
+  Echelon held = spanOfAll(sourceRegs);
+  for (size_t lane = 0; lane < sourceLanes.size(); ++lane)
+    if (!held.add(sourceLanes[lane])) {
+      markers.push_back(uint64_t(1) << (markerShift + lane));
+      sourceLanes[lane] |= markers.back();
+    }
+  Source source(sourceRegs, sourceLanes);
+  Vectors targetRegs = widened(dst.basesOf(Axis::reg)), targetLanes = widened(dst.basesOf(Axis::lane));
+  for (uint64_t element : join(targetRegs, targetLanes))
+    if (!source.find(element)) return std::nullopt;
+
+  std::optional<Vectors> elements = chooseElements(sourceRegs, sourceLanes, join(targetRegs, markers), targetLanes);
+  if (!elements) return std::nullopt;
+
+  ShufflePlan plan;
+  Echelon choice; // the register of the target that holds the chosen element; markers do not matter to it
+  for (size_t bit = 0; bit < targetRegs.size(); ++bit)
+    choice.add(targetRegs[bit], uint64_t(1) << bit);
+  for (uint64_t marker : markers)
+    choice.add(marker, 0);
+  Echelon sender; // lane -> register it offers, from the chosen elements; any value does for lanes that no one reads
+  plan.butterfly = true;
+  for (size_t lane = 0; lane < targetLanes.size(); ++lane) {
+    std::optional<Held> from = source.find((*elements)[lane]);
+    if (!from) return std::nullopt;
+    plan.receiveSelect.push_back(static_cast<uint32_t>(choice.reduce((*elements)[lane] ^ targetLanes[lane]).tag));
+    plan.laneFrom.push_back(from->lane);
+    plan.butterfly &= from->lane == uint32_t(1) << lane;
+    sender.add(from->lane, from->reg);
+  }
+  for (size_t lane = 0; lane < sourceLanes.size(); ++lane)
+    sender.add(uint64_t(1) << lane, 0);
+  auto offered = [&](uint32_t lanes) { return static_cast<uint32_t>(sender.reduce(lanes).tag); };
+  for (size_t lane = 0; lane < sourceLanes.size(); ++lane)
+    plan.sendSelect.push_back(offered(uint32_t(1) << lane));
+
+  // A warp may want a share shifted against the one it holds; the shift is one more constant of the round.
+  for (Axis axis : {Axis::warp, Axis::block})
+    for (int64_t bit = 0; bit < src.bits(axis); ++bit) {
+      std::optional<Held> from = source.find(src.basesOf(axis)[bit] ^ dst.basesOf(axis)[bit]);
+      if (!from) return std::nullopt;
+      plan.laneFrom.push_back(from->lane);
+      plan.sendSelect.push_back(from->reg ^ offered(from->lane));
+      plan.receiveSelect.push_back(0);
+      plan.butterfly &= from->lane == 0;
+    }
+
+  LinearMap registers{dst.basesOf(Axis::reg)};
+  for (int64_t reg = 0; reg < dst.registersPerThread(); ++reg) {
+    Held from = *source.find(registers.apply(reg));
+    plan.rounds.push_back({from.reg ^ offered(from.lane), reg, from.lane, plan.butterfly && from.lane == 0});
+  }
+  std::sort(plan.rounds.begin(), plan.rounds.end(), [](const ShufflePlan::Round &left, const ShufflePlan::Round &right) {
+    return std::pair(left.laneXor, left.receive) < std::pair(right.laneXor, right.receive);
+  });
+  return plan;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,18 @@
+// The ptx dialect's C++ face. The operations themselves are in ptx.td.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "gpu/machine/ptx_dialect.h.inc"
+#include "gpu/machine/ptx_enums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "gpu/machine/ptx_attrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu/machine/ptx_types.h.inc"
+#define GET_OP_CLASSES
+#include "gpu/machine/ptx_ops.h.inc"

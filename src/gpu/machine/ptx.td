@@ -1,0 +1,397 @@
+// The ptx dialect: what one thread does. Each operation is one PTX instruction (or one fixed sequence of them) that the back end uses, on
+// scalars: the tile lowering emits it, codegen/ptx/spell*.cpp spell it, and the simulator executes it, so that what is proven is what runs.
+// Around it stand arith, scf and ub on scalars. Global addresses are i64, shared addresses are i32 (bytes from the start of the shared
+// window, as PTX has them), 8-bit floats are i8, packed registers are i32.
+#ifndef TILEWRIGHT_PTX_TD
+#define TILEWRIGHT_PTX_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def PtxDialect : Dialect {
+  let name = "ptx";
+  let cppNamespace = "::tilewright::ptx";
+  let summary = "instructions of one GPU thread";
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"];
+}
+
+def Ptx_TensorMap : TypeDef<PtxDialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "a kernel parameter of 128 bytes that tells the copy engine about a strided tensor";
+}
+
+def Ptx_Kernel : AttrDef<PtxDialect, "Kernel"> {
+  let mnemonic = "kernel";
+  let summary = "how a kernel is launched; the attribute `ptx.kernel` of its tt.func, whose body is scf, arith, ub and ptx on scalars, and "
+                "whose arguments are i64 (pointers too), smaller integers and floats, then tensor maps";
+  let parameters = (ins "int64_t":$threads, "int64_t":$sharedBytes, DefaultValuedParameter<"int64_t", "1">:$cluster,
+                        DefaultValuedParameter<"int64_t", "0">:$maxRegisters);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+class PtxEnum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tilewright::ptx";
+}
+def Ptx_Cache : PtxEnum<"Cache", "cache operator",
+  [I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"ca", 1>, I32EnumAttrCase<"cg", 2>, I32EnumAttrCase<"cs", 3>, I32EnumAttrCase<"cv", 4>,
+   I32EnumAttrCase<"wb", 5>, I32EnumAttrCase<"wt", 6>]>;
+def Ptx_Eviction : PtxEnum<"Eviction", "L1 eviction priority",
+  [I32EnumAttrCase<"normal", 0>, I32EnumAttrCase<"evict_first", 1>, I32EnumAttrCase<"evict_last", 2>]>;
+def Ptx_Shuffle : PtxEnum<"Shuffle", "which lane is read",
+  [I32EnumAttrCase<"idx", 0>, I32EnumAttrCase<"bfly", 1>, I32EnumAttrCase<"up", 2>, I32EnumAttrCase<"down", 3>]>;
+def Ptx_Order : PtxEnum<"Order", "memory order",
+  [I32EnumAttrCase<"relaxed", 0>, I32EnumAttrCase<"acquire", 1>, I32EnumAttrCase<"release", 2>, I32EnumAttrCase<"acq_rel", 3>]>;
+def Ptx_Scope : PtxEnum<"Scope", "who sees the order",
+  [I32EnumAttrCase<"cta", 0>, I32EnumAttrCase<"cluster", 1>, I32EnumAttrCase<"gpu", 2>, I32EnumAttrCase<"sys", 3>]>;
+def Ptx_Atomic : PtxEnum<"Atomic", "atomic operation",
+  [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"min", 1>, I32EnumAttrCase<"max", 2>, I32EnumAttrCase<"umin", 3>, I32EnumAttrCase<"umax", 4>,
+   I32EnumAttrCase<"and_", 5, "and">, I32EnumAttrCase<"or_", 6, "or">, I32EnumAttrCase<"xor_", 7, "xor">, I32EnumAttrCase<"exch", 8>, I32EnumAttrCase<"fadd", 9>]>;
+def Ptx_Redux : PtxEnum<"Redux", "warp-wide reduction of i32",
+  [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"min", 1>, I32EnumAttrCase<"max", 2>, I32EnumAttrCase<"umin", 3>, I32EnumAttrCase<"umax", 4>,
+   I32EnumAttrCase<"and_", 5, "and">, I32EnumAttrCase<"or_", 6, "or">, I32EnumAttrCase<"xor_", 7, "xor">]>;
+// Operand formats of matrix instructions.
+def Ptx_Format : PtxEnum<"Format", "element format",
+  [I32EnumAttrCase<"f16", 0>, I32EnumAttrCase<"bf16", 1>, I32EnumAttrCase<"tf32", 2>, I32EnumAttrCase<"e4m3", 3>,
+   I32EnumAttrCase<"e5m2", 4>, I32EnumAttrCase<"s8", 5>, I32EnumAttrCase<"u8", 6>, I32EnumAttrCase<"f32", 7>, I32EnumAttrCase<"s32", 8>,
+   I32EnumAttrCase<"f64", 9>]>;
+// Functions that the chip has an instruction for. approx: as PTX's .approx (f32), with denormals flushed where PTX has only .ftz.
+def Ptx_Unit : PtxEnum<"Unit", "special function",
+  [I32EnumAttrCase<"ex2", 0>, I32EnumAttrCase<"lg2", 1>, I32EnumAttrCase<"rsqrt", 2>, I32EnumAttrCase<"rcp", 3>,
+   I32EnumAttrCase<"sqrt", 4>, I32EnumAttrCase<"sin", 5>, I32EnumAttrCase<"cos", 6>, I32EnumAttrCase<"tanh", 7>,
+   I32EnumAttrCase<"sqrt_rn", 8>, I32EnumAttrCase<"floor", 9>, I32EnumAttrCase<"ceil", 10>, I32EnumAttrCase<"trunc", 11>,
+   I32EnumAttrCase<"rint", 12>]>;
+
+class PtxOp<string name, list<Trait> traits = []> : Op<PtxDialect, name, traits>;
+// Instructions that the threads of a warp (or more) execute together keep their place.
+class PtxTogether<string name, list<Trait> traits = []> : PtxOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+class PtxEffect<string name, list<Trait> traits = []> : PtxOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+
+// ---- place
+
+class PtxSpecial<string name, string text> : PtxOp<name, [Pure]> {
+  let summary = text;
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+def Ptx_ThreadIdOp : PtxSpecial<"thread_id", "thread of the block, 0 .. 32 * warps - 1">;
+def Ptx_WarpIdOp : PtxSpecial<"warp_id", "thread_id / 32, known to be the same for the whole warp (shfl.idx 0)">;
+def Ptx_LaneIdOp : PtxSpecial<"lane_id", "thread_id mod 32">;
+def Ptx_SharedBaseOp : PtxSpecial<"shared_base", "address of the kernel's dynamic shared memory, a multiple of 1024">;
+def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "block of the cluster">;
+class PtxAxis<string name, string text> : PtxOp<name, [Pure]> {
+  let summary = text;
+  let arguments = (ins I32Attr:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+def Ptx_BlockIdOp : PtxAxis<"block_id", "block of the grid along axis 0, 1 or 2">;
+def Ptx_BlockCountOp : PtxAxis<"block_count", "blocks of the grid along axis 0, 1 or 2">;
+def Ptx_ElectOp : PtxTogether<"elect"> {
+  let summary = "true in exactly one lane of the (converged) warp";
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+def Ptx_ClockOp : PtxEffect<"clock"> {
+  let summary = "global = false: the multiprocessor's cycle counter; true: nanoseconds of the whole chip";
+  let arguments = (ins BoolAttr:$global);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$global attr-dict";
+}
+def Ptx_SmIdOp : PtxSpecial<"sm_id", "multiprocessor that this runs on">;
+
+// ---- memory. All values of one access have one type of 8, 16, 32 or 64 bits (not i1) and lie behind one another; there are 1, 2, 4 or 8
+// of them, at most 16 bytes together; the address is a multiple of the size of the access. Without `predicate` the access is made.
+
+def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "values from global memory; where the predicate is false, `other` (or zero, if there is none)";
+  let arguments = (ins I64:$address, Optional<I1>:$predicate, Variadic<AnyType>:$other,
+                       DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
+                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, UnitAttr:$isVolatile);
+  let results = (outs Variadic<AnyType>:$values);
+  let assemblyFormat = "$address (`if` $predicate^)? (`else` $other^ `:` type($other))? attr-dict `->` type($values)";
+}
+def Ptx_StoreGlobalOp : PtxOp<"store_global", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "values to global memory";
+  let arguments = (ins I64:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate,
+                       DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
+                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict);
+  let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
+}
+def Ptx_LoadSharedOp : PtxOp<"load_shared", [MemoryEffects<[MemRead]>]> {
+  let summary = "values from shared memory, at address + offset; undefined where the predicate is false";
+  let arguments = (ins I32:$address, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
+  let results = (outs Variadic<AnyType>:$values);
+  let assemblyFormat = "$address (`if` $predicate^)? attr-dict `->` type($values)";
+}
+def Ptx_StoreSharedOp : PtxOp<"store_shared", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "values to shared memory, at address + offset";
+  let arguments = (ins I32:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
+  let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
+}
+def Ptx_LoadBlockOp : PtxOp<"load_block", [MemoryEffects<[MemRead]>]> {
+  let summary = "values from the shared memory of another block of the cluster (mapa, ld.shared::cluster): what lies there at this address "
+                "of one's own";
+  let arguments = (ins I32:$address, I32:$rank);
+  let results = (outs Variadic<AnyType>:$values);
+  let assemblyFormat = "$address `,` $rank attr-dict `->` type($values)";
+}
+def Ptx_AddSharedOp : PtxEffect<"add_shared"> {
+  let summary = "adds to an i32 in shared memory, at once (red.shared.add): threads that add need no order among themselves";
+  let arguments = (ins I32:$address, I32:$value, Optional<I1>:$predicate);
+  let assemblyFormat = "$address `,` $value (`if` $predicate^)? attr-dict";
+}
+def Ptx_LdmatrixOp : PtxTogether<"ldmatrix"> {
+  let summary = "8x8 matrices of 16-bit elements (1, 2 or 4) from shared memory: lane i gives the address of row i mod 8 of matrix i / 8";
+  let arguments = (ins I32:$address, UnitAttr:$transposed, DefaultValuedAttr<I32Attr, "0">:$offset);
+  let results = (outs Variadic<I32>:$values);
+  let assemblyFormat = "$address attr-dict `->` type($values)";
+}
+def Ptx_StmatrixOp : PtxTogether<"stmatrix"> {
+  let summary = "8x8 matrices of 16-bit elements (1, 2 or 4) to shared memory; the inverse of ldmatrix (sm_90)";
+  let arguments = (ins I32:$address, Variadic<I32>:$values, UnitAttr:$transposed, DefaultValuedAttr<I32Attr, "0">:$offset);
+  let assemblyFormat = "$address `,` $values attr-dict";
+}
+def Ptx_AtomicOp : PtxEffect<"atomic", [AttrSizedOperandSegments]> {
+  let summary = "read, modify, write in global memory; the result is what was there before (undefined where the predicate is false). "
+                "fadd of f16 and bf16 takes one value, or two packed neighbours";
+  let arguments = (ins Ptx_Atomic:$op, Ptx_Order:$order, Ptx_Scope:$scope, I64:$address, Variadic<AnyType>:$values,
+                       Optional<I1>:$predicate, UnitAttr:$resultUnused);
+  let results = (outs Variadic<AnyType>:$old);
+  let assemblyFormat = "$op $order $scope $address `,` $values (`if` $predicate^)? attr-dict `:` type($values) (`->` type($old)^)?";
+}
+def Ptx_CompareSwapOp : PtxEffect<"compare_swap", [AllTypesMatch<["compare", "value", "old"]>]> {
+  let summary = "write `value` where memory equals `compare`, of 16, 32 or 64 bits (integers); the result is what was there before";
+  let arguments = (ins Ptx_Order:$order, Ptx_Scope:$scope, I64:$address, AnySignlessInteger:$compare, AnySignlessInteger:$value,
+                       Optional<I1>:$predicate);
+  let results = (outs AnySignlessInteger:$old);
+  let assemblyFormat = "$order $scope $address `,` $compare `,` $value (`if` $predicate^)? attr-dict `:` type($value)";
+}
+def Ptx_FenceOp : PtxEffect<"fence"> {
+  let summary = "fence.acq_rel of the scope";
+  let arguments = (ins Ptx_Scope:$scope);
+  let assemblyFormat = "$scope attr-dict";
+}
+def Ptx_PrefetchTensorMapOp : PtxEffect<"prefetch_tensor_map"> {
+  let arguments = (ins Ptx_TensorMap:$map);
+  let assemblyFormat = "$map attr-dict";
+}
+
+// ---- the threads of a warp and of a block
+
+def Ptx_ShuffleOp : PtxTogether<"shuffle", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "the value of another lane: `lane` names it (idx), is XORed to this one's (bfly), or is the distance (up, down: out of "
+                "range gives the own value). 8 to 64 bits; all 32 lanes take part";
+  let arguments = (ins Ptx_Shuffle:$kind, AnyType:$value, I32:$lane);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $value `,` $lane attr-dict `:` type($value)";
+}
+def Ptx_ReduxOp : PtxTogether<"redux"> {
+  let summary = "combination of the value over all 32 lanes (sm_80)";
+  let arguments = (ins Ptx_Redux:$kind, I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$kind $value attr-dict";
+}
+def Ptx_BallotOp : PtxTogether<"ballot"> {
+  let summary = "bit i: the predicate of lane i";
+  let arguments = (ins I1:$predicate);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$predicate attr-dict";
+}
+def Ptx_MatchAnyOp : PtxTogether<"match_any"> {
+  let summary = "bit i: lane i holds the same value as this lane";
+  let arguments = (ins I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+def Ptx_BarrierOp : PtxTogether<"barrier"> {
+  let summary = "bar.sync id [, threads]: all threads of the block (threads = 0) or as many as named; orders their memory accesses";
+  let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, DefaultValuedAttr<I32Attr, "0">:$threads);
+  let assemblyFormat = "attr-dict";
+}
+def Ptx_BarrierArriveOp : PtxTogether<"barrier_arrive"> {
+  let summary = "bar.arrive id, threads: takes part without waiting";
+  let arguments = (ins I32Attr:$id, I32Attr:$threads);
+  let assemblyFormat = "attr-dict";
+}
+def Ptx_WarpBarrierOp : PtxTogether<"warp_barrier"> { let summary = "bar.warp.sync"; let assemblyFormat = "attr-dict"; }
+def Ptx_ClusterArriveOp : PtxTogether<"cluster_arrive"> { let arguments = (ins UnitAttr:$relaxed); let assemblyFormat = "attr-dict"; }
+def Ptx_ClusterWaitOp : PtxTogether<"cluster_wait"> { let assemblyFormat = "attr-dict"; }
+
+// ---- asynchronous copies
+
+def Ptx_CopyAsyncOp : PtxEffect<"copy_async"> {
+  let summary = "cp.async: 4, 8 or 16 bytes from global to shared memory; where the predicate is false zeros are written and nothing is "
+                "read. cg (16 bytes): past L1";
+  let arguments = (ins I32:$shared, I64:$global, Optional<I1>:$predicate, I32Attr:$bytes, DefaultValuedAttr<I32Attr, "0">:$offset,
+                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict);
+  let assemblyFormat = "$shared `,` $global (`if` $predicate^)? attr-dict";
+}
+def Ptx_CopyCommitOp : PtxEffect<"copy_commit"> { let summary = "cp.async.commit_group"; let assemblyFormat = "attr-dict"; }
+def Ptx_CopyWaitOp : PtxEffect<"copy_wait"> {
+  let summary = "cp.async.wait_group: all but the latest `pending` groups of this thread are there";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+def Ptx_MbarrierInitOp : PtxEffect<"mbarrier_init"> {
+  let summary = "8-byte barrier object at a shared address, expecting `count` arrivals a phase; executed where the predicate is true";
+  let arguments = (ins I32:$barrier, I32Attr:$count, Optional<I1>:$predicate);
+  let assemblyFormat = "$barrier `,` $count (`if` $predicate^)? attr-dict";
+}
+def Ptx_MbarrierInvalidateOp : PtxEffect<"mbarrier_invalidate"> {
+  let arguments = (ins I32:$barrier, Optional<I1>:$predicate);
+  let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
+}
+def Ptx_MbarrierInitFenceOp : PtxEffect<"mbarrier_init_fence"> {
+  let summary = "fence.mbarrier_init.release.cluster, to be followed by a barrier";
+  let assemblyFormat = "attr-dict";
+}
+def Ptx_MbarrierExpectOp : PtxEffect<"mbarrier_expect"> {
+  let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` more to come in this phase";
+  let arguments = (ins I32:$barrier, I32Attr:$bytes, Optional<I1>:$predicate);
+  let assemblyFormat = "$barrier `,` $bytes (`if` $predicate^)? attr-dict";
+}
+def Ptx_MbarrierArriveOp : PtxEffect<"mbarrier_arrive"> {
+  let arguments = (ins I32:$barrier, DefaultValuedAttr<I32Attr, "1">:$count, Optional<I1>:$predicate);
+  let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
+}
+def Ptx_MbarrierWaitOp : PtxEffect<"mbarrier_wait"> {
+  let summary = "spins until the phase of this parity has completed (a fresh barrier passes a wait for parity 1)";
+  let arguments = (ins I32:$barrier, I32:$parity);
+  let assemblyFormat = "$barrier `,` $parity attr-dict";
+}
+def Ptx_TmaLoadOp : PtxEffect<"tma_load", [AttrSizedOperandSegments]> {
+  let summary = "a box of a tensor to shared memory (128-byte aligned; with a swizzle, to its pattern), reported to an mbarrier in bytes. "
+                "One thread issues it. Coordinates in elements, innermost first, may lie outside: zeros";
+  let arguments = (ins Ptx_TensorMap:$map, Variadic<I32>:$coordinates, I32:$shared, I32:$barrier, Optional<I1>:$predicate,
+                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, OptionalAttr<I32Attr>:$multicast);
+  let assemblyFormat = "$map `[` $coordinates `]` `to` $shared `,` $barrier (`if` $predicate^)? attr-dict";
+}
+def Ptx_TmaStoreOp : PtxEffect<"tma_store", [AttrSizedOperandSegments]> {
+  let summary = "a box from shared memory to a tensor (clipped at its bounds), part of this thread's current bulk group; with `reduce` it is "
+                "combined with what is there";
+  let arguments = (ins Ptx_TensorMap:$map, Variadic<I32>:$coordinates, I32:$shared, Optional<I1>:$predicate, OptionalAttr<Ptx_Redux>:$reduce);
+  let assemblyFormat = "$map `[` $coordinates `]` `from` $shared (`if` $predicate^)? attr-dict";
+}
+def Ptx_TmaCommitOp : PtxEffect<"tma_commit"> { let summary = "cp.async.bulk.commit_group"; let assemblyFormat = "attr-dict"; }
+def Ptx_TmaWaitOp : PtxEffect<"tma_wait"> {
+  let summary = "cp.async.bulk.wait_group: all but the latest `pending` groups of this thread have read their source (read) or are done";
+  let arguments = (ins I32Attr:$pending, UnitAttr:$read);
+  let assemblyFormat = "$pending attr-dict";
+}
+def Ptx_FenceAsyncOp : PtxEffect<"fence_async"> {
+  let summary = "fence.proxy.async.shared::cta: this thread's accesses to shared memory come before later ones of the copy engine and wgmma";
+  let assemblyFormat = "attr-dict";
+}
+
+// ---- matrix instructions
+
+def Ptx_MmaOp : PtxTogether<"mma", [AttrSizedOperandSegments]> {
+  let summary = "mma.sync.m16n8kK.row.col: K from the format (f16, bf16 16; tf32 8; 8-bit 32). Registers of a warp as in the PTX manual; "
+                "a: i32 x 4, b: i32 x 2, c and d: f32, i32 (s32) or, for f16 accumulators, packed i32 x 2. f64: m8n8k4";
+  let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$c, Ptx_Format:$aFormat, Ptx_Format:$bFormat,
+                       Ptx_Format:$cFormat);
+  let results = (outs Variadic<AnyType>:$d);
+  let assemblyFormat = "`(` $a `)` `,` `(` $b `)` `,` `(` $c `)` attr-dict `:` `(` type($a) `)` `,` `(` type($b) `)` `,` `(` type($c) `)` `->` `(` type($d) `)`";
+}
+def Ptx_WgmmaFenceOp : PtxTogether<"wgmma_fence"> {
+  let summary = "orders registers written before with wgmma that follow";
+  let assemblyFormat = "attr-dict";
+}
+def Ptx_WgmmaOp : PtxTogether<"wgmma", [AttrSizedOperandSegments]> {
+  let summary = "wgmma.mma_async m64nNkK of a warpgroup. a: i64 descriptor, or i32 x 4 registers; b: i64 descriptor; c/d: N/2 accumulators "
+                "(f32 or i32; packed i32 x N/4 for f16). useC false: d = a * b. transposed (16-bit only): the operand lies M- or N-major";
+  let arguments = (ins Variadic<AnyType>:$a, I64:$b, Variadic<AnyType>:$c, Optional<I1>:$useC, I32Attr:$n, Ptx_Format:$aFormat,
+                       Ptx_Format:$bFormat, Ptx_Format:$cFormat, UnitAttr:$aTransposed, UnitAttr:$bTransposed);
+  let results = (outs Variadic<AnyType>:$d);
+  let assemblyFormat = "`(` $a `)` `,` $b `,` `(` $c `)` (`if` $useC^)? attr-dict `:` `(` type($a) `)` `,` `(` type($c) `)` `->` `(` type($d) `)`";
+}
+def Ptx_WgmmaCommitOp : PtxTogether<"wgmma_commit"> { let assemblyFormat = "attr-dict"; }
+def Ptx_WgmmaWaitOp : PtxTogether<"wgmma_wait"> {
+  let summary = "all but the latest `pending` committed groups of this warpgroup are done. Accumulators go through it, so that nothing that "
+                "reads them moves above";
+  let arguments = (ins I32Attr:$pending, Variadic<AnyType>:$values);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$pending (`,` $values^ `:` type($values))? attr-dict (`->` type($results)^)?";
+}
+def Ptx_MaxRegistersOp : PtxTogether<"max_registers"> {
+  let summary = "setmaxnreg of a warpgroup";
+  let arguments = (ins BoolAttr:$increase, I32Attr:$count);
+  let assemblyFormat = "$increase $count attr-dict";
+}
+
+// ---- arithmetic that arith lacks
+
+def Ptx_SpecialOp : PtxOp<"special", [Pure, SameOperandsAndResultType]> {
+  let summary = "special-function unit, f32 (rcp, rsqrt, sqrt, sqrt_rn also f64); floor, ceil, trunc and rint (to even) are exact, of f32 and f64";
+  let arguments = (ins Ptx_Unit:$kind, AnyFloat:$value);
+  let results = (outs AnyFloat:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+def Ptx_FmaOp : PtxOp<"fma", [Pure, SameOperandsAndResultType]> {
+  let summary = "a * b + c, rounded once";
+  let arguments = (ins AnyFloat:$a, AnyFloat:$b, AnyFloat:$c);
+  let results = (outs AnyFloat:$result);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($result)";
+}
+def Ptx_DivideOp : PtxOp<"divide", [Pure, SameOperandsAndResultType]> {
+  let summary = "f32 quotient within 2 ulp (div.full); arith.divf is correctly rounded";
+  let arguments = (ins F32:$lhs, F32:$rhs);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict";
+}
+def Ptx_PermuteOp : PtxOp<"permute", [Pure]> {
+  let summary = "prmt: bytes of b:a chosen by the selector's nibbles";
+  let arguments = (ins I32:$a, I32:$b, I32:$selector);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$a `,` $b `,` $selector attr-dict";
+}
+// Packs values of 8 or 16 bits (first lowest) into i32 (or i64, or i16), and back. Bits only.
+def Ptx_PackOp : PtxOp<"pack", [Pure]> {
+  let arguments = (ins Variadic<AnyType>:$values);
+  let results = (outs AnySignlessInteger:$result);
+  let assemblyFormat = "$values attr-dict `:` type($values) `->` type($result)";
+}
+def Ptx_UnpackOp : PtxOp<"unpack", [Pure]> {
+  let arguments = (ins AnySignlessInteger:$value);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($results)";
+}
+def Ptx_ConvertPairOp : PtxOp<"convert_pair", [Pure]> {
+  let summary = "two f32 to two packed 16-bit or 8-bit floats (low half first), round to nearest even; 8-bit formats saturate. "
+                "The result is i32 for f16 and bf16, i16 for e4m3 and e5m2";
+  let arguments = (ins F32:$low, F32:$high, Ptx_Format:$format);
+  let results = (outs AnySignlessInteger:$result);
+  let assemblyFormat = "$low `,` $high $format attr-dict `->` type($result)";
+}
+def Ptx_ConvertOp : PtxOp<"convert", [Pure]> {
+  let summary = "one cvt that arith has no word for: f32 to tf32 (rna, result f32), packed e4m3x2 / e5m2x2 (i16) to packed f16x2 (i32)";
+  let arguments = (ins AnyType:$value, Ptx_Format:$from, Ptx_Format:$to);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value $from `->` $to attr-dict `:` type($value) `->` type($result)";
+}
+def Ptx_InlineOp : PtxEffect<"inline"> {
+  let summary = "PTX text as the kernel gives it (tl.inline_asm_elementwise), with LLVM's constraints";
+  let arguments = (ins StrAttr:$text, StrAttr:$constraints, BoolAttr:$pure, Variadic<AnyType>:$operands);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$text `,` $constraints $pure `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+}
+
+// ---- debugging
+
+def Ptx_PrintOp : PtxEffect<"print"> {
+  let summary = "a line through the driver's printf; `format` is C's, for the operands' types (i32, i64, f64)";
+  let arguments = (ins StrAttr:$format, Variadic<AnyType>:$values);
+  let assemblyFormat = "$format (`,` $values^ `:` type($values))? attr-dict";
+}
+def Ptx_AssertFailOp : PtxEffect<"assert_fail"> {
+  let summary = "prints the message with the block and thread, and ends the grid with an error (__assertfail)";
+  let arguments = (ins StrAttr:$message, StrAttr:$file, StrAttr:$function, I32Attr:$line, I1:$predicate);
+  let assemblyFormat = "$message `,` $file `,` $function `,` $line `if` $predicate attr-dict";
+}
+
+#endif // TILEWRIGHT_PTX_TD

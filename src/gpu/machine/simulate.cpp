@@ -1,0 +1,495 @@
+// The simulator's frame: decoding a kernel into steps, structured control flow under a mask, and the scheduling of warps.
+//
+//   %sum = scf.for %i = %lo to %hi step %c iter_args(%s = %zero) { ... }     lanes may run different numbers of turns:
+//     mask = lanes with i < hi; while any is left: run the body under it, step i, take lanes out
+//
+// A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed. If a whole round brings nobody
+// further and the copy engine has nothing left to do, the block is deadlocked.
+#include "gpu/machine/simulate_program.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+std::string sim::textOf(Location location) {
+  if (auto file = location->findInstanceOf<FileLineColLoc>())
+    return (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine()) + ":" + llvm::Twine(file.getColumn())).str();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  location.print(out);
+  return text;
+}
+
+std::string SimulationError::message() const {
+  std::string result = sim::textOf(location) + ": " + text;
+  if (other) result += " (other: " + sim::textOf(*other) + ")";
+  return result;
+}
+
+namespace sim {
+
+// ---- decoding
+
+namespace {
+class Decoder {
+public:
+  explicit Decoder(Program &program) : program(program) {
+    addControlHandlers(table);
+    addScalarHandlers(table);
+    addMemoryHandlers(table);
+    addAsyncHandlers(table);
+    addMatrixHandlers(table);
+  }
+  std::optional<SimulationError> error;
+
+  int32_t number(Value value) {
+    auto [place, isNew] = numbers.try_emplace(value, int32_t(program.values));
+    if (isNew) ++program.values;
+    return place->second;
+  }
+  void decode(Region &region, Body &body) {
+    if (region.empty()) return;
+    if (!llvm::hasSingleElement(region)) return refuse(region.getParentOp(), "has unstructured control flow, which is not simulated");
+    Block &block = region.front();
+    for (BlockArgument argument : block.getArguments())
+      body.arguments.push_back(number(argument));
+    for (Operation &op : block) {
+      if (error) return;
+      if (op.hasTrait<OpTrait::IsTerminator>()) {
+        for (Value operand : op.getOperands())
+          body.yielded.push_back(number(operand));
+        continue;
+      }
+      Step &step = body.steps.emplace_back();
+      step.op = &op;
+      auto handler = table.handlers.find(op.getName().getStringRef());
+      if (handler == table.handlers.end()) return refuse(&op, "is not built in the simulator");
+      step.handler = handler->second;
+      step.forwards = table.forwards.count(op.getName().getStringRef());
+      step.number = uint32_t(program.ops.size());
+      program.ops.push_back(&op);
+      program.usesWgmma |= isa<ptx::WgmmaOp>(op);
+      for (Value operand : op.getOperands())
+        step.operands.push_back(number(operand));
+      for (Value result : op.getResults())
+        step.results.push_back(number(result));
+      if (op.getNumOperands() && interp::isSupported(op.getOperand(0).getType())) step.from = interp::formatOf(op.getOperand(0).getType());
+      if (op.getNumResults() && interp::isSupported(op.getResult(0).getType())) step.to = interp::formatOf(op.getResult(0).getType());
+      step.bodies.resize(op.getNumRegions());
+      for (auto [nested, into] : llvm::zip(op.getRegions(), step.bodies))
+        decode(nested, into);
+    }
+  }
+  void refuse(Operation *op, const llvm::Twine &text) {
+    if (!error) error = SimulationError{(op->getName().getStringRef() + " " + text).str(), op->getLoc(), std::nullopt};
+  }
+
+private:
+  using Block = mlir::Block;
+  Program &program;
+  HandlerTable table;
+  DenseMap<Value, int32_t> numbers;
+};
+} // namespace
+
+// ---- control flow
+
+static bool runIf(Warp &warp, const Step &step) {
+  uint32_t before = warp.mask, taken = warp.lanesWhere(step, 0);
+  for (size_t arm = 0; arm < 2; ++arm) {
+    warp.mask = arm == 0 ? taken : before & ~taken;
+    const Body &body = step.bodies[arm];
+    if (!warp.mask) continue;
+    if (!warp.run(body)) return false;
+    for (auto [from, to] : llvm::zip(body.yielded, step.results))
+      warp.copy(from, to);
+  }
+  warp.mask = before;
+  return true;
+}
+
+/// Copies all at once: a value may be both read and written.
+static void copyAll(Warp &warp, ArrayRef<int32_t> from, ArrayRef<int32_t> to) {
+  SmallVector<Lanes, 0> lanes;
+  SmallVector<std::pair<uint32_t, uint64_t>> facts;
+  lanes.reserve(from.size());
+  for (int32_t value : from) {
+    lanes.push_back(warp.values[size_t(value)]);
+    facts.push_back({warp.inFlight[size_t(value)], warp.definedAt[size_t(value)]});
+  }
+  for (auto [index, value] : llvm::enumerate(to)) {
+    warp.forLanes([&](int64_t lane) { warp.values[size_t(value)][size_t(lane)] = lanes[index][size_t(lane)]; });
+    warp.inFlight[size_t(value)] = facts[index].first;
+    warp.definedAt[size_t(value)] = facts[index].second;
+  }
+}
+
+static bool runFor(Warp &warp, const Step &step) {
+  auto loop = cast<scf::ForOp>(step.op);
+  const Body &body = step.bodies[0];
+  ArrayRef<int32_t> initial = ArrayRef(step.operands).drop_front(3), carried = ArrayRef(body.arguments).drop_front();
+  Lanes counter = warp.get(step, 0);
+  uint32_t before = warp.mask;
+  copyAll(warp, initial, carried);
+  while (true) {
+    uint32_t goesOn = 0;
+    warp.forLanes([&](int64_t lane) {
+      uint64_t now = counter[size_t(lane)], end = warp.get(step, 1)[size_t(lane)];
+      bool inside = loop.getUnsignedCmp() ? now < end : interp::signExtend(now, step.from.bits) < interp::signExtend(end, step.from.bits);
+      goesOn |= uint32_t(inside) << lane;
+    });
+    warp.mask = goesOn;
+    if (!goesOn) break;
+    warp.forLanes([&](int64_t lane) { warp.values[size_t(body.arguments[0])][size_t(lane)] = counter[size_t(lane)]; });
+    if (!warp.run(body)) return false;
+    copyAll(warp, body.yielded, carried);
+    bool stuck = false;
+    warp.forLanes([&](int64_t lane) {
+      uint64_t stride = warp.get(step, 2)[size_t(lane)];
+      stuck |= stride == 0;
+      counter[size_t(lane)] = (counter[size_t(lane)] + stride) & step.from.mask();
+    });
+    if (stuck) return warp.fail(step, "the loop's step is 0");
+  }
+  warp.mask = before;
+  for (auto [from, to] : llvm::zip(carried, step.results))
+    warp.copy(from, to);
+  return true;
+}
+
+static bool runWhile(Warp &warp, const Step &step) {
+  const Body &test = step.bodies[0], &body = step.bodies[1];
+  uint32_t before = warp.mask;
+  copyAll(warp, step.operands, test.arguments);
+  while (warp.mask) {
+    if (!warp.run(test)) return false;
+    uint32_t goesOn = 0, now = warp.mask;
+    warp.forLanes([&](int64_t lane) { goesOn |= uint32_t(warp.values[size_t(test.yielded[0])][size_t(lane)] & 1) << lane; });
+    warp.mask = now & ~goesOn;
+    copyAll(warp, ArrayRef(test.yielded).drop_front(), step.results);
+    warp.mask = goesOn;
+    if (!goesOn) break;
+    copyAll(warp, ArrayRef(test.yielded).drop_front(), body.arguments);
+    if (!warp.run(body)) return false;
+    copyAll(warp, body.yielded, test.arguments);
+    // Others may have to run before the condition changes.
+    warp.advanced = true;
+    if (!warp.yield()) return false;
+  }
+  warp.mask = before;
+  return true;
+}
+
+static bool runSwitch(Warp &warp, const Step &step) {
+  auto select = cast<scf::IndexSwitchOp>(step.op);
+  uint32_t before = warp.mask, left = before;
+  for (size_t arm = 1; arm <= step.bodies.size(); ++arm) {
+    bool isDefault = arm == step.bodies.size(); // region 0, taken by the lanes that no case took
+    const Body &body = step.bodies[isDefault ? 0 : arm];
+    uint32_t taken = 0;
+    if (!isDefault)
+      for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+        taken |= uint32_t(warp.get(step, 0)[size_t(lane)] == uint64_t(select.getCases()[arm - 1])) << lane;
+    warp.mask = isDefault ? left : left & taken;
+    left &= ~warp.mask;
+    if (!warp.mask) continue;
+    if (!warp.run(body)) return false;
+    for (auto [from, to] : llvm::zip(body.yielded, step.results))
+      warp.copy(from, to);
+  }
+  warp.mask = before;
+  return true;
+}
+
+void addControlHandlers(HandlerTable &table) {
+  table.handlers["scf.if"] = runIf;
+  table.handlers["scf.for"] = runFor;
+  table.handlers["scf.while"] = runWhile;
+  table.handlers["scf.index_switch"] = runSwitch;
+  for (const char *name : {"scf.if", "scf.for", "scf.while", "scf.index_switch"})
+    table.forwards[name] = true;
+}
+
+// ---- a warp
+
+uint32_t Warp::lanesWhere(const Step &step, int64_t operand) const {
+  if (operand < 0) return mask;
+  uint32_t result = 0;
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+    result |= uint32_t(get(step, size_t(operand))[size_t(lane)] & 1) << lane;
+  return result & mask;
+}
+
+bool Warp::run(const Body &body) {
+  for (const Step &step : body.steps) {
+    if (block.stopping) return false;
+    if (int64_t(++steps) > block.options.maxSteps)
+      return fail(step, "the warp has run " + llvm::Twine(steps) + " instructions: does it spin?");
+    if (block.program.usesWgmma && !step.forwards)
+      for (int32_t operand : step.operands)
+        if (inFlight[size_t(operand)]) return fail(step, "an accumulator is used that did not go through a wgmma_wait for its group");
+    if (!step.handler(*this, step)) return false;
+    if (block.program.usesWgmma && !step.forwards)
+      for (int32_t value : step.results) {
+        inFlight[size_t(value)] = 0;
+        definedAt[size_t(value)] = steps;
+      }
+  }
+  return true;
+}
+
+void Warp::copy(int32_t from, int32_t to) {
+  forLanes([&](int64_t lane) { values[size_t(to)][size_t(lane)] = values[size_t(from)][size_t(lane)]; });
+  inFlight[size_t(to)] = inFlight[size_t(from)];
+  definedAt[size_t(to)] = definedAt[size_t(from)];
+}
+
+bool Warp::fail(const Step &step, const llvm::Twine &text, int64_t lane, std::optional<uint32_t> otherOp) {
+  if (!block.error) {
+    std::string where = ("block (" + llvm::Twine(block.id[0]) + ", " + llvm::Twine(block.id[1]) + ", " + llvm::Twine(block.id[2]) +
+                         "), warp " + llvm::Twine(index))
+                            .str();
+    if (lane >= 0) where += ", lane " + std::to_string(lane);
+    std::optional<Location> other;
+    if (otherOp) other = block.program.ops[*otherOp]->getLoc();
+    block.error = SimulationError{where + ": " + step.op->getName().getStringRef().str() + ": " + text.str(), step.op->getLoc(), other};
+  }
+  block.stopping = true;
+  return false;
+}
+
+bool Warp::needAllLanes(const Step &step) {
+  if (mask == allLanes) return true;
+  return fail(step, "all lanes of the warp must take part, but only " + llvm::Twine(llvm::popcount(mask)) + " are active");
+}
+
+bool Warp::yield() {
+  swapcontext(&context, scheduler);
+  return !block.stopping;
+}
+
+void Warp::release(Clock &into) {
+  join(into, clock);
+  ++clock[size_t(index)];
+}
+
+bool Warp::fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) const {
+  auto fence = std::lower_bound(asyncFences.begin(), asyncFences.end(), std::pair<uint32_t, uint32_t>{writeEpoch, 0});
+  for (; fence != asyncFences.end() && fence->first <= seenEpoch; ++fence)
+    if (fence->second >> lane & 1) return true;
+  return false;
+}
+
+// ---- a block
+
+std::string Block::place(uint32_t op) const {
+  return textOf(program.ops[op]->getLoc());
+}
+std::string Block::nameOf(uint32_t op) const {
+  return program.ops[op]->getName().getStringRef().str();
+}
+
+static void enterWarp(uint32_t low, uint32_t high) {
+  Warp *warp = reinterpret_cast<Warp *>(uint64_t(high) << 32 | low);
+  warp->run(warp->block.program.body);
+  warp->finished = true;
+  warp->waitsAt = nullptr;
+  swapcontext(&warp->context, warp->scheduler);
+}
+
+void Block::start(std::array<int64_t, 3> place, ucontext_t &scheduler) {
+  id = place;
+  int64_t warpCount = program.kernel.getThreads() / lanesPerWarp;
+  int64_t sharedBytes = program.kernel.getSharedBytes();
+  shared.assign(size_t(sharedBytes), 0xff);
+  bytes.assign(size_t(sharedBytes), {});
+  reads.assign(size_t(sharedBytes * (warpCount + (warpCount + 3) / 4)), {});
+  barriers = {};
+  remoteReads.clear();
+  mbarriers.clear();
+  engine.clear();
+  copies = 0;
+  copyOps.assign(1, 0);
+  components = warpCount + (warpCount + 3) / 4;
+  stopping = false;
+  bool fresh = warps.empty();
+  constexpr size_t stackBytes = 512 * 1024;
+  for (int64_t index = 0; index < warpCount; ++index) {
+    auto warp = std::make_unique<Warp>(*this, index);
+    warp->stack = fresh ? std::unique_ptr<char[]>(new char[stackBytes]) : std::move(warps[size_t(index)]->stack);
+    warp->values.assign(size_t(program.values), Lanes{});
+    warp->inFlight.assign(size_t(program.values), 0);
+    warp->definedAt.assign(size_t(program.values), 0);
+    warp->clock.assign(size_t(components), 0);
+    warp->clock[size_t(index)] = 1;
+    warp->others.assign(cluster.blocks.size(), {});
+    size_t slot = 0, map = 0;
+    FunctionType type = cast<FunctionType>(
+        cast<FunctionOpInterface>(program.body.steps.empty() ? program.ops.back()->getParentOp() : program.body.steps[0].op->getParentOp())
+            .getFunctionType());
+    for (auto [argument, number] : llvm::zip(type.getInputs(), program.body.arguments)) {
+      bool isMap = isa<ptx::TensorMapType>(argument);
+      uint64_t bits = isMap ? map++ : args.slots[slot++] & interp::formatOf(argument).mask();
+      warp->values[size_t(number)].fill(bits);
+    }
+    getcontext(&warp->context);
+    warp->context.uc_stack.ss_sp = warp->stack.get();
+    warp->context.uc_stack.ss_size = stackBytes;
+    warp->context.uc_link = nullptr;
+    warp->scheduler = &scheduler;
+    auto address = reinterpret_cast<uint64_t>(warp.get());
+    makecontext(&warp->context, reinterpret_cast<void (*)()>(enterWarp), 2, uint32_t(address), uint32_t(address >> 32));
+    if (fresh)
+      warps.push_back(std::move(warp));
+    else
+      warps[size_t(index)] = std::move(warp);
+  }
+}
+
+bool Block::isDone() const {
+  return llvm::all_of(warps, [](const std::unique_ptr<Warp> &warp) { return warp->finished; });
+}
+
+void Cluster::run(std::array<int64_t, 3> first) {
+  ucontext_t scheduler;
+  arrived = generation = 0;
+  arriving.assign(blocks.size(), {});
+  released = arriving;
+  std::vector<Warp *> live;
+  for (auto [rank, block] : llvm::enumerate(blocks)) {
+    block->start({first[0] + int64_t(rank), first[1], first[2]}, scheduler);
+    for (auto &warp : block->warps)
+      live.push_back(warp.get());
+  }
+  std::mt19937_64 &random = blocks.front()->random;
+  auto runEngines = [&] { // all of them, as each has its own
+    bool advanced = false;
+    for (auto &block : blocks)
+      advanced |= block->runEngine();
+    return advanced;
+  };
+  bool stopping = false;
+  auto stop = [&] {
+    stopping = llvm::any_of(blocks, [](const auto &block) { return block->stopping; });
+    for (auto &block : blocks)
+      block->stopping |= stopping;
+  };
+  while (!live.empty()) {
+    bool advanced = false;
+    std::shuffle(live.begin(), live.end(), random);
+    for (Warp *warp : live) {
+      warp->advanced = false;
+      swapcontext(&scheduler, &warp->context);
+      advanced |= warp->advanced || warp->finished;
+      stop();
+      if (!stopping && random() % 4 == 0) advanced |= warp->block.runEngine();
+    }
+    llvm::erase_if(live, [](Warp *warp) { return warp->finished; });
+    if (stopping || advanced || live.empty()) continue; // when stopping, every warp leaves at its next turn
+    advanced = runEngines();
+    stop();
+    if (advanced || stopping) continue;
+    std::string text = "deadlock:";
+    std::sort(live.begin(), live.end(),
+              [](Warp *a, Warp *b) { return std::pair(a->block.rank, a->index) < std::pair(b->block.rank, b->index); });
+    for (Warp *warp : live) {
+      std::string which = blocks.size() > 1 ? " of block " + std::to_string(warp->block.rank) : "";
+      text += " warp " + std::to_string(warp->index) + which + " waits for " + warp->waitsFor + " at " +
+              textOf(warp->waitsAt->op->getLoc()) + ";";
+    }
+    text.pop_back();
+    live.front()->fail(*live.front()->waitsAt, text);
+    stop();
+  }
+  for (auto &block : blocks) {
+    while (!stopping && !block->engine.empty()) // stores that nobody waited for are done at the end of the kernel
+      if (!block->runEngine()) break;
+    if (!stopping && !block->error) block->checkDone();
+  }
+}
+
+void Block::checkDone() {
+  for (auto &warp : warps)
+    for (size_t lane = 0; lane < 32; ++lane) {
+      const auto &open = warp->openStores[lane];
+      const auto &groups = warp->storeGroups[lane];
+      const EngineCopy *first = open.empty() ? nullptr : open.front().get();
+      for (const auto &group : groups)
+        if (!group.empty() && !first) first = group.front().get();
+      if (!first) continue;
+      const EngineCopy &store = *first;
+      warp->fail(*store.step, "the warp ends without a tma_wait for this store, which may still be reading shared memory", int64_t(lane));
+      return;
+    }
+  if (!program.usesWgmma) return;
+  for (size_t first = 0; first + 3 < warps.size(); first += 4)
+    for (size_t other = first + 1; other < first + 4; ++other) {
+      const std::vector<uint32_t> &a = warps[first]->matrixTrace, &b = warps[other]->matrixTrace;
+      if (a == b) continue;
+      size_t at = 0;
+      while (at < a.size() && at < b.size() && a[at] == b[at])
+        ++at;
+      Operation *op = program.ops[at < a.size() ? a[at] : b[at]];
+      error = SimulationError{"warps " + std::to_string(first) + " and " + std::to_string(other) +
+                                  " of one warpgroup did not execute the same wgmma instructions",
+                              op->getLoc(), std::nullopt};
+      return;
+    }
+}
+
+} // namespace sim
+
+// ---- the entry
+
+std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, std::array<int64_t, 3> grid, const SimulatedArguments &args,
+                                        const SimulateOptions &options) {
+  auto wrong = [](Location at, const llvm::Twine &text) { return SimulationError{text.str(), at, std::nullopt}; };
+  auto function = dyn_cast_or_null<FunctionOpInterface>(module.lookupSymbol(entry));
+  if (!function) return wrong(module.getLoc(), "the module has no function " + entry);
+  auto kernel = function->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
+  if (!kernel) return wrong(function.getLoc(), "function " + entry + " has no ptx.kernel attribute");
+  if (kernel.getCluster() < 1 || kernel.getCluster() > 16 || grid[0] % kernel.getCluster())
+    return wrong(function.getLoc(), "a cluster has 1 to 16 blocks, and the grid along x is a multiple of it");
+  if (kernel.getThreads() <= 0 || kernel.getThreads() % 32 || kernel.getThreads() > 1024)
+    return wrong(function.getLoc(),
+                 "a block has 32 to 1024 threads, a multiple of 32; this kernel asks for " + llvm::Twine(kernel.getThreads()));
+  if (kernel.getSharedBytes() < 0 || kernel.getSharedBytes() > 232448)
+    return wrong(function.getLoc(),
+                 "a block has at most 232448 bytes of shared memory; this kernel asks for " + llvm::Twine(kernel.getSharedBytes()));
+  size_t slots = 0, maps = 0;
+  for (Type type : function.getArgumentTypes())
+    ++(isa<ptx::TensorMapType>(type) ? maps : slots);
+  if (slots != args.slots.size() || maps != args.maps.size())
+    return wrong(function.getLoc(), "the kernel takes " + llvm::Twine(slots) + " values and " + llvm::Twine(maps) +
+                                        " tensor maps, given are " + llvm::Twine(args.slots.size()) + " and " +
+                                        llvm::Twine(args.maps.size()));
+  sim::Program program;
+  program.kernel = kernel;
+  sim::Decoder decoder(program);
+  decoder.decode(function.getFunctionBody(), program.body);
+  if (decoder.error) return decoder.error;
+  if (program.ops.empty()) return std::nullopt;
+  sim::Cluster cluster;
+  for (int64_t rank = 0; rank < kernel.getCluster(); ++rank)
+    cluster.blocks.push_back(std::make_unique<sim::Block>(program, args, options, cluster, rank, grid));
+  for (int64_t z = 0; z < grid[2]; ++z)
+    for (int64_t y = 0; y < grid[1]; ++y)
+      for (int64_t x = 0; x < grid[0]; x += kernel.getCluster()) {
+        cluster.run({x, y, z});
+        for (const auto &block : cluster.blocks)
+          if (block->error) return block->error;
+      }
+  return std::nullopt;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,86 @@
+// Runs a kernel of the ptx dialect on the CPU, thread by thread: the judge of the GPU lowering where there is no card. Beyond results it
+// reports what a card would hide most of the time: races in shared memory, missing proxy fences, accumulators read too early, deadlocks.
+#pragma once
+
+#include "support/artifact.h"
+
+#include "mlir/IR/Location.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace tilewright::gpu {
+
+/// Host memory that stands for global memory: [begin, end), and the name to use for it in errors.
+struct SimulatedMemory {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  std::string name;
+};
+
+/// A tensor map as the driver would encode it. Dimensions are innermost first; the innermost stride is one element, so `strides` holds
+/// those of dims 1.. in elements.
+struct SimulatedTensorMap {
+  uint64_t base = 0;
+  MapElement element = MapElement::u8;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;
+  std::vector<int64_t> box;
+  int64_t swizzle = 0; // bytes: 0, 32, 64, 128
+  bool nanFill = false;
+};
+
+/// The parameters of a kernel: `slots` for all that are not tensor maps, in their order, as bits in the parameter's type (addresses of
+/// host memory for pointers); `maps` for the tensor maps.
+struct SimulatedArguments {
+  std::vector<uint64_t> slots;
+  std::vector<SimulatedTensorMap> maps;
+};
+
+struct SimulateOptions {
+  std::vector<SimulatedMemory> memory;
+  /// Chooses the order in which warps run and asynchronous copies finish.
+  uint64_t seed = 0;
+  /// Instructions of one warp after which it is taken to wait for something that never comes.
+  int64_t maxSteps = 200'000'000;
+  /// Receives each text that ptx.print makes. Without it, prints are dropped.
+  std::function<void(llvm::StringRef)> print;
+};
+
+/// What a kernel did wrong. `text` names block, warp and lane; `location` is the instruction's and `other`, where there is one, that of
+/// the access it collides with.
+struct SimulationError {
+  std::string text;
+  mlir::Location location;
+  std::optional<mlir::Location> other;
+
+  /// `file:line:column: text (other: file:line:column)`
+  std::string message() const;
+};
+
+/// Runs all blocks of `grid`, one cluster after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first
+/// error:
+/// - an access outside of the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with lanes missing;
+/// - two warps (or a warp and an asynchronous copy) that touch the same bytes of shared memory, one of them writing, with nothing that
+///   orders them. Warps are ordered by bar.sync and mbarriers; lanes of one warp by the order of its instructions;
+/// - wgmma or a TMA instruction on bytes that a thread wrote without a fence_async of its own after it;
+/// - accumulators used without a wgmma_wait between; a wgmma whose registers were written after the last wgmma_fence;
+/// - a deadlock, with the place where each warp waits;
+/// - an operation that has no meaning here (ptx.inline).
+/// Races in global memory are not looked for. Results are those of the PTX manual; matrix instructions add their products in f64 and round
+/// once; approximate functions are libm's, rounded.
+std::optional<SimulationError> simulate(mlir::ModuleOp module, llvm::StringRef entry, std::array<int64_t, 3> grid,
+                                        const SimulatedArguments &args, const SimulateOptions &options);
+
+} // namespace tilewright::gpu

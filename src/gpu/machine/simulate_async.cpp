@@ -1,0 +1,473 @@
+// Asynchronous copies and the barriers that report them.
+//
+// A copy owns the bytes it fills from its issue until it is known to be over: nobody may touch them. cp.async lands at copy_wait, as a
+// write by the thread that waits (so others need a barrier after it). A TMA instruction is a task of the copy engine, done some time
+// later; its bytes then count as written "by the mbarrier in phase n", and who has waited for that phase may read them.
+//
+//   expect bar, 4096        pending 1 -> 0, 4096 bytes to come
+//   tma_load ... bar        the engine, later: 4096 -> 0, so the phase is over
+//   wait bar, 0             passes now; its warp knows phase 0 of bar, and what all who arrived had done
+#include "gpu/machine/simulate_program.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mlir;
+
+namespace tilewright::gpu::sim {
+
+using interp::decodeFloat;
+using interp::encodeFloat;
+using interp::signExtend;
+
+uint64_t swizzled(uint64_t address, int64_t span) {
+  switch (span) {
+  case 128: return address ^ (address >> 3 & 0x70);
+  case 64: return address ^ (address >> 3 & 0x30);
+  case 32: return address ^ (address >> 3 & 0x10);
+  default: return address;
+  }
+}
+
+// ---- cp.async
+
+static bool copyAsync(Warp &warp, const Step &step) {
+  auto op = cast<ptx::CopyAsyncOp>(step.op);
+  int64_t bytes = op.getBytes();
+  if (bytes != 4 && bytes != 8 && bytes != 16) return warp.fail(step, "copies 4, 8 or 16 bytes");
+  uint32_t reads = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    ThreadCopy copy;
+    copy.shared = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    copy.bytes = bytes;
+    copy.op = step.number;
+    if (!warp.touch(step, lane, copy.shared, bytes, Warp::Access::copyWrite, bytes)) return false;
+    if (reads >> lane & 1) {
+      uint64_t global = warp.get(step, 1)[size_t(lane)];
+      if (!warp.checkGlobal(step, lane, global, bytes, bytes)) return false;
+      std::memcpy(copy.data.data(), reinterpret_cast<const void *>(global), size_t(bytes));
+    }
+    copy.id = warp.block.newCopy(step.number);
+    for (int64_t i = 0; i < bytes; ++i)
+      warp.block.state(copy.shared + uint64_t(i)).owner = copy.id;
+    warp.openCopies[size_t(lane)].push_back(copy);
+  }
+  return true;
+}
+
+static bool copyCommit(Warp &warp, const Step &) {
+  warp.forLanes([&](int64_t lane) {
+    warp.copyGroups[size_t(lane)].push_back(std::move(warp.openCopies[size_t(lane)]));
+    warp.openCopies[size_t(lane)].clear();
+  });
+  return true;
+}
+
+static bool copyWait(Warp &warp, const Step &step) {
+  size_t pending = size_t(cast<ptx::CopyWaitOp>(step.op).getPending());
+  warp.forLanes([&](int64_t lane) {
+    auto &groups = warp.copyGroups[size_t(lane)];
+    for (; groups.size() > pending; groups.pop_front())
+      for (const ThreadCopy &copy : groups.front()) {
+        std::memcpy(warp.block.at(copy.shared), copy.data.data(), size_t(copy.bytes));
+        for (int64_t i = 0; i < copy.bytes; ++i)
+          warp.block.state(copy.shared + uint64_t(i)).owner = 0;
+        warp.block.noteWrite(copy.shared, copy.bytes, warp.index, warp.clock[size_t(warp.index)], lane, copy.op);
+      }
+  });
+  return true;
+}
+
+// ---- mbarriers
+
+static void completePhase(Mbarrier &barrier) {
+  if (barrier.pending != 0 || barrier.transactions != 0) return;
+  join(barrier.completed, barrier.arriving);
+  barrier.arriving.clear();
+  barrier.pending = barrier.count;
+  ++barrier.phase;
+  Clock own(size_t(barrier.component) + 1);
+  own.back() = barrier.phase;
+  join(barrier.completed, own);
+}
+
+/// The barrier at the address that a lane names, or null after an error.
+static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t address) {
+  auto place = warp.block.mbarriers.find(uint32_t(address));
+  if (place == warp.block.mbarriers.end()) {
+    warp.fail(step,
+              "no mbarrier was initialised at byte " + llvm::Twine(int64_t(uint32_t(address)) - int64_t(sharedBase)) + " of shared memory",
+              lane);
+    return nullptr;
+  }
+  Mbarrier &barrier = place->second;
+  if (barrier.initWarp != warp.index && at(warp.clock, barrier.initWarp) < barrier.initEpoch) {
+    warp.fail(step,
+              "race: warp " + llvm::Twine(barrier.initWarp) + " initialised this mbarrier (" + warp.block.place(barrier.initOp) +
+                  ") with nothing between that orders them",
+              lane, barrier.initOp);
+    return nullptr;
+  }
+  return &barrier;
+}
+
+static bool mbarrierInit(Warp &warp, const Step &step) {
+  auto op = cast<ptx::MbarrierInitOp>(step.op);
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 : -1);
+  int64_t count = op.getCount();
+  if (count < 1 || count >= 1 << 20) return warp.fail(step, "a count is 1 to 1048575");
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    uint64_t address = warp.get(step, 0)[size_t(lane)];
+    if (!warp.touch(step, lane, address, 8, Warp::Access::write, 8)) return false;
+    for (uint64_t i = 0; i < 8; ++i)
+      warp.block.state(address + i).holdsBarrier = true;
+    Mbarrier barrier;
+    barrier.count = barrier.pending = count;
+    barrier.component = warp.block.components++;
+    barrier.initWarp = uint16_t(warp.index);
+    barrier.initEpoch = warp.clock[size_t(warp.index)];
+    barrier.initOp = step.number;
+    warp.block.mbarriers[address] = std::move(barrier);
+  }
+  return true;
+}
+
+static bool mbarrierInvalidate(Warp &warp, const Step &step) {
+  uint32_t acts = warp.lanesWhere(step, cast<ptx::MbarrierInvalidateOp>(step.op).getPredicate() ? 1 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    uint64_t address = warp.get(step, 0)[size_t(lane)];
+    if (!find(warp, step, lane, address)) return false;
+    warp.block.mbarriers.erase(address);
+    for (uint64_t i = 0; i < 8; ++i)
+      warp.block.state(address + i).holdsBarrier = false;
+    warp.block.noteWrite(address, 8, warp.index, warp.clock[size_t(warp.index)], lane, step.number);
+  }
+  return true;
+}
+
+static void fenceBarriers(Warp &warp) {
+  for (auto &[address, barrier] : warp.block.mbarriers)
+    if (barrier.initWarp == warp.index) barrier.fenced = true;
+}
+
+static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes) {
+  uint32_t acts = warp.lanesWhere(step, predicate);
+  if (!acts) return true;
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    Mbarrier *barrier = find(warp, step, lane, warp.get(step, 0)[size_t(lane)]);
+    if (!barrier) return false;
+    if (barrier->pending < count)
+      return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier->count) + " in one phase", lane);
+    join(barrier->arriving, warp.clock);
+    barrier->transactions += bytes;
+    barrier->pending -= count;
+    completePhase(*barrier);
+  }
+  ++warp.clock[size_t(warp.index)];
+  return true;
+}
+
+static bool mbarrierExpect(Warp &warp, const Step &step) {
+  auto op = cast<ptx::MbarrierExpectOp>(step.op);
+  return arrive(warp, step, op.getPredicate() ? 1 : -1, 1, op.getBytes());
+}
+static bool mbarrierArrive(Warp &warp, const Step &step) {
+  auto op = cast<ptx::MbarrierArriveOp>(step.op);
+  return arrive(warp, step, op.getPredicate() ? 1 : -1, op.getCount(), 0);
+}
+
+static bool mbarrierWait(Warp &warp, const Step &step) {
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    uint64_t address = warp.get(step, 0)[size_t(lane)], parity = warp.get(step, 1)[size_t(lane)];
+    if (!find(warp, step, lane, address)) return false;
+    if (parity > 1) return warp.fail(step, "a parity is 0 or 1, not " + llvm::Twine(parity), lane);
+    // The barrier may be gone by the time this warp goes on; that is found then.
+    auto passed = [&] {
+      auto place = warp.block.mbarriers.find(address);
+      return place == warp.block.mbarriers.end() || (place->second.phase & 1) != parity;
+    };
+    std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
+    if (!passed() && !warp.waitUntil(step, what, passed)) return false;
+    Mbarrier *barrier = find(warp, step, lane, address);
+    if (!barrier) return false;
+    join(warp.clock, barrier->completed);
+  }
+  return true;
+}
+
+// ---- TMA
+
+static int64_t bytesOf(MapElement element) {
+  switch (element) {
+  case MapElement::u8: return 1;
+  case MapElement::u16:
+  case MapElement::f16:
+  case MapElement::bf16: return 2;
+  case MapElement::u64:
+  case MapElement::s64:
+  case MapElement::f64: return 8;
+  default: return 4;
+  }
+}
+
+static const char *problemOf(const SimulatedTensorMap &map, size_t rank) {
+  int64_t bytes = bytesOf(map.element);
+  if (map.dims.size() != rank || rank < 1 || rank > 5) return "the tensor map has another rank than the coordinates";
+  if (map.box.size() != rank || map.strides.size() + 1 != rank) return "the tensor map's box or strides do not fit its rank";
+  if (map.base % 16) return "the tensor map's base is not a multiple of 16 bytes";
+  for (int64_t stride : map.strides)
+    if (stride * bytes % 16) return "a stride of the tensor map is not a multiple of 16 bytes";
+  for (int64_t extent : map.box)
+    if (extent < 1 || extent > 256) return "an extent of the tensor map's box is not 1 to 256";
+  if (map.box[0] * bytes % 16) return "the inner extent of the tensor map's box is not a multiple of 16 bytes";
+  if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
+    return "the tensor map's swizzle is not 0, 32, 64 or 128";
+  if (map.swizzle && map.box[0] * bytes > map.swizzle) return "the inner extent of the tensor map's box is larger than its swizzle";
+  return nullptr;
+}
+
+/// A copy as lane `lane` asks for it, or null after an error. Operands: map, coordinates, shared address.
+static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_t lane, size_t rank) {
+  const SimulatedTensorMap &map = warp.block.args.maps[size_t(warp.get(step, 0)[size_t(lane)])];
+  if (const char *problem = problemOf(map, rank)) {
+    warp.fail(step, problem, lane);
+    return nullptr;
+  }
+  auto copy = std::make_shared<EngineCopy>();
+  copy->step = &step;
+  copy->warp = &warp;
+  copy->map = &map;
+  for (size_t dim = 0; dim < rank; ++dim)
+    copy->coordinates[dim] = signExtend(warp.get(step, 1 + dim)[size_t(lane)], 32);
+  copy->shared = warp.get(step, 1 + rank)[size_t(lane)];
+  int64_t bytes = bytesOf(map.element);
+  for (int64_t extent : map.box)
+    bytes *= extent;
+  copy->chunks.push_back({copy->shared, bytes});
+  return copy;
+}
+
+static bool tmaLoad(Warp &warp, const Step &step) {
+  auto op = cast<ptx::TmaLoadOp>(step.op);
+  if (op.getMulticast()) return warp.fail(step, "multicast is not built in the simulator");
+  size_t rank = op.getCoordinates().size();
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? int64_t(rank) + 3 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    auto copy = makeCopy(warp, step, lane, rank);
+    if (!copy) return false;
+    copy->isLoad = true;
+    copy->barrier = warp.get(step, rank + 2)[size_t(lane)];
+    Mbarrier *barrier = find(warp, step, lane, copy->barrier);
+    if (!barrier) return false;
+    if (!barrier->fenced)
+      return warp.fail(step, "mbarrier_init_fence is missing after the initialisation (" + warp.block.place(barrier->initOp) + ")", lane,
+                       barrier->initOp);
+    const Chunk &chunk = copy->chunks[0];
+    if (!warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)) return false;
+    copy->id = warp.block.newCopy(step.number);
+    for (int64_t i = 0; i < chunk.bytes; ++i)
+      warp.block.state(chunk.address + uint64_t(i)).owner = copy->id;
+    warp.block.engine.push_back(std::move(copy));
+  }
+  return true;
+}
+
+static bool tmaStore(Warp &warp, const Step &step) {
+  auto op = cast<ptx::TmaStoreOp>(step.op);
+  size_t rank = op.getCoordinates().size();
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? int64_t(rank) + 2 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    auto copy = makeCopy(warp, step, lane, rank);
+    if (!copy) return false;
+    if (llvm::any_of(copy->coordinates, [](int64_t coordinate) { return coordinate < 0; }))
+      return warp.fail(step, "a store that starts before its tensor is an illegal instruction");
+    const Chunk &chunk = copy->chunks[0];
+    if (!warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncRead, 128)) return false;
+    for (int64_t i = 0; i < chunk.bytes; ++i)
+      ++warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
+    warp.openStores[size_t(lane)].push_back(copy);
+    warp.block.engine.push_back(std::move(copy));
+  }
+  return true;
+}
+
+static bool tmaCommit(Warp &warp, const Step &) {
+  warp.forLanes([&](int64_t lane) {
+    auto &open = warp.openStores[size_t(lane)];
+    warp.storeGroups[size_t(lane)].push_back(std::move(open));
+    open.clear();
+  });
+  return true;
+}
+
+static bool tmaWait(Warp &warp, const Step &step) {
+  size_t pending = size_t(cast<ptx::TmaWaitOp>(step.op).getPending());
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    auto &groups = warp.storeGroups[size_t(lane)];
+    for (; groups.size() > pending; groups.pop_front())
+      for (const auto &copy : groups.front()) {
+        if (!copy->done && !warp.waitUntil(step, "a TMA store", [&] { return copy->done; })) return false;
+        const Chunk &chunk = copy->chunks[0];
+        for (int64_t i = 0; i < chunk.bytes; ++i)
+          --warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
+        warp.block.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy->step->number);
+      }
+  }
+  return true;
+}
+
+// ---- the copy engine
+
+static ptx::Format formatOf(MapElement element) {
+  switch (element) {
+  case MapElement::f16: return ptx::Format::f16;
+  case MapElement::bf16: return ptx::Format::bf16;
+  case MapElement::f64: return ptx::Format::f64;
+  default: return ptx::Format::f32;
+  }
+}
+static bool isFloat(MapElement element) {
+  return element == MapElement::f16 || element == MapElement::bf16 || element == MapElement::f32 || element == MapElement::f64 ||
+         element == MapElement::f32Ftz || element == MapElement::tf32;
+}
+
+static uint64_t reduce(ptx::Redux kind, MapElement element, uint64_t old, uint64_t value) {
+  if (!isFloat(element)) return combine(kind, 8 * bytesOf(element), old, value);
+  const Format &format = numberFormat(formatOf(element));
+  double a = decodeFloat(format, old), b = decodeFloat(format, value);
+  return encodeFloat(format, kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b));
+}
+
+bool Block::runEngine() {
+  if (engine.empty()) return false;
+  size_t which = size_t(random() % engine.size()); // copies may overtake each other
+  std::shared_ptr<EngineCopy> copy = engine[which];
+  engine.erase(engine.begin() + int64_t(which));
+  const SimulatedTensorMap &map = *copy->map;
+  Warp &warp = *copy->warp;
+  const Step &step = *copy->step;
+  int64_t bytes = bytesOf(map.element), count = copy->chunks[0].bytes / bytes;
+  uint64_t absent = 0;
+  if (map.nanFill && isFloat(map.element))
+    absent = encodeFloat(numberFormat(formatOf(map.element)), std::numeric_limits<double>::quiet_NaN());
+  std::optional<ptx::Redux> combined;
+  if (!copy->isLoad) combined = cast<ptx::TmaStoreOp>(step.op).getReduce();
+  for (int64_t element = 0; element < count; ++element) {
+    int64_t rest = element, offset = 0;
+    bool inside = true;
+    for (size_t dim = 0; dim < map.box.size(); ++dim) {
+      int64_t coordinate = copy->coordinates[dim] + rest % map.box[dim];
+      rest /= map.box[dim];
+      // Loads end where the tensor does; stores end with the 16 bytes in which a row does (an H100, as measured).
+      constexpr int64_t storeBytes = 16;
+      int64_t first = dim == 0 && !copy->isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
+      inside &= coordinate >= 0 && first < map.dims[dim];
+      offset += coordinate * (dim ? map.strides[dim - 1] : 1);
+    }
+    uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(element * bytes), map.swizzle);
+    if (inside && !warp.checkGlobal(step, -1, global, bytes, bytes)) return false;
+    void *memory = reinterpret_cast<void *>(global);
+    if (copy->isLoad) {
+      uint64_t value = absent;
+      if (inside) std::memcpy(&value, memory, size_t(bytes));
+      if (map.element == MapElement::tf32 && inside && (value & 0x7f800000) != 0x7f800000) { // to nearest, ties to even
+        value += 0xfff + (value >> 13 & 1);
+        value &= 0xffffe000;
+      }
+      std::memcpy(at(local), &value, size_t(bytes));
+    } else if (inside) {
+      uint64_t value = load(local, bytes);
+      if (combined) {
+        uint64_t old = 0;
+        std::memcpy(&old, memory, size_t(bytes));
+        value = reduce(*combined, map.element, old, value);
+      }
+      std::memcpy(memory, &value, size_t(bytes));
+    }
+  }
+  copy->done = true;
+  if (!copy->isLoad) return true;
+  auto barrier = mbarriers.find(copy->barrier);
+  if (barrier == mbarriers.end()) return warp.fail(step, "its mbarrier was invalidated before the copy was over");
+  const Chunk &chunk = copy->chunks[0];
+  for (int64_t i = 0; i < chunk.bytes; ++i)
+    state(chunk.address + uint64_t(i)).owner = 0;
+  noteWrite(chunk.address, chunk.bytes, barrier->second.component, barrier->second.phase + 1, 0, step.number);
+  barrier->second.transactions -= chunk.bytes;
+  completePhase(barrier->second);
+  return true;
+}
+
+// ---- fences, cluster
+
+static bool fenceAsync(Warp &warp, const Step &) {
+  uint32_t &now = warp.clock[size_t(warp.index)];
+  warp.asyncFences.push_back({now, warp.mask});
+  ++now;
+  fenceBarriers(warp);
+  return true;
+}
+
+static bool clusterArrive(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  Cluster &cluster = warp.block.cluster;
+  warp.clusterTicket = cluster.generation;
+  for (auto [into, known] : llvm::zip(cluster.arriving, warp.others))
+    join(into, known);
+  // A relaxed one too: what it stands for is the initialisation of mbarriers, after their fence.
+  warp.release(cluster.arriving[size_t(warp.block.rank)]);
+  cluster.arrived += 1;
+  if (cluster.arrived == int64_t(warp.block.warps.size() * cluster.blocks.size())) {
+    cluster.released = cluster.arriving;
+    cluster.arriving.assign(cluster.blocks.size(), {});
+    cluster.arrived = 0;
+    ++cluster.generation;
+  }
+  return true;
+}
+static bool clusterWait(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  Cluster &cluster = warp.block.cluster;
+  if (!warp.waitUntil(step, "the cluster", [&] { return cluster.generation != warp.clusterTicket; })) return false;
+  join(warp.clock, cluster.released[size_t(warp.block.rank)]);
+  for (auto [known, from] : llvm::zip(warp.others, cluster.released))
+    join(known, from);
+  return true;
+}
+
+void addAsyncHandlers(HandlerTable &table) {
+  auto &handlers = table.handlers;
+  handlers["ptx.copy_async"] = copyAsync;
+  handlers["ptx.copy_commit"] = copyCommit;
+  handlers["ptx.copy_wait"] = copyWait;
+  handlers["ptx.mbarrier_init"] = mbarrierInit;
+  handlers["ptx.mbarrier_invalidate"] = mbarrierInvalidate;
+  handlers["ptx.mbarrier_init_fence"] = [](Warp &warp, const Step &) {
+    fenceBarriers(warp);
+    return true;
+  };
+  handlers["ptx.mbarrier_expect"] = mbarrierExpect;
+  handlers["ptx.mbarrier_arrive"] = mbarrierArrive;
+  handlers["ptx.mbarrier_wait"] = mbarrierWait;
+  handlers["ptx.tma_load"] = tmaLoad;
+  handlers["ptx.tma_store"] = tmaStore;
+  handlers["ptx.tma_commit"] = tmaCommit;
+  handlers["ptx.tma_wait"] = tmaWait;
+  handlers["ptx.prefetch_tensor_map"] = [](Warp &, const Step &) { return true; };
+  handlers["ptx.fence_async"] = fenceAsync;
+  handlers["ptx.cluster_arrive"] = clusterArrive;
+  handlers["ptx.cluster_wait"] = clusterWait;
+}
+
+} // namespace tilewright::gpu::sim

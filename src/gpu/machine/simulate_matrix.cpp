@@ -1,0 +1,314 @@
+// Matrix instructions. A fragment of K-major 32-bit registers is the same everywhere: with w elements to a register,
+//
+//   a, register r, element s of lane l: row l / 4 + 8 * (r & 1), column (l % 4) * w + s + 4 * w * (r / 2)
+//   b (as k, n):                        k = (l % 4) * w + s + 4 * w * r, n = l / 4
+//   d, accumulator e:                   row l / 4 + 8 * (e / 2 & 1), column (l % 4) * 2 + (e & 1) + 8 * (e / 4)
+//
+// wgmma is that for each warp of four, over its own 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes
+// its rows when it issues the instruction, but its results count as in flight, and the bytes as being read, until wgmma_wait.
+#include "gpu/machine/simulate_program.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mlir;
+
+namespace tilewright::gpu::sim {
+
+using interp::encodeFloat;
+
+static int64_t bitsOf(ptx::Format format) {
+  switch (format) {
+  case ptx::Format::f16:
+  case ptx::Format::bf16: return 16;
+  case ptx::Format::e4m3:
+  case ptx::Format::e5m2:
+  case ptx::Format::s8:
+  case ptx::Format::u8: return 8;
+  case ptx::Format::f64: return 64;
+  default: return 32;
+  }
+}
+
+static uint64_t encodeAccumulator(ptx::Format format, double value) {
+  if (format == ptx::Format::s32) return uint32_t(int64_t(value));
+  return encodeFloat(numberFormat(format), value);
+}
+
+// ---- 8x8 matrices
+
+static bool ldmatrix(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  auto op = cast<ptx::LdmatrixOp>(step.op);
+  size_t count = step.results.size();
+  if (count != 1 && count != 2 && count != 4) return warp.fail(step, "loads 1, 2 or 4 matrices");
+  std::vector<std::array<uint16_t, 8>> rows(8 * count);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    uint64_t address = uint32_t(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
+    if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::read, 16)) return false;
+    std::memcpy(rows[row].data(), warp.block.at(address), 16);
+  }
+  for (size_t matrix = 0; matrix < count; ++matrix)
+    for (size_t lane = 0; lane < 32; ++lane) {
+      size_t outer = lane / 4, inner = lane % 4 * 2;
+      const auto *m = &rows[8 * matrix];
+      uint64_t low = op.getTransposed() ? m[inner][outer] : m[outer][inner],
+               high = op.getTransposed() ? m[inner + 1][outer] : m[outer][inner + 1];
+      warp.result(step, matrix)[lane] = high << 16 | low;
+    }
+  return true;
+}
+
+static bool stmatrix(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  auto op = cast<ptx::StmatrixOp>(step.op);
+  size_t count = step.operands.size() - 1;
+  if (count != 1 && count != 2 && count != 4) return warp.fail(step, "stores 1, 2 or 4 matrices");
+  for (size_t row = 0; row < 8 * count; ++row) {
+    uint64_t address = uint32_t(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
+    if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::write, 16)) return false;
+    const Lanes &values = warp.get(step, 1 + row / 8);
+    // The bytes are remembered as written by the lane that gives the address: its fence_async counts for them.
+    for (size_t column = 0; column < 8; ++column) {
+      size_t outer = op.getTransposed() ? column : row % 8, inner = op.getTransposed() ? row % 8 : column;
+      auto element = uint16_t(values[outer * 4 + inner / 2] >> (16 * (inner % 2)));
+      std::memcpy(warp.block.at(address + 2 * column), &element, 2);
+    }
+  }
+  return true;
+}
+
+// ---- fragments
+
+/// `rows` x K of a warp's `a` registers, which start at operand `first`; K is out's row length.
+static void gatherA(const Warp &warp, const Step &step, size_t first, ptx::Format format, int64_t inner, std::vector<double> &out) {
+  int64_t bits = bitsOf(format), width = 32 / bits;
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+    for (int64_t reg = 0; reg < 4; ++reg)
+      for (int64_t s = 0; s < width; ++s) {
+        int64_t row = lane / 4 + 8 * (reg & 1), column = lane % 4 * width + s + 4 * width * (reg / 2);
+        out[size_t(row * inner + column)] = decodeNumber(format, warp.get(step, first + size_t(reg))[size_t(lane)] >> (s * bits));
+      }
+}
+
+/// d = a * b + c over `rows` rows and n columns, a row-major with `inner` columns, b as n rows of `inner`. Accumulator e of a lane as
+/// above.
+static void multiply(Warp &warp, const Step &step, const std::vector<double> &a, const std::vector<double> &b, int64_t inner, int64_t n,
+                     size_t firstC, ptx::Format format, uint32_t lanesWithC) {
+  bool packed = format == ptx::Format::f16;
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+    for (int64_t e = 0; e < n / 2; ++e) {
+      int64_t row = lane / 4 + 8 * (e >> 1 & 1), column = lane % 4 * 2 + (e & 1) + 8 * (e >> 2);
+      size_t reg = size_t(packed ? e / 2 : e);
+      int64_t shift = packed ? 16 * (e & 1) : 0;
+      double sum = 0;
+      const double *x = &a[size_t(row * inner)], *y = &b[size_t(column * inner)];
+      for (int64_t k = 0; k < inner; ++k)
+        sum += x[k] * y[k];
+      if (lanesWithC >> lane & 1) sum += decodeNumber(format, warp.get(step, firstC + reg)[size_t(lane)] >> shift);
+      uint64_t bits = encodeAccumulator(format, sum);
+      uint64_t &result = warp.result(step, reg)[size_t(lane)];
+      result = shift ? (result & 0xffff) | bits << 16 : bits;
+    }
+}
+
+static bool mma(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  auto op = cast<ptx::MmaOp>(step.op);
+  ptx::Format aFormat = op.getAFormat(), bFormat = op.getBFormat(), format = op.getCFormat();
+  size_t aSize = op.getA().size(), bSize = op.getB().size(), cSize = op.getC().size();
+  if (aFormat == ptx::Format::f64) { // m8n8k4
+    if (aSize != 1 || bSize != 1 || cSize != 2 || step.results.size() != 2) return warp.fail(step, "m8n8k4 has 1, 1 and 2 registers");
+    auto real = [&](size_t operand, int64_t lane) { return llvm::bit_cast<double>(warp.get(step, operand)[size_t(lane)]); };
+    for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+      for (int64_t e = 0; e < 2; ++e) {
+        int64_t row = lane / 4, column = lane % 4 * 2 + e;
+        double sum = real(2 + size_t(e), lane);
+        for (int64_t k = 0; k < 4; ++k)
+          sum = std::fma(real(0, row * 4 + k), real(1, column * 4 + k), sum);
+        warp.result(step, size_t(e))[size_t(lane)] = llvm::bit_cast<uint64_t>(sum);
+      }
+    return true;
+  }
+  size_t accumulators = format == ptx::Format::f16 ? 2 : 4;
+  if (bitsOf(aFormat) != bitsOf(bFormat) || aSize != 4 || bSize != 2 || cSize != accumulators || step.results.size() != accumulators)
+    return warp.fail(step, "m16n8 has 4, 2 and " + llvm::Twine(accumulators) + " registers and operands of one width");
+  int64_t bits = bitsOf(aFormat), width = 32 / bits, inner = 8 * width;
+  std::vector<double> a(size_t(16 * inner)), b(size_t(8 * inner));
+  gatherA(warp, step, 0, aFormat, inner, a);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+    for (int64_t reg = 0; reg < 2; ++reg)
+      for (int64_t s = 0; s < width; ++s)
+        b[size_t(lane / 4 * inner + lane % 4 * width + s + 4 * width * reg)] =
+            decodeNumber(bFormat, warp.get(step, 4 + size_t(reg))[size_t(lane)] >> (s * bits));
+  multiply(warp, step, a, b, inner, 8, 6, format, allLanes);
+  return true;
+}
+
+// ---- wgmma
+
+namespace {
+/// A matrix in shared memory as a descriptor gives it.
+struct Descriptor {
+  uint64_t start, leading, stride; // leading and stride byte offsets
+  int64_t span;                    // bytes of the swizzle, 0 for none
+  uint64_t baseOffset;
+
+  explicit Descriptor(uint64_t bits)
+      : start((bits & 0x3fff) << 4), leading((bits >> 16 & 0x3fff) << 4), stride((bits >> 32 & 0x3fff) << 4), baseOffset(bits >> 49 & 7) {
+    constexpr int64_t spans[] = {0, 128, 64, 32};
+    span = spans[bits >> 62];
+  }
+  /// Of 16 bytes of row `row`, from byte `byte` of its K.
+  uint64_t kMajor(int64_t row, int64_t byte) const {
+    uint64_t group = uint64_t(row / 8) * stride;
+    if (!span) return start + group + uint64_t(row % 8 * 16) + uint64_t(byte / 16) * leading;
+    return swizzled(start + group + uint64_t(row % 8 * span + byte), span);
+  }
+  /// Of 8 elements of 16 bits, from `row` (a multiple of 8) on, at `k`.
+  uint64_t rowMajor(int64_t row, int64_t k) const {
+    if (!span) return start + uint64_t(row / 8) * stride + uint64_t(k / 8) * leading + uint64_t(k % 8 * 16);
+    int64_t elements = span / 2;
+    return swizzled(start + uint64_t(row / elements) * leading + uint64_t(k / 8) * stride + uint64_t(k % 8 * span + row % elements * 2),
+                    span);
+  }
+};
+} // namespace
+
+/// Reads rows [first, first + rows) of the operand that the descriptor gives, and notes the bytes.
+static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t first, int64_t rows, ptx::Format format, bool transposed,
+                        std::vector<double> &out, std::vector<Chunk> &chunks) {
+  Descriptor descriptor(bits);
+  if (descriptor.baseOffset) return warp.fail(step, "descriptors with a base offset are not built in the simulator");
+  int64_t width = bitsOf(format), inner = 256 / width;
+  auto read = [&](uint64_t address, auto each) {
+    if (!warp.touch(step, -1, address, 16, Warp::Access::asyncRead, 16)) return false;
+    chunks.push_back({address, 16});
+    for (int64_t i = 0; i < 128 / width; ++i)
+      each(i, decodeNumber(format, warp.block.load(address + uint64_t(i * width / 8), width / 8)));
+    return true;
+  };
+  if (!transposed) {
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t byte = 0; byte < 32; byte += 16)
+        if (!read(descriptor.kMajor(first + row, byte),
+                  [&](int64_t i, double value) { out[size_t(row * inner + byte * 8 / width + i)] = value; }))
+          return false;
+    return true;
+  }
+  for (int64_t k = 0; k < inner; ++k)
+    for (int64_t row = 0; row < rows; row += 8)
+      if (!read(descriptor.rowMajor(first + row, k), [&](int64_t i, double value) { out[size_t((row + i) * inner + k)] = value; }))
+        return false;
+  return true;
+}
+
+static bool wgmma(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  auto op = cast<ptx::WgmmaOp>(step.op);
+  ptx::Format aFormat = op.getAFormat(), bFormat = op.getBFormat(), format = op.getCFormat();
+  int64_t n = op.getN(), bits = bitsOf(aFormat), inner = 256 / bits;
+  size_t aSize = op.getA().size(), cSize = op.getC().size(), accumulators = size_t(format == ptx::Format::f16 ? n / 4 : n / 2);
+  bool isInt = aFormat == ptx::Format::s8 || aFormat == ptx::Format::u8;
+  if (warp.block.warps.size() % 4) return warp.fail(step, "the block has no whole warpgroups");
+  if (n < 8 || n > 256 || n % 8 || (isInt && n > 32 && n % 16)) return warp.fail(step, "there is no instruction of n = " + llvm::Twine(n));
+  if ((aSize != 1 && aSize != 4) || cSize != accumulators || step.results.size() != accumulators)
+    return warp.fail(step, "takes a descriptor or 4 registers, and " + llvm::Twine(accumulators) + " accumulators");
+  if (bitsOf(bFormat) != bits || bits > 32) return warp.fail(step, "there is no instruction of these formats");
+  if ((op.getATransposed() || op.getBTransposed()) && bits != 16) return warp.fail(step, "only 16-bit operands may lie M- or N-major");
+  if (op.getATransposed() && aSize == 4) return warp.fail(step, "registers cannot be transposed");
+  if (!warp.matrixFence) return warp.fail(step, "wgmma_fence is missing before the first wgmma");
+
+  uint32_t withC = op.getUseC() ? warp.lanesWhere(step, int64_t(aSize + 1 + cSize)) : allLanes;
+  if (withC != 0 && withC != allLanes) return warp.fail(step, "lanes disagree on whether c is added");
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    size_t value = size_t(step.operands[i]);
+    bool isC = i > aSize && i <= aSize + cSize, isRegister = (isC && withC) || (aSize == 4 && i < 4);
+    if (warp.inFlight[value] && !isC) return warp.fail(step, "an accumulator is used that did not go through a wgmma_wait for its group");
+    if (isRegister && !warp.inFlight[value] && warp.definedAt[value] > warp.matrixFence)
+      return warp.fail(step, "wgmma_fence is missing: a register was written after the last one");
+  }
+
+  std::vector<double> a(size_t(16 * inner)), b(size_t(n * inner));
+  MatrixRead reads;
+  reads.op = step.number;
+  reads.sequence = ++warp.matrixIssued;
+  int64_t firstRow = warp.index % 4 * 16;
+  if (aSize == 4)
+    gatherA(warp, step, 0, aFormat, inner, a);
+  else if (!readOperand(warp, step, warp.get(step, 0)[0], firstRow, 16, aFormat, op.getATransposed(), a, reads.chunks))
+    return false;
+  if (!readOperand(warp, step, warp.get(step, aSize)[0], 0, n, bFormat, op.getBTransposed(), b, reads.chunks)) return false;
+  for (const Chunk &chunk : reads.chunks)
+    for (int64_t i = 0; i < chunk.bytes; ++i)
+      ++warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
+  warp.matrixReads.push_back(std::move(reads));
+  warp.matrixTrace.push_back(step.number);
+  multiply(warp, step, a, b, inner, n, aSize + 1, format, withC);
+  for (int32_t value : step.results)
+    warp.inFlight[size_t(value)] = warp.matrixIssued;
+  return true;
+}
+
+static bool wgmmaCommit(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  warp.matrixGroups.push_back(warp.matrixIssued);
+  return true;
+}
+
+static bool wgmmaWait(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  size_t pending = size_t(cast<ptx::WgmmaWaitOp>(step.op).getPending());
+  for (; warp.matrixGroups.size() > pending; warp.matrixGroups.pop_front())
+    warp.matrixDone = warp.matrixGroups.front();
+  // The four warps run a wgmma together: once it is over for one it is for all, so one of them may free the bytes for the others.
+  if (warp.matrixDone) {
+    Block &block = warp.block;
+    size_t group = size_t(warp.index / 4), component = block.warps.size() + group;
+    auto issued = [&] {
+      for (size_t peer = 4 * group; peer < 4 * group + 4; ++peer)
+        if (block.warps[peer]->matrixIssued < warp.matrixDone) return false;
+      return true;
+    };
+    if (!issued() && !warp.waitUntil(step, "the other warps' wgmma", issued)) return false;
+    for (size_t peer = 4 * group; peer < 4 * group + 4; ++peer) {
+      auto &open = block.warps[peer]->matrixReads;
+      for (; !open.empty() && open.front().sequence <= warp.matrixDone; open.pop_front())
+        for (const Chunk &chunk : open.front().chunks) {
+          for (int64_t i = 0; i < chunk.bytes; ++i)
+            --block.state(chunk.address + uint64_t(i)).inFlightReads;
+          block.noteRead(chunk.address, chunk.bytes, int64_t(component), open.front().sequence, open.front().op);
+        }
+    }
+    warp.clock[component] = std::max(warp.clock[component], warp.matrixDone);
+  }
+  for (auto [from, to] : llvm::zip(step.operands, step.results)) {
+    warp.copy(from, to);
+    uint32_t &state = warp.inFlight[size_t(to)];
+    if (state && state <= warp.matrixDone) {
+      state = 0;
+      warp.definedAt[size_t(to)] = 0; // only wgmma has written it: no fence is needed to go on adding to it
+    }
+  }
+  return true;
+}
+
+void addMatrixHandlers(HandlerTable &table) {
+  auto &handlers = table.handlers;
+  handlers["ptx.ldmatrix"] = ldmatrix;
+  handlers["ptx.stmatrix"] = stmatrix;
+  handlers["ptx.mma"] = mma;
+  handlers["ptx.wgmma"] = wgmma;
+  handlers["ptx.wgmma_fence"] = [](Warp &warp, const Step &step) {
+    warp.matrixFence = warp.steps;
+    return warp.needAllLanes(step);
+  };
+  handlers["ptx.wgmma_commit"] = wgmmaCommit;
+  handlers["ptx.wgmma_wait"] = wgmmaWait;
+  table.forwards["ptx.wgmma"] = true;
+  table.forwards["ptx.wgmma_wait"] = true;
+}
+
+} // namespace tilewright::gpu::sim

@@ -1,0 +1,579 @@
+// Memory, and the instructions of a warp and of a block that are not asynchronous: loads, stores, atomics, shuffles, barriers. Here is the
+// check for races:
+//
+//   store_shared by warp 0          the byte remembers: written by warp 0 at its time 3
+//   barrier                         all warps learn that warp 0 has passed time 3
+//   load_shared by warp 1           warp 1 knows time 3 of warp 0: fine. Without the barrier: a race, with both places
+#include "gpu/machine/simulate_program.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mlir;
+
+namespace tilewright::gpu::sim {
+
+using interp::decodeFloat;
+using interp::encodeFloat;
+using interp::signExtend;
+
+// ---- what is known about shared memory
+
+static std::string hex(uint64_t number) {
+  return "0x" + llvm::utohexstr(number, /*LowerCase=*/true);
+}
+
+static std::string byteText(uint64_t address) {
+  return " (byte " + std::to_string(address - sharedBase) + ")";
+}
+
+uint64_t Block::load(uint64_t address, int64_t size) {
+  uint64_t value = 0;
+  std::memcpy(&value, at(address), size_t(size));
+  return value;
+}
+
+void Block::noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t epoch, uint32_t op) {
+  size_t first = size_t(address - sharedBase);
+  for (size_t i = first; i < first + size_t(size); ++i) {
+    ReadState &read = reads[i * size_t(readers()) + size_t(reader)];
+    bool known = bytes[i].readers >> reader & 1;
+    if (!known || read.epoch <= epoch) read = {epoch, op};
+    bytes[i].readers |= uint64_t(1) << reader;
+  }
+}
+
+void Block::noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op) {
+  size_t first = size_t(address - sharedBase);
+  for (size_t i = first; i < first + size_t(size); ++i) {
+    ByteState &byte = bytes[i];
+    byte.writeAgent = uint16_t(agent);
+    byte.writeEpoch = epoch;
+    byte.writeLane = uint8_t(lane);
+    byte.writeOp = op;
+    byte.readers = 0;
+  }
+}
+
+uint32_t Block::newCopy(uint32_t op) {
+  copyOps.push_back(op);
+  return ++copies;
+}
+
+bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment) {
+  if (!block.inShared(address, bytes))
+    return fail(step,
+                hex(address) + " is outside of shared memory (" + llvm::Twine(block.shared.size()) + " bytes at " + hex(sharedBase) + ")",
+                lane);
+  if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
+  bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
+  bool writes = access != Access::read && access != Access::asyncRead;
+  int64_t warps = int64_t(block.warps.size());
+  for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
+    ByteState &byte = block.state(at);
+    if (byte.holdsBarrier) return fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
+    if (byte.owner) {
+      uint32_t op = block.copyOps[byte.owner];
+      return fail(step,
+                  "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.place(op) + ") still fills these bytes" + byteText(at),
+                  lane, op);
+    }
+    if (writes && byte.inFlightReads) {
+      uint32_t op = step.number;
+      std::string reader = "an asynchronous instruction";
+      for (auto &warp : block.warps) {
+        for (const MatrixRead &read : warp->matrixReads)
+          for (const Chunk &chunk : read.chunks)
+            if (at >= chunk.address && at < chunk.address + uint64_t(chunk.bytes)) op = read.op;
+        for (int64_t other = 0; other < lanesPerWarp; ++other) {
+          auto look = [&](const std::vector<std::shared_ptr<EngineCopy>> &copies) {
+            for (const auto &copy : copies)
+              for (const Chunk &chunk : copy->chunks)
+                if (at >= chunk.address && at < chunk.address + uint64_t(chunk.bytes)) op = copy->step->number;
+          };
+          look(warp->openStores[size_t(other)]);
+          for (const auto &group : warp->storeGroups[size_t(other)])
+            look(group);
+        }
+      }
+      if (op != step.number) reader = block.nameOf(op) + " at " + block.place(op);
+      return fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op);
+    }
+    if (byte.writeEpoch && !(access == Access::add && byte.added)) {
+      if (sim::at(clock, byte.writeAgent) < byte.writeEpoch && byte.writeAgent != index) {
+        std::string who = byte.writeAgent < warps ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
+                                                  : "the copy engine, whose mbarrier this warp has not waited for";
+        return fail(step,
+                    llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + block.nameOf(byte.writeOp) +
+                        " at " + block.place(byte.writeOp) + ") with nothing between that orders them" + byteText(at),
+                    lane, byte.writeOp);
+      }
+      if (isAsync && byte.writeAgent < warps &&
+          !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(clock, byte.writeAgent)))
+        return fail(step,
+                    "fence_async is missing: warp " + llvm::Twine(byte.writeAgent) + ", lane " + llvm::Twine(byte.writeLane) +
+                        " wrote these bytes (" + block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp) +
+                        ") and did not execute fence_async after it" + byteText(at),
+                    lane, byte.writeOp);
+    }
+    if (auto remote = writes ? block.remoteReads.find(at) : block.remoteReads.end(); remote != block.remoteReads.end()) {
+      for (const RemoteRead &read : remote->second)
+        if (sim::at(others[size_t(read.block)], read.warp) < read.epoch)
+          return fail(step,
+                      "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
+                          " of the cluster read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
+                          ") with no barrier of the cluster between" + byteText(at),
+                      lane, read.op);
+      block.remoteReads.erase(remote);
+    }
+    if (writes && byte.readers & ~(uint64_t(1) << index))
+      for (int64_t other = 0; other < block.readers(); ++other) {
+        if (!(byte.readers >> other & 1) || other == index) continue;
+        const ReadState &read = block.reads[size_t(at - sharedBase) * size_t(block.readers()) + size_t(other)];
+        if (sim::at(clock, other) >= read.epoch) continue;
+        return fail(step,
+                    "race: writes bytes that " +
+                        (other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps)) + " read (" +
+                        block.nameOf(read.op) + " at " + block.place(read.op) + ") with nothing between that orders them" + byteText(at),
+                    lane, read.op);
+      }
+  }
+  if (access == Access::read) block.noteRead(address, bytes, index, clock[size_t(index)], step.number);
+  if (access == Access::write || access == Access::add) block.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
+  for (uint64_t at = address; writes && at < address + uint64_t(bytes); ++at)
+    block.state(at).added = access == Access::add;
+  return true;
+}
+
+bool Warp::touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes) {
+  if (!from.inShared(address, bytes)) return fail(step, hex(address) + " is outside of shared memory", lane);
+  if (address % uint64_t(bytes)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(bytes), lane);
+  if (from.isDone())
+    return fail(step, "block " + llvm::Twine(from.rank) + " of the cluster has ended, and its shared memory with it", lane);
+  const Clock &known = others[size_t(from.rank)];
+  for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
+    const ByteState &byte = from.state(at);
+    if (byte.owner || byte.holdsBarrier || (byte.writeEpoch && sim::at(known, byte.writeAgent) < byte.writeEpoch))
+      return fail(step,
+                  "race: reads bytes that block " + llvm::Twine(from.rank) + " of the cluster wrote (" + block.nameOf(byte.writeOp) +
+                      " at " + block.place(byte.writeOp) + ") with no barrier of the cluster between" + byteText(at),
+                  lane, byte.writeOp);
+    from.remoteReads[at].push_back({block.rank, index, clock[size_t(index)], step.number});
+  }
+  return true;
+}
+
+bool Warp::checkGlobal(const Step &step, int64_t lane, uint64_t address, int64_t bytes, int64_t alignment) {
+  if (address % uint64_t(alignment)) return fail(step, "address " + hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
+  const SimulatedMemory *nearest = nullptr;
+  uint64_t distance = ~uint64_t(0);
+  for (const SimulatedMemory &range : block.options.memory) {
+    if (address >= range.begin && address + uint64_t(bytes) <= range.end) return true;
+    uint64_t away = address < range.begin ? range.begin - address : address + uint64_t(bytes) - range.end;
+    if (away < distance) {
+      distance = away;
+      nearest = &range;
+    }
+  }
+  std::string text = "access of " + std::to_string(bytes) + " bytes at " + hex(address) + " is outside of the kernel's memory";
+  if (nearest)
+    text += address < nearest->begin
+                ? ": " + std::to_string(nearest->begin - address) + " bytes before " + nearest->name
+                : ": " + std::to_string(address + uint64_t(bytes) - nearest->end) + " bytes past the end of " + nearest->name;
+  return fail(step, text, lane);
+}
+
+// ---- loads and stores
+
+static int64_t bytesOf(Type type) {
+  return interp::formatOf(type).bytes;
+}
+
+static bool loadGlobal(Warp &warp, const Step &step) {
+  auto op = cast<ptx::LoadGlobalOp>(step.op);
+  bool hasPredicate = bool(op.getPredicate());
+  size_t firstOther = hasPredicate ? 2 : 1;
+  bool hasOther = !op.getOther().empty();
+  int64_t bytes = step.to.bytes, count = int64_t(step.results.size());
+  uint32_t reads = warp.lanesWhere(step, hasPredicate ? 1 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    bool present = reads >> lane & 1;
+    uint64_t address = warp.get(step, 0)[size_t(lane)];
+    if (present && !warp.checkGlobal(step, lane, address, bytes * count, bytes * count)) return false;
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t value = 0;
+      if (present)
+        std::memcpy(&value, reinterpret_cast<const void *>(address + uint64_t(i * bytes)), size_t(bytes));
+      else if (hasOther)
+        value = warp.get(step, firstOther + size_t(i))[size_t(lane)];
+      warp.result(step, size_t(i))[size_t(lane)] = value;
+    }
+  }
+  if (!op.getIsVolatile() && op.getCache() != ptx::Cache::cv) return true;
+  warp.advanced = true; // a loop may wait for what another warp writes
+  return warp.yield();
+}
+
+static bool storeGlobal(Warp &warp, const Step &step) {
+  auto op = cast<ptx::StoreGlobalOp>(step.op);
+  int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
+  uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(writes >> lane & 1)) continue;
+    uint64_t address = warp.get(step, 0)[size_t(lane)];
+    if (!warp.checkGlobal(step, lane, address, bytes * count, bytes * count)) return false;
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(reinterpret_cast<void *>(address + uint64_t(i * bytes)), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes));
+  }
+  return true;
+}
+
+static bool loadShared(Warp &warp, const Step &step) {
+  auto op = cast<ptx::LoadSharedOp>(step.op);
+  int64_t bytes = step.to.bytes, count = int64_t(step.results.size());
+  uint32_t reads = warp.lanesWhere(step, op.getPredicate() ? 1 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    bool present = reads >> lane & 1;
+    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    if (present && !warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)) return false;
+    for (int64_t i = 0; i < count; ++i)
+      warp.result(step, size_t(i))[size_t(lane)] =
+          present ? warp.block.load(address + uint64_t(i * bytes), bytes) : 0xdeadbeefdeadbeef & step.to.mask();
+  }
+  return true;
+}
+
+static bool loadBlock(Warp &warp, const Step &step) {
+  int64_t bytes = step.results.empty() ? 0 : bytesOf(step.op->getResult(0).getType()), count = int64_t(step.results.size());
+  Cluster &cluster = warp.block.cluster;
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
+    if (rank >= cluster.blocks.size()) return warp.fail(step, "the cluster has no block " + llvm::Twine(rank), lane);
+    Block &from = *cluster.blocks[rank];
+    bool fits = &from == &warp.block ? warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)
+                                     : warp.touchRemote(step, lane, from, address, bytes * count);
+    if (!fits) return false;
+    for (int64_t i = 0; i < count; ++i)
+      warp.result(step, size_t(i))[size_t(lane)] = from.load(address + uint64_t(i * bytes), bytes);
+  }
+  return true;
+}
+
+static bool storeShared(Warp &warp, const Step &step) {
+  auto op = cast<ptx::StoreSharedOp>(step.op);
+  int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
+  uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
+  llvm::SmallDenseMap<uint64_t, std::pair<uint8_t, int64_t>, 64> written; // two lanes may write one byte only if they agree
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(writes >> lane & 1)) continue;
+    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    if (!warp.touch(step, lane, address, bytes * count, Warp::Access::write, bytes * count)) return false;
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(warp.block.at(address + uint64_t(i * bytes)), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes));
+    for (uint64_t at = address; at < address + uint64_t(bytes * count); ++at) {
+      auto [place, isNew] = written.try_emplace(at, std::pair{*warp.block.at(at), lane});
+      if (!isNew && place->second.first != *warp.block.at(at))
+        return warp.fail(step,
+                         "race: lane " + llvm::Twine(place->second.second) + " writes another value to the same byte (" +
+                             llvm::Twine(at - sharedBase) + ") in this instruction",
+                         lane);
+    }
+  }
+  return true;
+}
+
+static bool addShared(Warp &warp, const Step &step) {
+  auto op = cast<ptx::AddSharedOp>(step.op);
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)]);
+    if (!warp.touch(step, lane, address, 4, Warp::Access::add, 4)) return false;
+    uint32_t sum = uint32_t(warp.block.load(address, 4)) + uint32_t(warp.get(step, 1)[size_t(lane)]);
+    std::memcpy(warp.block.at(address), &sum, 4);
+  }
+  return true;
+}
+
+// ---- atomics
+
+uint64_t combine(ptx::Redux kind, int64_t bits, uint64_t old, uint64_t value) {
+  int64_t a = signExtend(old, bits), b = signExtend(value, bits);
+  switch (kind) {
+  case ptx::Redux::add: return (old + value) & llvm::maskTrailingOnes<uint64_t>(static_cast<unsigned>(bits));
+  case ptx::Redux::min: return a < b ? old : value;
+  case ptx::Redux::max: return a > b ? old : value;
+  case ptx::Redux::umin: return std::min(old, value);
+  case ptx::Redux::umax: return std::max(old, value);
+  case ptx::Redux::and_: return old & value;
+  case ptx::Redux::or_: return old | value;
+  case ptx::Redux::xor_: return old ^ value;
+  }
+  return value;
+}
+
+static uint64_t combine(ptx::Atomic kind, const Format &format, uint64_t old, uint64_t value) {
+  if (kind == ptx::Atomic::exch) return value;
+  if (kind == ptx::Atomic::fadd) return encodeFloat(format, decodeFloat(format, old) + decodeFloat(format, value));
+  static_assert(uint32_t(ptx::Atomic::xor_) == uint32_t(ptx::Redux::xor_), "the two enums agree as far as Redux goes");
+  return combine(ptx::Redux(uint32_t(kind)), format.bits, old, value);
+}
+
+static bool atomic(Warp &warp, const Step &step) {
+  auto op = cast<ptx::AtomicOp>(step.op);
+  Format format = interp::formatOf(op.getValues()[0].getType());
+  int64_t count = int64_t(op.getValues().size());
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
+  if (op.getOp() == ptx::Atomic::fadd && format.kind == Format::integer) return warp.fail(step, "fadd of an integer");
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    bool present = acts >> lane & 1;
+    uint64_t address = warp.get(step, 0)[size_t(lane)];
+    if (present && !warp.checkGlobal(step, lane, address, format.bytes * count, format.bytes * count)) return false;
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t old = 0xdeadbeefdeadbeef & format.mask();
+      if (present) {
+        void *place = reinterpret_cast<void *>(address + uint64_t(i * format.bytes));
+        old = 0;
+        std::memcpy(&old, place, size_t(format.bytes));
+        uint64_t now = combine(op.getOp(), format, old, warp.get(step, size_t(1 + i))[size_t(lane)]);
+        std::memcpy(place, &now, size_t(format.bytes));
+      }
+      if (size_t(i) < step.results.size()) warp.result(step, size_t(i))[size_t(lane)] = old;
+    }
+  }
+  warp.advanced = true;
+  return warp.yield();
+}
+
+static bool compareSwap(Warp &warp, const Step &step) {
+  auto op = cast<ptx::CompareSwapOp>(step.op);
+  int64_t bytes = step.to.bytes;
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 3 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    uint64_t address = warp.get(step, 0)[size_t(lane)], old = 0;
+    if (!warp.checkGlobal(step, lane, address, bytes, bytes)) return false;
+    void *place = reinterpret_cast<void *>(address);
+    std::memcpy(&old, place, size_t(bytes));
+    if (old == warp.get(step, 1)[size_t(lane)]) std::memcpy(place, &warp.get(step, 2)[size_t(lane)], size_t(bytes));
+    warp.result(step, 0)[size_t(lane)] = old;
+  }
+  warp.advanced = true;
+  return warp.yield();
+}
+
+// ---- place
+
+template <class Function> static bool perLane(Warp &warp, const Step &step, Function function) {
+  Lanes &result = warp.result(step, 0);
+  warp.forLanes([&](int64_t lane) { result[size_t(lane)] = uint64_t(function(lane)) & step.to.mask(); });
+  return true;
+}
+
+// ---- the threads of a warp
+
+static bool shuffle(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  ptx::Shuffle kind = cast<ptx::ShuffleOp>(step.op).getKind();
+  Lanes source = warp.get(step, 0);
+  const Lanes &which = warp.get(step, 1);
+  return perLane(warp, step, [&](int64_t lane) {
+    int64_t amount = int64_t(which[size_t(lane)] & 31), from = lane;
+    switch (kind) {
+    case ptx::Shuffle::idx: from = amount; break;
+    case ptx::Shuffle::bfly: from = lane ^ amount; break;
+    case ptx::Shuffle::up: from = lane - amount; break;
+    case ptx::Shuffle::down: from = lane + amount; break;
+    }
+    return source[size_t(from < 0 || from > 31 ? lane : from)];
+  });
+}
+
+static bool redux(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  ptx::Redux kind = cast<ptx::ReduxOp>(step.op).getKind();
+  const Lanes &values = warp.get(step, 0);
+  uint64_t total = values[0];
+  for (size_t lane = 1; lane < 32; ++lane)
+    total = combine(kind, step.to.bits, total, values[lane]);
+  return perLane(warp, step, [&](int64_t) { return total; });
+}
+
+static bool ballot(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  uint64_t bits = warp.lanesWhere(step, 0);
+  return perLane(warp, step, [&](int64_t) { return bits; });
+}
+
+static bool matchAny(Warp &warp, const Step &step) {
+  if (!warp.needAllLanes(step)) return false;
+  Lanes values = warp.get(step, 0);
+  return perLane(warp, step, [&](int64_t lane) {
+    uint64_t bits = 0;
+    for (size_t other = 0; other < 32; ++other)
+      bits |= uint64_t(values[other] == values[size_t(lane)]) << other;
+    return bits;
+  });
+}
+
+// ---- barriers of a block
+
+/// Adds the warp to the barrier; the last one to come opens it.
+static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t threads) {
+  if (!warp.needAllLanes(step)) return nullptr;
+  int64_t all = int64_t(warp.block.warps.size()) * lanesPerWarp;
+  if (threads == 0) threads = all;
+  if (id < 0 || id > 15 || threads % lanesPerWarp || threads > all) {
+    warp.fail(step, "barrier " + llvm::Twine(id) + " of " + llvm::Twine(threads) +
+                        " threads: ids are 0 to 15, threads a multiple of 32 and at most " + llvm::Twine(all));
+    return nullptr;
+  }
+  NamedBarrier &barrier = warp.block.barriers[size_t(id)];
+  if (barrier.arrived && barrier.threads != threads) {
+    warp.fail(step, "others wait at barrier " + llvm::Twine(id) + " for " + llvm::Twine(barrier.threads) + " threads, not " +
+                        llvm::Twine(threads));
+    return nullptr;
+  }
+  barrier.threads = threads;
+  barrier.arrived += lanesPerWarp;
+  warp.release(barrier.arriving);
+  if (barrier.arrived == threads) {
+    barrier.released = std::move(barrier.arriving);
+    barrier.arriving.clear();
+    barrier.arrived = 0;
+    ++barrier.generation;
+  }
+  return &barrier;
+}
+
+static bool sync(Warp &warp, const Step &step, int64_t id, int64_t threads, llvm::StringRef what) {
+  int64_t generation = warp.block.barriers[size_t(id & 15)].generation;
+  NamedBarrier *barrier = arrive(warp, step, id, threads);
+  if (!barrier || !warp.waitUntil(step, what, [&] { return barrier->generation != generation; })) return false;
+  join(warp.clock, barrier->released);
+  return true;
+}
+
+// ---- debugging
+
+static bool print(Warp &warp, const Step &step) {
+  auto op = cast<ptx::PrintOp>(step.op);
+  if (!warp.block.options.print) return true;
+  llvm::StringRef format = op.getFormat();
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    std::string text;
+    size_t next = 0;
+    for (size_t i = 0; i < format.size(); ++i) {
+      if (format[i] != '%' || i + 1 == format.size()) {
+        text += format[i];
+        continue;
+      }
+      if (format[i + 1] == '%') {
+        text += '%';
+        ++i;
+        continue;
+      }
+      size_t end = format.find_first_of("diouxXeEfFgGcp", i);
+      if (end == llvm::StringRef::npos || next >= step.operands.size()) return warp.fail(step, "the format does not fit the values", lane);
+      Format number = interp::formatOf(op.getValues()[next].getType());
+      uint64_t bits = warp.get(step, next)[size_t(lane)];
+      std::string flags; // without C's length letters: all integers are passed as 64 bits
+      for (char letter : format.slice(i, end))
+        if (letter != 'l' && letter != 'h') flags += letter;
+      char letter = format[end], buffer[128];
+      if (number.kind != Format::integer)
+        snprintf(buffer, sizeof buffer, (flags + letter).c_str(), decodeFloat(number, bits));
+      else if (letter == 'd' || letter == 'i')
+        snprintf(buffer, sizeof buffer, (flags + "ll" + letter).c_str(), (long long)signExtend(bits, number.bits));
+      else if (letter == 'p' || letter == 'c')
+        snprintf(buffer, sizeof buffer, "0x%llx", (unsigned long long)bits);
+      else
+        snprintf(buffer, sizeof buffer, (flags + "ll" + letter).c_str(), (unsigned long long)bits);
+      text += buffer;
+      ++next;
+      i = end;
+    }
+    warp.block.options.print(text);
+  }
+  return true;
+}
+
+static bool assertFail(Warp &warp, const Step &step) {
+  auto op = cast<ptx::AssertFailOp>(step.op);
+  uint32_t failed = warp.lanesWhere(step, 0);
+  if (!failed) return true;
+  return warp.fail(step, "assertion failed: " + op.getMessage(), llvm::countr_zero(failed));
+}
+
+static bool nothing(Warp &, const Step &) {
+  return true;
+}
+
+void addMemoryHandlers(HandlerTable &table) {
+  auto &handlers = table.handlers;
+  handlers["ptx.thread_id"] = [](Warp &warp, const Step &step) {
+    return perLane(warp, step, [&](int64_t lane) { return warp.index * lanesPerWarp + lane; });
+  };
+  handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
+  handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
+  handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return sharedBase; }); };
+  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.block.rank; }); };
+  handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
+  handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
+    int64_t axis = cast<ptx::BlockIdOp>(step.op).getAxis();
+    if (axis > 2) return warp.fail(step, "there is no such axis");
+    return perLane(warp, step, [&](int64_t) { return warp.block.id[size_t(axis)]; });
+  };
+  handlers["ptx.block_count"] = [](Warp &warp, const Step &step) {
+    int64_t axis = cast<ptx::BlockCountOp>(step.op).getAxis();
+    if (axis > 2) return warp.fail(step, "there is no such axis");
+    return perLane(warp, step, [&](int64_t) { return warp.block.grid[size_t(axis)]; });
+  };
+  handlers["ptx.elect"] = [](Warp &warp, const Step &step) {
+    return warp.needAllLanes(step) && perLane(warp, step, [](int64_t lane) { return lane == 0; });
+  };
+  handlers["ptx.clock"] = [](Warp &warp, const Step &step) {
+    uint64_t now = ++warp.block.ticks;
+    return perLane(warp, step, [&](int64_t) { return now; });
+  };
+  handlers["ptx.load_global"] = loadGlobal;
+  handlers["ptx.store_global"] = storeGlobal;
+  handlers["ptx.load_shared"] = loadShared;
+  handlers["ptx.load_block"] = loadBlock;
+  handlers["ptx.store_shared"] = storeShared;
+  handlers["ptx.add_shared"] = addShared;
+  handlers["ptx.atomic"] = atomic;
+  handlers["ptx.compare_swap"] = compareSwap;
+  handlers["ptx.fence"] = nothing; // global memory is seen in program order here
+  handlers["ptx.shuffle"] = shuffle;
+  handlers["ptx.redux"] = redux;
+  handlers["ptx.ballot"] = ballot;
+  handlers["ptx.match_any"] = matchAny;
+  handlers["ptx.warp_barrier"] = [](Warp &warp, const Step &step) { return warp.needAllLanes(step); };
+  handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
+    auto op = cast<ptx::BarrierOp>(step.op);
+    return sync(warp, step, op.getId(), op.getThreads(), "barrier " + std::to_string(op.getId()));
+  };
+  handlers["ptx.barrier_arrive"] = [](Warp &warp, const Step &step) {
+    auto op = cast<ptx::BarrierArriveOp>(step.op);
+    return arrive(warp, step, op.getId(), op.getThreads()) != nullptr;
+  };
+  handlers["ptx.max_registers"] = [](Warp &warp, const Step &step) {
+    int64_t count = cast<ptx::MaxRegistersOp>(step.op).getCount();
+    if (count < 24 || count > 256 || count % 8) return warp.fail(step, "the count is a multiple of 8 from 24 to 256");
+    return warp.needAllLanes(step);
+  };
+  handlers["ptx.print"] = print;
+  handlers["ptx.assert_fail"] = assertFail;
+}
+
+} // namespace tilewright::gpu::sim

@@ -1,0 +1,424 @@
+// Arithmetic of one lane, as PTX has it: integers wrap, a shift by the width or more gives 0 (or the sign), a zero divisor gives all ones,
+// floats are rounded once to their format. A float of up to 32 bits is computed with as a double, which is exact before that rounding.
+#include "gpu/machine/simulate_program.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tilewright::gpu::sim {
+
+using interp::decodeFloat;
+using interp::encodeFloat;
+using interp::signExtend;
+
+// ---- integers: f(a, b, bits)
+
+template <class Function> static bool integers(Warp &warp, const Step &step, Function function) {
+  Lanes &result = warp.result(step, 0);
+  const Lanes &a = warp.get(step, 0), &b = warp.get(step, step.operands.size() > 1 ? 1 : 0);
+  int64_t bits = step.from.bits;
+  uint64_t mask = step.to.mask();
+  warp.forLanes([&](int64_t lane) { result[size_t(lane)] = function(a[size_t(lane)], b[size_t(lane)], bits) & mask; });
+  return true;
+}
+#define INTEGER(NAME, EXPRESSION)                                                                                                          \
+  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
+    return integers(warp, step, [](uint64_t a, uint64_t b, int64_t bits) -> uint64_t {                                                     \
+      [[maybe_unused]] int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);                                                         \
+      return EXPRESSION;                                                                                                                   \
+    });                                                                                                                                    \
+  }
+
+static uint64_t divideSigned(int64_t a, int64_t b) {
+  if (b == 0) return ~uint64_t(0);
+  return b == -1 ? uint64_t(0) - uint64_t(a) : uint64_t(a / b);
+}
+static uint64_t remainderSigned(int64_t a, int64_t b) {
+  if (b == 0) return uint64_t(a);
+  return b == -1 ? 0 : uint64_t(a % b);
+}
+static uint64_t floorDivide(int64_t a, int64_t b, bool up) {
+  if (b == 0 || b == -1) return divideSigned(a, b);
+  int64_t quotient = a / b, rest = a % b;
+  if (rest && ((rest < 0) != (b < 0)) == !up) quotient += up ? 1 : -1;
+  return uint64_t(quotient);
+}
+
+static bool compareIntegers(Warp &warp, const Step &step) {
+  using P = arith::CmpIPredicate;
+  P predicate = cast<arith::CmpIOp>(step.op).getPredicate();
+  return integers(warp, step, [&](uint64_t a, uint64_t b, int64_t bits) -> uint64_t {
+    int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);
+    switch (predicate) {
+    case P::eq: return a == b;
+    case P::ne: return a != b;
+    case P::slt: return sa < sb;
+    case P::sle: return sa <= sb;
+    case P::sgt: return sa > sb;
+    case P::sge: return sa >= sb;
+    case P::ult: return a < b;
+    case P::ule: return a <= b;
+    case P::ugt: return a > b;
+    case P::uge: return a >= b;
+    }
+    return 0;
+  });
+}
+
+/// Two results: the low and the high half.
+static bool multiplyExtended(Warp &warp, const Step &step) {
+  bool isSigned = isa<arith::MulSIExtendedOp>(step.op);
+  int64_t bits = step.from.bits;
+  warp.forLanes([&](int64_t lane) {
+    uint64_t a = warp.get(step, 0)[size_t(lane)], b = warp.get(step, 1)[size_t(lane)];
+    unsigned __int128 product =
+        isSigned ? (unsigned __int128)((__int128)signExtend(a, bits) * signExtend(b, bits)) : (unsigned __int128)a * b;
+    warp.result(step, 0)[size_t(lane)] = uint64_t(product) & step.from.mask();
+    warp.result(step, 1)[size_t(lane)] = uint64_t(product >> bits) & step.from.mask();
+  });
+  return true;
+}
+static bool addExtended(Warp &warp, const Step &step) {
+  warp.forLanes([&](int64_t lane) {
+    uint64_t a = warp.get(step, 0)[size_t(lane)], sum = (a + warp.get(step, 1)[size_t(lane)]) & step.from.mask();
+    warp.result(step, 0)[size_t(lane)] = sum;
+    warp.result(step, 1)[size_t(lane)] = sum < a;
+  });
+  return true;
+}
+
+// ---- floats
+
+template <class Function> static bool floats(Warp &warp, const Step &step, Function function) {
+  Lanes &result = warp.result(step, 0);
+  const Lanes &a = warp.get(step, 0), &b = warp.get(step, step.operands.size() > 1 ? 1 : 0);
+  warp.forLanes([&](int64_t lane) {
+    result[size_t(lane)] = encodeFloat(step.to, function(decodeFloat(step.from, a[size_t(lane)]), decodeFloat(step.from, b[size_t(lane)])));
+  });
+  return true;
+}
+#define FLOAT(NAME, EXPRESSION)                                                                                                            \
+  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
+    return floats(warp, step, []([[maybe_unused]] double a, [[maybe_unused]] double b) -> double { return EXPRESSION; });                  \
+  }
+
+static double larger(double a, double b) { // +0 is larger than -0
+  return a > b || (a == b && !std::signbit(a)) ? a : b;
+}
+
+static bool compareFloats(Warp &warp, const Step &step) {
+  using P = arith::CmpFPredicate;
+  P predicate = cast<arith::CmpFOp>(step.op).getPredicate();
+  Lanes &result = warp.result(step, 0);
+  warp.forLanes([&](int64_t lane) {
+    double a = decodeFloat(step.from, warp.get(step, 0)[size_t(lane)]), b = decodeFloat(step.from, warp.get(step, 1)[size_t(lane)]);
+    bool unordered = std::isnan(a) || std::isnan(b), value = false;
+    switch (predicate) {
+    case P::AlwaysFalse: value = false; break;
+    case P::AlwaysTrue: value = true; break;
+    case P::OEQ: value = a == b; break;
+    case P::OGT: value = a > b; break;
+    case P::OGE: value = a >= b; break;
+    case P::OLT: value = a < b; break;
+    case P::OLE: value = a <= b; break;
+    case P::ONE: value = !unordered && a != b; break;
+    case P::ORD: value = !unordered; break;
+    case P::UEQ: value = unordered || a == b; break;
+    case P::UGT: value = unordered || a > b; break;
+    case P::UGE: value = unordered || a >= b; break;
+    case P::ULT: value = unordered || a < b; break;
+    case P::ULE: value = unordered || a <= b; break;
+    case P::UNE: value = unordered || a != b; break;
+    case P::UNO: value = unordered; break;
+    }
+    result[size_t(lane)] = value;
+  });
+  return true;
+}
+
+static bool floatToInteger(Warp &warp, const Step &step) {
+  bool isSigned = isa<arith::FPToSIOp>(step.op);
+  int64_t bits = step.to.bits;
+  Lanes &result = warp.result(step, 0);
+  warp.forLanes([&](int64_t lane) {
+    double value = std::trunc(decodeFloat(step.from, warp.get(step, 0)[size_t(lane)]));
+    double low = isSigned ? -std::ldexp(1.0, int(bits) - 1) : 0, high = std::ldexp(1.0, int(isSigned ? bits - 1 : bits));
+    uint64_t number;
+    if (std::isnan(value))
+      number = 0;
+    else if (value < low)
+      number = isSigned ? uint64_t(1) << (bits - 1) : 0;
+    else if (value >= high)
+      number = step.to.mask() >> (isSigned ? 1 : 0);
+    else
+      number = isSigned ? uint64_t(int64_t(value)) : uint64_t(value);
+    result[size_t(lane)] = number & step.to.mask();
+  });
+  return true;
+}
+static bool integerToFloat(Warp &warp, const Step &step) {
+  bool isSigned = isa<arith::SIToFPOp>(step.op);
+  Lanes &result = warp.result(step, 0);
+  warp.forLanes([&](int64_t lane) {
+    uint64_t bits = warp.get(step, 0)[size_t(lane)];
+    int64_t number = signExtend(bits, step.from.bits);
+    if (step.to.kind == Format::f64) { // one rounding, by the machine
+      result[size_t(lane)] = llvm::bit_cast<uint64_t>(isSigned ? double(number) : double(bits));
+      return;
+    }
+    bool negative = isSigned && number < 0;
+    result[size_t(lane)] = encodeFloat(step.to, interp::integerAsDouble(negative ? uint64_t(0) - uint64_t(number) : bits, negative));
+  });
+  return true;
+}
+
+// ---- constants, choice, bits
+
+static bool constant(Warp &warp, const Step &step) {
+  Attribute value = cast<arith::ConstantOp>(step.op).getValue();
+  uint64_t bits;
+  if (auto integer = dyn_cast<IntegerAttr>(value))
+    bits = integer.getValue().getZExtValue();
+  else if (auto floating = dyn_cast<FloatAttr>(value))
+    bits = floating.getValue().bitcastToAPInt().getZExtValue();
+  else
+    return warp.fail(step, "only scalars are simulated");
+  warp.forLanes([&](int64_t lane) { warp.result(step, 0)[size_t(lane)] = bits; });
+  return true;
+}
+static bool select(Warp &warp, const Step &step) {
+  Lanes &result = warp.result(step, 0);
+  warp.forLanes([&](int64_t lane) { result[size_t(lane)] = warp.get(step, warp.get(step, 0)[size_t(lane)] & 1 ? 1 : 2)[size_t(lane)]; });
+  return true;
+}
+static bool permute(Warp &warp, const Step &step) {
+  warp.forLanes([&](int64_t lane) {
+    uint64_t bytes = warp.get(step, 1)[size_t(lane)] << 32 | warp.get(step, 0)[size_t(lane)], selector = warp.get(step, 2)[size_t(lane)];
+    uint64_t value = 0;
+    for (int64_t i = 0; i < 4; ++i) {
+      uint64_t nibble = selector >> (4 * i) & 15, byte = bytes >> (8 * (nibble & 7)) & 0xff;
+      if (nibble & 8) byte = byte & 0x80 ? 0xff : 0; // the sign, spread
+      value |= byte << (8 * i);
+    }
+    warp.result(step, 0)[size_t(lane)] = value;
+  });
+  return true;
+}
+static bool pack(Warp &warp, const Step &step) {
+  warp.forLanes([&](int64_t lane) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < step.operands.size(); ++i)
+      value |= warp.get(step, i)[size_t(lane)] << (int64_t(i) * step.from.bits);
+    warp.result(step, 0)[size_t(lane)] = value & step.to.mask();
+  });
+  return true;
+}
+static bool unpack(Warp &warp, const Step &step) {
+  warp.forLanes([&](int64_t lane) {
+    uint64_t value = warp.get(step, 0)[size_t(lane)];
+    for (size_t i = 0; i < step.results.size(); ++i)
+      warp.result(step, i)[size_t(lane)] = value >> (int64_t(i) * step.to.bits) & step.to.mask();
+  });
+  return true;
+}
+
+// ---- special functions and conversions
+
+static bool special(Warp &warp, const Step &step) {
+  ptx::Unit kind = cast<ptx::SpecialOp>(step.op).getKind();
+  return floats(warp, step, [&](double a, double) -> double {
+    switch (kind) {
+    case ptx::Unit::ex2: return std::exp2(a);
+    case ptx::Unit::lg2: return std::log2(a);
+    case ptx::Unit::rsqrt: return 1 / std::sqrt(a);
+    case ptx::Unit::rcp: return 1 / a;
+    case ptx::Unit::sqrt:
+    case ptx::Unit::sqrt_rn: return std::sqrt(a);
+    case ptx::Unit::sin: return std::sin(a);
+    case ptx::Unit::cos: return std::cos(a);
+    case ptx::Unit::tanh: return std::tanh(a);
+    case ptx::Unit::floor: return std::floor(a);
+    case ptx::Unit::ceil: return std::ceil(a);
+    case ptx::Unit::trunc: return std::trunc(a);
+    case ptx::Unit::rint: return std::nearbyint(a);
+    }
+    return 0;
+  });
+}
+
+static bool fusedMultiplyAdd(Warp &warp, const Step &step) {
+  Lanes &result = warp.result(step, 0);
+  const Lanes &a = warp.get(step, 0), &b = warp.get(step, 1), &c = warp.get(step, 2);
+  warp.forLanes([&](int64_t lane) {
+    uint64_t x = a[size_t(lane)], y = b[size_t(lane)], z = c[size_t(lane)];
+    if (step.to.kind == Format::f64) {
+      result[size_t(lane)] =
+          llvm::bit_cast<uint64_t>(std::fma(llvm::bit_cast<double>(x), llvm::bit_cast<double>(y), llvm::bit_cast<double>(z)));
+    } else if (step.to.kind == Format::f32) {
+      result[size_t(lane)] = llvm::bit_cast<uint32_t>(
+          std::fmaf(llvm::bit_cast<float>(uint32_t(x)), llvm::bit_cast<float>(uint32_t(y)), llvm::bit_cast<float>(uint32_t(z))));
+    } else { // a double's fma would round twice
+      auto number = [&](uint64_t bits) { return llvm::APFloat(*step.to.semantics, llvm::APInt(unsigned(step.to.bits), bits)); };
+      llvm::APFloat value = number(x);
+      value.fusedMultiplyAdd(number(y), number(z), llvm::APFloat::rmNearestTiesToEven);
+      result[size_t(lane)] = value.bitcastToAPInt().getZExtValue();
+    }
+  });
+  return true;
+}
+
+static Format makeFormat(const llvm::fltSemantics &semantics, Format::Kind kind) {
+  Format format;
+  format.kind = kind;
+  format.bits = llvm::APFloat::semanticsSizeInBits(semantics);
+  format.bytes = format.bits / 8;
+  format.semantics = &semantics;
+  format.mantissa = llvm::APFloat::semanticsPrecision(semantics) - 1;
+  format.minExponent = llvm::APFloat::semanticsMinExponent(semantics);
+  return format;
+}
+const Format &numberFormat(ptx::Format format) {
+  static const Format half = makeFormat(llvm::APFloat::IEEEhalf(), Format::ieee),
+                      bfloat = makeFormat(llvm::APFloat::BFloat(), Format::ieee),
+                      single = makeFormat(llvm::APFloat::IEEEsingle(), Format::f32),
+                      wide = makeFormat(llvm::APFloat::IEEEdouble(), Format::f64),
+                      e4m3 = makeFormat(llvm::APFloat::Float8E4M3FN(), Format::other),
+                      e5m2 = makeFormat(llvm::APFloat::Float8E5M2(), Format::ieee), integer;
+  switch (format) {
+  case ptx::Format::f16: return half;
+  case ptx::Format::bf16: return bfloat;
+  case ptx::Format::tf32:
+  case ptx::Format::f32: return single;
+  case ptx::Format::f64: return wide;
+  case ptx::Format::e4m3: return e4m3;
+  case ptx::Format::e5m2: return e5m2;
+  default: return integer;
+  }
+}
+
+double decodeNumber(ptx::Format format, uint64_t bits) {
+  switch (format) {
+  case ptx::Format::s8: return double(int8_t(bits));
+  case ptx::Format::u8: return double(uint8_t(bits));
+  case ptx::Format::s32: return double(int32_t(bits));
+  case ptx::Format::tf32: return llvm::bit_cast<float>(uint32_t(bits) & ~uint32_t(0x1fff)); // the tensor core sees 19 bits
+  case ptx::Format::e4m3: {
+    static const std::array<double, 256> known = [] { // APFloat is slow
+      std::array<double, 256> values{};
+      for (uint64_t i = 0; i < 256; ++i)
+        values[i] = decodeFloat(numberFormat(ptx::Format::e4m3), i);
+      return values;
+    }();
+    return known[bits & 0xff];
+  }
+  default: return decodeFloat(numberFormat(format), bits & numberFormat(format).mask());
+  }
+}
+
+static bool convertPair(Warp &warp, const Step &step) {
+  ptx::Format kind = cast<ptx::ConvertPairOp>(step.op).getFormat();
+  if (kind != ptx::Format::f16 && kind != ptx::Format::bf16 && kind != ptx::Format::e4m3 && kind != ptx::Format::e5m2)
+    return warp.fail(step, "there is no such conversion");
+  const Format &format = numberFormat(kind);
+  warp.forLanes([&](int64_t lane) {
+    uint64_t low = encodeFloat(format, decodeFloat(step.from, warp.get(step, 0)[size_t(lane)]));
+    uint64_t high = encodeFloat(format, decodeFloat(step.from, warp.get(step, 1)[size_t(lane)]));
+    warp.result(step, 0)[size_t(lane)] = high << format.bits | low;
+  });
+  return true;
+}
+static bool convert(Warp &warp, const Step &step) {
+  auto op = cast<ptx::ConvertOp>(step.op);
+  ptx::Format from = op.getFrom(), to = op.getTo();
+  bool toTf32 = from == ptx::Format::f32 && to == ptx::Format::tf32;
+  bool fromEight = (from == ptx::Format::e4m3 || from == ptx::Format::e5m2) && to == ptx::Format::f16;
+  if (!toTf32 && !fromEight) return warp.fail(step, "this conversion is not built in the simulator");
+  warp.forLanes([&](int64_t lane) {
+    uint64_t bits = warp.get(step, 0)[size_t(lane)];
+    Lanes &result = warp.result(step, 0);
+    if (toTf32) { // ties away from zero: half of the last kept place is added to the magnitude
+      bool finite = (bits & 0x7f800000) != 0x7f800000;
+      result[size_t(lane)] = finite ? (bits + 0x1000) & 0xffffe000 : bits;
+      return;
+    }
+    const Format &half = numberFormat(ptx::Format::f16);
+    result[size_t(lane)] = encodeFloat(half, decodeNumber(from, bits & 0xff)) | encodeFloat(half, decodeNumber(from, bits >> 8 & 0xff))
+                                                                                    << 16;
+  });
+  return true;
+}
+
+void addScalarHandlers(HandlerTable &table) {
+  INTEGER("arith.addi", a + b);
+  INTEGER("arith.subi", a - b);
+  INTEGER("arith.muli", a * b);
+  INTEGER("arith.divsi", divideSigned(sa, sb));
+  INTEGER("arith.divui", b ? a / b : ~uint64_t(0));
+  INTEGER("arith.remsi", remainderSigned(sa, sb));
+  INTEGER("arith.remui", b ? a % b : a);
+  INTEGER("arith.ceildivsi", floorDivide(sa, sb, true));
+  INTEGER("arith.floordivsi", floorDivide(sa, sb, false));
+  INTEGER("arith.ceildivui", b ? a / b + (a % b != 0) : ~uint64_t(0));
+  INTEGER("arith.andi", a & b);
+  INTEGER("arith.ori", a | b);
+  INTEGER("arith.xori", a ^ b);
+  INTEGER("arith.shli", b < uint64_t(bits) ? a << b : 0);
+  INTEGER("arith.shrui", b < uint64_t(bits) ? a >> b : 0);
+  INTEGER("arith.shrsi", uint64_t(sa >> std::min<uint64_t>(b, 63)));
+  INTEGER("arith.maxsi", sa > sb ? a : b);
+  INTEGER("arith.minsi", sa < sb ? a : b);
+  INTEGER("arith.maxui", std::max(a, b));
+  INTEGER("arith.minui", std::min(a, b));
+  INTEGER("arith.extsi", uint64_t(sa));
+  INTEGER("arith.extui", a);
+  INTEGER("arith.trunci", a);
+  INTEGER("arith.index_cast", uint64_t(sa));
+  INTEGER("arith.index_castui", a);
+  INTEGER("arith.bitcast", a);
+  table.handlers["arith.cmpi"] = compareIntegers;
+  table.handlers["arith.mulsi_extended"] = multiplyExtended;
+  table.handlers["arith.mului_extended"] = multiplyExtended;
+  table.handlers["arith.addui_extended"] = addExtended;
+
+  FLOAT("arith.addf", a + b);
+  FLOAT("arith.subf", a - b);
+  FLOAT("arith.mulf", a * b);
+  FLOAT("arith.divf", a / b);
+  FLOAT("ptx.divide", a / b);
+  FLOAT("arith.remf", std::fmod(a, b));
+  FLOAT("arith.maximumf", std::isnan(a) ? a : std::isnan(b) ? b : larger(a, b));
+  FLOAT("arith.minimumf", std::isnan(a) ? a : std::isnan(b) ? b : -larger(-a, -b));
+  FLOAT("arith.maxnumf", std::isnan(a) ? b : std::isnan(b) ? a : larger(a, b));
+  FLOAT("arith.minnumf", std::isnan(a) ? b : std::isnan(b) ? a : -larger(-a, -b));
+  FLOAT("arith.extf", a);
+  FLOAT("arith.truncf", a);
+  INTEGER("arith.negf", a ^ (uint64_t(1) << (bits - 1)));
+  table.handlers["arith.cmpf"] = compareFloats;
+  table.handlers["arith.fptosi"] = floatToInteger;
+  table.handlers["arith.fptoui"] = floatToInteger;
+  table.handlers["arith.sitofp"] = integerToFloat;
+  table.handlers["arith.uitofp"] = integerToFloat;
+
+  table.handlers["arith.constant"] = constant;
+  table.handlers["arith.select"] = select;
+  table.handlers["ub.poison"] = [](Warp &warp, const Step &step) { // a value that shows
+    warp.forLanes([&](int64_t lane) { warp.result(step, 0)[size_t(lane)] = 0xdeadbeefdeadbeef & step.to.mask(); });
+    return true;
+  };
+  table.handlers["ptx.permute"] = permute;
+  table.handlers["ptx.pack"] = pack;
+  table.handlers["ptx.unpack"] = unpack;
+  table.handlers["ptx.special"] = special;
+  table.handlers["ptx.fma"] = fusedMultiplyAdd;
+  table.handlers["ptx.convert_pair"] = convertPair;
+  table.handlers["ptx.convert"] = convert;
+}
+
+} // namespace tilewright::gpu::sim

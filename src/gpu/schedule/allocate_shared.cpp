@@ -1,0 +1,154 @@
+// Gives every buffer, barrier and scratch room its offset in shared memory, and makes sharing safe.
+//   before: %ring = ttg.alloc : !ttg.buffer<4 x f16, ...>                         %out = ttg.alloc : !ttg.buffer<1 x f16, ...>
+//   after:  %ring = ttg.alloc {ttg.offset = 0} : !ttg.buffer<4 x f16, ...>        %out = ttg.alloc {ttg.offset = 0} : ...
+// The rule for bytes that had another use before: whoever used them is done when the room's time begins (shared_plan.h), in its own thread;
+// before the room's first access all threads must meet, and if the copy engine makes that access, each has fenced before they meet. A
+// room's first access stands where its alloc stands, so that one sync there serves all turns of a loop behind it. Scratch needs nothing:
+// its operations meet before they write. Syncs with no access to shared memory since the last one go.
+#include "gpu/passes.h"
+#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/shared_plan.h"
+#include "support/target.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+class Allocator {
+public:
+  Allocator(tt::FuncOp function, const GpuTarget &target) : function(function), target(target), b(function.getContext()) {}
+
+  LogicalResult run() {
+    plan = planShared(function);
+    if (plan.bytes > target.sharedBytes) return refuse();
+    for (const SharedRoom &room : plan.rooms)
+      room.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(room.offset));
+    function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
+    for (const SharedRoom &room : plan.rooms)
+      if (auto alloc = dyn_cast<ttg::AllocOp>(room.op)) protect(alloc, room);
+    bool synced = true;
+    dropSyncs(function.getBody().front(), synced);
+    return success();
+  }
+
+private:
+  LogicalResult refuse() {
+    InFlightDiagnostic error = function.emitError("out of resource: shared memory, Required: ")
+                               << plan.bytes << ", Hardware limit: " << target.sharedBytes
+                               << ". Reducing block sizes or `num_stages` may help";
+    SmallVector<const SharedRoom *> largest;
+    for (const SharedRoom &room : plan.rooms)
+      largest.push_back(&room);
+    llvm::sort(largest, [](const SharedRoom *x, const SharedRoom *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
+    constexpr size_t shown = 4;
+    for (const SharedRoom *room : ArrayRef(largest).take_front(shown)) {
+      Diagnostic &note = error.attachNote(room->op->getLoc()) << room->bytes << " bytes";
+      if (auto alloc = dyn_cast<ttg::AllocOp>(room->op)) {
+        note << ": " << alloc.getType().getDepth() << " x tile of ";
+        llvm::interleave(alloc.getType().getShape(), note, "x");
+        note << " " << alloc.getType().getElementType();
+      } else {
+        note << " for " << room->op->getName().getStringRef();
+      }
+    }
+    return error;
+  }
+
+  /// The rooms that an operation, and what is inside of it, uses.
+  bool usesAnyOf(Operation *op, ArrayRef<const SharedRoom *> rooms) {
+    bool found = false;
+    op->walk([&](Operation *inner) {
+      for (const SharedRoom *room : rooms) {
+        found |= inner == room->op && !isa<ttg::AllocOp>(inner); // scratch
+        if (auto alloc = dyn_cast<ttg::AllocOp>(room->op))
+          found |= llvm::any_of(inner->getOperands(), [&](Value operand) {
+            return isa<ttg::BufferType>(operand.getType()) && !isa<ttg::SlotOp, ttg::ViewOp>(inner) && allocOf(operand) == alloc;
+          });
+      }
+    });
+    return found;
+  }
+
+  /// Whether threads themselves read or write the room.
+  static bool threadsUse(const SharedRoom &room) {
+    auto alloc = dyn_cast<ttg::AllocOp>(room.op);
+    return !alloc || llvm::any_of(accessesOf(alloc), [](Operation *access) {
+      return isa<ttg::LoadSharedOp, ttg::StoreSharedOp, ttg::FmaDotOp, ttg::CopyAsyncOp>(access);
+    });
+  }
+
+  static bool shareLoop(Operation *x, Operation *y) {
+    for (Operation *op = x->getParentOp(); op && !isa<tt::FuncOp>(op); op = op->getParentOp())
+      if (isa<scf::ForOp, scf::WhileOp>(op) && op->isProperAncestor(y)) return true;
+    return false;
+  }
+
+  /// Puts what the rule asks for before the first access of a room whose bytes somebody used before.
+  void protect(ttg::AllocOp alloc, const SharedRoom &room) {
+    SmallVector<const SharedRoom *> earlier;
+    for (const SharedRoom &other : plan.rooms)
+      if (&other != &room && room.overlaps(other) && (other.first < room.first || shareLoop(alloc, other.op))) earlier.push_back(&other);
+    if (earlier.empty()) return;
+    Block *block = alloc->getBlock();
+    Operation *first = nullptr;
+    for (Operation *access : accessesOf(alloc)) {
+      Operation *here = block->findAncestorOpInBlock(*access);
+      if (!first || here->isBeforeInBlock(first)) first = here;
+    }
+    bool copied = llvm::any_of(accessesOf(alloc), [](Operation *access) { return isa<ttg::TmaLoadOp>(access); });
+    bool fence = copied && llvm::any_of(earlier, [](const SharedRoom *other) { return threadsUse(*other); });
+
+    Operation *sync = first->getPrevNode();
+    while (sync && !isa<ttg::SyncOp>(sync) && !usesAnyOf(sync, earlier))
+      sync = sync->getPrevNode();
+    if (!isa_and_nonnull<ttg::SyncOp>(sync)) {
+      b.setInsertionPoint(first);
+      sync = ttg::SyncOp::create(b, alloc.getLoc());
+    }
+    if (fence && !isa_and_nonnull<ttg::FenceAsyncOp>(sync->getPrevNode())) {
+      b.setInsertionPoint(sync);
+      ttg::FenceAsyncOp::create(b, alloc.getLoc());
+    }
+  }
+
+  /// Erases syncs that follow another one with nothing between them. `synced`: whether nobody has touched shared memory since a sync.
+  void dropSyncs(Block &block, bool &synced) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (isa<ttg::SyncOp>(op)) {
+        if (synced) op.erase();
+        synced = true;
+      } else if (isa<ttg::AllocBarriersOp>(op)) {
+        synced = true;
+      } else if (op.getNumRegions() != 0 && !isa<tt::ReduceOp, tt::ScanOp, tt::MapElementwiseOp>(op)) {
+        bool after = synced;
+        for (Region &region : op.getRegions())
+          for (Block &inner : region) {
+            bool within = isa<scf::IfOp>(op) && synced; // a loop's first turn is not its only one
+            dropSyncs(inner, within);
+            after &= within;
+          }
+        synced = after;
+      } else if (op.getDialect()->getNamespace() == "ttg" || op.hasAttr(ttg::offsetName)) {
+        synced &= isa<ttg::AllocOp, ttg::SlotOp, ttg::ViewOp>(op) || (isa<ttg::ConvertLayoutOp>(op) && !op.hasAttr(ttg::offsetName));
+      }
+    }
+  }
+
+  tt::FuncOp function;
+  const GpuTarget &target;
+  OpBuilder b;
+  SharedPlan plan;
+};
+
+} // namespace
+
+LogicalResult allocateShared(ModuleOp module) {
+  return ttg::onKernels(module,
+                        [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) { return Allocator(function, target).run(); });
+}
+
+} // namespace tilewright::gpu

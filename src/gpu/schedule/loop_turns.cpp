@@ -1,0 +1,219 @@
+// A copy that runs ahead needs the addresses of a later turn. Nothing is computed turn by turn for that: what a loop adds every turn has a
+// closed form.
+//   %x = scf.for %i ... iter_args(%d = %start) {              two turns ahead:
+//     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
+//     scf.yield (%d + %by)
+// Here, too, is what loops carry for the copies: the slot and the parity of a turn.
+#include "gpu/schedule/pipeline.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static Value constantLike(OpBuilder &b, Location loc, Type type, int64_t value) {
+  auto scalar = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+  if (auto tile = dyn_cast<ShapedType>(type)) return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(tile, scalar));
+  return arith::ConstantOp::create(b, loc, scalar);
+}
+
+//===------------------------------------------------------------------------------------------------------- other turns
+
+/// What the loop adds to a carried value every turn; null if it does something else to it. A value that stays what it is has no increment:
+/// it is its own.
+Value LoopTurns::increment(BlockArgument carried) {
+  Value next = loop.getYieldedValues()[carried.getArgNumber() - 1];
+  if (next == carried) return carried;
+  Operation *op = next.getDefiningOp();
+  Value by;
+  if (isa_and_nonnull<arith::AddIOp, tt::AddPtrOp>(op)) {
+    if (op->getOperand(0) == carried) by = op->getOperand(1);
+    if (isa<arith::AddIOp>(op) && op->getOperand(1) == carried) by = op->getOperand(0);
+  }
+  bool stays = by && (loop.isDefinedOutsideOfLoop(by) || by.getDefiningOp<arith::ConstantOp>());
+  return stays ? by : Value();
+}
+
+bool LoopTurns::canClone(Value value) {
+  if (loop.isDefinedOutsideOfLoop(value)) return true;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner() == loop.getBody() && (argument == loop.getInductionVar() || increment(argument));
+  Operation *op = value.getDefiningOp();
+  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !isMemoryEffectFree(op)) return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return canClone(operand); });
+}
+
+Value LoopTurns::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t turns) {
+  Value by = increment(carried);
+  if (by == carried || turns == 0) return start;
+  Location loc = start.getLoc();
+  if (!loop.isDefinedOutsideOfLoop(by)) by = b.clone(*by.getDefiningOp())->getResult(0);
+  if (turns > 1) by = b.createOrFold<arith::MulIOp>(loc, by, constantLike(b, loc, by.getType(), turns));
+  if (isa<IntegerType, IndexType>(getElementTypeOrSelf(start.getType()))) return b.createOrFold<arith::AddIOp>(loc, start, by);
+  return tt::AddPtrOp::create(b, loc, start.getType(), start, by);
+}
+
+Value LoopTurns::clone(OpBuilder &b, Value value, DenseMap<Value, Value> &map, function_ref<Value(BlockArgument)> argument) {
+  if (loop.isDefinedOutsideOfLoop(value)) return value;
+  if (Value known = map.lookup(value)) return known;
+  Value result;
+  if (auto carried = dyn_cast<BlockArgument>(value)) {
+    result = argument(carried);
+  } else {
+    Operation *op = value.getDefiningOp();
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      operands.map(operand, clone(b, operand, map, argument));
+    Operation *copy = b.clone(*op, operands);
+    for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+      map[from] = to;
+    return map.lookup(value);
+  }
+  return map[value] = result;
+}
+
+SmallVector<Value> LoopTurns::later(OpBuilder &b, ValueRange values, int64_t turns) {
+  Location loc = loop.getLoc();
+  DenseMap<Value, Value> map;
+  auto argument = [&](BlockArgument carried) -> Value {
+    if (carried != loop.getInductionVar()) return advanced(b, carried, carried, turns);
+    if (turns == 0) return carried;
+    Value step = loop.getStep();
+    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), turns));
+    return b.createOrFold<arith::AddIOp>(loc, carried, way);
+  };
+  return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
+}
+
+SmallVector<Value> LoopTurns::ofTurn(OpBuilder &b, ValueRange values, int64_t turn) {
+  Location loc = loop.getLoc();
+  DenseMap<Value, Value> map;
+  auto argument = [&](BlockArgument carried) -> Value {
+    if (carried != loop.getInductionVar()) return advanced(b, loop.getTiedLoopInit(carried)->get(), carried, turn);
+    Value step = loop.getStep();
+    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), turn));
+    return b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), way);
+  };
+  return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
+}
+
+// Distances to the bound, because the induction variable itself may pass the end of its type.
+static Value reaches(OpBuilder &b, Location loc, Value from, scf::ForOp loop, int64_t turns) {
+  Value room = b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), from);
+  Value step = loop.getStep();
+  Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), turns));
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, room, way);
+}
+
+Value LoopTurns::existsLater(OpBuilder &b, int64_t turns) {
+  return reaches(b, loop.getLoc(), loop.getInductionVar(), loop, turns);
+}
+
+Value LoopTurns::existsTurn(OpBuilder &b, int64_t turn) {
+  return reaches(b, loop.getLoc(), loop.getLowerBound(), loop, turn);
+}
+
+//===------------------------------------------------------------------------------------------------------------- state
+
+scf::ForOp withMoreCarried(scf::ForOp loop, ValueRange inits) {
+  OpBuilder b(loop);
+  SmallVector<Value> all(loop.getInitArgs());
+  llvm::append_range(all, inits);
+  auto fresh = scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), all,
+                                  [](OpBuilder &, Location, Value, ValueRange) {});
+  fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  Block *from = loop.getBody(), *to = fresh.getBody();
+  to->getOperations().splice(to->end(), from->getOperations());
+  for (auto [old, now] : llvm::zip(from->getArguments(), to->getArguments()))
+    old.replaceAllUsesWith(now);
+  loop->replaceAllUsesWith(fresh->getResults().take_front(loop->getNumResults()));
+  loop->erase();
+  return fresh;
+}
+
+/// The branch with more results; the caller appends what `place`'s side yields, the other side yields `passed`.
+static scf::IfOp withMoreResults(scf::IfOp branch, Operation *place, ValueRange passed) {
+  OpBuilder b(branch);
+  SmallVector<Type> types(branch.getResultTypes());
+  llvm::append_range(types, passed.getTypes());
+  auto fresh = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
+  fresh->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
+  bool inThen = branch.getThenRegion().isAncestor(place->getParentRegion());
+  for (auto [from, to] : {std::pair{&branch.getThenRegion(), &fresh.getThenRegion()}, {&branch.getElseRegion(), &fresh.getElseRegion()}}) {
+    if (from->empty()) {
+      if (to->front().empty()) {
+        b.setInsertionPointToEnd(&to->front());
+        scf::YieldOp::create(b, branch.getLoc());
+      }
+    } else {
+      to->takeBody(*from);
+    }
+  }
+  Operation *other = (inThen ? fresh.elseBlock() : fresh.thenBlock())->getTerminator();
+  other->insertOperands(other->getNumOperands(), passed);
+  branch->replaceAllUsesWith(fresh->getResults().take_front(branch->getNumResults()));
+  branch->erase();
+  return fresh;
+}
+
+/// The loop with more values carried through its condition.
+static scf::WhileOp withMoreCarried(scf::WhileOp loop, ValueRange inits) {
+  OpBuilder b(loop);
+  SmallVector<Value> all(loop.getInits());
+  llvm::append_range(all, inits);
+  SmallVector<Type> types(loop.getResultTypes());
+  llvm::append_range(types, inits.getTypes());
+  auto fresh = scf::WhileOp::create(b, loop.getLoc(), types, all);
+  fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  fresh.getBefore().takeBody(loop.getBefore());
+  fresh.getAfter().takeBody(loop.getAfter());
+  for (Value init : inits) {
+    Value before = fresh.getBeforeBody()->addArgument(init.getType(), loop.getLoc());
+    fresh.getAfterBody()->addArgument(init.getType(), loop.getLoc());
+    fresh.getConditionOp().getArgsMutable().append(before);
+  }
+  loop->replaceAllUsesWith(fresh->getResults().take_front(loop->getNumResults()));
+  loop->erase();
+  return fresh;
+}
+
+LogicalResult carryState(Operation *place, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update,
+                         function_ref<void(Operation *, Operation *)> replaced) {
+  SmallVector<Operation *> around; // outermost first
+  for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp>(op); op = op->getParentOp())
+    around.insert(around.begin(), op);
+  for (Operation *op : around) {
+    auto loop = dyn_cast<scf::WhileOp>(op);
+    bool carries = isa<scf::ForOp, scf::IfOp>(op) || (loop && loop.getAfter().isAncestor(place->getParentRegion()));
+    if (!carries) return op->emitError("a copy by the copy engine inside of this is not built");
+  }
+  size_t count = initial.size();
+  SmallVector<Value> state(initial);
+  for (Operation *&op : around) {
+    Operation *old = op;
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      auto fresh = withMoreCarried(loop, state);
+      state = SmallVector<Value>(fresh.getRegionIterArgs().take_back(count));
+      op = fresh;
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      op = withMoreResults(branch, place, state);
+    } else {
+      auto fresh = withMoreCarried(cast<scf::WhileOp>(op), state);
+      state = SmallVector<Value>(fresh.getAfterArguments().take_back(count));
+      op = fresh;
+    }
+    replaced(old, op);
+  }
+  Region *inner = place->getParentRegion();
+  state = update(state);
+  for (Operation *op : llvm::reverse(around)) {
+    Operation *end = inner->front().getTerminator();
+    end->insertOperands(end->getNumOperands(), state);
+    state = SmallVector<Value>(op->getResults().take_back(count));
+    inner = op->getParentRegion();
+  }
+  return success();
+}
+
+} // namespace tilewright::gpu

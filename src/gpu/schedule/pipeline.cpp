@@ -1,0 +1,598 @@
+// A product waits for its operands, and the copy engine idles while it multiplies. Loads that only feed a buffer are made to run ahead:
+//   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
+//   after:  start the copies of turns 0 .. S-2 into slots of a ring
+//           scf.for %i { wait for slot i mod S    ttg.wgmma %slot    retire the product before    sync    start the copy of turn i+S-1 }
+// Each ring has one mbarrier a slot; slot and parity are carried, through loops around the loop, too, so that nothing is divided and
+// barriers are initialised once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map go by way
+// of a buffer: what is left has no tile that the copy engine moves. What a turn looks like is decided in schedule_loop.cpp.
+#include "gpu/schedule/pipeline.h"
+#include "gpu/passes.h"
+#include "gpu/schedule/shared_plan.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+bool readsByThreads(Operation *op) {
+  return isa<ttg::LoadSharedOp, ttg::FmaDotOp>(op);
+}
+
+class Pipeliner {
+public:
+  Pipeliner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
+      : function(function), config(config), target(target), b(function.getContext()) {}
+
+  LogicalResult run() {
+    SmallVector<ttg::DescriptorStoreOp> stores;
+    function.walk([&](ttg::DescriptorStoreOp store) { stores.push_back(store); });
+    for (ttg::DescriptorStoreOp store : stores)
+      if (failed(bufferStore(store))) return failure();
+
+    SmallVector<Operation *> loads;
+    function.walk([&](Operation *op) {
+      if (isa<ttg::DescriptorLoadOp, tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType())) loads.push_back(op);
+    });
+    for (Operation *load : loads) {
+      mergeBuffers(load);
+      if (auto descriptor = dyn_cast<ttg::DescriptorLoadOp>(load))
+        if (failed(giveBuffers(descriptor))) return failure();
+    }
+
+    function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
+    for (size_t i = 0; i < loops.size(); ++i)
+      if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
+
+    SmallVector<ttg::DescriptorLoadOp> left;
+    function.walk([&](ttg::DescriptorLoadOp load) { left.push_back(load); });
+    while (!left.empty())
+      if (failed(copyInPlace(left))) return failure();
+    ttg::eraseDead(function);
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------------------------------------------- small things
+
+  Value i32(Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); }
+
+  /// A constant that everything in the function may use.
+  Value entryI32(int64_t value) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&function.getBody().front());
+    return i32(function.getLoc(), value);
+  }
+
+  Value allocBarriers(int64_t count) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&function.getBody().front());
+    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count));
+  }
+
+  static Dims dimsOf(ArrayRef<int32_t> order) { return Dims(order.begin(), order.end()); }
+
+  /// How the copy engine moves the buffer, if its dimensions lie in memory in this order. Those of extent 1 lie anywhere.
+  static std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
+    std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
+    if (!box || box->order.size() != order.size() || box->order[0] != order[0]) return {};
+    auto isLong = [&](int64_t dim) { return type.getShape()[static_cast<size_t>(dim)] > 1; };
+    Dims has = box->order, wants = dimsOf(order);
+    std::erase_if(has, std::not_fn(isLong));
+    std::erase_if(wants, std::not_fn(isLong));
+    if (has != wants) return {};
+    box->order = dimsOf(order);
+    for (size_t i = 1; i < order.size(); ++i)
+      box->box[i] = type.getShape()[static_cast<size_t>(order[i])];
+    return box;
+  }
+
+  /// A buffer for a tile that goes through a tensor map.
+  FailureOr<ttg::BufferType> bufferFor(Operation *op, Type tile, ArrayRef<int32_t> order) {
+    auto type = cast<RankedTensorType>(tile);
+    auto shared = SharedLayout::swizzled(ttg::shapeOf(type), std::max<int64_t>(8, type.getElementTypeBitWidth()), 128, dimsOf(order));
+    auto buffer = ttg::BufferType::get(b.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(b.getContext(), shared));
+    if (!boxOf(buffer, order)) return op->emitError("a tile of this shape is not built for the copy engine: ") << tile;
+    return buffer;
+  }
+
+  /// The map argument whose box and swizzle are this buffer's: `map` itself if nobody has chosen yet, else a copy of it.
+  FailureOr<Value> mapFor(Operation *op, Value map, size_t dims, ttg::BufferType buffer, ArrayRef<int32_t> order) {
+    auto argument = dyn_cast<BlockArgument>(map);
+    if (!argument || argument.getOwner() != &function.getBody().front())
+      return op->emitError("its tensor map is not an argument of the kernel");
+    constexpr StringLiteral name = ttg::tensorMapName;
+    auto recipe = function.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), name);
+    if (!recipe) return op->emitError("its tensor map has no ") << name;
+    std::optional<TmaBox> box = boxOf(buffer, order);
+    SmallVector<int64_t> extents(box->box.begin(), box->box.end());
+    extents.resize(dims, 1);
+    auto wanted = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),
+                                          b.getDenseI64ArrayAttr(extents), recipe.getElement(), box->spanBytes);
+    if (recipe == wanted) return map;
+    if (recipe.getBox().empty()) {
+      function.setArgAttr(argument.getArgNumber(), name, wanted);
+      return map;
+    }
+    for (BlockArgument other : function.getArguments())
+      if (function.getArgAttrOfType<ttg::TensorMapAttr>(other.getArgNumber(), name) == wanted) return Value(other);
+    auto attributes = b.getDictionaryAttr(b.getNamedAttr(name, wanted));
+    unsigned last = function.getNumArguments();
+    if (failed(function.insertArgument(last, map.getType(), attributes, argument.getLoc()))) return failure();
+    return Value(function.getArgument(last));
+  }
+
+  /// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
+  static void eraseStore(ttg::StoreSharedOp store) {
+    Operation *before = store->getPrevNode(), *after = store->getNextNode();
+    store->erase();
+    if (isa_and_nonnull<ttg::StoreSharedOp>(before) || isa_and_nonnull<ttg::StoreSharedOp>(after)) return;
+    if (isa_and_nonnull<ttg::SyncOp>(before)) before->erase();
+    if (isa_and_nonnull<ttg::FenceAsyncOp>(after)) {
+      Operation *next = after->getNextNode();
+      after->erase();
+      after = next;
+    }
+    if (isa_and_nonnull<ttg::SyncOp>(after)) after->erase();
+  }
+
+  //===------------------------------------------------------------------------------------------- stores, loads in normal form
+
+  //   before: ttg.descriptor_store %t to %map[...]
+  //   after:  ttg.sync    ttg.store_shared %t, %p    ttg.fence_async    ttg.sync    ttg.tma_store %p to %map    ttg.tma_store_wait 0
+  LogicalResult bufferStore(ttg::DescriptorStoreOp store) {
+    FailureOr<ttg::BufferType> type = bufferFor(store, store.getSrc().getType(), store.getOrder());
+    if (failed(type)) return failure();
+    FailureOr<Value> map = mapFor(store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder());
+    if (failed(map)) return failure();
+    Location loc = store.getLoc();
+    b.setInsertionPoint(store);
+    Value buffer = ttg::AllocOp::create(b, loc, *type);
+    ttg::SyncOp::create(b, loc);
+    ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
+    ttg::FenceAsyncOp::create(b, loc);
+    ttg::SyncOp::create(b, loc);
+    ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer);
+    ttg::TmaStoreWaitOp::create(b, loc, 0);
+    store.erase();
+    return success();
+  }
+
+  /// The buffer that is filled from `store` alone, or null.
+  static ttg::AllocOp ownBuffer(ttg::StoreSharedOp store) {
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    if (!alloc || alloc.getType().getDepth() != 1) return {};
+    for (Operation *access : accessesOf(alloc))
+      if (access != store && !isa<ttg::LoadSharedOp, ttg::FmaDotOp, ttg::WgmmaOp>(access)) return {};
+    return alloc;
+  }
+
+  /// A tile that several products read is stored once for each: one buffer does where the layouts agree.
+  void mergeBuffers(Operation *load) {
+    SmallVector<ttg::StoreSharedOp> stores;
+    for (Operation *user : load->getResult(0).getUsers())
+      if (auto store = dyn_cast<ttg::StoreSharedOp>(user))
+        if (store->getBlock() == load->getBlock() && ownBuffer(store)) stores.push_back(store);
+    llvm::sort(stores, [](ttg::StoreSharedOp x, ttg::StoreSharedOp y) { return x->isBeforeInBlock(y); });
+    for (size_t i = 0; i < stores.size(); ++i) {
+      ttg::AllocOp kept = ownBuffer(stores[i]);
+      if (!kept) continue;
+      for (size_t j = i + 1; j < stores.size();) {
+        ttg::AllocOp other = ownBuffer(stores[j]);
+        if (other.getType() != kept.getType()) {
+          ++j;
+          continue;
+        }
+        kept->moveBefore(load);
+        eraseStore(stores[j]);
+        other.replaceAllUsesWith(kept.getResult());
+        other.erase();
+        stores.erase(stores.begin() + static_cast<ptrdiff_t>(j));
+      }
+    }
+  }
+
+  /// Afterwards every load through a map has one use: it is stored to a buffer that the copy engine can fill, in the same block.
+  LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
+    SmallVector<OpOperand *> others;
+    SmallVector<ttg::StoreSharedOp> direct;
+    for (OpOperand &use : load.getResult().getUses()) {
+      auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
+      ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
+      if (alloc && boxOf(alloc.getType(), load.getOrder()) &&
+          alloc.getType().getElementType() == cast<RankedTensorType>(load.getType()).getElementType())
+        direct.push_back(store);
+      else
+        others.push_back(&use);
+    }
+    b.setInsertionPointAfter(load);
+    Location loc = load.getLoc();
+    bool taken = false;
+    auto another = [&]() -> Value {
+      if (!taken) return taken = true, load.getResult();
+      return b.clone(*load)->getResult(0);
+    };
+    for (ttg::StoreSharedOp store : direct)
+      store.getSrcMutable().assign(another());
+    if (others.empty()) return success();
+    FailureOr<ttg::BufferType> type = bufferFor(load, load.getType(), load.getOrder());
+    if (failed(type)) return failure();
+    Value source = another();
+    // As late as may be: where it is first read, and not between stores that stand together.
+    Operation *reader = nullptr;
+    for (OpOperand *use : others) {
+      Operation *here = load->getBlock()->findAncestorOpInBlock(*use->getOwner());
+      if (!reader || here->isBeforeInBlock(reader)) reader = here;
+    }
+    while (isa<ttg::StoreSharedOp>(reader) && isa<ttg::StoreSharedOp, ttg::SyncOp>(reader->getPrevNode()))
+      reader = reader->getPrevNode();
+    b.setInsertionPoint(reader);
+    Value buffer = ttg::AllocOp::create(b, loc, *type);
+    ttg::SyncOp::create(b, loc);
+    ttg::StoreSharedOp::create(b, loc, source, buffer);
+    ttg::SyncOp::create(b, loc);
+    Value held = ttg::LoadSharedOp::create(b, loc, load.getType(), buffer);
+    for (OpOperand *use : others)
+      use->set(held);
+    return success();
+  }
+
+  //===---------------------------------------------------------------------------------------------------- loads without a loop
+
+  /// The first of `left`, and those stored beside it: the copies start where the tiles were stored, and whoever first reads one waits.
+  LogicalResult copyInPlace(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
+    auto storeOf = [](ttg::DescriptorLoadOp load) { return cast<ttg::StoreSharedOp>(*load.getResult().user_begin()); };
+    ttg::StoreSharedOp first = storeOf(left.front());
+    SmallVector<ttg::StoreSharedOp> group;
+    while (isa_and_nonnull<ttg::StoreSharedOp>(first->getPrevNode()))
+      first = cast<ttg::StoreSharedOp>(first->getPrevNode());
+    int64_t others = 0; // stores of the run that are threads' work
+    for (Operation *op = first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
+      auto load = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+      if (load && llvm::is_contained(left, load))
+        group.push_back(cast<ttg::StoreSharedOp>(op));
+      else
+        ++others;
+    }
+
+    Block *block = first->getBlock();
+    Location loc = group.front().getLoc();
+    Operation *reader = nullptr;
+    int64_t bytes = 0;
+    bool threadsRead = false;
+    for (ttg::StoreSharedOp store : group) {
+      auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+      bytes += alloc.getType().getLayout().layout().bytes();
+      for (Operation *access : accessesOf(alloc)) {
+        threadsRead |= readsByThreads(access);
+        Operation *inBlock = block->findAncestorOpInBlock(*access);
+        if (access != store && inBlock && (!reader || inBlock->isBeforeInBlock(reader))) reader = inBlock;
+      }
+    }
+    // Perhaps in a loop: the last turn's readers are done first. Elsewhere nobody has read the buffer before.
+    bool again = !isa<tt::FuncOp>(block->getParentOp());
+    Value barriers = allocBarriers(1), zero = entryI32(0);
+    Operation *sync = first->getPrevNode();
+    if (!isa_and_nonnull<ttg::SyncOp>(sync)) sync = nullptr;
+    b.setInsertionPoint(first);
+    if (again && !sync) sync = ttg::SyncOp::create(b, loc);
+    if (again && threadsRead) {
+      b.setInsertionPoint(sync);
+      ttg::FenceAsyncOp::create(b, loc);
+    }
+    if (!again && sync && others == 0) sync->erase();
+    b.setInsertionPoint(first); // the stores that stay remain side by side
+    Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(bytes), Value());
+    for (ttg::StoreSharedOp store : group) {
+      auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+      auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+      if (!alloc->isBeforeInBlock(place)) alloc->moveBefore(place);
+      FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder());
+      if (failed(map)) return failure();
+      ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
+    }
+    if (reader) b.setInsertionPoint(reader);
+    auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero);
+    for (ttg::StoreSharedOp store : group) {
+      auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+      llvm::erase(left, load);
+      eraseStore(store);
+      load.erase();
+    }
+    return carryState(
+        wait, {zero},
+        [&](ValueRange state) -> SmallVector<Value> {
+          wait.getParityMutable().assign(state.front());
+          if (state.front() == zero) return {zero};
+          b.setInsertionPointAfter(wait);
+          return {arith::XOrIOp::create(b, loc, state.front(), i32(loc, 1))};
+        },
+        [](Operation *, Operation *) {});
+  }
+
+  //===--------------------------------------------------------------------------------------------------------------- loops
+
+  int64_t wantedStages(scf::ForOp loop) {
+    if (auto wish = loop->getAttrOfType<IntegerAttr>("tt.num_stages")) return wish.getInt();
+    return config.getStages();
+  }
+
+  /// The deepest rings that fit, counted in turns: what else is in shared memory while the loop runs stays where it is.
+  int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted) {
+    for (int64_t stages = wanted; stages > 1; --stages) {
+      SmallVector<DeeperBuffer> deeper;
+      int64_t barriers = 0;
+      for (const Ring &ring : schedule.rings) {
+        barriers += ring.tma ? 8 * stages : 0;
+        for (const Copy &copy : ring.copies)
+          deeper.push_back({copy.alloc, stages, schedule.loop});
+      }
+      if (planShared(function, deeper).bytes + barriers <= target.sharedBytes) return stages;
+    }
+    return 1;
+  }
+
+  LogicalResult pipelineLoop(scf::ForOp loop) {
+    int64_t wanted = wantedStages(loop);
+    if (wanted < 2) return success();
+    std::optional<LoopSchedule> schedule = scheduleLoop(loop, target.cpAsync);
+    if (!schedule) return success();
+    int64_t stages = affordableStages(*schedule, wanted);
+    if (stages < 2) return success();
+    placeRefills(*schedule, stages, config);
+    return expand(*schedule);
+  }
+
+  /// The buffers and barriers of a ring.
+  struct Slots {
+    SmallVector<Value> buffers; // one for each copy
+    Value barriers;
+    int64_t bytes = 0;
+  };
+
+  /// Starts the copies of one turn. `operands`: those of all loads, one behind the other.
+  LogicalResult issue(const Ring &ring, const Slots &slots, ArrayRef<Value> operands, Value slot, Value exists) {
+    Location loc = ring.copies.front().load->getLoc();
+    if (ring.tma) ttg::BarrierExpectOp::create(b, loc, slots.barriers, slot, static_cast<int32_t>(slots.bytes), exists);
+    for (size_t i = 0; i < ring.copies.size(); ++i) {
+      Copy copy = ring.copies[i];
+      loc = copy.load->getLoc();
+      auto type = copy.alloc.getType();
+      ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
+      operands = operands.drop_front(copy.load->getNumOperands());
+      Value buffer = ttg::SlotOp::create(b, loc, type, slots.buffers[i], slot);
+      if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
+        FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), type, load.getOrder());
+        if (failed(map)) return failure();
+        ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
+        continue;
+      }
+      auto load = cast<tt::LoadOp>(copy.load);
+      auto tile = cast<RankedTensorType>(load.getType());
+      auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
+      Value mask = tt::SplatOp::create(b, loc, bits, exists);
+      if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
+      auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask, static_cast<int32_t>(load.getEvict()));
+      for (NamedAttribute fact : load->getDiscardableAttrs()) // its width; why it has no descriptor
+        async->setAttr(fact.getName(), fact.getValue());
+    }
+    return success();
+  }
+
+  static SmallVector<Value> operandsOf(const Ring &ring) {
+    SmallVector<Value> operands;
+    for (const Copy &copy : ring.copies)
+      llvm::append_range(operands, copy.load->getOperands());
+    return operands;
+  }
+
+  /// (slot + by) mod stages, for 0 <= slot < stages and |by| <= stages.
+  Value around(Location loc, Value slot, int64_t by, int64_t stages) {
+    by = (by % stages + stages) % stages;
+    if (by == 0) return slot;
+    Value sum = b.createOrFold<arith::AddIOp>(loc, slot, i32(loc, by)), limit = i32(loc, stages);
+    Value wraps = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, sum, limit);
+    return b.createOrFold<arith::SelectOp>(loc, wraps, b.createOrFold<arith::SubIOp>(loc, sum, limit), sum);
+  }
+
+  LogicalResult expand(LoopSchedule &schedule) {
+    bool tma = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma; });
+    Value zero = entryI32(0);
+    LogicalResult done = success();
+    auto update = [&](ValueRange state) -> SmallVector<Value> {
+      SmallVector<Value> next(state);
+      done = expand(schedule, next);
+      return next;
+    };
+    auto replaced = [&](Operation *old, Operation *now) { llvm::replace(loops, old, now); };
+    if (!tma) {
+      update({zero, zero}); // no phase to be continued: every run of the loop starts at slot 0
+      return done;
+    }
+    if (failed(carryState(schedule.loop, {zero, zero}, update, replaced))) return failure();
+    return done;
+  }
+
+  /// `state`: slot and parity of the first turn, then of the turn behind the last one.
+  LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
+    scf::ForOp old = schedule.loop;
+    Location loc = old.getLoc();
+    int64_t stages = schedule.stages;
+    std::vector<Slots> all;
+    bool copyAsync = false;
+    b.setInsertionPoint(old);
+    for (const Ring &ring : schedule.rings) {
+      Slots &slots = all.emplace_back();
+      copyAsync |= !ring.tma;
+      if (ring.tma) slots.barriers = allocBarriers(stages);
+      for (Copy copy : ring.copies) {
+        ttg::BufferType type = copy.alloc.getType();
+        slots.bytes += type.getLayout().layout().bytes();
+        slots.buffers.push_back(ttg::AllocOp::create(
+            b, copy.alloc.getLoc(), ttg::BufferType::get(b.getContext(), stages, type.getElementType(), type.getLayout())));
+      }
+    }
+
+    // The first turns' copies, before the loop; if it runs again and again, after everybody has read the last turns' slots.
+    bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
+    if (old->getParentOfType<scf::ForOp>() || old->getParentOfType<scf::WhileOp>()) {
+      if (fence) ttg::FenceAsyncOp::create(b, loc); // the copy engine writes where threads read
+      ttg::SyncOp::create(b, loc);
+    }
+    LoopTurns firstTurns(old);
+    for (int64_t turn = 0; turn < stages; ++turn) {
+      Value exists = firstTurns.existsTurn(b, turn), slot = around(loc, state[0], turn, stages);
+      bool committed = false;
+      for (auto [ring, slots] : llvm::zip(schedule.rings, all)) {
+        if (turn >= ring.distance(stages)) continue;
+        if (failed(issue(ring, slots, firstTurns.ofTurn(b, operandsOf(ring), turn), slot, exists))) return failure();
+        committed |= !ring.tma;
+      }
+      if (committed) ttg::CopyCommitOp::create(b, loc);
+    }
+
+    // The loop, with slot and parity.
+    scf::ForOp loop = schedule.loop = withMoreCarried(old, state);
+    llvm::replace(loops, old.getOperation(), loop.getOperation());
+    ValueRange carried = loop.getRegionIterArgs().take_back(2);
+    Value slot = carried[0], parity = carried[1];
+    LoopTurns turns(loop);
+
+    std::vector<SmallVector<Value>> sources; // operands of each ring's loads, in this turn
+    for (const Ring &ring : schedule.rings)
+      sources.push_back(operandsOf(ring));
+
+    // At the top: this turn's slots, and the wait for cp.async, whose data others see after a sync.
+    Operation *lastSlot = nullptr;
+    b.setInsertionPointToStart(loop.getBody());
+    for (auto [ring, slots] : llvm::zip(schedule.rings, all))
+      for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
+        Value current = ttg::SlotOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, slot);
+        lastSlot = current.getDefiningOp();
+        copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
+      }
+    Operation *refillAfter = schedule.refillAfter;
+    if (!schedule.inFlight.empty()) {
+      Operation *last = runOn(schedule);
+      if (!copyAsync) refillAfter = last;
+    }
+    bool products = false;
+    int64_t pending = 0;
+    for (const Ring &ring : schedule.rings) {
+      if (ring.tma) continue;
+      products |= ring.productsRead; // wgmma reads what cp.async wrote
+      pending = ring.distance(stages) - 1;
+    }
+    if (copyAsync) {
+      ttg::CopyWaitOp::create(b, loc, static_cast<int32_t>(pending));
+    } else {
+      b.setInsertionPointAfter(refillAfter);
+    }
+    if (fence || products) ttg::FenceAsyncOp::create(b, loc);
+    ttg::SyncOp::create(b, loc);
+
+    // Refills.
+    DenseMap<int64_t, Value> existing, targets;
+    auto refill = [&](size_t index) {
+      const Ring &ring = schedule.rings[index];
+      int64_t distance = ring.distance(stages);
+      Value &exists = existing[distance], &target = targets[distance];
+      if (!exists) exists = turns.existsLater(b, distance);
+      if (!target) target = around(loc, slot, distance, stages);
+      return issue(ring, all[index], turns.later(b, sources[index], distance), target, exists);
+    };
+    for (size_t index = schedule.ahead ? 1 : 0; index < all.size(); ++index)
+      if (failed(refill(index))) return failure();
+    Operation *top = lastSlot;
+    if (schedule.ahead) {
+      existing.clear(); // those stand further down
+      targets.clear();
+      b.setInsertionPointAfter(lastSlot);
+      if (failed(refill(0))) return failure();
+      top = &*std::prev(b.getInsertionPoint());
+    }
+    if (copyAsync) ttg::CopyCommitOp::create(b, loc); // empty ones, too: waiting counts groups
+
+    ttg::BarrierWaitOp arrival; // of the first ring
+    for (auto [ring, slots] : llvm::zip(schedule.rings, all)) {
+      if (ring.tma) {
+        b.setInsertionPoint(ring.firstReader);
+        auto wait = ttg::BarrierWaitOp::create(b, loc, slots.barriers, slot, parity);
+        if (!arrival) arrival = wait;
+      }
+      for (Copy copy : ring.copies) {
+        eraseStore(copy.store);
+        copy.load->erase();
+        copy.alloc->erase();
+      }
+    }
+
+    // The next turn's slot; a parity holds for one way around the ring.
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    b.setInsertionPoint(yield);
+    if (schedule.ahead) b.setInsertionPointAfter(top);
+    Value following = arith::AddIOp::create(b, loc, slot, i32(loc, 1));
+    Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, following, i32(loc, stages));
+    Value nextSlot = arith::SelectOp::create(b, loc, wraps, i32(loc, 0), following);
+    Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
+    Value nextParity = arith::XOrIOp::create(b, loc, parity, flip);
+    yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
+    SmallVector<Value> first = state;
+    if (schedule.ahead) {
+      Operation *before = loop;
+      loop = schedule.loop = startAhead(schedule, arrival, first, {nextSlot, nextParity}, nextParity.getDefiningOp());
+      llvm::replace(loops, before, loop.getOperation());
+      state = SmallVector<Value>(loop->getResults().drop_back().take_back(2));
+    } else {
+      state = SmallVector<Value>(loop->getResults().take_back(2));
+    }
+
+    b.setInsertionPointAfter(loop);
+    if (copyAsync) ttg::CopyWaitOp::create(b, loc, 0); // zeros that were copied for turns that are none
+    return success();
+  }
+
+  /// Products stay in flight until the next turn's have been started. Returns the wait that retires the turn before.
+  Operation *runOn(LoopSchedule &schedule) {
+    OpBuilder::InsertionGuard guard(b);
+    scf::ForOp loop = schedule.loop;
+    SmallVector<Value> sums;
+    for (ttg::WgmmaOp product : schedule.inFlight) {
+      auto wait = cast<ttg::WgmmaWaitOp>(*product.getD().user_begin());
+      unsigned index = product.getD().getUses().begin()->getOperandNumber();
+      sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(product.getC())));
+      wait.getResults()[index].replaceAllUsesWith(product.getD());
+    }
+    SmallVector<ttg::WgmmaWaitOp> waits(loop.getBody()->getOps<ttg::WgmmaWaitOp>());
+    for (ttg::WgmmaWaitOp wait : waits)
+      wait.erase();
+    ttg::WgmmaOp last = schedule.inFlight.back();
+    b.setInsertionPointAfter(last);
+    auto retire = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
+    b.setInsertionPointAfter(loop);
+    auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(sums)), 0, sums);
+    for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
+      sum.replaceAllUsesExcept(drained, drain);
+    return retire;
+  }
+
+  tt::FuncOp function;
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+  OpBuilder b;
+  SmallVector<Operation *> loops;
+};
+
+} // namespace
+
+LogicalResult pipeline(ModuleOp module) {
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return Pipeliner(function, config, target).run();
+  });
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,290 @@
+// What may run ahead in a loop, and in what order a turn does its work. Of a turn with S slots:
+//   products that accumulate in place:      wait for slot i; start product i; retire product i-1; sync; refill slot i-1 for turn i+S-1
+//   products that are waited for:           wait for K; multiply; sync; refill K's slot i for turn i+S, V's slot i-1 for turn i+S-1; ...
+//                                           wait for V; multiply
+//   the same, a product started ahead:      refill K's slot i for turn i+S; start the next turn's product with K; ...; wait for V;
+//   multiply;
+//                                           retire both; sync; refill V's slot i
+//   cp.async, whose data a sync must show:  wait for one's own copies; sync; refill slot i-1; multiply
+// The one sync proves to the thread that issues copies that everybody has read the slot it fills. Which slot that is, relative to the turn,
+// is a ring's lag.
+#include "gpu/schedule/pipeline.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+ttg::AllocOp allocOf(Value buffer) {
+  while (Operation *op = buffer.getDefiningOp()) {
+    if (auto alloc = dyn_cast<ttg::AllocOp>(op)) return alloc;
+    if (!isa<ttg::SlotOp, ttg::ViewOp>(op)) return {};
+    buffer = op->getOperand(0);
+  }
+  return {};
+}
+
+static void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
+  for (Operation *user : buffer.getUsers()) {
+    if (isa<ttg::SlotOp, ttg::ViewOp>(user))
+      collectAccesses(user->getResult(0), accesses);
+    else
+      accesses.push_back(user);
+  }
+}
+
+SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
+  SmallVector<Operation *> accesses;
+  collectAccesses(alloc.getResult(), accesses);
+  return accesses;
+}
+
+/// The next wait that lets every product before it through; null if the block has none.
+static Operation *retirement(Operation *product) {
+  for (Operation *op = product->getNextNode(); op; op = op->getNextNode())
+    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
+      if (wait.getPending() == 0) return op;
+  return nullptr;
+}
+
+//===---------------------------------------------------------------------------------------------------------- candidates
+
+/// Bytes that one cp.async of this load would move: what the pointers are known to have in a row, and the buffer, too.
+static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
+  auto tile = dyn_cast<RankedTensorType>(load.getType());
+  if (!tile || !ttg::hasLayout(tile) || tile.getElementTypeBitWidth() < 8) return 0;
+  auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  int64_t inMemory = (vector ? vector.getInt() : 1) * tile.getElementTypeBitWidth() / 8;
+  // Several threads would copy the same bytes.
+  Layout layout = ttg::layoutOf(tile);
+  if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return 0;
+  return std::min(inMemory, vectorAccess(layout, alloc.getType().getLayout().layout()).bytes);
+}
+
+static bool isZero(Value value) {
+  if (auto splat = value.getDefiningOp<tt::SplatOp>()) value = splat.getSrc();
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+}
+
+/// The argument that a pointer, or a tile of them, comes from; null if that is not to be seen.
+static Value baseOf(Value pointer) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop) return isa<tt::FuncOp>(argument.getOwner()->getParentOp()) ? pointer : Value();
+      Value next = loop.getTiedLoopYieldedValue(argument)->get();
+      auto moved = next.getDefiningOp<tt::AddPtrOp>();
+      if (next != argument && (!moved || moved.getPtr() != argument)) return {}; // another memory each turn
+      pointer = loop.getTiedLoopInit(argument)->get();
+    } else if (isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, ttg::ConvertLayoutOp, tt::TransOp, tt::ReshapeOp>(
+                   pointer.getDefiningOp())) {
+      pointer = pointer.getDefiningOp()->getOperand(0);
+    } else {
+      return {};
+    }
+  }
+}
+
+/// Whether the loop may write what `load` reads: then it cannot run ahead. As upstream, different arguments are taken to be different
+/// memory; after an atomic operation nothing is known.
+static bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
+  Value base = baseOf(load.getPtr());
+  bool written = false;
+  loop.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tt::StoreOp>(op)) {
+      Value target = baseOf(store.getPtr());
+      written |= !base || !target || base == target;
+    }
+    written |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+  });
+  return written;
+}
+
+static bool mayRunAhead(Operation *load, ttg::AllocOp alloc, LoopTurns &turns, bool mayCopyAsync) {
+  if (!llvm::all_of(load->getOperands(), [&](Value operand) { return turns.canClone(operand); })) return false;
+  if (isa<ttg::DescriptorLoadOp>(load)) return true;
+  auto plain = dyn_cast<tt::LoadOp>(load);
+  constexpr int64_t leastBytes = 4;
+  return plain && mayCopyAsync && !plain.getIsVolatile() && !mayBeWritten(plain, turns.getLoop()) &&
+         (!plain.getOther() || isZero(plain.getOther())) &&
+         plain.getType() == RankedTensorType::get(cast<RankedTensorType>(plain.getType()).getShape(), alloc.getType().getElementType(),
+                                                  cast<RankedTensorType>(plain.getType()).getEncoding()) &&
+         asyncBytes(plain, alloc) >= leastBytes;
+}
+
+std::optional<LoopSchedule> scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
+  IntegerAttr step;
+  if (loop.getUnsignedCmp() || (matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive())) return {};
+  LoopTurns turns(loop);
+  Block *body = loop.getBody();
+  LoopSchedule schedule;
+  schedule.loop = loop;
+  for (auto store : body->getOps<ttg::StoreSharedOp>()) {
+    Operation *load = store.getSrc().getDefiningOp();
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    if (!load || load->getBlock() != body || !load->getResult(0).hasOneUse() || !isa<tt::LoadOp, ttg::DescriptorLoadOp>(load)) continue;
+    if (!isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
+    if (!mayRunAhead(load, alloc, turns, mayCopyAsync)) continue;
+
+    Ring ring;
+    ring.tma = isa<ttg::DescriptorLoadOp>(load);
+    ring.copies.push_back({load, store, alloc});
+    bool suits = true;
+    for (Operation *access : accessesOf(alloc)) {
+      if (access == store) continue;
+      Operation *reader = body->findAncestorOpInBlock(*access);
+      bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), product = isa<ttg::WgmmaOp>(access);
+      if (!reader || !store->isBeforeInBlock(reader) || !(threads || product)) {
+        suits = false;
+        break;
+      }
+      Operation *retired = product && reader == access ? retirement(access) : reader;
+      suits &= retired != nullptr;
+      ring.threadsRead |= threads;
+      ring.productsRead |= product;
+      if (!ring.firstReader || reader->isBeforeInBlock(ring.firstReader)) ring.firstReader = reader;
+      if (retired && (!ring.retired || ring.retired->isBeforeInBlock(retired))) ring.retired = retired;
+    }
+    if (!suits || !ring.firstReader) continue;
+    auto same = llvm::find_if(schedule.rings, [&](Ring &r) { return r.tma == ring.tma && r.firstReader == ring.firstReader; });
+    if (same == schedule.rings.end()) {
+      schedule.rings.push_back(std::move(ring));
+      continue;
+    }
+    same->copies.push_back(ring.copies.front());
+    if (same->retired->isBeforeInBlock(ring.retired)) same->retired = ring.retired;
+    same->threadsRead |= ring.threadsRead;
+    same->productsRead |= ring.productsRead;
+  }
+  if (schedule.rings.empty()) return {};
+  return schedule;
+}
+
+//===--------------------------------------------------------------------------------------------------------------- order
+
+/// Whether nobody but the product itself, a turn later, uses its sum in the loop.
+static bool accumulatesInPlace(ttg::WgmmaOp product, scf::ForOp loop) {
+  auto sum = dyn_cast<BlockArgument>(product.getC());
+  if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !product.getD().hasOneUse()) return false;
+  auto wait = dyn_cast<ttg::WgmmaWaitOp>(*product.getD().user_begin());
+  if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
+  Value retired = wait.getResults()[product.getD().getUses().begin()->getOperandNumber()];
+  return retired.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == retired;
+}
+
+/// The products of a loop, if all of them may run on over its back edge: their sums stay in the accumulators, and nothing they read is
+/// written while they may still be reading. One that may not makes every turn wait, and then the others gain nothing.
+static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
+  SmallVector<ttg::WgmmaOp> products;
+  bool all = true;
+  auto stays = [&](Value operand) {
+    ttg::AllocOp alloc = allocOf(operand);
+    if (!alloc) return false;
+    for (Ring &ring : schedule.rings)
+      if (llvm::any_of(ring.copies, [&](Copy &copy) { return copy.alloc == alloc; })) return true;
+    return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
+      return schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
+    });
+  };
+  schedule.loop.walk([&](ttg::WgmmaOp product) {
+    all &= product->getBlock() == schedule.loop.getBody() && accumulatesInPlace(product, schedule.loop) && stays(product.getA()) &&
+           stays(product.getB());
+    products.push_back(product);
+  });
+  // A wait for other tiles, too, has to stay.
+  schedule.loop.walk([&](ttg::WgmmaWaitOp wait) {
+    all &= llvm::all_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp<ttg::WgmmaOp>() != nullptr; });
+  });
+  if (!all) products.clear();
+  return products;
+}
+
+static int64_t registersOf(Type tile) {
+  int64_t bits = cast<RankedTensorType>(tile).getElementTypeBitWidth();
+  return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
+}
+
+/// A product that may be started a turn early: alone it reads the first ring, everything else it reads stays as it is, and another product
+/// follows in the turn, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
+static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config) {
+  Block *body = schedule.loop.getBody();
+  Ring *first = &schedule.rings.front();
+  for (Ring &ring : schedule.rings)
+    if (ring.firstReader->isBeforeInBlock(first->firstReader)) first = &ring;
+  if (first != &schedule.rings.front()) std::swap(*first, schedule.rings.front());
+  first = &schedule.rings.front();
+  auto product = dyn_cast<ttg::WgmmaOp>(first->firstReader);
+  if (!product || product.getUseC() || !schedule.loop.isDefinedOutsideOfLoop(product.getC()) || !product.getD().hasOneUse()) return {};
+  auto wait = dyn_cast<ttg::WgmmaWaitOp>(product->getNextNode());
+  if (!wait || wait.getPending() != 0 || wait.getTiles().size() != 1 || wait.getTiles()[0] != product.getD()) return {};
+  for (Copy &copy : first->copies)
+    for (Operation *access : accessesOf(copy.alloc))
+      if (access != product && access != copy.store) return {};
+  for (Value operand : {Value(product.getA()), Value(product.getB())}) {
+    ttg::AllocOp alloc = allocOf(operand);
+    if (!alloc) return {};
+    bool own = llvm::any_of(first->copies, [&](Copy &copy) { return copy.alloc == alloc; });
+    if (own) continue;
+    for (Operation *access : accessesOf(alloc))
+      if (schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return {};
+  }
+  int64_t registers = 2 * registersOf(product.getType()), products = 0;
+  bool inBody = true;
+  ttg::WgmmaWaitOp last;
+  schedule.loop.walk([&](ttg::WgmmaOp other) {
+    inBody &= other->getBlock() == body;
+    if (other == product) return;
+    ++products;
+    registers += registersOf(other.getType());
+  });
+  for (auto each : body->getOps<ttg::WgmmaWaitOp>())
+    last = each;
+  constexpr int64_t mostRegisters = 255, registersPerProcessor = 65536;
+  constexpr int64_t others = 48; // addresses, row values, the temporaries of the arithmetic between
+  int64_t available = std::min(mostRegisters, registersPerProcessor / (config.getWarps() * 32));
+  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
+  // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
+  int64_t threads = config.getWarps() * 32, without = registers - registersOf(product.getType()) + others;
+  bool alone = 2 * threads * without > registersPerProcessor;
+  bool suits = alone && inBody && products > 0 && last != wait && last.getPending() == 0 && registers + others <= available;
+  return suits ? product : ttg::WgmmaOp();
+}
+
+void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config) {
+  schedule.stages = stages;
+  schedule.inFlight = productsInFlight(schedule);
+  bool byThreads = llvm::any_of(schedule.rings, [](Ring &ring) { return !ring.tma; });
+  if (byThreads) {
+    if (stages < 3) schedule.inFlight.clear(); // at the top of turn i the product of turn i-1 still reads
+    schedule.refillAfter = nullptr;
+    for (Ring &ring : schedule.rings)
+      ring.lag = schedule.inFlight.empty() ? 1 : 2;
+    return;
+  }
+  if (!schedule.inFlight.empty()) {
+    schedule.refillAfter = schedule.inFlight.back();
+    for (Ring &ring : schedule.rings)
+      ring.lag = 1;
+    return;
+  }
+  schedule.ahead = productAhead(schedule, config);
+  if (schedule.ahead) {
+    // All of the turn is over behind its last product. The first ring's slot has been free since the turn before: it is filled at the top.
+    for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+      schedule.refillAfter = wait;
+    for (Ring &ring : schedule.rings) {
+      if (schedule.refillAfter->isBeforeInBlock(ring.retired)) schedule.refillAfter = ring.retired;
+      ring.lag = 0;
+    }
+    return;
+  }
+  schedule.refillAfter = schedule.rings.front().retired;
+  for (Ring &ring : schedule.rings)
+    if (ring.retired->isBeforeInBlock(schedule.refillAfter)) schedule.refillAfter = ring.retired;
+  for (Ring &ring : schedule.rings)
+    ring.lag = ring.retired == schedule.refillAfter ? 0 : 1;
+}
+
+} // namespace tilewright::gpu

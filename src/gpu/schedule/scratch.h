@@ -1,0 +1,37 @@
+// Which operations on tiles pass through shared memory on their way from thread to thread, and how much of it each needs while it runs:
+//     %y = ttg.convert_layout %x : tensor<64x64xf16, #a> -> tensor<64x64xf16, #b>      8192 bytes, or none if a shuffle does
+// Everything follows from the operation's types, so that memory can be allotted before anything is lowered, and the lowering finds what it
+// was promised.
+#pragma once
+
+#include "gpu/layout/layout.h"
+
+namespace mlir {
+class Operation;
+class Type;
+} // namespace mlir
+
+namespace tilewright::gpu {
+
+/// How a conversion is done.
+struct ConversionPlan {
+  Conversion kind = Conversion::none;
+  std::optional<ShufflePlan> shuffle; // set for Conversion::shuffle
+  std::optional<ScratchPlan> scratch; // set for Conversion::shared
+};
+/// `from` and `to`: of one shape. Elements have `elementBits` in memory. A shuffle that would cost more than the way through shared memory
+/// is not chosen.
+ConversionPlan planConversion(const Layout &from, const Layout &to, int64_t elementBits, MatrixInstructions available);
+
+/// Bits of an element of this type in shared memory: pointers 64, i1 8.
+int64_t memoryBits(mlir::Type element);
+
+/// The layout in which a scan works: the operand's own, or one that has what scanOrder asks for.
+Layout scanLayout(const Layout &layout, int64_t dim);
+/// The same for a reduction and reductionPlan.
+Layout reductionLayout(const Layout &layout, int64_t dim);
+
+/// Bytes of shared memory that the operation needs while it runs; 0 for most.
+int64_t scratchBytes(mlir::Operation *op);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,141 @@
+// Shared memory is small, and most of it is needed for a part of the kernel only: the ring of a loop's operands until the loop is over, the
+// room for a result on its way out after that. Rooms that are never in use together share bytes:
+//   ring of 4 stages     [0, 192K)   operations 10 .. 80
+//   result, 64K          [0, 64K)    operations 85 .. 90
+// In use means from the first access to the last one; where the accesses stand in a loop that does not contain the alloc, throughout the
+// loop. What runs asynchronously ends where it is waited for. Rooms are placed by decreasing size, each at the lowest offset that is free.
+#include "gpu/schedule/shared_plan.h"
+
+#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/scratch.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+class Planner {
+public:
+  Planner(tt::FuncOp function, ArrayRef<DeeperBuffer> deeper) : function(function), deeper(deeper) {}
+
+  SharedPlan run() {
+    int64_t next = 0;
+    number(function.getBody(), next);
+    end = next;
+    function.walk([&](Operation *op) { addRoom(op); });
+    place();
+    return std::move(plan);
+  }
+
+private:
+  struct Span {
+    int64_t first = 0, last = 0;
+  };
+
+  void number(Region &region, int64_t &next) {
+    for (Block &block : region)
+      for (Operation &op : block) {
+        int64_t first = next++;
+        for (Region &inner : op.getRegions())
+          number(inner, next);
+        spans[&op] = {first, next++};
+        if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
+          if (wait.getPending() == 0) productWaits.push_back(first);
+        if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
+          if (wait.getPending() == 0) copyWaits.push_back(first);
+        if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))
+          if (wait.getPending() == 0) storeWaits.push_back(first);
+      }
+  }
+
+  /// The first of `waits` (which are in order) behind `from`.
+  int64_t waitAfter(ArrayRef<int64_t> waits, int64_t from) const {
+    const int64_t *wait = llvm::lower_bound(waits, from);
+    return wait == waits.end() ? end : *wait;
+  }
+
+  /// When an access made for something that lives in `home` is going on.
+  Span during(Operation *access, Block *home) {
+    Span span = spans.lookup(access);
+    int64_t done = span.last;
+    if (isa<ttg::WgmmaOp>(access)) done = waitAfter(productWaits, span.last);
+    if (isa<ttg::CopyAsyncOp>(access)) done = waitAfter(copyWaits, span.last);
+    if (isa<ttg::TmaStoreOp>(access)) done = waitAfter(storeWaits, span.last);
+    for (Operation *op = access; op && op->getBlock() != home; op = op->getParentOp())
+      if (Operation *around = op->getParentOp(); around && spans.contains(around) && !isa<scf::IfOp>(around)) span = spans.lookup(around);
+    return {span.first, std::max(span.last, done)};
+  }
+
+  void addRoom(Operation *op) {
+    SharedRoom room;
+    room.op = op;
+    if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(op)) {
+      room.bytes = 8 * barriers.getType().getCount();
+      room.isBarriers = true;
+      room.last = end;
+    } else if (auto alloc = dyn_cast<ttg::AllocOp>(op)) {
+      SmallVector<Operation *> accesses = accessesOf(alloc);
+      if (accesses.empty()) return;
+      room.first = end;
+      for (Operation *access : accesses) {
+        Span span = during(access, op->getBlock());
+        room.first = std::min(room.first, span.first);
+        room.last = std::max(room.last, span.last);
+      }
+      room.bytes = alloc.getType().tileBytes() * alloc.getType().getDepth();
+      for (const DeeperBuffer &buffer : deeper)
+        if (buffer.alloc == alloc) {
+          Span span = spans.lookup(buffer.loop);
+          room.bytes = alloc.getType().tileBytes() * buffer.depth;
+          room.first = std::min(room.first, span.first);
+          room.last = std::max(room.last, span.last);
+        }
+    } else {
+      room.bytes = scratchBytes(op);
+      if (room.bytes == 0) return;
+      Span span = spans.lookup(op);
+      room.first = span.first;
+      room.last = span.last;
+    }
+    plan.rooms.push_back(room);
+  }
+
+  void place() {
+    SmallVector<SharedRoom *> order;
+    for (SharedRoom &room : plan.rooms)
+      if (!room.isBarriers) order.push_back(&room);
+    llvm::sort(order, [](SharedRoom *x, SharedRoom *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
+    SmallVector<SharedRoom *> placed; // by offset
+    for (SharedRoom *room : order) {
+      int64_t alignment = isa<ttg::AllocOp>(room->op) ? 1024 : 128, offset = 0;
+      for (SharedRoom *other : placed) {
+        if (other->last < room->first || room->last < other->first) continue;
+        if (offset + room->bytes <= other->offset) break;
+        offset = std::max(offset, (other->offset + other->bytes + alignment - 1) / alignment * alignment);
+      }
+      room->offset = offset;
+      plan.bytes = std::max(plan.bytes, offset + room->bytes);
+      placed.insert(llvm::upper_bound(placed, room, [](SharedRoom *x, SharedRoom *y) { return x->offset < y->offset; }), room);
+    }
+    for (SharedRoom &room : plan.rooms) {
+      if (!room.isBarriers) continue;
+      room.offset = plan.bytes = (plan.bytes + 7) / 8 * 8;
+      plan.bytes += room.bytes;
+    }
+  }
+
+  tt::FuncOp function;
+  ArrayRef<DeeperBuffer> deeper;
+  SharedPlan plan;
+  DenseMap<Operation *, Span> spans;
+  SmallVector<int64_t> productWaits, copyWaits, storeWaits;
+  int64_t end = 0;
+};
+
+} // namespace
+
+SharedPlan planShared(tt::FuncOp function, ArrayRef<DeeperBuffer> deeper) {
+  return Planner(function, deeper).run();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,34 @@
+// Where everything in shared memory lies, and when it is in use. allocate-shared acts on it; the pipeline asks it what would fit.
+#pragma once
+
+#include "gpu/tiles/ttg.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace tilewright::gpu {
+
+/// A buffer as it would be with `depth` tiles that are in use throughout `loop`.
+struct DeeperBuffer {
+  ttg::AllocOp alloc;
+  int64_t depth = 1;
+  mlir::Operation *loop = nullptr;
+};
+
+/// A place in shared memory that `op` (an alloc, alloc_barriers, or an operation that needs scratch) has from operation number `first`
+/// until `last`, counted in the order of the program's text.
+struct SharedRoom {
+  mlir::Operation *op = nullptr;
+  int64_t bytes = 0, first = 0, last = 0, offset = 0;
+  bool isBarriers = false;
+  bool overlaps(const SharedRoom &other) const { return offset < other.offset + other.bytes && other.offset < offset + bytes; }
+};
+
+struct SharedPlan {
+  llvm::SmallVector<SharedRoom> rooms;
+  int64_t bytes = 0;
+};
+
+/// Places everything: rooms that are in use at the same time never overlap, others may.
+SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper = {});
+
+} // namespace tilewright::gpu

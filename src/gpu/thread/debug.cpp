@@ -1,0 +1,185 @@
+// What a kernel says to the outside (print, assert), and what it brings along that this compiler does not look into: PTX of its own, and
+// functions that are mapped over tiles.
+#include "gpu/thread/thread_lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+//===-------------------------------------------------------------------------------------------------------------- print
+
+static std::string escaped(StringRef text) {
+  std::string result;
+  for (char c : text)
+    result += c == '%' ? "%%" : std::string(1, c);
+  return result;
+}
+
+/// What printf takes: i32, i64 or f64, and how it is written.
+static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, bool hex) {
+  int64_t bits = value.getType().getIntOrFloatBitWidth();
+  if (isa<tt::PointerType>(element)) return {value, "0x%llx"};
+  if (hex) {
+    std::string digits = "0x%0" + std::to_string((bits + 3) / 4);
+    if (!value.getType().isInteger()) value = arith::BitcastOp::create(b, b.getIntegerType(static_cast<unsigned>(bits)), value);
+    if (bits < 32) value = arith::ExtUIOp::create(b, b.getI32Type(), value);
+    return {value, digits + (bits == 64 ? "llx" : "x")};
+  }
+  if (isa<FloatType>(value.getType()))
+    return {value.getType().isF64() ? value : Value(arith::ExtFOp::create(b, b.getF64Type(), value)), "%f"};
+  if (bits == 64) return {value, isSigned ? "%lld" : "%llu"};
+  if (bits < 32) {
+    Type wide = b.getI32Type();
+    value = isSigned ? Value(arith::ExtSIOp::create(b, wide, value)) : Value(arith::ExtUIOp::create(b, wide, value));
+  }
+  return {value, isSigned ? "%d" : "%u"};
+}
+
+/// A line for each element, by the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`.
+LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
+  SmallVector<Value> start;
+  for (int32_t axis = 0; axis < 3; ++axis)
+    start.push_back(programId(axis));
+  std::string head = "pid (%u, %u, %u)", prefix = escaped(op.getPrefix());
+  Value isFirst = isFirstThread();
+  auto line = [&](Value speaks, const std::string &format, ArrayRef<Value> values) {
+    OpBuilder::InsertionGuard guard(b);
+    if (speaks) {
+      auto branch = scf::IfOp::create(b, speaks, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    SmallVector<Value> all(start);
+    llvm::append_range(all, values);
+    ptx::PrintOp::create(b, format + "\n", all);
+  };
+  if (op.getArgs().empty()) {
+    line(isFirst, head + prefix, {});
+    return success();
+  }
+  for (auto [number, argument] : llvm::enumerate(op.getArgs())) {
+    Type element = getElementTypeOrSelf(argument.getType());
+    bool isSigned = number < op.getIsSigned().size() && op.getIsSigned()[number] > 0;
+    std::string which = op.getArgs().size() > 1 ? "(operand " + std::to_string(number) + ") " : "";
+    auto tile = dyn_cast<RankedTensorType>(argument.getType());
+    Parts values = get(argument);
+    if (auto number8 = dyn_cast<FloatType>(element); number8 && number8.getWidth() == 8 && !op.getHex())
+      values = widenBytes(values, element);
+    Layout layout;
+    if (tile) layout = ttg::layoutOf(tile);
+    Value speaks = tile ? holdsFirstCopy(layout) : isFirst;
+    for (auto [reg, value] : llvm::enumerate(values)) {
+      SmallVector<Value> shown;
+      SmallVector<std::string> places;
+      for (int64_t dim = 0, behind = tile ? tile.getNumElements() : 1; tile && dim < tile.getRank(); ++dim) {
+        int64_t size = tile.getDimSize(dim);
+        behind /= size;
+        Value coordinate =
+            arith::ShRUIOp::create(b, flatIndex(layout, static_cast<int64_t>(reg)), i32(llvm::Log2_64(static_cast<uint64_t>(behind))));
+        shown.push_back(arith::AndIOp::create(b, coordinate, i32(size - 1)));
+        int64_t width = std::to_string(size - 1).size();
+        places.push_back("%" + (width > 1 ? std::to_string(width) : std::string()) + "u");
+      }
+      auto [number_, format] = printable(b, value, element, isSigned, op.getHex());
+      shown.push_back(number_);
+      line(speaks, head + " idx (" + llvm::join(places, ", ") + ")" + prefix + which + format, shown);
+    }
+  }
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerAssert(tt::AssertOp op) {
+  Value fails;
+  for (Value condition : get(op.getCondition())) {
+    Value one = arith::XOrIOp::create(b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    fails = fails ? Value(arith::OrIOp::create(b, fails, one)) : one;
+  }
+  std::string file = "unknown";
+  int64_t line = 0;
+  op.getLoc()->walk([&](Location part) {
+    auto place = dyn_cast<FileLineColLoc>(part);
+    if (!place) return WalkResult::advance();
+    file = place.getFilename().str();
+    line = place.getLine();
+    return WalkResult::interrupt();
+  });
+  ptx::AssertFailOp::create(b, op.getMessage(), file, source.getName(), static_cast<uint32_t>(line), fails);
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------------------- foreign code
+
+/// `packed_element` registers of each operand go into one piece of assembly. Small ones share words of 32 bits.
+LogicalResult ThreadLowering::lowerInlineAsm(tt::ElementwiseInlineAsmOp op) {
+  int64_t pack = op.getPackedElement();
+  auto perWordOf = [&](Type type) {
+    return std::min<int64_t>(pack, std::max<int64_t>(1, 32 / static_cast<int64_t>(type.getIntOrFloatBitWidth())));
+  };
+  auto wordOf = [&](Type type, int64_t perWord) -> Type {
+    return perWord == 1 ? type : b.getIntegerType(static_cast<unsigned>(perWord) * type.getIntOrFloatBitWidth());
+  };
+  int64_t count = partsOf(op->getResult(0).getType());
+  std::vector<Parts> results(op->getNumResults());
+  for (int64_t first = 0; first < count; first += pack) {
+    SmallVector<Value> operands;
+    for (Value argument : op.getArgs()) {
+      // A tile of fewer elements than `packed_element` repeats its own.
+      const Parts &parts = get(argument);
+      Type type = parts.front().getType();
+      int64_t perWord = perWordOf(type);
+      for (int64_t i = 0; i < pack; i += perWord) {
+        SmallVector<Value> values;
+        for (int64_t k = 0; k < perWord; ++k)
+          values.push_back(parts[static_cast<size_t>(first + i + k) % parts.size()]);
+        operands.push_back(perWord == 1 ? values.front() : packed(values));
+      }
+    }
+    SmallVector<Type> types;
+    for (Type result : op->getResultTypes()) {
+      Type type = scalarType(getElementTypeOrSelf(result));
+      int64_t perWord = perWordOf(type);
+      types.append(static_cast<size_t>(pack / perWord), wordOf(type, perWord));
+    }
+    auto code = ptx::InlineOp::create(b, types, op.getAsmString(), op.getConstraints(), op.getPure(), operands);
+    size_t word = 0;
+    for (auto [number, result] : llvm::enumerate(op->getResultTypes())) {
+      Type type = scalarType(getElementTypeOrSelf(result));
+      for (int64_t i = 0; i < pack; i += perWordOf(type))
+        llvm::append_range(results[number], unpacked(code.getResult(static_cast<unsigned>(word++)), type));
+      if (static_cast<int64_t>(results[number].size()) > count) results[number].resize(static_cast<size_t>(count));
+    }
+  }
+  for (auto [result, parts_] : llvm::zip(op->getResults(), results))
+    set(result, std::move(parts_));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerMapElementwise(tt::MapElementwiseOp op) {
+  if (!llvm::hasSingleElement(op.getScalarOp()))
+    return op.emitError("unstructured control flow in a mapped function is not built for GPUs");
+  Block &block = op.getScalarOp().front();
+  int64_t pack = op.getPack(), count = partsOf(op->getResult(0).getType());
+  if (count % pack) return op.emitError("a thread holds fewer elements than the mapped function takes");
+  std::vector<Parts> results(op->getNumResults());
+  for (int64_t first = 0; first < count; first += pack) {
+    unsigned argument = 0;
+    for (Value source_ : op.getSrcs())
+      for (int64_t i = 0; i < pack; ++i)
+        set(block.getArgument(argument++), {get(source_)[static_cast<size_t>(first + i)]});
+    Location place = b.getLoc();
+    if (failed(lowerBlock(block))) return failure();
+    b.setLoc(place);
+    for (auto [index, value] : llvm::enumerate(block.getTerminator()->getOperands()))
+      results[index / static_cast<size_t>(pack)].push_back(getScalar(value));
+  }
+  for (auto [result, parts_] : llvm::zip(op->getResults(), results))
+    set(result, std::move(parts_));
+  return success();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,326 @@
+// Functions and formats of floats. f32 has instructions for some functions and the arithmetic of ir/float_functions.cpp for the most used
+// others; the rest goes through f64 (double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes, and exist for nothing
+// but conversion:   %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
+#include "gpu/thread/double_math.h"
+#include "gpu/thread/thread_lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static bool isByteFloat(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+//===----------------------------------------------------------------------------------------------------------- conversions
+
+static std::optional<ptx::Format> byteFormat(Type type) {
+  if (isa<Float8E4M3FNType>(type)) return ptx::Format::e4m3;
+  if (isa<Float8E5M2Type>(type)) return ptx::Format::e5m2;
+  return std::nullopt;
+}
+
+Parts ThreadLowering::widenBytes(const Parts &bytes, Type format) {
+  Parts results;
+  std::optional<ptx::Format> known = byteFormat(format);
+  if (!known || !target.fp8Mma) {
+    floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
+    for (Value byte : bytes)
+      results.push_back(floats::widenFromBits(m, byte, format));
+    return results;
+  }
+  Type half = b.getF16Type();
+  for (size_t i = 0; i < bytes.size(); i += 2) {
+    Value second = i + 1 < bytes.size() ? bytes[i + 1] : bytes[i];
+    Value pair = ptx::PackOp::create(b, b.getI16Type(), ValueRange{bytes[i], second});
+    pair = ptx::ConvertOp::create(b, b.getI32Type(), pair, *known, ptx::Format::f16);
+    auto halves = ptx::UnpackOp::create(b, TypeRange{half, half}, pair);
+    for (size_t k = 0; k < 2 && i + k < bytes.size(); ++k)
+      results.push_back(arith::ExtFOp::create(b, b.getF32Type(), halves.getResult(static_cast<unsigned>(k))));
+  }
+  return results;
+}
+
+Parts ThreadLowering::narrowToBytes(const Parts &values, Type format, bool towardZero) {
+  Parts results;
+  std::optional<ptx::Format> known = byteFormat(format);
+  if (!known || !target.fp8Mma || towardZero) {
+    floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
+    for (Value value : values)
+      results.push_back(floats::narrowToBits(m, value, format, towardZero));
+    return results;
+  }
+  for (size_t i = 0; i < values.size(); i += 2) {
+    Value second = i + 1 < values.size() ? values[i + 1] : values[i];
+    Value pair = ptx::ConvertPairOp::create(b, b.getI16Type(), values[i], second, *known);
+    auto bytes = ptx::UnpackOp::create(b, TypeRange{b.getI8Type(), b.getI8Type()}, pair);
+    for (size_t k = 0; k < 2 && i + k < values.size(); ++k)
+      results.push_back(bytes.getResult(static_cast<unsigned>(k)));
+  }
+  return results;
+}
+
+Parts ThreadLowering::convertFloats(const Parts &values, Type from, Type to, bool towardZero) {
+  if (from == to) return values;
+  if (isByteFloat(from)) return convertFloats(widenBytes(values, from), b.getF32Type(), to, towardZero);
+  floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
+  Parts results;
+  bool widens = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+  if (isByteFloat(to) || (from.getIntOrFloatBitWidth() == 16 && !widens)) { // by way of f32
+    if (!from.isF32()) {
+      for (Value value : values)
+        results.push_back(from.isF64() ? floats::narrowDouble(m, value, /*toOdd=*/!towardZero)
+                                       : Value(arith::ExtFOp::create(b, b.getF32Type(), value)));
+      return convertFloats(results, b.getF32Type(), to, towardZero);
+    }
+    return narrowToBytes(values, to, towardZero);
+  }
+  for (Value value : values) {
+    if (widens)
+      results.push_back(arith::ExtFOp::create(b, to, value));
+    else if (!towardZero)
+      results.push_back(arith::TruncFOp::create(b, to, value));
+    else if (to.isF32())
+      results.push_back(floats::narrowDouble(m, value, /*toOdd=*/false));
+    else
+      results.push_back(
+          floats::narrowFloat(m, from.isF64() ? floats::narrowDouble(m, value, /*toOdd=*/false) : value, to, /*truncate=*/true));
+  }
+  return results;
+}
+
+LogicalResult ThreadLowering::lowerFloatConversion(Operation *op, bool towardZero) {
+  Type from = getElementTypeOrSelf(op->getOperand(0).getType()), to = getElementTypeOrSelf(op->getResult(0).getType());
+  set(op->getResult(0), convertFloats(get(op->getOperand(0)), from, to, towardZero));
+  return success();
+}
+
+/// Arithmetic of 8-bit floats is that of f32, rounded.
+LogicalResult ThreadLowering::lowerByteFloats(Operation *op) {
+  SmallVector<Parts> operands;
+  for (Value operand : op->getOperands()) {
+    Type element = getElementTypeOrSelf(operand.getType());
+    operands.push_back(isByteFloat(element) ? widenBytes(get(operand), element) : get(operand));
+  }
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  bool narrows = isByteFloat(element);
+  Type type = narrows ? b.getF32Type() : scalarType(element);
+  Parts results;
+  for (int64_t reg = 0, count = partsOf(op->getResult(0).getType()); reg < count; ++reg) {
+    SmallVector<Value> scalars;
+    for (const Parts &parts : operands)
+      scalars.push_back(parts[parts.size() == 1 ? 0 : static_cast<size_t>(reg)]);
+    OperationState state(b.getLoc(), op->getName(), scalars, {type}, op->getAttrs());
+    results.push_back(b.create(state)->getResult(0));
+  }
+  set(op->getResult(0), narrows ? narrowToBytes(results, element, /*towardZero=*/false) : results);
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerElementwise(Operation *op) {
+  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  if (isa<arith::ExtFOp>(op)) return lowerFloatConversion(op, false);
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
+    std::optional<arith::RoundingMode> mode = truncation.getRoundingmode();
+    bool known = !mode || *mode == arith::RoundingMode::to_nearest_even || *mode == arith::RoundingMode::toward_zero;
+    if (!known) return op->emitError("this rounding of a conversion is not built for GPUs");
+    return lowerFloatConversion(op, mode == arith::RoundingMode::toward_zero);
+  }
+  bool onlyMoves = isa<arith::SelectOp, arith::BitcastOp>(op) || op->getName().getDialectNamespace() == "ub";
+  auto types = llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()));
+  if (!onlyMoves && llvm::any_of(types, [](Type t) { return isByteFloat(getElementTypeOrSelf(t)); })) return lowerByteFloats(op);
+  if (isa<arith::DivFOp>(op)) return lower(op, [&](ValueRange x) { return divide(x[0], x[1]); });
+  if (isa<arith::RemFOp>(op)) return lower(op, [&](ValueRange x) { return mathFunction("fmod", x); });
+  return lower(op, [&](ValueRange operands) -> Value {
+    if (isa<arith::BitcastOp>(op) && operands[0].getType() == type) return operands[0];
+    OperationState state(b.getLoc(), op->getName(), operands, {type}, op->getAttrs());
+    return b.create(state)->getResult(0);
+  });
+}
+
+//===------------------------------------------------------------------------------------------------------------- functions
+
+/// f32 within 2 ULP, as upstream's `/`; what is precise has an operation of its own.
+Value ThreadLowering::divide(Value x, Value y) {
+  Type type = x.getType();
+  if (type.isF64()) return arith::DivFOp::create(b, x, y);
+  if (type.isF32()) return ptx::DivideOp::create(b, x, y);
+  Type f32 = b.getF32Type();
+  Value quotient = ptx::DivideOp::create(b, arith::ExtFOp::create(b, f32, x), arith::ExtFOp::create(b, f32, y));
+  return arith::TruncFOp::create(b, type, quotient);
+}
+
+namespace {
+
+/// Functions of f32 and f64 that take a few operations of either.
+class BothWidths {
+public:
+  BothWidths(ImplicitLocOpBuilder &b, Type type) : b(b), m(b, fusedMultiplyAdd, type) {}
+
+  Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
+
+  /// e^x = 2^(x log2 e). The product's rounding, which would grow with x, is put back as a factor near 1; where the product overflows, a
+  /// maximum replaces what that leaves.
+  Value exp(Value x) {
+    x = arith::MaximumFOp::create(b, x, m.real(-104)); // already 0; keeps NaN
+    Value log2e = m.real(1.4426950408889634), high = m.multiply(x, log2e);
+    Value low = m.multiplyAdd(x, log2e, arith::NegFOp::create(b, high));
+    low = m.multiplyAdd(x, m.real(1.925963033500011e-08), low);
+    Value factor = arith::MaxNumFOp::create(b, m.multiplyAdd(low, m.real(0.6931471805599453), m.real(1)), m.real(0.5));
+    return m.multiply(unit(ptx::Unit::ex2, high), factor);
+  }
+
+  /// Halves away from zero. The difference to the truncated value is exact.
+  Value round(Value x) {
+    Value magnitude = m.absolute(x), whole = unit(ptx::Unit::trunc, magnitude);
+    Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
+    return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
+  }
+
+  /// x - n y for the whole n that leaves a rest of x's sign below |y|. As long as the rest is not: take away a multiple of y times a power
+  /// of two that leaves fewer bits than the fraction has, which is exact.
+  Value fmod(Value x, Value y) {
+    Value divisor = m.absolute(y), start = m.absolute(x);
+    Value broken = arith::OrIOp::create(b, m.equal(divisor, m.real(0)),
+                                        m.compare(arith::CmpFPredicate::UEQ, start, m.real(std::numeric_limits<double>::infinity())));
+    broken = arith::OrIOp::create(b, broken, m.compare(arith::CmpFPredicate::UNO, y, y));
+    auto loop = scf::WhileOp::create(b, TypeRange{m.realType}, ValueRange{start});
+    {
+      OpBuilder::InsertionGuard guard(b);
+      Block *test = b.createBlock(&loop.getBefore(), {}, TypeRange{m.realType}, {b.getLoc()});
+      Value goesOn = m.lessOrEqual(divisor, test->getArgument(0));
+      goesOn = arith::AndIOp::create(b, goesOn, arith::XOrIOp::create(b, broken, arith::ConstantOp::create(b, b.getBoolAttr(true))));
+      scf::ConditionOp::create(b, goesOn, ValueRange{test->getArgument(0)});
+      Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{m.realType}, {b.getLoc()});
+      Value rest = body->getArgument(0);
+      // 2^distance, at most 2^(largest exponent / 2); a step of one less than the fraction's bits leaves a quotient that fits.
+      Value distance = m.subtractWords(m.shiftRight(m.bits(rest), m.fraction), m.shiftRight(m.bits(divisor), m.fraction));
+      distance = m.subtractWords(distance, m.word(m.fraction - 2));
+      int64_t bias = m.width == 64 ? 1023 : 127;
+      distance = arith::MaxSIOp::create(b, distance, m.word(0));
+      distance = arith::MinSIOp::create(b, distance, m.word(bias));
+      Value scaled = m.multiply(divisor, m.fromBits(m.shiftLeft(m.addWords(distance, m.word(bias)), m.fraction)));
+      Value quotient = unit(ptx::Unit::trunc, m.divide(rest, scaled));
+      Value next = m.multiplyAdd(arith::NegFOp::create(b, quotient), scaled, rest);
+      next = m.select(m.less(next, m.real(0)), m.add(next, scaled), next);
+      scf::YieldOp::create(b, ValueRange{next});
+    }
+    Value result = m.withSignOf(m.absolute(loop.getResult(0)), x);
+    Value product = m.multiply(x, y);
+    result = m.select(broken, m.subtract(product, product), result); // NaN: of inf, of 0 ...
+    return m.select(broken, m.real(std::numeric_limits<double>::quiet_NaN()), result);
+  }
+
+  /// Null if it is not of these.
+  Value call(StringRef name, ValueRange x) {
+    if (name == "sqrt") return unit(m.width == 64 ? ptx::Unit::sqrt_rn : ptx::Unit::sqrt, x[0]);
+    if (name == "rsqrt") return unit(ptx::Unit::rsqrt, x[0]);
+    if (name == "floor") return unit(ptx::Unit::floor, x[0]);
+    if (name == "ceil") return unit(ptx::Unit::ceil, x[0]);
+    if (name == "trunc") return unit(ptx::Unit::trunc, x[0]);
+    if (name == "rint" || name == "nearbyint" || name == "roundeven") return unit(ptx::Unit::rint, x[0]);
+    if (name == "round") return round(x[0]);
+    if (name == "abs" || name == "fabs") return m.absolute(x[0]);
+    if (name == "fmod") return fmod(x[0], x[1]);
+    if (name == "copysign") return m.withSignOf(m.absolute(x[0]), x[1]);
+    if (name == "fmax") return arith::MaxNumFOp::create(b, x[0], x[1]);
+    if (name == "fmin") return arith::MinNumFOp::create(b, x[0], x[1]);
+    if (name == "div_rn" || name == "fdiv_rn" || name == "ddiv_rn") return m.divide(x[0], x[1]);
+    if (name == "sqrt_rn" || name == "fsqrt_rn" || name == "dsqrt_rn") return unit(ptx::Unit::sqrt_rn, x[0]);
+    if (m.width == 64) return {};
+    if (name == "exp") return exp(x[0]);
+    if (name == "exp2") return unit(ptx::Unit::ex2, x[0]);
+    if (name == "log") return floats::inlineLog(m, x[0]);
+    if (name == "log2") return floats::inlineLog2(m, x[0]);
+    if (name == "tanh") return floats::inlineTanh(m, x[0]);
+    if (name == "erf") return floats::inlineErf(m, x[0]);
+    return {};
+  }
+
+private:
+  ImplicitLocOpBuilder &b;
+  floats::MathOps m;
+};
+
+} // namespace
+
+Value ThreadLowering::mathFunction(StringRef name, ValueRange x) {
+  auto type = dyn_cast<FloatType>(x[0].getType());
+  if (!type) return {};
+  auto inType = [&](Type wanted) -> Value {
+    SmallVector<Value> operands;
+    for (Value value : x)
+      operands.push_back(arith::ExtFOp::create(b, wanted, value));
+    Value result = mathFunction(name, operands);
+    return result ? Value(arith::TruncFOp::create(b, type, result)) : Value();
+  };
+  if (type.getWidth() < 32) return inType(b.getF32Type());
+  if (Value result = BothWidths(b, type).call(name, x)) return result;
+  if (doubleFunctionOperands(name) != static_cast<int64_t>(x.size())) return {};
+  if (type.isF64()) return doubleFunction(b, name, x, /*shortResult=*/false);
+  SmallVector<Value> operands;
+  for (Value value : x)
+    operands.push_back(arith::ExtFOp::create(b, b.getF64Type(), value));
+  return arith::TruncFOp::create(b, type, doubleFunction(b, name, operands, /*shortResult=*/true));
+}
+
+/// What libdevice calls it ("__nv_fast_expf") in this file's words; candidates, best first.
+static SmallVector<StringRef, 2> functionsOfSymbol(StringRef symbol) {
+  symbol.consume_front("__nv_");
+  symbol.consume_front("fast_");
+  SmallVector<StringRef, 2> names = {symbol};
+  if (symbol.consume_back("f")) names.push_back(symbol); // erf is itself, erff its f32 form
+  return names;
+}
+
+LogicalResult ThreadLowering::lowerExtern(tt::ExternElementwiseOp op) {
+  LogicalResult result = lower(op, [&](ValueRange x) -> Value {
+    for (StringRef name : functionsOfSymbol(op.getSymbol()))
+      if (Value value = mathFunction(name, x)) return value;
+    return {};
+  });
+  return succeeded(result) ? result : op.emitError("the function '") << op.getSymbol() << "' is not built for GPUs";
+}
+
+LogicalResult ThreadLowering::lowerMath(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  StringRef name = op->getName().stripDialect();
+  if (isa<math::AbsIOp>(op))
+    return lower(op, [&](ValueRange x) -> Value { return arith::MaxSIOp::create(b, x[0], arith::SubIOp::create(b, zero(element), x[0])); });
+  if (isa<math::FmaOp>(op)) return lower(op, [&](ValueRange x) -> Value { return ptx::FmaOp::create(b, x[0], x[1], x[2]); });
+  if (isa<math::AbsFOp>(op)) // of any width, and of 8-bit floats: the sign is the highest bit
+    return lower(op, [&](ValueRange x) -> Value {
+      auto bits = b.getIntegerType(element.getIntOrFloatBitWidth());
+      Value whole = x[0].getType() == bits ? x[0] : Value(arith::BitcastOp::create(b, bits, x[0]));
+      Value mask = arith::ConstantOp::create(b, b.getIntegerAttr(bits, APInt::getSignedMaxValue(bits.getWidth())));
+      whole = arith::AndIOp::create(b, whole, mask);
+      return x[0].getType() == bits ? whole : Value(arith::BitcastOp::create(b, element, whole));
+    });
+  if (name == "powf") name = "pow";
+  if (isByteFloat(element)) {
+    SmallVector<Parts> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(widenBytes(get(operand), element));
+    Parts results;
+    for (size_t reg = 0; reg < operands[0].size(); ++reg) {
+      SmallVector<Value> x;
+      for (const Parts &parts : operands)
+        x.push_back(parts[reg]);
+      Value result = mathFunction(name, x);
+      if (!result) return op->emitError("this function is not built for GPUs: ") << op->getName().getStringRef();
+      results.push_back(result);
+    }
+    set(op->getResult(0), narrowToBytes(results, element, /*towardZero=*/false));
+    return success();
+  }
+  LogicalResult result = lower(op, [&](ValueRange x) { return mathFunction(name, x); });
+  return succeeded(result) ? result : op->emitError("this function is not built for GPUs: ") << op->getName().getStringRef();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,298 @@
+// Global memory from one thread. Registers that hold neighbours in memory are one access, as far as assign-layouts has proven it
+// (ttg.vector):
+//   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
+//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
+#include "gpu/schedule/scratch.h"
+#include "gpu/thread/thread_lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+Type ThreadLowering::memoryType(Type scalar) {
+  return scalar.isInteger(1) ? Type(b.getI8Type()) : scalar;
+}
+
+Value ThreadLowering::toMemory(Value scalar) {
+  return scalar.getType().isInteger(1) ? Value(arith::ExtUIOp::create(b, b.getI8Type(), scalar)) : scalar;
+}
+
+Value ThreadLowering::fromMemory(Value stored, Type scalar) {
+  if (stored.getType() == scalar) return stored;
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, stored, zero(stored.getType()));
+}
+
+static ptx::Cache cacheOf(tt::CacheModifier modifier) {
+  switch (modifier) {
+  case tt::CacheModifier::CA: return ptx::Cache::ca;
+  case tt::CacheModifier::CG: return ptx::Cache::cg;
+  case tt::CacheModifier::CS: return ptx::Cache::cs;
+  case tt::CacheModifier::CV: return ptx::Cache::cv;
+  case tt::CacheModifier::WB: return ptx::Cache::wb;
+  case tt::CacheModifier::WT: return ptx::Cache::wt;
+  case tt::CacheModifier::NONE: return ptx::Cache::none;
+  }
+  return ptx::Cache::none;
+}
+
+ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
+  switch (policy) {
+  case tt::EvictionPolicy::EVICT_FIRST: return ptx::Eviction::evict_first;
+  case tt::EvictionPolicy::EVICT_LAST: return ptx::Eviction::evict_last;
+  case tt::EvictionPolicy::NORMAL: return ptx::Eviction::normal;
+  }
+  return ptx::Eviction::normal;
+}
+
+/// The argument that a pointer or a tile of pointers comes from; null where that is not clear.
+static Value rootOf(Value pointer) {
+  while (Operation *op = pointer.getDefiningOp()) {
+    if (!isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(
+            op))
+      return {};
+    pointer = op->getOperand(0);
+  }
+  return isa<tt::FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
+}
+
+/// Whether each element is touched by one thread alone.
+static bool isExclusive(Value pointer) {
+  if (!isa<RankedTensorType>(pointer.getType())) return false;
+  Layout layout = ttg::layoutOf(pointer.getType());
+  return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
+}
+
+void ThreadLowering::orderAccess(Value pointer, bool writes) {
+  Value root = rootOf(pointer);
+  bool clashes = llvm::any_of(sinceBarrier, [&](const GlobalAccess &before) {
+    if (!writes && !before.writes) return false;
+    if (root && before.root && root != before.root) return false;
+    return before.pointer != pointer || config.getCtas() > 1 || !isExclusive(pointer);
+  });
+  if (clashes) {
+    meet();
+    sinceBarrier.clear();
+  }
+  sinceBarrier.push_back({root, pointer, writes});
+}
+
+void ThreadLowering::expectTurn(Operation *loop) {
+  loop->walk([&](Operation *op) {
+    Value pointer;
+    if (auto load = dyn_cast<tt::LoadOp>(op)) pointer = load.getPtr();
+    if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
+    if (!pointer) return;
+    bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
+    sinceBarrier.push_back({rootOf(pointer), changes ? Value() : pointer, isa<tt::StoreOp>(op)});
+  });
+}
+
+/// How many consecutive registers one access takes.
+static size_t widthOf(Operation *op) {
+  auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  return width ? static_cast<size_t>(width.getInt()) : 1;
+}
+
+static bool isTrue(Value predicate) {
+  return matchPattern(predicate, m_One());
+}
+
+LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
+  orderAccess(op.getPtr(), /*writes=*/false);
+  Type type = scalarType(getElementTypeOrSelf(op.getType()));
+  Type inMemory = memoryType(type);
+  const Parts &addresses = get(op.getPtr());
+  size_t width = widthOf(op);
+  Parts results;
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    Value predicate = op.getMask() ? get(op.getMask())[reg] : Value();
+    if (predicate && isTrue(predicate)) predicate = {};
+    SmallVector<Value> other;
+    if (op.getOther() && predicate)
+      for (size_t i = 0; i < width; ++i)
+        other.push_back(toMemory(get(op.getOther())[reg + i]));
+    auto load = ptx::LoadGlobalOp::create(b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
+                                          evictionOf(op.getEvict()), op.getIsVolatile());
+    for (Value value : load.getValues())
+      results.push_back(fromMemory(value, type));
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
+  orderAccess(op.getPtr(), /*writes=*/true);
+  // Only one of the threads that hold an element stores it.
+  Value first = performs(op.getPtr().getType());
+  const Parts &addresses = get(op.getPtr());
+  size_t width = widthOf(op);
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    Value predicate = first;
+    if (op.getMask() && !isTrue(get(op.getMask())[reg])) {
+      Value mask = get(op.getMask())[reg];
+      predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
+    }
+    SmallVector<Value> values;
+    for (size_t i = 0; i < width; ++i)
+      values.push_back(toMemory(get(op.getValue())[reg + i]));
+    ptx::StoreGlobalOp::create(b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
+  }
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------------------------ atomics
+
+static ptx::Order orderOf(tt::MemSemantic semantic) {
+  switch (semantic) {
+  case tt::MemSemantic::RELAXED: return ptx::Order::relaxed;
+  case tt::MemSemantic::ACQUIRE: return ptx::Order::acquire;
+  case tt::MemSemantic::RELEASE: return ptx::Order::release;
+  case tt::MemSemantic::ACQUIRE_RELEASE: return ptx::Order::acq_rel;
+  }
+  return ptx::Order::acq_rel;
+}
+
+static ptx::Scope scopeOf(tt::MemSyncScope scope) {
+  switch (scope) {
+  case tt::MemSyncScope::GPU: return ptx::Scope::gpu;
+  case tt::MemSyncScope::CTA: return ptx::Scope::cta;
+  case tt::MemSyncScope::SYSTEM: return ptx::Scope::sys;
+  }
+  return ptx::Scope::sys;
+}
+
+static ptx::Atomic atomicOf(tt::RMWOp kind) {
+  switch (kind) {
+  case tt::RMWOp::AND: return ptx::Atomic::and_;
+  case tt::RMWOp::OR: return ptx::Atomic::or_;
+  case tt::RMWOp::XOR: return ptx::Atomic::xor_;
+  case tt::RMWOp::ADD: return ptx::Atomic::add;
+  case tt::RMWOp::FADD: return ptx::Atomic::fadd;
+  case tt::RMWOp::MAX: return ptx::Atomic::max;
+  case tt::RMWOp::MIN: return ptx::Atomic::min;
+  case tt::RMWOp::UMAX: return ptx::Atomic::umax;
+  case tt::RMWOp::UMIN: return ptx::Atomic::umin;
+  case tt::RMWOp::XCHG: return ptx::Atomic::exch;
+  }
+  return ptx::Atomic::exch;
+}
+
+Value ThreadLowering::performs(Type pointer) {
+  if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(ttg::layoutOf(tile));
+  return isFirstThread();
+}
+
+Parts ThreadLowering::shareResults(Operation *op, const Parts &results, Type pointer) {
+  if (scratchBytes(op) == 0) return results;
+  Type type = results.front().getType();
+  Value base = scratch(op);
+  ptx::BarrierOp::create(b); // whoever used the room before has read it
+  auto tile = dyn_cast<RankedTensorType>(pointer);
+  if (tile)
+    storeFlat(base, results, ttg::layoutOf(tile), 0);
+  else
+    ptx::StoreSharedOp::create(b, base, ValueRange{toMemory(results.front())}, performs(pointer));
+  ptx::BarrierOp::create(b);
+  return tile ? loadAllFlat(base, ttg::layoutOf(tile), type) : Parts{loadFlat(base, i32(0), type)};
+}
+
+/// What memory holds afterwards.
+static Value combined(ImplicitLocOpBuilder &b, tt::RMWOp kind, Value old, Value value) {
+  switch (kind) {
+  case tt::RMWOp::AND: return arith::AndIOp::create(b, old, value);
+  case tt::RMWOp::OR: return arith::OrIOp::create(b, old, value);
+  case tt::RMWOp::XOR: return arith::XOrIOp::create(b, old, value);
+  case tt::RMWOp::ADD: return arith::AddIOp::create(b, old, value);
+  case tt::RMWOp::FADD: return arith::AddFOp::create(b, old, value);
+  case tt::RMWOp::MAX: return arith::MaxSIOp::create(b, old, value);
+  case tt::RMWOp::MIN: return arith::MinSIOp::create(b, old, value);
+  case tt::RMWOp::UMAX: return arith::MaxUIOp::create(b, old, value);
+  case tt::RMWOp::UMIN: return arith::MinUIOp::create(b, old, value);
+  case tt::RMWOp::XCHG: return value;
+  }
+  return value;
+}
+
+Value ThreadLowering::atomicByCompareSwap(tt::AtomicRMWOp op, ptx::Order order, ptx::Scope scope, Value address, Value value,
+                                          Value predicate) {
+  Type type = value.getType(), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, bits, x)); };
+  Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  auto first =
+      ptx::LoadGlobalOp::create(b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, false);
+  Value goesOn = predicate ? predicate : always;
+  auto loop = scf::WhileOp::create(b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> places(2, b.getLoc());
+  Block *test = b.createBlock(&loop.getBefore(), {}, TypeRange{bits, b.getI1Type()}, places);
+  scf::ConditionOp::create(b, test->getArgument(1), ValueRange{test->getArgument(0)});
+  Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {b.getLoc()});
+  Value seen = body->getArgument(0);
+  Value old = bits == type ? seen : Value(arith::BitcastOp::create(b, type, seen));
+  Value found =
+      ptx::CompareSwapOp::create(b, bits, order, scope, address, seen, asBits(combined(b, op.getAtomicRmwOp(), old, value)), Value());
+  scf::YieldOp::create(b, ValueRange{found, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, found, seen)});
+  b.setInsertionPointAfter(loop);
+  return bits == type ? loop.getResult(0) : Value(arith::BitcastOp::create(b, type, loop.getResult(0)));
+}
+
+LogicalResult ThreadLowering::lowerAtomic(tt::AtomicRMWOp op) {
+  Type pointer = op.getPtr().getType();
+  Value first = performs(pointer);
+  ptx::Order order = orderOf(op.getSem());
+  ptx::Scope scope = scopeOf(op.getScope());
+  Type type = scalarType(getElementTypeOrSelf(op.getType()));
+  int64_t bits = type.getIntOrFloatBitWidth();
+  if (bits < 16) return op.emitError("an atomic operation of ") << bits << " bits is not built for GPUs";
+  bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
+  bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && target.clusters)));
+  // One thread speaks for the block: what the others did before is released, too.
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (!isa<RankedTensorType>(pointer) && releases) meet();
+  Parts results;
+  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+    Value predicate = first, value = get(op.getVal())[reg];
+    if (op.getMask()) {
+      Value mask = get(op.getMask())[reg];
+      predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
+    }
+    if (!native) {
+      results.push_back(atomicByCompareSwap(op, order, scope, address, value, predicate));
+      continue;
+    }
+    auto atomic = ptx::AtomicOp::create(b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value},
+                                        predicate, op.getResult().use_empty());
+    results.push_back(atomic.getOld()[0]);
+  }
+  set(op.getResult(), shareResults(op, results, pointer));
+  return success();
+}
+
+LogicalResult ThreadLowering::lowerCompareSwap(tt::AtomicCASOp op) {
+  Type pointer = op.getPtr().getType();
+  Value first = performs(pointer);
+  if (op->hasAttr(ttg::firstBlockName)) {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ptx::ClusterRankOp::create(b, b.getI32Type()), i32(0));
+    first = first ? Value(arith::AndIOp::create(b, first, isFirst)) : isFirst;
+  }
+  ptx::Order order = orderOf(op.getSem());
+  Type type = scalarType(getElementTypeOrSelf(op.getType())), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  if (bits.getIntOrFloatBitWidth() < 16) return op.emitError("a compare-and-swap of 8 bits is not built for GPUs");
+  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, bits, x)); };
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (!isa<RankedTensorType>(pointer) && releases) meet();
+  Parts results;
+  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
+    Value old = ptx::CompareSwapOp::create(b, bits, order, scopeOf(op.getScope()), address, asBits(get(op.getCmp())[reg]),
+                                           asBits(get(op.getVal())[reg]), first);
+    results.push_back(bits == type ? old : Value(arith::BitcastOp::create(b, type, old)));
+  }
+  set(op.getResult(), shareResults(op, results, pointer));
+  return success();
+}
+
+} // namespace tilewright::gpu

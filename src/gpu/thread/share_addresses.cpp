@@ -1,0 +1,198 @@
+// The registers of a thread usually lie at a constant distance from one another in memory, or at one that is the same for all threads, but
+// each has computed its address from the start:
+//   before: %p = %x + 4 * sext(%i)        %q = %x + 4 * sext(%i + 128)        %r = %x + 4 * sext(%i + 8 * %stride)
+//   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
+// A constant is part of the instruction that uses the address, and the product is computed once for a whole warp. Addresses are compared as
+// polynomials over what nobody can look into; as everywhere, index arithmetic is taken not to overflow, so that a sign extension of a sum
+// is the sum of sign extensions.
+#include "gpu/passes.h"
+#include "gpu/tiles/ttg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+constexpr int deepest = 16;                          // operations that a form looks through
+constexpr size_t mostTerms = 3;                      // of a factor
+constexpr int64_t farthest = (int64_t(1) << 23) - 1; // of a constant in a load or a store
+
+/// A product of at most two values: i64, or i32 that are sign-extended.
+using Monomial = std::vector<void *>;
+using Terms = std::map<Monomial, int64_t>;
+
+/// constant + sum of factor * monomial.
+struct Form {
+  Terms terms;
+  int64_t constant = 0;
+
+  void add(const Monomial &monomial, int64_t factor) {
+    if ((terms[monomial] += factor) == 0) terms.erase(monomial);
+  }
+  void add(const Form &other, int64_t factor) {
+    for (const auto &[monomial, count] : other.terms)
+      add(monomial, factor * count);
+    constant += factor * other.constant;
+  }
+};
+
+class Sharer {
+public:
+  explicit Sharer(tt::FuncOp function) : function(function) {}
+
+  void run() {
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::AtomicOp, ptx::CompareSwapOp>(
+              [&](auto access) { share(access.getAddressMutable()); })
+          .Case([&](ptx::CopyAsyncOp copy) { share(copy.getGlobalMutable()); });
+    });
+    ttg::eraseDead(function);
+  }
+
+private:
+  struct Known {
+    Value address;
+    Form form;
+  };
+
+  const Form &formOf(Value value, int depth) {
+    auto found = forms.find(value);
+    if (found != forms.end()) return found->second;
+    Form form = compute(value, depth);
+    return forms[value] = std::move(form);
+  }
+
+  Form compute(Value value, int depth) {
+    Form form;
+    APInt number;
+    if (matchPattern(value, m_ConstantInt(&number))) {
+      form.constant = number.getSExtValue();
+      return form;
+    }
+    auto sum = [&](Value a, Value b, int64_t factor) {
+      form.add(formOf(a, depth + 1), 1);
+      form.add(formOf(b, depth + 1), factor);
+    };
+    if (depth < deepest) {
+      if (auto add = value.getDefiningOp<arith::AddIOp>()) return sum(add.getLhs(), add.getRhs(), 1), form;
+      if (auto sub = value.getDefiningOp<arith::SubIOp>()) return sum(sub.getLhs(), sub.getRhs(), -1), form;
+      if (auto extend = value.getDefiningOp<arith::ExtSIOp>(); extend && extend.getIn().getType().isInteger(32))
+        return formOf(extend.getIn(), depth + 1);
+      if (auto factors = value.getDefiningOp<arith::MulIOp>()) {
+        Form left = formOf(factors.getLhs(), depth + 1), right = formOf(factors.getRhs(), depth + 1);
+        if (std::optional<Form> known = product(left, right)) return *known;
+      }
+      if (auto shift = value.getDefiningOp<arith::ShLIOp>();
+          shift && matchPattern(shift.getRhs(), m_ConstantInt(&number)) && number.ult(32))
+        return form.add(formOf(shift.getLhs(), depth + 1), int64_t(1) << number.getZExtValue()), form;
+    }
+    form.terms[{value.getAsOpaquePointer()}] = 1;
+    return form;
+  }
+
+  static std::optional<Form> product(const Form &a, const Form &b) {
+    if (a.terms.size() > mostTerms || b.terms.size() > mostTerms) return std::nullopt;
+    Form form;
+    form.add(a, b.constant);
+    for (const auto &[right, factor] : b.terms) {
+      form.add(right, a.constant * factor);
+      for (const auto &[left, count] : a.terms) {
+        if (left.size() + right.size() > 2) return std::nullopt;
+        Monomial both = left;
+        both.insert(both.end(), right.begin(), right.end());
+        llvm::sort(both);
+        form.add(both, factor * count);
+      }
+    }
+    form.constant = a.constant * b.constant;
+    return form;
+  }
+
+  /// The same in all threads, and of 32 bits: a distance between registers, not a base.
+  bool isUniform(Value value, int depth) {
+    if (!value.getType().isInteger(32) || depth > deepest) return false;
+    if (auto argument = dyn_cast<BlockArgument>(value)) return isa<tt::FuncOp>(argument.getOwner()->getParentOp());
+    Operation *op = value.getDefiningOp();
+    if (isa<ptx::BlockIdOp, ptx::BlockCountOp>(op)) return true;
+    return op->getName().getDialectNamespace() == "arith" &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, depth + 1); });
+  }
+  bool isUniform(const Monomial &monomial) {
+    return llvm::all_of(monomial, [&](void *value) { return isUniform(Value::getFromOpaquePointer(value), 0); });
+  }
+
+  static bool isVisible(Value value, Operation *user) {
+    Operation *definition = value.getDefiningOp();
+    if (!definition) return cast<BlockArgument>(value).getOwner()->findAncestorOpInBlock(*user) != nullptr;
+    Operation *ancestor = definition->getBlock()->findAncestorOpInBlock(*user);
+    return ancestor && definition->isBeforeInBlock(ancestor);
+  }
+
+  void share(OpOperand &operand) {
+    Value address = operand.get();
+    Form form = formOf(address, 0);
+    Terms key; // what tells threads or bases apart
+    for (const auto &[monomial, factor] : form.terms)
+      if (!isUniform(monomial)) key[monomial] = factor;
+    if (key.empty()) return;
+    SmallVector<Known> &known = bases[key];
+    const Known *best = nullptr;
+    Form distance;
+    for (const Known &base : known) {
+      if (base.address == address) return;
+      Form from = form;
+      from.add(base.form, -1);
+      if (from.terms.size() > 1 || from.constant < -farthest || from.constant > farthest || !isVisible(base.address, operand.getOwner()))
+        continue;
+      if (best && from.terms.size() >= distance.terms.size()) continue;
+      best = &base;
+      distance = from;
+    }
+    if (!best) {
+      known.push_back({address, form});
+      return;
+    }
+    OpBuilder b(operand.getOwner());
+    Value moved = movedBy(b, operand.getOwner()->getLoc(), best->address, distance);
+    if (!distance.terms.empty()) known.push_back({moved, form});
+    operand.set(moved);
+  }
+
+  static Value movedBy(OpBuilder &b, Location loc, Value address, const Form &distance) {
+    auto number = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
+    for (const auto &[monomial, factor] : distance.terms) {
+      Value bytes = number(factor);
+      for (void *value : monomial)
+        bytes = arith::MulIOp::create(b, loc, arith::ExtSIOp::create(b, loc, b.getI64Type(), Value::getFromOpaquePointer(value)), bytes);
+      address = arith::AddIOp::create(b, loc, address, bytes);
+    }
+    return distance.constant ? Value(arith::AddIOp::create(b, loc, address, number(distance.constant))) : address;
+  }
+
+  tt::FuncOp function;
+  DenseMap<Value, Form> forms;
+  std::map<Terms, SmallVector<Known>> bases;
+};
+
+} // namespace
+
+LogicalResult shareAddresses(ModuleOp module) {
+  for (auto function : module.getOps<tt::FuncOp>())
+    Sharer(function).run();
+  return success();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,245 @@
+// tt says what a program does to a tile; somebody has to say which thread holds which element. LayoutPlan decides; here its decisions are
+// written into the types, and conversions are put where an operation wants or leaves another layout than its tile's class has:
+//   before: %row = tt.reduce %x axis 1 : tensor<64x64xf32> -> tensor<64xf32>
+//   after:  %row = tt.reduce %x axis 1 : tensor<64x64xf32, #a> -> tensor<64xf32, #a without dim 1>
+//           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>       only if the class of %r is in #b
+// Cheap tiles (addresses, masks) are computed once in each layout that somebody wants them in, where they were computed before. Loads and
+// stores get `ttg.vector`: how many neighbours are one access.
+#include "gpu/passes.h"
+#include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/layout_plan.h"
+#include "gpu/tiles/ttg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+class Assigner {
+public:
+  Assigner(tt::FuncOp function, ttg::ConfigAttr config)
+      : function(function), config(config), warps(config.getWarps()), plan(function, config) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> all;
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
+    for (Operation *op : all)
+      assign(op);
+    ttg::eraseDead(function);
+    // Whatever is left must have a layout, or a later pass would meet a tile that it cannot place.
+    WalkResult walk = function.getBody().walk([](Operation *op) -> WalkResult {
+      for (Value result : op->getResults())
+        if (isTile(result) && !ttg::hasLayout(result.getType())) return op->emitError("this operation got no layout for GPUs");
+      return WalkResult::advance();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
+private:
+  //===----------------------------------------------------------------------------------------------------------- operands
+
+  /// What the tile lies in, or (cheap ones) may as well lie in.
+  Layout layoutOf(Value tile) { return ttg::hasLayout(tile.getType()) ? ttg::layoutOf(tile.getType()) : plan.layoutOf(tile); }
+
+  /// The tile in the layout `want`: recomputed, or converted where it is made.
+  Value inLayout(Value value, const Layout &want) {
+    RankedTensorType type = ttg::withLayout(cast<RankedTensorType>(value.getType()), want);
+    while (value.getType() != type) {
+      auto converted = value.getDefiningOp<ttg::ConvertLayoutOp>();
+      if (!converted) break;
+      value = converted.getSrc();
+    }
+    if (value.getType() == type) return value;
+    if (Value copy = copies.lookup({value, type})) return copy;
+    Value copy = plan.isCheap(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
+    copies[{value, type}] = copy;
+    return copy;
+  }
+
+  Value convertedTo(Value value, RankedTensorType type) {
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfterValue(value);
+    return ttg::ConvertLayoutOp::create(b, value.getLoc(), type, value);
+  }
+
+  Value recomputed(Operation *op, RankedTensorType type, const Layout &want) {
+    Layout source = want;
+    if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp>(op)) source = *sourceLayout(op, want);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isTile(operand) ? inLayout(operand, source) : operand);
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfter(op);
+    Operation *copy = b.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(type);
+    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) constant.setValueAttr(dense.reshape(type));
+    return copy->getResult(0);
+  }
+
+  void want(Operation *op, const Layout &layout) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get())) operand.set(inLayout(operand.get(), layout));
+  }
+  void want(OpOperand &operand, const Layout &layout) { operand.set(inLayout(operand.get(), layout)); }
+
+  //===------------------------------------------------------------------------------------------------------------ results
+
+  void setType(Value tile) {
+    if (isTile(tile)) tile.setType(ttg::withLayout(cast<RankedTensorType>(tile.getType()), plan.layoutOf(tile)));
+  }
+  /// The operation leaves its result in `natural`; its class may want another.
+  void setResult(Value result, const Layout &natural) {
+    if (!isTile(result)) return;
+    auto tile = cast<RankedTensorType>(result.getType());
+    Layout wanted = plan.layoutOf(result);
+    result.setType(ttg::withLayout(tile, natural));
+    if (wanted == natural || result.use_empty()) return;
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfterValue(result);
+    auto converted = ttg::ConvertLayoutOp::create(b, result.getLoc(), ttg::withLayout(tile, wanted), result);
+    result.replaceAllUsesExcept(converted.getResult(), converted);
+  }
+
+  //===--------------------------------------------------------------------------------------------------------- operations
+
+  void assignAccess(Operation *op, const MemoryAccess &access) {
+    // With a descriptor only the tile itself has the access's shape, row numbers lie anyhow.
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get()))
+        want(operand, ttg::shapeOf(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
+    for (Value result : op->getResults())
+      setResult(result, access.layout);
+    int64_t vector = vectorIn(access.facts, access.layout);
+    if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
+  }
+
+  void assignProduct(tt::DotOp op) {
+    DotChoice choice = chooseDot(op, config);
+    want(op.getAMutable(), choice.a ? *choice.a : layoutOf(op.getA()));
+    want(op.getBMutable(), choice.b ? *choice.b : layoutOf(op.getB()));
+    want(op.getCMutable(), choice.result);
+    setResult(op.getResult(), choice.result);
+  }
+
+  /// One that combines along a dimension, in a layout where that can be done.
+  void assignCombination(Operation *op) {
+    Layout source = layoutOf(op->getOperand(0));
+    int64_t axis = isa<tt::ReduceOp>(op) ? cast<tt::ReduceOp>(op).getAxis() : cast<tt::ScanOp>(op).getAxis();
+    if (isa<tt::ReduceOp>(op) && !reductionPlan(source, axis)) source = defaultLayout(source.shape, warps);
+    if (isa<tt::ScanOp>(op) && !scanOrder(source, axis)) source = scanLayout(source.shape, axis, warps);
+    want(op, source);
+    Layout natural = isa<tt::ReduceOp>(op) ? source.withoutDim(axis) : source;
+    for (Value result : op->getResults())
+      setResult(result, natural);
+  }
+
+  void assignSplit(tt::SplitOp op) {
+    Layout source = layoutOf(op.getSrc());
+    if (!source.splitHalves()) source = plan.layoutOf(op.getOutLHS()).joined();
+    want(op, source);
+    setResult(op.getOutLHS(), source.splitHalves()->layout);
+    setResult(op.getOutRHS(), source.splitHalves()->layout);
+  }
+
+  void assign(Operation *op) {
+    if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own
+    if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
+    if (isElementwiseOnTiles(op)) {
+      want(op, plan.layoutOf(op->getResult(0)));
+      for (Value result : op->getResults())
+        setType(result);
+      return;
+    }
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<scf::ForOp, scf::WhileOp>([&](auto loop) {
+          ValueRange arguments = loop->getRegion(0).getArguments();
+          for (auto [init, argument] : llvm::zip(loop.getInitsMutable(), arguments.take_back(loop.getInits().size())))
+            if (isTile(argument)) want(init, plan.layoutOf(argument));
+          for (Region &region : loop->getRegions())
+            for (Value argument : region.getArguments())
+              setType(argument);
+          for (Value result : loop->getResults())
+            setType(result);
+        })
+        .Case([&](scf::IfOp branch) {
+          for (Value result : branch.getResults())
+            setType(result);
+        })
+        .Case([&](scf::YieldOp yield) {
+          Operation *parent = yield->getParentOp();
+          ValueRange targets = parent->getResults();
+          if (auto loop = dyn_cast<scf::WhileOp>(parent)) targets = loop.getBeforeArguments();
+          for (auto [operand, target] : llvm::zip(yield->getOpOperands(), targets))
+            if (isTile(target)) want(operand, plan.layoutOf(target));
+        })
+        .Case([&](scf::ConditionOp condition) {
+          for (auto [operand, target] : llvm::zip(condition.getArgsMutable(), condition->getParentOp()->getResults()))
+            if (isTile(target)) want(operand, plan.layoutOf(target));
+        })
+        .Case<tt::ReduceOp, tt::ScanOp>([&](auto) { assignCombination(op); })
+        .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto) {
+          setType(op->getResult(0));
+          want(op, *sourceLayout(op, plan.layoutOf(op->getResult(0))));
+        })
+        .Case<tt::ReshapeOp, tt::TransOp, tt::JoinOp, tt::CatOp>([&](auto) {
+          Layout source = layoutOf(op->getOperand(0));
+          want(op, source);
+          setResult(op->getResult(0), *resultLayout(op, source));
+        })
+        .Case([&](tt::SplitOp split) { assignSplit(split); })
+        .Case([&](tt::DotOp dot) { assignProduct(dot); })
+        .Case([&](tt::DotScaledOp dot) {
+          for (OpOperand &operand : op->getOpOperands())
+            want(operand, layoutOf(&operand == &dot.getCMutable() ? dot.getResult() : operand.get()));
+          setType(dot.getResult());
+        })
+        .Case([&](ttg::ReadBlocksOp) {
+          want(op, plan.layoutOf(op->getResult(0)));
+          for (Value result : op->getResults())
+            setType(result);
+        })
+        .Case([&](tt::HistogramOp histogram) {
+          want(op, layoutOf(histogram.getSrc()));
+          setType(histogram.getResult());
+        })
+        .Case([&](tt::GatherOp gather) {
+          want(gather.getSrcMutable(), layoutOf(gather.getSrc()));
+          want(gather.getIndicesMutable(), plan.layoutOf(gather.getResult()));
+          setType(gather.getResult());
+        })
+        .Default([&](Operation *) {
+          for (OpOperand &operand : op->getOpOperands())
+            if (isTile(operand.get())) want(operand, layoutOf(operand.get()));
+          for (Value result : op->getResults())
+            setType(result);
+        });
+  }
+
+  tt::FuncOp function;
+  ttg::ConfigAttr config;
+  int64_t warps;
+  LayoutPlan plan;
+  DenseMap<std::pair<Value, Type>, Value> copies;
+};
+
+} // namespace
+
+LogicalResult assignLayouts(ModuleOp module) {
+  return ttg::onKernels(module,
+                        [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Assigner(function, config).run(); });
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,141 @@
+// 128x64xf16 * 64x256xf16 with 8 warps on sm_90a: wgmma m64n256k16, two warpgroups of 64 rows, both operands in shared memory.
+// 16x16xf16 * 16x16xf16: mma.sync m16n8k16. 32x32xf32 with full precision: multiply and add.
+#include "gpu/tiles/dot_choice.h"
+
+#include "support/target.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Whether `tile` is made element by element, where the product stands, from another product's result: attention's weights. Such an operand
+/// is in registers already, in an accumulator's layout.
+static bool comesFromProduct(Value tile, Block *block) {
+  constexpr size_t longest = 64;
+  llvm::SetVector<Operation *> seen;
+  auto visit = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && op->getBlock() == block && isa<RankedTensorType>(value.getType())) seen.insert(op);
+  };
+  visit(tile);
+  for (size_t i = 0; i < seen.size() && i < longest; ++i) {
+    Operation *op = seen[i];
+    if (isa<tt::DotOp, ttg::WgmmaWaitOp>(op)) return true;
+    StringRef dialect = op->getName().getDialectNamespace();
+    bool elementwise =
+        (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, ttg::ConvertLayoutOp, tt::ClampFOp>(op)) && op->getNumRegions() == 0;
+    if (elementwise)
+      for (Value operand : op->getOperands())
+        visit(operand);
+  }
+  return false;
+}
+
+/// Bits of an element of the operands; 0: no tensor core takes these types.
+static int64_t operandBits(tt::DotOp op, const GpuTarget &target) {
+  Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
+  Type d = getElementTypeOrSelf(op.getType());
+  bool toFloat = d.isF32() || d.isF16();
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(a) && isa<Float8E4M3FNType, Float8E5M2Type>(b) && toFloat && target.fp8Mma) return 8;
+  if (a != b) return 0;
+  if (a.isF16() && toFloat) return 16;
+  if (a.isBF16() && (toFloat || d.isBF16()) && target.bf16Mma) return 16;
+  if (a.isF32() && d.isF32() && op.getInputPrecision() == tt::InputPrecision::TF32 && target.bf16Mma) return 32;
+  if (a.isInteger(8) && d.isInteger(32)) return 8;
+  return 0;
+}
+
+/// Why no tensor core takes these types; "" where one does.
+static std::string notFormats(tt::DotOp op, const GpuTarget &target) {
+  Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
+  Type d = getElementTypeOrSelf(op.getType());
+  if (operandBits(op, target)) return "";
+  if (a.isF32() && b == a && d == a && target.bf16Mma)
+    return "operands of f32 are multiplied in full precision unless input_precision is 'tf32'";
+  std::string text;
+  llvm::raw_string_ostream(text) << "the tensor cores of " << target.name << " have no product of " << a << " and " << b << " in " << d;
+  return text;
+}
+
+static std::string few(const char *what, int64_t have, int64_t least) {
+  return std::string(what) + " is " + std::to_string(have) + ", less than " + std::to_string(least);
+}
+
+/// Why not, or "".
+static std::string notWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t warps) {
+  if (d.size() != 2) return "wgmma has no batches";
+  if (warps % 4 != 0) return "wgmma takes groups of 4 warps, and num_warps is " + std::to_string(warps);
+  if (d[0] < 64) return few("M", d[0], 64);
+  if (a[1] * bits < 256) return few("K", a[1], 256 / bits);
+  int64_t columns = Layout::wgmmaColumns(d, warps);
+  return columns < 8 ? few("N of a group of 4 warps", columns, 8) : "";
+}
+
+static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
+  size_t m = d.size() - 2, n = d.size() - 1;
+  if (d[m] < 16) return few("M", d[m], 16);
+  if (d[n] < 8) return few("N", d[n], 8);
+  return a.back() * bits < 256 ? few("K", a.back(), 256 / bits) : "";
+}
+
+/// Four columns and, where there are enough elements, four rows to a thread: operands are read once for several products.
+static Layout fmaResult(const Dims &shape, int64_t warps) {
+  size_t rank = shape.size(), m = rank - 2, n = rank - 1;
+  Dims each(rank, 1), lanes(rank, 1), grid(rank, 1);
+  int64_t elements = std::max<int64_t>(1, elementCount(shape) / (warps * 32));
+  each[n] = std::min<int64_t>({4, elements, shape[n]});
+  each[m] = std::min<int64_t>({4, elements / each[n], shape[m]});
+  lanes[n] = std::min<int64_t>(8, std::max<int64_t>(1, shape[n] / each[n]));
+  lanes[m] = 32 / lanes[n];
+  grid[m] = std::min(warps, std::max<int64_t>(1, shape[m] / (each[m] * lanes[m])));
+  grid[n] = warps / grid[m];
+  return Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank)));
+}
+
+DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
+  std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+  Dims a = ttg::shapeOf(op.getA().getType()), b = ttg::shapeOf(op.getB().getType()), d = ttg::shapeOf(op.getType());
+  size_t m = d.size() - 2, n = d.size() - 1;
+  int64_t warps = config.getWarps();
+  DotChoice choice;
+  int64_t bits = target ? operandBits(op, *target) : 0;
+  choice.notMma = target ? notFormats(op, *target) : "the target is not known";
+  choice.notWgmma = choice.notMma;
+  if (bits) choice.notWgmma = target->wgmma ? notWgmma(a, d, bits, warps) : target->name + " has no wgmma";
+  if (choice.notWgmma.empty()) {
+    choice.kind = DotKind::wgmma;
+    choice.instructionN = Layout::wgmmaColumns(d, warps);
+    choice.result = Layout::wgmmaAccumulator(d, warps, choice.instructionN);
+    if (comesFromProduct(op.getA(), op->getBlock())) choice.a = Layout::wgmmaOperandA(a, warps, bits);
+    choice.eitherMajor = bits == 16;
+    return choice;
+  }
+  if (bits) choice.notMma = notMma(a, d, bits);
+  if (choice.notMma.empty()) {
+    // Warps take rows first where the tile is tall; all of them where a product follows on this one's rows.
+    bool chained = comesFromProduct(op.getA(), op->getBlock());
+    int64_t warpsM = 1, warpsN = 1;
+    while (warpsM * warpsN < warps) {
+      bool roomM = warpsM * 32 <= d[m], roomN = warpsN * 16 <= d[n];
+      if (roomM && (chained || !roomN || d[m] / warpsM >= d[n] / warpsN))
+        warpsM *= 2;
+      else
+        warpsN *= 2;
+    }
+    int64_t kWidth = bits == 32 ? 1 : 32 / bits;
+    choice.kind = DotKind::mma;
+    choice.result = Layout::mmaAccumulator(d, warpsM, warpsN);
+    choice.a = Layout::mmaOperand(a, 0, warpsM, warpsN, kWidth);
+    choice.b = Layout::mmaOperand(b, 1, warpsM, warpsN, kWidth);
+    return choice;
+  }
+  choice.result = fmaResult(d, warps);
+  return choice;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,139 @@
+// The costs that assign-layouts weighs. An access is counted by the instructions of a thread and the 32-byte sectors that a warp touches
+// with each; a conversion by the way it takes (registers, shuffles, shared memory); a reduction by its shuffles and whether warps must
+// meet.
+#include "gpu/tiles/layout_cost.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+// Issue slots, roughly: a barrier waits for the slowest warp, and shared memory answers after 30 cycles.
+constexpr int64_t exchangeCost = 60, shuffleCost = 2, instructionCost = 4, impossible = 1000;
+constexpr int64_t sectorBytes = 32;
+
+AccessFacts accessFacts(const AxisAnalysis &axes, Value pointer, Value mask) {
+  AccessFacts facts;
+  AxisInfo info = axes.of(pointer);
+  facts.bytes = info.unit;
+  int64_t rank = static_cast<int64_t>(info.rank());
+  facts.constancy.assign(info.constancy.begin(), info.constancy.end());
+  SmallVector<int64_t> widths;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    widths.push_back(axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
+  facts.order = rowMajorOrder(rank);
+  auto rankOf = [&](int64_t dim) { // later dimensions first where nothing else tells them apart
+    return std::tuple(info.contiguity[static_cast<size_t>(dim)], widths[static_cast<size_t>(dim)], dim);
+  };
+  llvm::sort(facts.order, [&](int64_t a, int64_t b) { return rankOf(a) > rankOf(b); });
+  if (rank) {
+    facts.contiguity = info.contiguity[static_cast<size_t>(facts.order[0])];
+    facts.vectorLimit = widths[static_cast<size_t>(facts.order[0])];
+  }
+  return facts;
+}
+
+//===------------------------------------------------------------------------------------------------------------ layouts
+
+/// `vector` elements a thread along order[0], lanes along `order`, then warps from its other end.
+static Layout spread(const Dims &shape, int64_t vector, int64_t warps, const Dims &order) {
+  size_t rank = shape.size();
+  Dims perThread(rank, 1), lanes(rank, 1), warpsAlong(rank, 1);
+  if (rank == 0) return Layout::coalesced(shape, 1, warps, order);
+  size_t fast = static_cast<size_t>(order[0]);
+  perThread[fast] = std::min(vector, shape[fast]);
+  int64_t left = 32;
+  for (int64_t dim : order) {
+    size_t at = static_cast<size_t>(dim);
+    lanes[at] = std::min(left, shape[at] / perThread[at]);
+    left /= lanes[at];
+  }
+  lanes[fast] *= left; // a tile smaller than a warp: copies
+  left = warps;
+  for (int64_t dim : llvm::reverse(order)) {
+    size_t at = static_cast<size_t>(dim);
+    warpsAlong[at] = std::max<int64_t>(1, std::min(left, shape[at] / (perThread[at] * lanes[at])));
+    left /= warpsAlong[at];
+  }
+  warpsAlong[fast] *= left;
+  return Layout::blocked(shape, perThread, lanes, warpsAlong, order);
+}
+
+SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessFacts &facts, int64_t warps) {
+  int64_t each = std::max<int64_t>(1, elementCount(shape) / (warps * 32)); // all threads take part
+  int64_t vector = std::min(facts.vectorLimit, each);
+  SmallVector<Layout, 2> layouts = {spread(shape, vector, warps, facts.order)};
+  Layout other = Layout::coalesced(shape, vector, warps, facts.order);
+  if (other != layouts[0]) layouts.push_back(other);
+  return layouts;
+}
+
+Layout defaultLayout(const Dims &shape, int64_t warps) {
+  return spread(shape, 1, warps, rowMajorOrder(static_cast<int64_t>(shape.size())));
+}
+
+Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps) {
+  Dims order = {dim};
+  for (int64_t other : rowMajorOrder(static_cast<int64_t>(shape.size())))
+    if (other != dim) order.push_back(other);
+  return spread(shape, 1, warps, order);
+}
+
+//===-------------------------------------------------------------------------------------------------------------- costs
+
+int64_t vectorIn(const AccessFacts &facts, const Layout &layout) {
+  return layout.shape.empty() ? 1 : std::min(facts.vectorLimit, contiguousRun(layout, facts.order));
+}
+
+int64_t accessSectors(const AccessFacts &facts, const Layout &layout) {
+  if (layout.shape.empty()) return 1;
+  size_t fast = static_cast<size_t>(facts.order[0]);
+  std::set<Dims> sectors;
+  for (int64_t lane = 0; lane < 32; ++lane) {
+    Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
+    for (size_t dim = 0; dim < at.size(); ++dim)
+      if (dim != fast || facts.contiguity == 1) at[dim] /= facts.constancy[dim];
+    at[fast] /= std::clamp<int64_t>(sectorBytes / facts.bytes, 1, facts.contiguity);
+    sectors.insert(at);
+  }
+  return static_cast<int64_t>(sectors.size());
+}
+
+int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
+  int64_t vector = layout.shape.empty() ? 1 : vectorIn(facts, layout);
+  return layout.registersPerThread() / vector * (accessSectors(facts, layout) + instructionCost);
+}
+
+int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits) {
+  if (from == to) return 0;
+  int64_t words =
+      std::max<int64_t>(1, std::max(from.registersPerThread(), to.registersPerThread()) * std::max<int64_t>(8, elementBits) / 32);
+  switch (classifyConversion(from, to)) {
+  case Conversion::none:
+  case Conversion::registers: return 0;
+  case Conversion::shuffle: return std::min(exchangeCost, 3 * shuffleCost * words);
+  default: return exchangeCost + 2 * words;
+  }
+}
+
+int64_t reductionCost(const Layout &layout, int64_t dim) {
+  std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
+  if (!plan || plan->blockMask) return impossible;
+  int64_t results = layout.registersPerThread() >> llvm::popcount(plan->registerMask);
+  return results * llvm::popcount(plan->laneMask) * shuffleCost + (plan->warpMask ? exchangeCost + 2 * results : 0);
+}
+
+int64_t scanCost(const Layout &layout, int64_t dim) {
+  std::optional<std::vector<AxisBit>> bits = scanOrder(layout, dim);
+  if (!bits) return impossible;
+  int64_t cost = 0;
+  for (AxisBit bit : *bits)
+    cost += bit.axis == Axis::lane ? layout.registersPerThread() * shuffleCost : bit.axis == Axis::reg ? 0 : exchangeCost;
+  return cost;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,227 @@
+// Products become the instructions that chooseDot names, and operands go where those read them:
+//   before: %d = tt.dot %a, %b, %c : tensor<128x64xf16, #x> * tensor<64x256xf16, #y> -> tensor<128x256xf32, #wgmma>
+//   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.sync    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async ttg.sync
+//           %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
+// Nothing overlaps yet: the pipeline turns loads that only feed a buffer into copies that run ahead, and lets products run on.
+#include "gpu/passes.h"
+#include "gpu/tiles/dot_choice.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// An operand, and how its dimensions are those of the tile that goes to shared memory.
+struct Source {
+  Value tile;
+  SmallVector<int32_t> order; // dimension i of the operand is dimension order[i] of the tile
+};
+
+class Selector {
+public:
+  Selector(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config), b(function.getContext()) {}
+
+  void run() {
+    SmallVector<tt::DotOp> dots;
+    function.walk([&](tt::DotOp dot) { dots.push_back(dot); });
+    for (tt::DotOp dot : dots)
+      select(dot);
+  }
+
+private:
+  static Source asItIs(Value operand) {
+    auto rank = static_cast<int32_t>(cast<RankedTensorType>(operand.getType()).getRank());
+    return {operand, llvm::to_vector(llvm::seq<int32_t>(0, rank))};
+  }
+
+  /// Conversions and transpositions in front of a buffer cost nothing: it is written in any layout and read along any dimension.
+  static Source sourceOf(Value operand) {
+    Source source = asItIs(operand);
+    while (Operation *op = source.tile.getDefiningOp()) {
+      if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) {
+        source.tile = convert.getSrc();
+      } else if (auto transposed = dyn_cast<tt::TransOp>(op)) {
+        for (int32_t &dim : source.order)
+          dim = transposed.getOrder()[static_cast<size_t>(dim)];
+        source.tile = transposed.getSrc();
+      } else {
+        break;
+      }
+    }
+    return source;
+  }
+
+  /// The dimensions of a tile, that of neighbours in memory first: so it is copied without turning it.
+  static Dims memoryOrder(Value tile) {
+    if (auto load = tile.getDefiningOp<ttg::DescriptorLoadOp>()) return Dims(load.getOrder().begin(), load.getOrder().end());
+    Layout layout = ttg::layoutOf(tile.getType());
+    Dims order = rowMajorOrder(static_cast<int64_t>(layout.shape.size())), turned = order;
+    if (order.size() < 2) return order;
+    std::swap(turned[0], turned[1]);
+    return contiguousRun(layout, turned) > contiguousRun(layout, order) ? turned : order;
+  }
+
+  /// `along`: the operand's dimension that products run along; `reach`: how much of the other one a warpgroup reads, in elements;
+  /// `either`: memory may run along either of them.
+  SharedLayout sharedLayout(const Source &source, size_t along, int64_t reach, bool either) {
+    auto tile = cast<RankedTensorType>(source.tile.getType());
+    Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
+    int64_t bits = std::max<int64_t>(8, tile.getElementTypeBitWidth()), inner = source.order[along];
+    constexpr int64_t leastSpan = 32;
+    if (order[0] != inner && (!either || reach * bits < leastSpan * 8)) std::swap(order[0], order[1]);
+    int64_t widest = order[0] == inner ? 128 : std::min<int64_t>(128, reach * bits / 8);
+    return SharedLayout::swizzled(shape, bits, widest, order);
+  }
+
+  /// A buffer that holds the operand, written where that is best: once before the loop if the operand does not change in it.
+  Value buffered(tt::DotOp dot, const Source &source, const SharedLayout &layout) {
+    Type element = cast<RankedTensorType>(source.tile.getType()).getElementType();
+    Type stored = element.isInteger(1) ? Type(b.getI8Type()) : element;
+    auto type = ttg::BufferType::get(b.getContext(), 1, stored, ttg::SharedAttr::get(b.getContext(), layout));
+    Operation *from = source.tile.getDefiningOp();
+    Block *home = from ? from->getBlock() : cast<BlockArgument>(source.tile).getOwner();
+    Value buffer;
+    if (home == dot->getBlock()) {
+      b.setInsertionPoint(dot);
+      buffer = ttg::AllocOp::create(b, dot.getLoc(), type);
+      pending.push_back({source.tile, buffer});
+    } else {
+      auto key = std::make_pair(source.tile, Type(type));
+      if (Value known = hoisted.lookup(key)) {
+        buffer = known;
+      } else {
+        from ? b.setInsertionPointAfter(from) : b.setInsertionPointToStart(home);
+        buffer = ttg::AllocOp::create(b, dot.getLoc(), type);
+        store(dot.getLoc(), {{source.tile, buffer}});
+        hoisted[key] = buffer;
+      }
+    }
+    if (llvm::is_sorted(source.order)) return buffer;
+    Dims order(source.order.begin(), source.order.end());
+    auto view = ttg::BufferType::get(b.getContext(), 1, stored, ttg::SharedAttr::get(b.getContext(), layout.transposed(order)));
+    b.setInsertionPointAfter(buffer.getDefiningOp());
+    return ttg::ViewOp::create(b, dot.getLoc(), view, buffer, source.order);
+  }
+
+  void store(Location loc, ArrayRef<std::pair<Value, Value>> tiles) {
+    ttg::SyncOp::create(b, loc);
+    for (auto [tile, buffer] : tiles)
+      ttg::StoreSharedOp::create(b, loc, tile, buffer);
+    ttg::FenceAsyncOp::create(b, loc);
+    ttg::SyncOp::create(b, loc);
+  }
+
+  void storePending(tt::DotOp dot) {
+    b.setInsertionPoint(dot);
+    if (!pending.empty()) store(dot.getLoc(), pending);
+    pending.clear();
+  }
+
+  Value inLayout(Value tile, const Layout &layout, Location loc) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    return ttg::layoutOf(type) == layout ? tile : Value(ttg::ConvertLayoutOp::create(b, loc, ttg::withLayout(type, layout), tile));
+  }
+
+  /// What the product is added to. Tensor cores accumulate in 32 bits.
+  Value accumulator(tt::DotOp dot, const DotChoice &choice) {
+    Value c = inLayout(dot.getC(), choice.result, dot.getLoc());
+    auto type = cast<RankedTensorType>(c.getType());
+    if (choice.kind == DotKind::fma || type.getElementTypeBitWidth() != 16) return c;
+    return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
+  }
+
+  void select(tt::DotOp dot) {
+    DotChoice choice = chooseDot(dot, config);
+    Location loc = dot.getLoc();
+    Value d;
+    switch (choice.kind) {
+    case DotKind::wgmma: {
+      auto shared = [&](Value operand, size_t along, int64_t reach) {
+        Source source = sourceOf(operand);
+        return buffered(dot, source, sharedLayout(source, along, reach, choice.eitherMajor));
+      };
+      Value a = choice.a ? Value() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, choice.instructionN);
+      storePending(dot);
+      if (choice.a) a = inLayout(dot.getA(), *choice.a, loc);
+      Value c = accumulator(dot, choice);
+      d = ttg::WgmmaOp::create(b, loc, c.getType(), a, second, c, Value());
+      d = ttg::WgmmaWaitOp::create(b, loc, TypeRange{c.getType()}, 0, ValueRange{d}).getResults()[0];
+      break;
+    }
+    case DotKind::mma: {
+      Value a = passed(dot, dot.getA(), 1), second = passed(dot, dot.getB(), 0);
+      storePending(dot);
+      a = inRegisters(a, dot.getA(), *choice.a, loc);
+      second = inRegisters(second, dot.getB(), *choice.b, loc);
+      Value c = accumulator(dot, choice);
+      d = tt::DotOp::create(b, loc, c.getType(), a, second, c, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
+      break;
+    }
+    case DotKind::fma: {
+      auto plain = [&](Value operand) { // read element by element, in plain order
+        auto tile = cast<RankedTensorType>(operand.getType());
+        SharedLayout layout = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), rowMajorOrder(tile.getRank()));
+        return buffered(dot, asItIs(operand), layout);
+      };
+      Value a = plain(dot.getA()), second = plain(dot.getB());
+      storePending(dot);
+      Value c = accumulator(dot, choice);
+      d = ttg::FmaDotOp::create(b, loc, c.getType(), a, second, c);
+    }
+    }
+    finish(dot, d, choice);
+  }
+
+  /// What was loaded for a product by mma.sync alone passes through a buffer that ldmatrix reads, so that its copy may run ahead; anything
+  /// else stays a tile.
+  Value passed(tt::DotOp dot, Value operand, size_t along) {
+    Source source = sourceOf(operand);
+    bool loaded = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(source.tile.getDefiningOp()) && source.order.size() == 2;
+    return loaded ? buffered(dot, source, sharedLayout(source, along, 64, true)) : operand;
+  }
+
+  Value inRegisters(Value passed, Value operand, const Layout &layout, Location loc) {
+    if (!isa<ttg::BufferType>(passed.getType())) return inLayout(passed, layout, loc);
+    return ttg::LoadSharedOp::create(b, loc, ttg::withLayout(cast<RankedTensorType>(operand.getType()), layout), passed);
+  }
+
+  void finish(tt::DotOp dot, Value d, const DotChoice &choice) {
+    auto type = cast<RankedTensorType>(dot.getType());
+    if (cast<RankedTensorType>(d.getType()).getElementType() != type.getElementType())
+      d = arith::TruncFOp::create(b, dot.getLoc(), ttg::withLayout(type, choice.result), d);
+    d = inLayout(d, ttg::layoutOf(type), dot.getLoc());
+    Value operands[] = {dot.getA(), dot.getB()};
+    dot.replaceAllUsesWith(d);
+    dot.erase();
+    // Conversions and transpositions that buffers have replaced.
+    for (Value operand : operands)
+      while (Operation *op = operand.getDefiningOp()) {
+        if (!isa<ttg::ConvertLayoutOp, tt::TransOp>(op) || !op->use_empty()) break;
+        operand = op->getOperand(0);
+        op->erase();
+      }
+  }
+
+  tt::FuncOp function;
+  ttg::ConfigAttr config;
+  OpBuilder b;
+  SmallVector<std::pair<Value, Value>> pending; // tile, buffer: to be stored right before the product
+  DenseMap<std::pair<Value, Type>, Value> hoisted;
+};
+
+} // namespace
+
+LogicalResult selectTensorCores(ModuleOp module) {
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
+    Selector(function, config).run();
+    return success();
+  });
+}
+
+} // namespace tilewright::gpu

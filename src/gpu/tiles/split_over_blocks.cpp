@@ -1,0 +1,669 @@
+// A program may run on several blocks (num_ctas), a cluster. They share its tiles: each holds a slice along one dimension, so that the rest
+// of the compiler sees the program of one block, with smaller tiles.
+//   before: %i = tt.make_range {0, 128}                     %x = tt.load %p : tensor<128x!tt.ptr<f32>>
+//   after:  %i = tt.make_range {0, 64} + rank * 64          %x = tt.load %p : tensor<64x!tt.ptr<f32>>        with two blocks
+//   before: %sum = tt.reduce %x                             after: %a, %b = ttg.read_blocks (tt.reduce %x);  %sum = %a + %b
+// A tile is split along a dimension, or whole: every block has all of it. As for layouts (layout_plan.h), tiles linked by elementwise work
+// and control flow form a class with one answer, and cheap tiles are computed in whatever form somebody wants. A product splits its rows
+// (its columns where there are too few rows): the other operand is whole. Else classes start out split along the first dimension that is
+// long enough and change as long as that makes it cheaper: what is whole is work done by all, and between different forms stands an
+// exchange. Any operation works on whole tiles, so nothing is refused.
+//
+// Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
+// from there (atomics, volatile loads) the others get from it.
+#include "gpu/passes.h"
+#include "gpu/tiles/layout_plan.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// The dimension that a tile is split along, or `whole`.
+using Form = int64_t;
+constexpr Form whole = -1;
+
+// Weights of the choice, in elements that one block computes: an exchange is two barriers of the cluster and a way through shared memory. A
+// product's operand is rather loaded by every block than exchanged.
+constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10, turnsOfLoop = 8, mostWeight = 512;
+constexpr int64_t fewestRows = 16; // of a product, in each block: less is no tensor core's work
+
+/// What an operation wants of its operands, and in what form it leaves its results. Scalars have no meaning here.
+struct Forms {
+  SmallVector<Form> operands, results;
+};
+
+bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+int64_t weightOf(Operation *op) {
+  int64_t weight = 1;
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(parent)) weight = std::min(mostWeight, weight * turnsOfLoop);
+  return weight;
+}
+
+/// How the dimension `form` of the result of a change of shape lies in its source: where as many elements stand before both.
+Form sourceOfReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, Form form, int64_t blocks) {
+  if (form == whole) return whole;
+  int64_t before = 1;
+  for (int64_t extent : to.take_front(size_t(form)))
+    before *= extent;
+  int64_t passed = 1;
+  for (auto [dim, extent] : llvm::enumerate(from)) {
+    if (passed == before && extent > 1) return extent >= blocks ? int64_t(dim) : whole;
+    passed *= extent;
+  }
+  return whole;
+}
+
+class Splitter {
+public:
+  Splitter(tt::FuncOp function, int64_t blocks) : function(function), blocks(blocks), b(function.getLoc(), function.getContext()) {}
+
+  void run() {
+    collect();
+    choose();
+    SmallVector<Forms> wanted;
+    for (Operation *op : ops)
+      wanted.push_back(formsOf(op));
+    for (auto [value, shape] : shapes)
+      if (!cheap.contains(value)) forms[value] = formOf(value);
+    b.setInsertionPointToStart(&function.getBody().front());
+    rank = ptx::ClusterRankOp::create(b, b.getI32Type());
+    isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rank, i32(0));
+    for (auto [op, its] : llvm::zip(ops, wanted))
+      rewrite(op, its);
+  }
+
+private:
+  using Shape = ArrayRef<int64_t>;
+
+  //===-------------------------------------------------------------------------------------------------------------- classes
+
+  void addTile(Value value) {
+    if (!isTile(value)) return;
+    auto type = cast<RankedTensorType>(value.getType());
+    shapes[value] = SmallVector<int64_t>(type.getShape());
+    if (!cheap.contains(value)) classes.insert(value);
+  }
+
+  static bool isCheap(Operation *op, const DenseSet<Value> &cheap) {
+    if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || op->getNumRegions()) return false;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) return cast<DenseElementsAttr>(constant.getValue()).isSplat();
+    if (isa<tt::MakeRangeOp, tt::SplatOp, ub::PoisonOp>(op)) return true;
+    bool follows = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::AddPtrOp, tt::BitcastOp, tt::IntToPtrOp, tt::PtrToIntOp>(op) ||
+                   op->getName().getDialectNamespace() == "arith";
+    return follows && llvm::all_of(op->getOperands(), [&](Value operand) { return !isTile(operand) || cheap.contains(operand); });
+  }
+
+  void collect() {
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      ops.push_back(op);
+      if (isCheap(op, cheap)) cheap.insert(op->getResult(0));
+      for (Value result : op->getResults())
+        addTile(result);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Value argument : block.getArguments())
+            addTile(argument);
+    });
+    for (Operation *op : ops)
+      link(op);
+    for (const auto &one : classes)
+      if (one->isLeader()) leaders.push_back(one->getData());
+    for (Operation *op : ops) {
+      SmallVector<Value> touched(op->getOperands());
+      llvm::append_range(touched, op->getResults());
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          llvm::append_range(touched, block.getArguments());
+      SmallPtrSet<void *, 8> seen;
+      for (Value value : touched)
+        if (Value leader = leaderOf(value))
+          if (seen.insert(leader.getAsOpaquePointer()).second) touching[leader].push_back(op);
+    }
+  }
+
+  Value leaderOf(Value value) {
+    auto found = classes.findLeader(value);
+    return found == classes.member_end() ? Value() : *found;
+  }
+
+  void unite(ValueRange values) {
+    Value first;
+    for (Value value : values) {
+      if (!value || !isTile(value) || cheap.contains(value)) continue;
+      if (first) classes.unionSets(first, value);
+      first = value;
+    }
+  }
+
+  void link(Operation *op) {
+    SmallVector<Value> all(op->getOperands());
+    llvm::append_range(all, op->getResults());
+    if (isElementwiseOnTiles(op) || isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return unite(all);
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](scf::ForOp loop) {
+          for (auto [argument, init, yielded, result] :
+               llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getYieldedValues(), loop.getResults()))
+            unite({argument, init, yielded, result});
+        })
+        .Case([&](scf::WhileOp loop) {
+          for (auto [argument, init, yielded] : llvm::zip(loop.getBeforeArguments(), loop.getInits(), loop.getYieldOp()->getOperands()))
+            unite({argument, init, yielded});
+          for (auto [argument, passed, result] : llvm::zip(loop.getAfterArguments(), loop.getConditionOp().getArgs(), loop.getResults()))
+            unite({argument, passed, result});
+        })
+        .Case([&](scf::IfOp branch) {
+          for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
+            if (!region->empty() && branch.getNumResults())
+              for (auto [result, yielded] : llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
+                unite({result, yielded});
+        })
+        .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { unite({dot.getC(), dot.getD()}); })
+        .Case([&](tt::ReduceOp reduce) {
+          unite(reduce.getSrcs());
+          unite(reduce.getResult());
+        })
+        .Case<tt::ScanOp, tt::JoinOp, tt::SplitOp>([&](auto) {
+          unite(op->getResults());
+          if (isa<tt::ScanOp>(op)) unite(all);
+          if (isa<tt::JoinOp>(op)) unite(op->getOperands());
+        })
+        .Case([&](tt::GatherOp gather) { unite({gather.getIndices(), gather.getResult()}); });
+  }
+
+  //===-------------------------------------------------------------------------------------------------- nature of operations
+
+  Shape shapeOf(Value tile) { return shapes.find(tile)->second; }
+  int64_t elementsOf(Value tile) { return elementCount({shapeOf(tile).begin(), shapeOf(tile).end()}); }
+  bool canSplit(Shape shape, int64_t dim) { return shape[size_t(dim)] >= blocks; }
+  Form firstOf(Shape shape) {
+    for (int64_t dim = 0; dim < int64_t(shape.size()); ++dim)
+      if (canSplit(shape, dim)) return dim;
+    return whole;
+  }
+  /// Of its class. Cheap tiles that nobody asks for in a certain form have the one that a class would start with.
+  Form formOf(Value tile) {
+    Value leader = leaderOf(tile);
+    return leader ? chosen.lookup(leader) : firstOf(shapeOf(tile));
+  }
+
+  /// Of tiles that have one form together: the first that is in a class decides.
+  Form formOfAny(ValueRange tiles) {
+    for (Value tile : tiles)
+      if (leaderOf(tile)) return formOf(tile);
+    return formOf(tiles.front());
+  }
+
+  /// In which form a product is made.
+  Form formOfProduct(Shape shape) {
+    size_t rows = shape.size() - 2;
+    if (shape.size() == 3 && canSplit(shape, 0)) return 0;
+    for (size_t dim : {rows, rows + 1})
+      if (shape[dim] / blocks >= fewestRows) return int64_t(dim);
+    return whole;
+  }
+
+  Forms formsOfProduct(Operation *op, Value result, Value a, Value b, Value aScale, Value bScale) {
+    Form form = formOf(result), rows = int64_t(shapeOf(result).size()) - 2;
+    Forms its;
+    for (Value operand : op->getOperands()) {
+      Form want = form;
+      if (form >= rows && (operand == a || operand == aScale)) want = form == rows ? rows : whole;
+      if (form >= rows && operand == b) want = form == rows ? whole : form;
+      if (form >= rows && operand == bScale) want = form == rows ? whole : rows; // [.., N, K / 32]
+      its.operands.push_back(want);
+    }
+    its.results = {form};
+    return its;
+  }
+
+  Forms formsOf(Operation *op) {
+    auto all = [&](Form form) {
+      return Forms{SmallVector<Form>(op->getNumOperands(), form), SmallVector<Form>(op->getNumResults(), form)};
+    };
+    if (isElementwiseOnTiles(op)) return all(formOf(op->getResult(0)));
+    return llvm::TypeSwitch<Operation *, Forms>(op)
+        .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::AssertOp>([&](auto) {
+          if (!isTile(op->getOperand(0))) return all(whole);
+          SmallVector<Value> values(op->getResults());
+          llvm::append_range(values, op->getOperands());
+          return all(formOfAny(values));
+        })
+        .Case<scf::ForOp, scf::WhileOp>([&](auto loop) {
+          Forms its = all(whole);
+          size_t first = op->getNumOperands() - loop.getInits().size();
+          ValueRange arguments = loop->getRegion(0).getArguments().take_back(loop.getInits().size());
+          for (auto [i, argument] : llvm::enumerate(arguments))
+            if (isTile(argument)) its.operands[first + i] = formOf(argument);
+          for (auto [i, result] : llvm::enumerate(op->getResults()))
+            if (isTile(result)) its.results[i] = formOf(result);
+          return its;
+        })
+        .Case([&](scf::IfOp branch) {
+          Forms its = all(whole);
+          for (auto [i, result] : llvm::enumerate(branch.getResults()))
+            if (isTile(result)) its.results[i] = formOf(result);
+          return its;
+        })
+        .Case<scf::YieldOp, scf::ConditionOp>([&](auto) {
+          Forms its = all(whole);
+          Operation *parent = op->getParentOp();
+          ValueRange targets = parent->getResults();
+          if (auto loop = dyn_cast<scf::WhileOp>(parent); loop && isa<scf::YieldOp>(op)) targets = loop.getBeforeArguments();
+          size_t first = op->getNumOperands() - targets.size();
+          for (auto [i, target] : llvm::enumerate(targets))
+            if (isTile(target)) its.operands[first + i] = formOf(target);
+          return its;
+        })
+        .Case([&](tt::ReduceOp reduce) {
+          Form form = formOfAny(op->getOperands()), axis = reduce.getAxis();
+          Forms its = all(form);
+          for (Form &result : its.results)
+            result = form == axis ? whole : form > axis ? form - 1 : form;
+          return its;
+        })
+        .Case([&](tt::ScanOp scan) {
+          Form form = formOf(op->getResult(0));
+          return all(form == int64_t(scan.getAxis()) ? whole : form);
+        })
+        .Case([&](tt::ExpandDimsOp expand) {
+          Form form = formOf(expand.getResult()), axis = expand.getAxis();
+          return Forms{{form > axis ? form - 1 : form}, {form}};
+        })
+        .Case([&](tt::BroadcastOp broadcast) {
+          Form form = formOf(broadcast.getResult());
+          bool repeats = form != whole && shapeOf(broadcast.getSrc())[size_t(form)] == 1;
+          return Forms{{repeats ? whole : form}, {form}};
+        })
+        .Case([&](tt::TransOp trans) {
+          Form form = formOf(trans.getResult());
+          return Forms{{form == whole ? whole : trans.getOrder()[size_t(form)]}, {form}};
+        })
+        .Case([&](tt::ReshapeOp reshape) {
+          Form form = formOf(reshape.getResult());
+          Form source = sourceOfReshape(shapeOf(reshape.getSrc()), shapeOf(reshape.getResult()), form, blocks);
+          return Forms{{source}, {source == whole ? whole : form}};
+        })
+        .Case([&](tt::JoinOp join) {
+          Form form = formOf(join.getResult());
+          return all(form == int64_t(shapeOf(join.getResult()).size()) - 1 ? whole : form);
+        })
+        .Case([&](tt::SplitOp split) { return all(formOf(split.getOutLHS())); })
+        .Case([&](tt::DotOp dot) { return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), {}, {}); })
+        .Case([&](tt::DotScaledOp dot) { return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), dot.getAScale(), dot.getBScale()); })
+        .Case([&](tt::GatherOp gather) {
+          Form form = formOf(gather.getResult());
+          return Forms{{form == int64_t(gather.getAxis()) ? whole : form, form}, {form}};
+        })
+        .Default([&](Operation *) { return all(whole); });
+  }
+
+  //===--------------------------------------------------------------------------------------------------------------- choice
+
+  int64_t changeCost(Value tile, Form from, Form to) {
+    if (from == to) return 0;
+    int64_t elements = elementsOf(tile);
+    return (from == whole ? 0 : exchangeStart + exchangeEach * elements) + (to == whole ? 0 : sliceStart + elements);
+  }
+
+  int64_t costOf(Operation *op) {
+    if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return 0;
+    Forms its = formsOf(op);
+    int64_t cost = 0;
+    for (auto [operand, form] : llvm::zip(op->getOperands(), its.operands))
+      if (isTile(operand) && !cheap.contains(operand)) cost += changeCost(operand, formOf(operand), form);
+    for (auto [result, form] : llvm::zip(op->getResults(), its.results))
+      if (isTile(result)) cost += changeCost(result, form, formOf(result));
+    Value main = op->getNumResults() && isTile(op->getResult(0)) ? op->getResult(0) : Value();
+    if (isa<tt::ReduceOp, tt::StoreOp>(op) && isTile(op->getOperand(0))) main = op->getOperand(0);
+    if (!main) return cost * weightOf(op);
+    if (auto reduce = dyn_cast<tt::ReduceOp>(op); reduce && its.operands[0] == int64_t(reduce.getAxis()))
+      cost += exchangeStart + exchangeEach * elementsOf(main) / shapeOf(main)[reduce.getAxis()];
+    bool isWhole = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == whole;
+    int64_t each = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? accessEach : 1;
+    return (cost + each * elementsOf(main) / (isWhole ? 1 : blocks)) * weightOf(op);
+  }
+
+  /// As it comes, where a change of shape or a reduction makes it, else split along the first dimension.
+  Form startOf(Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || op->getNumOperands() == 0 || !leaderOf(op->getOperand(0))) return firstOf(shapeOf(tile));
+    Form form = formOf(op->getOperand(0));
+    return llvm::TypeSwitch<Operation *, Form>(op)
+        .Case([&](tt::ReduceOp) { return formsOf(op).results[0]; })
+        .Case([&](tt::ExpandDimsOp expand) { return form >= int64_t(expand.getAxis()) ? form + 1 : form; })
+        .Case([&](tt::TransOp trans) {
+          const int32_t *at = llvm::find(trans.getOrder(), form);
+          return at == trans.getOrder().end() ? whole : Form(at - trans.getOrder().begin());
+        })
+        .Case([&](tt::ReshapeOp) { return sourceOfReshape(shapeOf(tile), shapeOf(op->getOperand(0)), form, blocks); })
+        .Case([&](tt::SplitOp) { return form == int64_t(shapeOf(tile).size()) ? whole : form; })
+        .Case([&](tt::JoinOp) { return form; })
+        .Default([&](Operation *) { return firstOf(shapeOf(tile)); });
+  }
+
+  /// The operands of a product, and what they are made of by changes of shape, start out as it wants them.
+  void startAs(Value tile, Form form) {
+    Value leader = leaderOf(tile);
+    if (!leader || !started.insert(leader).second) return;
+    chosen[leader] = form;
+    for (auto member = classes.findLeader(leader); member != classes.member_end(); ++member)
+      if (Operation *op = member->getDefiningOp(); op && isa<tt::TransOp, tt::ReshapeOp, tt::BroadcastOp, tt::ExpandDimsOp>(op))
+        startAs(op->getOperand(0), formsOf(op).operands[0]);
+  }
+
+  void choose() {
+    for (Value leader : leaders) // in the program's order, as are the first of each class
+      chosen[leader] = startOf(leader);
+    DenseSet<Value> fixed;
+    SmallVector<Operation *> products;
+    for (Operation *op : ops)
+      if (isa<tt::DotOp, tt::DotScaledOp>(op)) {
+        Value leader = leaderOf(op->getResult(0));
+        chosen[leader] = formOfProduct(shapeOf(leader));
+        fixed.insert(leader);
+        started.insert(leader);
+        products.push_back(op);
+      }
+    for (Operation *op : products)
+      for (auto [operand, form] : llvm::zip(op->getOperands(), formsOf(op).operands))
+        startAs(operand, form);
+    constexpr int64_t mostSweeps = 8;
+    bool changed = true;
+    for (int64_t sweep = 0; sweep < mostSweeps && changed; ++sweep) {
+      changed = false;
+      for (Value leader : llvm::reverse(leaders)) {
+        if (fixed.contains(leader)) continue;
+        Form before = chosen[leader], best = before;
+        auto cost = [&](Form form) {
+          chosen[leader] = form;
+          int64_t sum = 0;
+          for (Operation *op : touching[leader])
+            sum += costOf(op);
+          return sum;
+        };
+        int64_t least = cost(before);
+        for (Form form = whole; form < int64_t(shapeOf(leader).size()); ++form)
+          if (form == whole || canSplit(shapeOf(leader), form))
+            if (int64_t sum = cost(form); sum < least) {
+              least = sum;
+              best = form;
+            }
+        chosen[leader] = best;
+        changed |= best != before;
+      }
+    }
+  }
+
+  //===---------------------------------------------------------------------------------------------------------- other forms
+
+  Value i32(int64_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value))); }
+
+  RankedTensorType typeIn(RankedTensorType type, Form form) {
+    if (form == whole) return type;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[size_t(form)] /= blocks;
+    return RankedTensorType::get(shape, type.getElementType());
+  }
+
+  Value inForm(Value value, Form want) {
+    if (cheap.contains(value)) return want == whole ? value : sliceOfCheap(value, want);
+    Form has = forms.lookup(value);
+    if (has == want) return value;
+    Value &copy = copies[{value, want}];
+    if (copy) return copy;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(value);
+    Value all = has == whole ? value : gathered(value, has);
+    Value made = want == whole ? all : sliced(all, want);
+    forms[made] = want;
+    return copies[{value, want}] = made;
+  }
+
+  Value sliceOfCheap(Value value, Form form) {
+    if (Value copy = copies.lookup({value, form})) return copy;
+    Operation *op = value.getDefiningOp();
+    auto type = cast<RankedTensorType>(value.getType());
+    RankedTensorType part = typeIn(type, form);
+    Form source = form;
+    if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op)) source = sourceOfCheap(op, form);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(op);
+    Operation *copy = b.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(part);
+    Value result = copy->getResult(0);
+    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
+      constant.setValueAttr(DenseElementsAttr::get(part, cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
+    if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
+      int64_t extent = part.getNumElements();
+      range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
+      Value start = arith::MulIOp::create(b, rank, i32(extent));
+      result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
+    }
+    forms[result] = form;
+    return copies[{value, form}] = result;
+  }
+
+  static Form sourceOfCheap(Operation *op, Form form) {
+    return llvm::TypeSwitch<Operation *, Form>(op)
+        .Case([&](tt::ExpandDimsOp expand) { return form > int64_t(expand.getAxis()) ? form - 1 : form; })
+        .Case([&](tt::TransOp trans) { return Form(trans.getOrder()[size_t(form)]); })
+        .Default([&](Operation *) { return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(form) == 1 ? whole : form; });
+  }
+
+  /// The dimension `from` becomes dimension `to`.
+  Value moved(Value tile, size_t from, size_t to) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    SmallVector<int32_t> order;
+    for (int32_t dim = 0; dim < type.getRank(); ++dim)
+      if (dim != int32_t(from)) order.push_back(dim);
+    order.insert(order.begin() + to, int32_t(from));
+    SmallVector<int64_t> shape;
+    for (int32_t dim : order)
+      shape.push_back(type.getDimSize(dim));
+    return tt::TransOp::create(b, RankedTensorType::get(shape, type.getElementType()), tile, order);
+  }
+
+  Value reshaped(Value tile, ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(shape, cast<RankedTensorType>(tile.getType()).getElementType());
+    return tt::ReshapeOp::create(b, type, tile, false, false);
+  }
+
+  Value joined(Value x, Value y) {
+    auto type = cast<RankedTensorType>(x.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape.push_back(2);
+    return tt::JoinOp::create(b, RankedTensorType::get(shape, type.getElementType()), x, y);
+  }
+
+  SmallVector<Value> ofAllBlocks(Value tile) {
+    return SmallVector<Value>(ttg::ReadBlocksOp::create(b, SmallVector<Type>(size_t(blocks), tile.getType()), tile).getResults());
+  }
+
+  /// All slices behind one another.
+  Value gathered(Value slice, Form form) {
+    SmallVector<Value> parts = ofAllBlocks(slice);
+    size_t dim = size_t(form);
+    while (parts.size() > 1) {
+      SmallVector<Value> pairs;
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        auto type = cast<RankedTensorType>(parts[i].getType());
+        SmallVector<int64_t> shape(type.getShape());
+        shape[dim] *= 2;
+        pairs.push_back(reshaped(moved(joined(parts[i], parts[i + 1]), size_t(type.getRank()), dim), shape));
+      }
+      parts = std::move(pairs);
+    }
+    return parts.front();
+  }
+
+  /// This block's slice: the half that a bit of its rank says, again and again.
+  Value sliced(Value all, Form form) {
+    size_t dim = size_t(form);
+    for (int64_t bit = blocks / 2; bit; bit /= 2) {
+      auto type = cast<RankedTensorType>(all.getType());
+      SmallVector<int64_t> halves(type.getShape()), half(type.getShape());
+      half[dim] /= 2;
+      halves[dim] /= 2;
+      halves.insert(halves.begin() + int64_t(dim), 2);
+      Type part = RankedTensorType::get(half, type.getElementType());
+      auto split = tt::SplitOp::create(b, part, part, moved(reshaped(all, halves), dim, halves.size() - 1));
+      Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, rank, i32(bit)), i32(0));
+      all = arith::SelectOp::create(b, isLater, split.getOutRHS(), split.getOutLHS());
+    }
+    return all;
+  }
+
+  //===------------------------------------------------------------------------------------------------------------- rewriting
+
+  Value asTile(Value value) {
+    return isTile(value) ? value : Value(tt::SplatOp::create(b, RankedTensorType::get({1}, value.getType()), value));
+  }
+  Value asIn(Value tile, Type type) { return isa<RankedTensorType>(type) ? tile : Value(tt::UnsplatOp::create(b, tile)); }
+
+  /// What all blocks have found, combined in their order.
+  SmallVector<Value> combined(tt::ReduceOp op) {
+    SmallVector<SmallVector<Value>> parts(static_cast<size_t>(blocks));
+    for (Value result : op.getResult())
+      for (auto [block, tile] : llvm::enumerate(ofAllBlocks(asTile(result))))
+        parts[block].push_back(tile);
+    while (parts.size() > 1) {
+      SmallVector<SmallVector<Value>> pairs;
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        SmallVector<Value> sources;
+        for (auto [x, y] : llvm::zip(parts[i], parts[i + 1]))
+          sources.push_back(joined(x, y));
+        int64_t last = cast<RankedTensorType>(sources[0].getType()).getRank() - 1;
+        auto both = tt::ReduceOp::create(b, sources, int32_t(last));
+        IRMapping mapping;
+        op.getCombineOp().cloneInto(&both.getCombineOp(), mapping);
+        SmallVector<Value> &results = pairs.emplace_back();
+        for (auto [result, part] : llvm::zip(both.getResult(), parts[i]))
+          results.push_back(result.getType() == part.getType() ? result : asTile(result));
+      }
+      parts = std::move(pairs);
+    }
+    SmallVector<Value> results;
+    for (auto [tile, result] : llvm::zip(parts.front(), op.getResult()))
+      results.push_back(asIn(tile, result.getType()));
+    return results;
+  }
+
+  static SmallVector<OpOperand *> usesOf(Value value) {
+    return llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
+  }
+
+  /// The first block alone changes memory.
+  void maskOthers(MutableOperandRange mask, Type pointer) {
+    Value only = isFirst;
+    if (auto tile = dyn_cast<RankedTensorType>(pointer)) only = tt::SplatOp::create(b, tile.clone(b.getI1Type()), isFirst);
+    mask.assign(mask.empty() ? only : Value(arith::AndIOp::create(b, mask[0].get(), only)));
+  }
+
+  /// What an operation on memory does once, with others beside it.
+  void guard(Operation *op) {
+    bool isVolatile = false;
+    b.setInsertionPoint(op);
+    if (auto store = dyn_cast<tt::StoreOp>(op)) maskOthers(store.getMaskMutable(), store.getPtr().getType());
+    if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op)) maskOthers(atomic.getMaskMutable(), atomic.getPtr().getType());
+    if (isa<tt::AtomicCASOp>(op)) op->setAttr(ttg::firstBlockName, b.getUnitAttr());
+    if (auto load = dyn_cast<tt::LoadOp>(op)) isVolatile = load.getIsVolatile() || load.getCache() == tt::CacheModifier::CV;
+    if (isa<tt::PrintOp>(op)) {
+      auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+      op->moveBefore(branch.thenBlock()->getTerminator());
+    }
+    bool isShared = isVolatile || isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+    if (!isShared || op->getResult(0).use_empty()) return;
+    Value result = op->getResult(0);
+    SmallVector<OpOperand *> uses = usesOf(result);
+    b.setInsertionPointAfter(op);
+    Value shared = asIn(ofAllBlocks(asTile(result)).front(), result.getType());
+    forms[shared] = whole;
+    for (OpOperand *use : uses)
+      use->set(shared);
+  }
+
+  void rewrite(Operation *op, const Forms &its) {
+    if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own
+    b.setLoc(op->getLoc());
+    for (auto [operand, form] : llvm::zip(op->getOpOperands(), its.operands))
+      if (isTile(operand.get())) operand.set(inForm(operand.get(), form));
+    b.setLoc(op->getLoc());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          if (isTile(argument)) argument.setType(typeIn(cast<RankedTensorType>(argument.getType()), formOf(argument)));
+    for (auto [result, form] : llvm::zip(op->getResults(), its.results))
+      if (isTile(result)) {
+        result.setType(typeIn(cast<RankedTensorType>(result.getType()), form));
+        forms[result] = form;
+      }
+    bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
+    if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
+    auto reduce = dyn_cast<tt::ReduceOp>(op);
+    bool isPart = reduce && its.operands[0] == int64_t(reduce.getAxis());
+    SmallVector<SmallVector<OpOperand *>> uses;
+    for (Value result : op->getResults())
+      uses.push_back(usesOf(result));
+    SmallVector<Value> results(op->getResults());
+    b.setInsertionPointAfter(op);
+    if (isPart) results = combined(reduce);
+    for (auto [result, now, users] : llvm::zip(op->getResults(), results, uses)) {
+      if (isTile(result) && !users.empty()) {
+        forms.try_emplace(now, whole);
+        now = inForm(now, formOf(result));
+      }
+      if (now != result)
+        for (OpOperand *user : users)
+          user->set(now);
+    }
+  }
+
+  tt::FuncOp function;
+  int64_t blocks;
+  ImplicitLocOpBuilder b;
+  Value rank, isFirst;
+  SmallVector<Operation *> ops;
+  DenseSet<Value> cheap, started;
+  llvm::MapVector<Value, SmallVector<int64_t>> shapes;
+  llvm::EquivalenceClasses<Value> classes;
+  SmallVector<Value> leaders;
+  DenseMap<Value, SmallVector<Operation *>> touching;
+  DenseMap<Value, Form> chosen; // of leaders
+  DenseMap<Value, Form> forms;  // as the rewriting goes on
+  DenseMap<std::pair<Value, Form>, Value> copies;
+};
+
+} // namespace
+
+LogicalResult splitOverBlocks(ModuleOp module) {
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) -> LogicalResult {
+    if (config.getCtas() == 1) return success();
+    if (!target.clusters)
+      return function.emitError("programs of several blocks (num_ctas = ")
+             << config.getCtas() << ") are not built for " << config.getTarget();
+    constexpr int64_t mostBlocks = 16;
+    if (config.getCtas() > mostBlocks) return function.emitError("a program has at most ") << mostBlocks << " blocks (num_ctas)";
+    Splitter(function, config.getCtas()).run();
+    return success();
+  });
+}
+
+} // namespace tilewright::gpu

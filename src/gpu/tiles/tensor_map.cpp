@@ -1,0 +1,86 @@
+// See tensor_map.h.
+#include "gpu/tiles/tensor_map.h"
+
+#include "gpu/tiles/ttg.h"
+
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static std::optional<MapElement> elementOf(Type type) {
+  if (type.isF16()) return MapElement::f16;
+  if (type.isBF16()) return MapElement::bf16;
+  if (type.isF32()) return MapElement::f32;
+  if (type.isF64()) return MapElement::f64;
+  if (!type.isIntOrFloat()) return std::nullopt;
+  switch (type.getIntOrFloatBitWidth()) { // 8-bit floats are their bytes
+  case 8: return MapElement::u8;
+  case 16: return MapElement::u16;
+  case 32: return MapElement::s32;
+  case 64: return MapElement::s64;
+  default: return std::nullopt;
+  }
+}
+
+/// A list of terms [coefficient, argument, argument, ...]. An argument's number is its slot's.
+static HostExpr exprOf(Attribute terms) {
+  HostExpr expr;
+  for (Attribute attribute : cast<ArrayAttr>(terms)) {
+    ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(attribute).asArrayRef();
+    expr.terms.push_back({numbers.front(), numbers.drop_front().vec()});
+  }
+  return expr;
+}
+
+static std::optional<TensorMapSpec> specOf(tt::FuncOp kernel, ttg::TensorMapAttr recipe) {
+  std::optional<MapElement> element = elementOf(recipe.getElement());
+  if (!element) {
+    kernel.emitError("there is no tensor map for elements of type ") << recipe.getElement();
+    return std::nullopt;
+  }
+  if (recipe.getBox().size() != static_cast<int64_t>(recipe.getDims().size())) {
+    kernel.emitError("a tensor map of this kernel is used, but nobody has chosen its box");
+    return std::nullopt;
+  }
+  TensorMapSpec spec;
+  spec.baseSlot = recipe.getBase();
+  spec.baseOffset = exprOf(recipe.getOffset());
+  spec.element = *element;
+  spec.elementBytes = recipe.getElement().getIntOrFloatBitWidth() / 8;
+  for (Attribute dim : recipe.getDims()) {
+    HostExpr extent = exprOf(dim);
+    spec.dims.push_back(extent.terms.empty() ? MapDim::withoutBound() : MapDim(std::move(extent)));
+  }
+  for (Attribute stride : recipe.getStrides())
+    spec.strides.push_back(exprOf(stride));
+  spec.box = recipe.getBox().asArrayRef().vec();
+  spec.swizzle = recipe.getSwizzle();
+  return spec;
+}
+
+std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel) {
+  std::vector<TensorMapSpec> specs;
+  llvm::BitVector unused(kernel.getNumArguments());
+  for (BlockArgument argument : kernel.getArguments()) {
+    if (!isa<ptx::TensorMapType>(argument.getType())) continue;
+    if (argument.use_empty()) {
+      unused.set(argument.getArgNumber());
+      continue;
+    }
+    auto recipe = kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+    if (!recipe) {
+      kernel.emitError("argument ") << argument.getArgNumber() << " has no " << ttg::tensorMapName;
+      return std::nullopt;
+    }
+    std::optional<TensorMapSpec> spec = specOf(kernel, recipe);
+    if (!spec) return std::nullopt;
+    spec->stores = llvm::any_of(argument.getUsers(), [](Operation *user) { return isa<ptx::TmaStoreOp>(user); });
+    specs.push_back(std::move(*spec));
+  }
+  (void)kernel.eraseArguments(unused);
+  return specs;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,205 @@
+// The ttg dialect: its generated half, and how layouts are written. A layout is printed with coordinates, one for each bit, because that is
+// how one thinks of it:   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
+#include "gpu/tiles/ttg.h"
+
+#include "support/target.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Iterators.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::ttg;
+
+//===--------------------------------------------------------------------------------------------------- text of layouts
+
+static SmallVector<int64_t> coordinatesOf(ArrayRef<int64_t> shape, uint32_t flat) {
+  SmallVector<int64_t> coordinates(shape.size());
+  int64_t rest = flat;
+  for (size_t i = shape.size(); i-- > 0; rest /= shape[i])
+    coordinates[i] = rest % shape[i];
+  return coordinates;
+}
+
+static void printBases(AsmPrinter &printer, ArrayRef<int64_t> shape, ArrayRef<uint32_t> bases) {
+  printer << "[";
+  llvm::interleaveComma(bases, printer, [&](uint32_t flat) {
+    printer << "[";
+    llvm::interleaveComma(coordinatesOf(shape, flat), printer);
+    printer << "]";
+  });
+  printer << "]";
+}
+
+static void printShape(AsmPrinter &printer, ArrayRef<int64_t> shape) {
+  llvm::interleave(shape, printer, "x");
+}
+
+/// `8x16`. Extents are powers of two.
+static ParseResult parseShape(AsmParser &parser, SmallVectorImpl<int64_t> &shape) {
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseDimensionList(shape, /*allowDynamic=*/false, /*withTrailingX=*/false)) return failure();
+  for (int64_t extent : shape)
+    if (extent < 1 || (extent & (extent - 1)) != 0) return parser.emitError(place, "extents of layouts are powers of two");
+  return success();
+}
+
+static ParseResult parseBases(AsmParser &parser, ArrayRef<int64_t> shape, SmallVectorImpl<uint32_t> &bases) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+    SMLoc place = parser.getCurrentLocation();
+    SmallVector<int64_t> coordinates;
+    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() { return parser.parseInteger(coordinates.emplace_back()); }))
+      return failure();
+    if (coordinates.size() != shape.size()) return parser.emitError(place, "a basis has one coordinate for each dimension");
+    int64_t flat = 0;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (coordinates[i] < 0 || coordinates[i] >= shape[i]) return parser.emitError(place, "a coordinate lies outside the tile");
+      flat = flat * shape[i] + coordinates[i];
+    }
+    bases.push_back(static_cast<uint32_t>(flat));
+    return success();
+  });
+}
+
+void LayoutAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShape(printer, getShape());
+  std::pair<const char *, ArrayRef<uint32_t>> axes[] = {{"reg", getReg()}, {"lane", getLane()}, {"warp", getWarp()}, {"block", getBlock()}};
+  for (auto [name, bases] : axes) {
+    printer << ", " << name << " ";
+    printBases(printer, getShape(), bases);
+  }
+  printer << ">";
+}
+
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> shape;
+  SmallVector<uint32_t> bases[4];
+  if (parser.parseLess() || parseShape(parser, shape)) return {};
+  const char *names[] = {"reg", "lane", "warp", "block"};
+  for (size_t i = 0; i < 4; ++i)
+    if (parser.parseComma() || parser.parseKeyword(names[i]) || parseBases(parser, shape, bases[i])) return {};
+  if (parser.parseGreater()) return {};
+  return LayoutAttr::get(parser.getContext(), shape, bases[0], bases[1], bases[2], bases[3]);
+}
+
+void SharedAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShape(printer, getShape());
+  printer << ", offset ";
+  printBases(printer, getShape(), getBases());
+  printer << ", " << getElementBits() << ">";
+}
+
+Attribute SharedAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> shape;
+  SmallVector<uint32_t> bases;
+  int64_t bits = 0;
+  if (parser.parseLess() || parseShape(parser, shape) || parser.parseComma() || parser.parseKeyword("offset") ||
+      parseBases(parser, shape, bases) || parser.parseComma() || parser.parseInteger(bits) || parser.parseGreater())
+    return {};
+  return SharedAttr::get(parser.getContext(), shape, bases, bits);
+}
+
+//===------------------------------------------------------------------------------------------------------------ access
+
+ConfigAttr ttg::configOf(Operation *function) {
+  return function->getAttrOfType<ConfigAttr>(configName);
+}
+
+LogicalResult ttg::onKernels(ModuleOp module, function_ref<LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass) {
+  for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
+    ConfigAttr config = configOf(function);
+    if (!config) return function.emitError("there is no ") << configName << " on this kernel";
+    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+    if (!target) return function.emitError("there is no GPU target ") << config.getTarget();
+    if (failed(pass(function, config, *target))) return failure();
+  }
+  return success();
+}
+
+void ttg::eraseDead(Operation *root) {
+  // Users before what they use, what is inside before what is around it.
+  root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (op != root && isOpTriviallyDead(op)) op->erase();
+  });
+}
+
+gpu::Dims ttg::shapeOf(Type tile) {
+  return cast<RankedTensorType>(tile).getShape().vec();
+}
+
+bool ttg::hasLayout(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile && isa_and_nonnull<LayoutAttr>(tile.getEncoding());
+}
+
+LayoutAttr LayoutAttr::get(MLIRContext *context, const gpu::Layout &layout) {
+  return get(context, layout.shape, layout.basesOf(gpu::Axis::reg), layout.basesOf(gpu::Axis::lane), layout.basesOf(gpu::Axis::warp),
+             layout.basesOf(gpu::Axis::block));
+}
+
+gpu::Layout LayoutAttr::layout() const {
+  gpu::Layout layout;
+  layout.shape = getShape().vec();
+  layout.bases = {getReg().vec(), getLane().vec(), getWarp().vec(), getBlock().vec()};
+  return layout;
+}
+
+SharedAttr SharedAttr::get(MLIRContext *context, const gpu::SharedLayout &layout) {
+  return get(context, layout.shape, layout.bases, layout.elementBits);
+}
+
+gpu::SharedLayout SharedAttr::layout() const {
+  gpu::SharedLayout layout;
+  layout.shape = getShape().vec();
+  layout.bases = getBases().vec();
+  layout.elementBits = getElementBits();
+  return layout;
+}
+
+int64_t BufferType::tileBytes() const {
+  constexpr int64_t alignment = 1024;
+  return (getLayout().layout().bytes() + alignment - 1) / alignment * alignment;
+}
+
+gpu::Layout ttg::layoutOf(Type tile) {
+  return cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding()).layout();
+}
+
+RankedTensorType ttg::withLayout(RankedTensorType tile, const gpu::Layout &layout) {
+  return RankedTensorType::get(tile.getShape(), tile.getElementType(), LayoutAttr::get(tile.getContext(), layout));
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  return getSrc().getType() == getType() ? OpFoldResult(getSrc()) : OpFoldResult();
+}
+
+//===--------------------------------------------------------------------------------------------------------- generated
+
+#include "gpu/tiles/ttg_dialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "gpu/tiles/ttg_attrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu/tiles/ttg_types.cpp.inc"
+#define GET_OP_CLASSES
+#include "gpu/tiles/ttg_ops.cpp.inc"
+
+void TTGDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "gpu/tiles/ttg_attrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "gpu/tiles/ttg_types.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "gpu/tiles/ttg_ops.cpp.inc"
+      >();
+}

@@ -1,0 +1,57 @@
+// The ttg dialect's C++ face. The operations themselves are in ttg.td.
+#pragma once
+
+#include "gpu/layout/layout.h"
+#include "gpu/machine/ptx.h"
+#include "ir/tt.h"
+
+#define GET_ATTRDEF_CLASSES
+#include "gpu/tiles/ttg_attrs.h.inc"
+#include "gpu/tiles/ttg_dialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu/tiles/ttg_types.h.inc"
+#define GET_OP_CLASSES
+#include "gpu/tiles/ttg_ops.h.inc"
+
+namespace mlir {
+class ModuleOp;
+}
+namespace tilewright {
+struct GpuTarget;
+}
+
+namespace tilewright::ttg {
+
+/// The name of a kernel's Config attribute.
+constexpr llvm::StringLiteral configName = "ttg.config";
+/// The name of a map argument's TensorMap attribute.
+constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
+/// On a load or store that feeds or drains a product: why it goes without a tensor map (a string, for people).
+constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
+
+/// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
+constexpr llvm::StringLiteral offsetName = "ttg.offset";
+/// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at
+/// most 16 bytes), and share one value of the mask.
+constexpr llvm::StringLiteral vectorName = "ttg.vector";
+/// Of an atomic operation: the first block of the cluster performs it alone.
+constexpr llvm::StringLiteral firstBlockName = "ttg.first_block";
+/// Of a kernel: all the shared memory it needs, in bytes.
+constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
+
+/// What the kernel is compiled for; null if nobody has said.
+ConfigAttr configOf(mlir::Operation *function);
+/// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
+mlir::LogicalResult onKernels(mlir::ModuleOp module,
+                              llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
+/// Erases the operations inside of `root` that do nothing and whose results nobody uses.
+void eraseDead(mlir::Operation *root);
+/// The extents of a tile.
+gpu::Dims shapeOf(mlir::Type tile);
+/// The layout of a tile; it must have one.
+gpu::Layout layoutOf(mlir::Type tile);
+bool hasLayout(mlir::Type type);
+/// `tile` with the layout `layout` in place of its own.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const gpu::Layout &layout);
+
+} // namespace tilewright::ttg

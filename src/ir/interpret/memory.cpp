@@ -1,0 +1,474 @@
+// The meaning of operations that touch memory or the outside: loads, stores, atomics, block pointers and descriptors, print and assert.
+// Every address goes through Program::checkAccess first, so a bad one is an error that names the operation and not a crash.
+#include "ir/interpret/program.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+
+namespace tilewright::interp {
+namespace {
+
+uint64_t readMemory(uint64_t address, const Format &format) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, reinterpret_cast<const void *>(address), format.bytes); // little-endian hosts only, as the whole compiler
+  return format.bits == 1 ? bits != 0 : bits & format.mask();
+}
+
+void writeMemory(uint64_t address, const Format &format, uint64_t bits) {
+  std::memcpy(reinterpret_cast<void *>(address), &bits, format.bytes);
+}
+
+uint64_t padding(const Format &format, bool nan) {
+  return nan && format.kind != Format::integer ? encodeFloat(format, NAN) : 0;
+}
+
+/// Walks the elements of a block in row-major order: visit(element, address), without an address for those that lie outside
+/// the tensor along a checked dimension. `start` is added to the block's own offsets. Stops where visit fails.
+template <typename F>
+LogicalResult eachBlockElement(const MemoryBlock &block, ArrayRef<int64_t> tileShape, ArrayRef<int64_t> start, ArrayRef<bool> checked,
+                               int64_t bytes, F visit) {
+  int64_t rank = tileShape.size(), count = 1;
+  for (int64_t size : tileShape)
+    count *= size;
+  SmallVector<int64_t, 4> index(rank, 0);
+  for (int64_t element = 0; element < count; ++element) {
+    uint64_t offset = 0; // wraps, as addresses do
+    bool inside = true;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      int64_t place = start[dim] + index[dim];
+      if (checked[dim] && (place < 0 || place >= block.shape[dim])) inside = false;
+      offset += uint64_t(place) * uint64_t(block.strides[dim]);
+    }
+    if (failed(visit(element, inside ? std::optional<uint64_t>(block.base + offset * bytes) : std::nullopt))) return failure();
+    for (int64_t dim = rank - 1; dim >= 0 && ++index[dim] == tileShape[dim]; --dim)
+      index[dim] = 0;
+  }
+  return success();
+}
+
+SmallVector<bool, 4> checkedDims(ArrayRef<int32_t> dims, int64_t rank) {
+  SmallVector<bool, 4> checked(rank, false);
+  for (int32_t dim : dims)
+    if (dim >= 0 && dim < rank) checked[dim] = true;
+  return checked;
+}
+
+FailureOr<Tile> loadBlock(Program &program, Operation *op, const MemoryBlock &block, ArrayRef<int64_t> start, RankedTensorType tile,
+                          ArrayRef<bool> checked, bool padWithNan) {
+  Format format = formatOf(tile);
+  Tile result(tile.getNumElements(), padding(format, padWithNan));
+  LogicalResult walked =
+      eachBlockElement(block, tile.getShape(), start, checked, format.bytes, [&](int64_t element, std::optional<uint64_t> address) {
+        if (!address) return success();
+        if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
+        result.elements[element] = readMemory(*address, format);
+        return success();
+      });
+  if (failed(walked)) return failure();
+  return result;
+}
+
+LogicalResult storeBlock(Program &program, Operation *op, const MemoryBlock &block, ArrayRef<int64_t> start, RankedTensorType tile,
+                         ArrayRef<bool> checked, const Tile &value) {
+  Format format = formatOf(tile);
+  return eachBlockElement(block, tile.getShape(), start, checked, format.bytes, [&](int64_t element, std::optional<uint64_t> address) {
+    if (!address) return success();
+    if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
+    writeMemory(*address, format, value.elements[element]);
+    return success();
+  });
+}
+
+bool isOn(const Tile *mask, int64_t i) {
+  return !mask || mask->elements[mask->size() == 1 ? 0 : i];
+}
+
+LogicalResult load(Program &program, Operation *op) {
+  auto loadOp = cast<tt::LoadOp>(op);
+  const Tile &pointer = program.get(loadOp.getPtr());
+  if (pointer.block) {
+    auto tile = cast<RankedTensorType>(op->getResult(0).getType());
+    bool nan = loadOp.getPadding() == tt::PaddingOption::PAD_NAN;
+    FailureOr<Tile> result =
+        loadBlock(program, op, *pointer.block, pointer.block->offsets, tile, checkedDims(loadOp.getBoundaryCheck(), tile.getRank()), nan);
+    if (failed(result)) return failure();
+    program.set(op->getResult(0), std::move(*result));
+    return success();
+  }
+  const Tile *mask = loadOp.getMask() ? &program.get(loadOp.getMask()) : nullptr;
+  const Tile *other = loadOp.getOther() ? &program.get(loadOp.getOther()) : nullptr;
+  Type type = op->getResult(0).getType();
+  Format format = formatOf(type);
+  Tile result(pointer.size(), 0);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    if (!isOn(mask, i)) {
+      if (other) result.elements[i] = other->elements[other->size() == 1 ? 0 : i];
+      continue;
+    }
+    if (failed(program.checkAccess(op, pointer.elements[i], format.bytes, type, i))) return failure();
+    result.elements[i] = readMemory(pointer.elements[i], format);
+  }
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+LogicalResult store(Program &program, Operation *op) {
+  auto storeOp = cast<tt::StoreOp>(op);
+  const Tile &pointer = program.get(storeOp.getPtr()), &value = program.get(storeOp.getValue());
+  Type type = storeOp.getValue().getType();
+  if (pointer.block) {
+    auto tile = cast<RankedTensorType>(type);
+    return storeBlock(program, op, *pointer.block, pointer.block->offsets, tile, checkedDims(storeOp.getBoundaryCheck(), tile.getRank()),
+                      value);
+  }
+  const Tile *mask = storeOp.getMask() ? &program.get(storeOp.getMask()) : nullptr;
+  Format format = formatOf(type);
+  for (int64_t i = 0; i < pointer.size(); ++i) {
+    if (!isOn(mask, i)) continue;
+    if (failed(program.checkAccess(op, pointer.elements[i], format.bytes, type, i))) return failure();
+    writeMemory(pointer.elements[i], format, value.elements[i]);
+  }
+  return success();
+}
+
+// ---- atomics: all of them as sequentially consistent compare-and-swap loops, which is more order than any of them asks for
+
+template <typename Word, typename F> uint64_t atomicUpdate(uint64_t address, F update) {
+  Word *word = reinterpret_cast<Word *>(address);
+  Word before = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+  while (!__atomic_compare_exchange_n(word, &before, Word(update(uint64_t(before))), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return before;
+}
+
+template <typename F>
+FailureOr<uint64_t> atomicAt(Program &program, Operation *op, Type type, int64_t element, uint64_t address, F update) {
+  Format format = formatOf(type);
+  if (failed(program.checkAccess(op, address, format.bytes, type, element))) return failure();
+  if (address % format.bytes) return program.fail(op, "the address of an atomic operation is not a multiple of its element's size");
+  switch (format.bytes) {
+  case 1: return atomicUpdate<uint8_t>(address, update);
+  case 2: return atomicUpdate<uint16_t>(address, update);
+  case 4: return atomicUpdate<uint32_t>(address, update);
+  default: return atomicUpdate<uint64_t>(address, update);
+  }
+}
+
+uint64_t combine(tt::RMWOp kind, const Format &format, uint64_t before, uint64_t value) {
+  auto asSigned = [&](uint64_t bits) { return signExtend(bits, format.bits); };
+  bool isFloat = format.kind != Format::integer;
+  auto asFloat = [&](uint64_t bits) { return decodeFloat(format, bits); };
+  auto lower = [&] { return isFloat ? asFloat(value) < asFloat(before) : asSigned(value) < asSigned(before); };
+  auto higher = [&] { return isFloat ? asFloat(value) > asFloat(before) : asSigned(value) > asSigned(before); };
+  switch (kind) {
+  case tt::RMWOp::AND: return before & value;
+  case tt::RMWOp::OR: return before | value;
+  case tt::RMWOp::XOR: return before ^ value;
+  case tt::RMWOp::ADD: return (before + value) & format.mask();
+  case tt::RMWOp::FADD: return encodeFloat(format, asFloat(before) + asFloat(value));
+  case tt::RMWOp::MAX: return higher() ? value : before;
+  case tt::RMWOp::MIN: return lower() ? value : before;
+  case tt::RMWOp::UMAX: return std::max(before, value);
+  case tt::RMWOp::UMIN: return std::min(before, value);
+  case tt::RMWOp::XCHG: return value;
+  }
+  return before;
+}
+
+LogicalResult atomicRmw(Program &program, Operation *op) {
+  auto rmw = cast<tt::AtomicRMWOp>(op);
+  const Tile &pointer = program.get(rmw.getPtr()), &value = program.get(rmw.getVal());
+  const Tile *mask = rmw.getMask() ? &program.get(rmw.getMask()) : nullptr;
+  Type type = rmw.getVal().getType();
+  Format format = formatOf(type);
+  tt::RMWOp kind = rmw.getAtomicRmwOp();
+  Tile result(pointer.size(), 0);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    if (!isOn(mask, i)) continue;
+    FailureOr<uint64_t> before =
+        atomicAt(program, op, type, i, pointer.elements[i], [&](uint64_t old) { return combine(kind, format, old, value.elements[i]); });
+    if (failed(before)) return failure();
+    result.elements[i] = *before;
+  }
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+LogicalResult atomicCas(Program &program, Operation *op) {
+  auto cas = cast<tt::AtomicCASOp>(op);
+  const Tile &pointer = program.get(cas.getPtr()), &expected = program.get(cas.getCmp()), &value = program.get(cas.getVal());
+  Type type = cas.getVal().getType();
+  Tile result(pointer.size(), 0);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    FailureOr<uint64_t> before = atomicAt(program, op, type, i, pointer.elements[i],
+                                          [&](uint64_t old) { return old == expected.elements[i] ? value.elements[i] : old; });
+    if (failed(before)) return failure();
+    result.elements[i] = *before;
+  }
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+// ---- block pointers and descriptors
+
+SmallVector<int64_t, 4> integers(Program &program, ValueRange values) {
+  SmallVector<int64_t, 4> result;
+  for (Value value : values)
+    result.push_back(signExtend(program.get(value).scalar(), formatOf(value.getType()).bits));
+  return result;
+}
+
+LogicalResult makeBlock(Program &program, Value base, ValueRange shape, ValueRange strides, SmallVector<int64_t, 4> offsets,
+                        bool padWithNan, Value result) {
+  auto block = std::make_shared<MemoryBlock>();
+  block->base = program.get(base).scalar();
+  block->shape = integers(program, shape);
+  block->strides = integers(program, strides);
+  block->offsets = std::move(offsets);
+  block->padWithNan = padWithNan;
+  Tile tile;
+  tile.block = std::move(block);
+  program.set(result, std::move(tile));
+  return success();
+}
+
+LogicalResult makeTensorPtr(Program &program, Operation *op) {
+  auto make = cast<tt::MakeTensorPtrOp>(op);
+  return makeBlock(program, make.getBase(), make.getShape(), make.getStrides(), integers(program, make.getOffsets()), false,
+                   make.getResult());
+}
+
+LogicalResult makeTensorDescriptor(Program &program, Operation *op) {
+  auto make = cast<tt::MakeTensorDescOp>(op);
+  bool nan = make.getPadding() == tt::PaddingOption::PAD_NAN;
+  return makeBlock(program, make.getBase(), make.getShape(), make.getStrides(), SmallVector<int64_t, 4>(make.getShape().size(), 0), nan,
+                   make.getResult());
+}
+
+LogicalResult advance(Program &program, Operation *op) {
+  auto advanceOp = cast<tt::AdvanceOp>(op);
+  auto block = std::make_shared<MemoryBlock>(*program.get(advanceOp.getPtr()).block);
+  for (auto [offset, step] : llvm::zip_equal(block->offsets, integers(program, advanceOp.getOffsets())))
+    offset += step;
+  Tile tile;
+  tile.block = std::move(block);
+  program.set(op->getResult(0), std::move(tile));
+  return success();
+}
+
+// The shape to walk is the descriptor's; a loaded or stored tile may have dropped dimensions of size 1 from it.
+RankedTensorType blockOf(Type descriptor) {
+  return cast<tt::TensorDescType>(descriptor).getBlockType();
+}
+
+LogicalResult descriptorLoad(Program &program, Operation *op) {
+  auto loadOp = cast<tt::DescriptorLoadOp>(op);
+  const MemoryBlock &block = *program.get(loadOp.getDesc()).block;
+  RankedTensorType tile = blockOf(loadOp.getDesc().getType());
+  FailureOr<Tile> result = loadBlock(program, op, block, integers(program, loadOp.getIndices()), tile,
+                                     SmallVector<bool, 4>(tile.getRank(), true), block.padWithNan);
+  if (failed(result)) return failure();
+  program.set(op->getResult(0), std::move(*result));
+  return success();
+}
+
+LogicalResult descriptorStore(Program &program, Operation *op) {
+  auto storeOp = cast<tt::DescriptorStoreOp>(op);
+  RankedTensorType tile = blockOf(storeOp.getDesc().getType());
+  return storeBlock(program, op, *program.get(storeOp.getDesc()).block, integers(program, storeOp.getIndices()), tile,
+                    SmallVector<bool, 4>(tile.getRank(), true), program.get(storeOp.getSrc()));
+}
+
+LogicalResult descriptorReduce(Program &program, Operation *op) {
+  auto reduce = cast<tt::DescriptorReduceOp>(op);
+  RankedTensorType tile = blockOf(reduce.getDesc().getType());
+  Format format = formatOf(tile);
+  bool isFloat = format.kind != Format::integer, isUnsigned = tile.getElementType().isUnsignedInteger();
+  tt::RMWOp kind;
+  switch (reduce.getKind()) {
+  case tt::DescriptorReduceKind::ADD: kind = isFloat ? tt::RMWOp::FADD : tt::RMWOp::ADD; break;
+  case tt::DescriptorReduceKind::MIN: kind = isUnsigned ? tt::RMWOp::UMIN : tt::RMWOp::MIN; break;
+  case tt::DescriptorReduceKind::MAX: kind = isUnsigned ? tt::RMWOp::UMAX : tt::RMWOp::MAX; break;
+  case tt::DescriptorReduceKind::AND: kind = tt::RMWOp::AND; break;
+  case tt::DescriptorReduceKind::OR: kind = tt::RMWOp::OR; break;
+  case tt::DescriptorReduceKind::XOR: kind = tt::RMWOp::XOR; break;
+  default: return program.fail(op, "the interpreter does not know this kind of tt.descriptor_reduce");
+  }
+  const Tile &value = program.get(reduce.getSrc());
+  return eachBlockElement(*program.get(reduce.getDesc()).block, tile.getShape(), integers(program, reduce.getIndices()),
+                          SmallVector<bool, 4>(tile.getRank(), true), format.bytes, [&](int64_t element, std::optional<uint64_t> address) {
+                            if (!address) return success();
+                            return LogicalResult(atomicAt(program, op, tile, element, *address, [&](uint64_t old) {
+                              return combine(kind, format, old, value.elements[element]);
+                            }));
+                          });
+}
+
+/// Rows of a 2-D tensor that a tile of row numbers picks: visit(element of the picked tile, address or nothing).
+template <typename F>
+LogicalResult eachPickedElement(Program &program, const MemoryBlock &block, Value rows, Value column, RankedTensorType tile, F visit) {
+  int64_t columns = tile.getDimSize(1), bytes = formatOf(tile).bytes;
+  int64_t firstColumn = signExtend(program.get(column).scalar(), 32), rowBits = formatOf(rows.getType()).bits;
+  const Tile &rowNumbers = program.get(rows);
+  for (int64_t i = 0; i < rowNumbers.size(); ++i) {
+    MemoryBlock row = block;
+    row.offsets = {signExtend(rowNumbers.elements[i], rowBits), firstColumn};
+    auto inRow = [&](int64_t element, std::optional<uint64_t> address) { return visit(i * columns + element, address); };
+    if (failed(eachBlockElement(row, {1, columns}, row.offsets, {true, true}, bytes, inRow))) return failure();
+  }
+  return success();
+}
+
+LogicalResult descriptorGather(Program &program, Operation *op) {
+  auto gather = cast<tt::DescriptorGatherOp>(op);
+  auto tile = cast<RankedTensorType>(op->getResult(0).getType());
+  const MemoryBlock &block = *program.get(gather.getDesc()).block;
+  Format format = formatOf(tile);
+  Tile result(tile.getNumElements(), padding(format, block.padWithNan));
+  LogicalResult walked = eachPickedElement(program, block, gather.getXOffsets(), gather.getYOffset(), tile,
+                                           [&](int64_t element, std::optional<uint64_t> address) {
+                                             if (!address) return success();
+                                             if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
+                                             result.elements[element] = readMemory(*address, format);
+                                             return success();
+                                           });
+  if (failed(walked)) return failure();
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+LogicalResult descriptorScatter(Program &program, Operation *op) {
+  auto scatter = cast<tt::DescriptorScatterOp>(op);
+  auto tile = cast<RankedTensorType>(scatter.getSrc().getType());
+  Format format = formatOf(tile);
+  const Tile &value = program.get(scatter.getSrc());
+  return eachPickedElement(program, *program.get(scatter.getDesc()).block, scatter.getXOffsets(), scatter.getYOffset(), tile,
+                           [&](int64_t element, std::optional<uint64_t> address) {
+                             if (!address) return success();
+                             if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
+                             writeMemory(*address, format, value.elements[element]);
+                             return success();
+                           });
+}
+
+// ---- print and assert
+
+/// `(  7, 12)`: each number as wide as the largest of its dimension is in upstream's output.
+std::string indexText(Type type, int64_t element) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  SmallVector<std::string> numbers;
+  for (int64_t dim = tile ? tile.getRank() - 1 : -1; dim >= 0; --dim) {
+    int64_t size = tile.getDimSize(dim);
+    std::string number = std::to_string(element % size);
+    int64_t width = std::ceil(std::log10(double(size)));
+    if (int64_t(number.size()) < width) number.insert(0, width - number.size(), ' ');
+    numbers.push_back(number);
+    element /= size;
+  }
+  std::reverse(numbers.begin(), numbers.end());
+  return "(" + llvm::join(numbers, ", ") + ")";
+}
+
+LogicalResult print(Program &program, Operation *op) {
+  if (!program.options.print) return success();
+  auto printOp = cast<tt::PrintOp>(op);
+  std::string start = ("pid (" + Twine(program.id[0]) + ", " + Twine(program.id[1]) + ", " + Twine(program.id[2]) + ")").str();
+  if (printOp.getArgs().empty()) {
+    program.options.print(start + printOp.getPrefix().str() + "\n");
+    return success();
+  }
+  for (auto [number, value] : llvm::enumerate(printOp.getArgs())) {
+    const Tile &tile = program.get(value);
+    Type type = value.getType();
+    Format format = formatOf(type);
+    bool isPointer = isa<tt::PointerType>(getElementTypeOrSelf(type));
+    bool isSigned = number < printOp.getIsSigned().size() && printOp.getIsSigned()[number] > 0;
+    std::string which = printOp.getArgs().size() > 1 ? "(operand " + std::to_string(number) + ") " : "";
+    for (int64_t i = 0; i < tile.size(); ++i)
+      program.options.print(start + " idx " + indexText(type, i) + printOp.getPrefix().str() + which +
+                            printElement(format, isPointer, isSigned, printOp.getHex(), tile.elements[i]) + "\n");
+  }
+  return success();
+}
+
+LogicalResult checkCondition(Program &program, Operation *op, Value condition, StringRef message) {
+  if (program.options.skipAsserts) return success();
+  const Tile &tile = program.get(condition);
+  for (int64_t i = 0; i < tile.size(); ++i) {
+    if (tile.elements[i]) continue;
+    std::string place = isa<RankedTensorType>(condition.getType()) ? " at element " + indexText(condition.getType(), i) : "";
+    return program.fail(op, "assertion failed" + place + (message.empty() ? "" : ": ") + message);
+  }
+  return success();
+}
+
+LogicalResult ttAssert(Program &program, Operation *op) {
+  auto assertOp = cast<tt::AssertOp>(op);
+  return checkCondition(program, op, assertOp.getCondition(), assertOp.getMessage());
+}
+LogicalResult cfAssert(Program &program, Operation *op) {
+  auto assertOp = cast<cf::AssertOp>(op);
+  return checkCondition(program, op, assertOp.getArg(), assertOp.getMsg());
+}
+
+/// Where `address`, which lies in none of the ranges, is: `8 bytes after the end of 'x'`.
+std::string nearestMemory(ArrayRef<MemoryRange> memory, uint64_t address) {
+  auto distance = [&](const MemoryRange &range) {
+    return address < range.begin ? range.begin - address : address < range.end ? 0 : address - range.end;
+  };
+  const MemoryRange *nearest =
+      std::min_element(memory.begin(), memory.end(), [&](const MemoryRange &a, const MemoryRange &b) { return distance(a) < distance(b); });
+  if (nearest == memory.end()) return "the kernel was given no memory";
+  std::string name = "'" + nearest->name + "'";
+  if (address < nearest->begin) return std::to_string(distance(*nearest)) + " bytes before the start of " + name;
+  if (address < nearest->end) return "across the end of " + name;
+  return std::to_string(distance(*nearest)) + " bytes after the end of " + name;
+}
+
+} // namespace
+
+// The common case, a good address, must not build any text.
+LogicalResult Program::checkAccess(Operation *op, uint64_t address, int64_t bytes, Type type, int64_t element) {
+  constexpr uint64_t firstPage = 4096; // never mapped: a null pointer, perhaps with a small offset
+  bool isNull = address < firstPage;
+  if (!isNull && !options.checkBounds) return success();
+  auto contains = [&](const MemoryRange &range) {
+    return address >= range.begin && address < range.end && uint64_t(bytes) <= range.end - address;
+  };
+  if (!isNull && llvm::any_of(options.memory, contains)) return success();
+  return fail(op, op->getName().getStringRef() + " of " + Twine(bytes) + " bytes at 0x" + llvm::utohexstr(address, true) +
+                      (isa<RankedTensorType>(type) ? " by element " + indexText(type, element) : "") +
+                      (isNull ? ": a null pointer" : " is out of bounds: " + nearestMemory(options.memory, address)));
+}
+
+Meaning findMemory(StringRef name) {
+  static const llvm::StringMap<Meaning> table = {
+      {"tt.load", load},
+      {"tt.store", store},
+      {"tt.atomic_rmw", atomicRmw},
+      {"tt.atomic_cas", atomicCas},
+      {"tt.make_tensor_ptr", makeTensorPtr},
+      {"tt.advance", advance},
+      {"tt.make_tensor_descriptor", makeTensorDescriptor},
+      {"tt.descriptor_load", descriptorLoad},
+      {"tt.descriptor_store", descriptorStore},
+      {"tt.descriptor_reduce", descriptorReduce},
+      {"tt.descriptor_gather", descriptorGather},
+      {"tt.descriptor_scatter", descriptorScatter},
+      {"tt.print", print},
+      {"tt.assert", ttAssert},
+      {"cf.assert", cfAssert},
+  };
+  return table.lookup(name);
+}
+
+} // namespace tilewright::interp

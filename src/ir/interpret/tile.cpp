@@ -1,0 +1,413 @@
+// The meaning of operations on whole tiles: creation and shape, contractions, reductions, scans. Tiles are row-major.
+#include "ir/interpret/program.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+#include <numeric>
+
+#pragma STDC FP_CONTRACT OFF // a dot rounds its products before it adds them
+
+using namespace mlir;
+
+namespace tilewright::interp {
+namespace {
+
+RankedTensorType tileType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+// ---- creation and shape
+
+LogicalResult programId(Program &program, Operation *op) {
+  program.set(op->getResult(0), Tile(uint64_t(program.id[int64_t(cast<tt::GetProgramIdOp>(op).getAxis())])));
+  return success();
+}
+LogicalResult numPrograms(Program &program, Operation *op) {
+  program.set(op->getResult(0), Tile(uint64_t(program.grid[int64_t(cast<tt::GetNumProgramsOp>(op).getAxis())])));
+  return success();
+}
+LogicalResult makeRange(Program &program, Operation *op) {
+  auto range = cast<tt::MakeRangeOp>(op);
+  Tile tile(tileType(range.getResult()).getNumElements(), 0);
+  for (int64_t i = 0; i < tile.size(); ++i)
+    tile.elements[i] = uint32_t(range.getStart() + i);
+  program.set(op->getResult(0), std::move(tile));
+  return success();
+}
+LogicalResult splat(Program &program, Operation *op) {
+  program.set(op->getResult(0), Tile(tileType(op->getResult(0)).getNumElements(), program.get(op->getOperand(0)).scalar()));
+  return success();
+}
+/// Operations that keep the elements and their order: expand_dims, reshape, unsplat.
+LogicalResult keep(Program &program, Operation *op) {
+  program.set(op->getResult(0), Tile(program.get(op->getOperand(0))));
+  return success();
+}
+LogicalResult poison(Program &program, Operation *op) {
+  Type type = op->getResult(0).getType();
+  auto shaped = dyn_cast<RankedTensorType>(type);
+  if (tt::isBlockPointer(type) || isa<tt::TensorDescType>(type)) return program.fail(op, "a block pointer without a value");
+  program.set(op->getResult(0), Tile(shaped ? shaped.getNumElements() : 1, 0));
+  return success();
+}
+
+SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
+    strides[dim] = strides[dim + 1] * shape[dim + 1];
+  return strides;
+}
+
+/// A tile of `shape` whose element at each index is the source's at the sum of index times `sourceStrides`.
+Tile pick(const Tile &source, ArrayRef<int64_t> shape, ArrayRef<int64_t> sourceStrides) {
+  Tile result(std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()), 0);
+  SmallVector<int64_t> index(shape.size(), 0);
+  int64_t from = 0;
+  for (uint64_t &element : result.elements) {
+    element = source.elements[from];
+    for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
+      from += sourceStrides[dim];
+      if (++index[dim] < shape[dim]) break;
+      from -= sourceStrides[dim] * shape[dim];
+      index[dim] = 0;
+    }
+  }
+  return result;
+}
+
+LogicalResult broadcast(Program &program, Operation *op) {
+  ArrayRef<int64_t> from = tileType(op->getOperand(0)).getShape();
+  SmallVector<int64_t> strides = stridesOf(from);
+  for (auto [stride, size] : llvm::zip_equal(strides, from))
+    if (size == 1) stride = 0;
+  program.set(op->getResult(0), pick(program.get(op->getOperand(0)), tileType(op->getResult(0)).getShape(), strides));
+  return success();
+}
+LogicalResult transpose(Program &program, Operation *op) {
+  SmallVector<int64_t> strides = stridesOf(tileType(op->getOperand(0)).getShape()), ordered;
+  for (int32_t dim : cast<tt::TransOp>(op).getOrder())
+    ordered.push_back(strides[dim]);
+  program.set(op->getResult(0), pick(program.get(op->getOperand(0)), tileType(op->getResult(0)).getShape(), ordered));
+  return success();
+}
+LogicalResult concatenate(Program &program, Operation *op) {
+  Tile result = program.get(op->getOperand(0));
+  result.elements.append(program.get(op->getOperand(1)).elements);
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+LogicalResult join(Program &program, Operation *op) {
+  const Tile &a = program.get(op->getOperand(0)), &b = program.get(op->getOperand(1));
+  Tile result(2 * a.size(), 0);
+  for (int64_t i = 0; i < a.size(); ++i) {
+    result.elements[2 * i] = a.elements[i];
+    result.elements[2 * i + 1] = b.elements[i];
+  }
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+LogicalResult split(Program &program, Operation *op) {
+  const Tile &source = program.get(op->getOperand(0));
+  Tile a(source.size() / 2, 0), b(source.size() / 2, 0);
+  for (int64_t i = 0; i < a.size(); ++i) {
+    a.elements[i] = source.elements[2 * i];
+    b.elements[i] = source.elements[2 * i + 1];
+  }
+  program.set(op->getResult(0), std::move(a));
+  program.set(op->getResult(1), std::move(b));
+  return success();
+}
+
+// ---- contractions
+
+struct DotSizes {
+  int64_t batches, rows, columns, depth;
+};
+
+template <typename Number, typename F> std::vector<Number> numbersOf(const Tile &tile, F decode) {
+  std::vector<Number> numbers(tile.size());
+  for (int64_t i = 0; i < tile.size(); ++i)
+    numbers[i] = decode(tile.elements[i]);
+  return numbers;
+}
+
+// For each element of the sum, k ascends; the inner loop runs along a row so that the compiler can make vectors of it.
+template <typename Number, typename Round>
+void multiplyAdd(DotSizes size, const std::vector<Number> &a, const std::vector<Number> &b, std::vector<Number> &sum, Round round) {
+  for (int64_t row = 0; row < size.batches * size.rows; ++row) {
+    Number *sums = &sum[row * size.columns];
+    const Number *batchOfB = &b[row / size.rows * size.depth * size.columns];
+    for (int64_t k = 0; k < size.depth; ++k) {
+      Number left = a[row * size.depth + k];
+      const Number *right = batchOfB + k * size.columns;
+      for (int64_t column = 0; column < size.columns; ++column)
+        sums[column] = round(sums[column] + round(left * right[column]));
+    }
+  }
+}
+
+/// a * b + c where the elements of a and b have been decoded already.
+Tile floatDot(DotSizes size, const Format &format, const std::vector<double> &a, const std::vector<double> &b, const Tile &c) {
+  Tile result(c.size(), 0);
+  if (format.kind == Format::f32) {
+    std::vector<float> sum = numbersOf<float>(c, [&](uint64_t bits) { return decodeFloat(format, bits); });
+    multiplyAdd<float>(size, std::vector<float>(a.begin(), a.end()), std::vector<float>(b.begin(), b.end()), sum,
+                       [](float x) { return x; });
+    for (int64_t i = 0; i < c.size(); ++i)
+      result.elements[i] = encodeFloat(format, sum[i]);
+    return result;
+  }
+  std::vector<double> sum = numbersOf<double>(c, [&](uint64_t bits) { return decodeFloat(format, bits); });
+  if (format.kind == Format::f64)
+    multiplyAdd<double>(size, a, b, sum, [](double x) { return x; });
+  else
+    multiplyAdd<double>(size, a, b, sum, [&](double x) { return decodeFloat(format, encodeFloat(format, x)); });
+  for (int64_t i = 0; i < c.size(); ++i)
+    result.elements[i] = encodeFloat(format, sum[i]);
+  return result;
+}
+
+LogicalResult dot(Program &program, Operation *op) {
+  auto dotOp = cast<tt::DotOp>(op);
+  ArrayRef<int64_t> shapeA = tileType(dotOp.getA()).getShape(), shapeC = tileType(dotOp.getC()).getShape();
+  DotSizes size{shapeC.size() == 3 ? shapeC[0] : 1, shapeC[shapeC.size() - 2], shapeC.back(), shapeA.back()};
+  const Tile &a = program.get(dotOp.getA()), &b = program.get(dotOp.getB()), &c = program.get(dotOp.getC());
+  Format formatA = formatOf(dotOp.getA().getType()), formatB = formatOf(dotOp.getB().getType()), format = formatOf(dotOp.getC().getType());
+  if (format.kind == Format::integer) { // wrapping once at the end is wrapping at each step
+    auto decoder = [](const Format &from) { return [&from](uint64_t bits) { return uint64_t(signExtend(bits, from.bits)); }; };
+    std::vector<uint64_t> sum(c.elements.begin(), c.elements.end());
+    multiplyAdd<uint64_t>(size, numbersOf<uint64_t>(a, decoder(formatA)), numbersOf<uint64_t>(b, decoder(formatB)), sum,
+                          [](uint64_t x) { return x; });
+    Tile result(c.size(), 0);
+    for (int64_t i = 0; i < c.size(); ++i)
+      result.elements[i] = sum[i] & format.mask();
+    program.set(op->getResult(0), std::move(result));
+    return success();
+  }
+  auto decoder = [](const Format &from) { return [&from](uint64_t bits) { return decodeFloat(from, bits); }; };
+  program.set(op->getResult(0), floatDot(size, format, numbersOf<double>(a, decoder(formatA)), numbersOf<double>(b, decoder(formatB)), c));
+  return success();
+}
+
+/// One operand of dot_scaled as numbers, [outer, depth] for the left one and [depth, outer] for the right one.
+struct ScaledOperand {
+  std::vector<double> numbers;
+  int64_t outer, depth;
+};
+
+FailureOr<ScaledOperand> scaledOperand(Program &program, Operation *op, Value value, Value scale, tt::ScaleDotElemType kind,
+                                       bool packedAlongDepth, bool isLeft) {
+  ArrayRef<int64_t> shape = tileType(value).getShape();
+  if (shape.size() != 2) return program.fail(op, "the interpreter knows tt.dot_scaled for rank 2 only");
+  MLIRContext *context = op->getContext();
+  Type element;
+  switch (kind) {
+  case tt::ScaleDotElemType::E4M3: element = Float8E4M3FNType::get(context); break;
+  case tt::ScaleDotElemType::E5M2: element = Float8E5M2Type::get(context); break;
+  case tt::ScaleDotElemType::E2M1: element = Float4E2M1FNType::get(context); break;
+  case tt::ScaleDotElemType::BF16: element = BFloat16Type::get(context); break;
+  case tt::ScaleDotElemType::FP16: element = Float16Type::get(context); break;
+  default: return program.fail(op, "the interpreter does not know 6-bit floats");
+  }
+  Format format = formatOf(element);
+  const Tile &tile = program.get(value);
+  bool isPacked = kind == tt::ScaleDotElemType::E2M1; // two in a byte, the first in the low half
+  int64_t packedDim = packedAlongDepth == isLeft ? 1 : 0;
+  int64_t rows = shape[0] * (isPacked && packedDim == 0 ? 2 : 1), columns = shape[1] * (isPacked && packedDim == 1 ? 2 : 1);
+  ScaledOperand operand{std::vector<double>(rows * columns), isLeft ? rows : columns, isLeft ? columns : rows};
+  constexpr int64_t group = 32; // elements along the depth that share a scale
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      uint64_t bits;
+      if (isPacked) {
+        int64_t byte = packedDim == 0 ? row / 2 * shape[1] + column : row * shape[1] + column / 2;
+        bits = tile.elements[byte] >> ((packedDim == 0 ? row : column) % 2 * 4) & 15;
+      } else {
+        bits = tile.elements[row * columns + column];
+      }
+      double number = decodeFloat(format, bits);
+      if (scale) {
+        int64_t outer = isLeft ? row : column, depth = isLeft ? column : row;
+        uint64_t exponent = program.get(scale).elements[outer * tileType(scale).getDimSize(1) + depth / group];
+        number = exponent == 255 ? NAN : std::ldexp(number, int64_t(exponent) - 127);
+      }
+      operand.numbers[row * columns + column] = number;
+    }
+  return operand;
+}
+
+LogicalResult dotScaled(Program &program, Operation *op) {
+  auto dotOp = cast<tt::DotScaledOp>(op);
+  FailureOr<ScaledOperand> a = scaledOperand(program, op, dotOp.getA(), dotOp.getAScale(), dotOp.getAElemType(), dotOp.getLhsKPack(), true);
+  if (failed(a)) return failure();
+  FailureOr<ScaledOperand> b =
+      scaledOperand(program, op, dotOp.getB(), dotOp.getBScale(), dotOp.getBElemType(), dotOp.getRhsKPack(), false);
+  if (failed(b)) return failure();
+  if (a->depth != b->depth) return program.fail(op, "the operands of tt.dot_scaled have different inner sizes");
+  DotSizes size{1, a->outer, b->outer, a->depth};
+  program.set(op->getResult(0), floatDot(size, formatOf(dotOp.getC().getType()), a->numbers, b->numbers, program.get(dotOp.getC())));
+  return success();
+}
+
+// ---- reductions and scans
+
+/// The lanes of a tile along an axis: each is a run of elements that are combined with one another.
+struct Lanes {
+  int64_t length, inner, count;
+  Lanes(RankedTensorType tile, int64_t axis) : length(tile.getDimSize(axis)), inner(1) {
+    for (int64_t dim = axis + 1; dim < tile.getRank(); ++dim)
+      inner *= tile.getDimSize(dim);
+    count = tile.getNumElements() / length;
+  }
+  int64_t element(int64_t lane, int64_t place) const { return (lane / inner * length + place) * inner + lane % inner; }
+};
+
+/// Whether a region may be run on the elements of many lanes at once: it only computes, and does so element by element. Whoever steps
+/// through a program wants to see one element at a time.
+bool runsOnManyLanes(Program &program, Region &region) {
+  if (program.options.onStep || !llvm::hasSingleElement(region)) return false;
+  return llvm::all_of(region.front().without_terminator(),
+                      [](Operation &op) { return findElementwise(op.getName().getStringRef()) != nullptr; });
+}
+
+/// For each lane, goes along its places in order and combines what there is so far with each next one by the region: visit(source number,
+/// lane, element, value) sees the combination after each place.
+template <typename F> LogicalResult combineAlong(Program &program, Operation *op, int64_t axis, bool reverse, Region &region, F visit) {
+  Lanes lanes(tileType(op->getOperand(0)), axis);
+  int64_t atOnce = runsOnManyLanes(program, region) ? lanes.count : 1;
+  int64_t sources = op->getNumOperands();
+  for (int64_t firstLane = 0; firstLane < lanes.count; firstLane += atOnce) {
+    SmallVector<Tile> soFar;
+    for (int64_t step = 0; step < lanes.length; ++step) {
+      int64_t place = reverse ? lanes.length - 1 - step : step;
+      SmallVector<Tile> next;
+      for (int64_t source = 0; source < sources; ++source) {
+        const Tile &tile = program.get(op->getOperand(source));
+        next.emplace_back(atOnce, 0);
+        for (int64_t lane = 0; lane < atOnce; ++lane)
+          next.back().elements[lane] = tile.elements[lanes.element(firstLane + lane, place)];
+      }
+      if (step == 0) {
+        soFar = std::move(next);
+      } else {
+        SmallVector<Tile> args = std::move(soFar);
+        args.append(std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
+        FailureOr<SmallVector<Tile>> combined = program.run(region, std::move(args));
+        if (failed(combined)) return failure();
+        soFar = std::move(*combined);
+        for (Tile &tile : soFar)
+          if (tile.size() < atOnce) tile = Tile(atOnce, tile.scalar()); // the region gave a constant
+      }
+      for (int64_t source = 0; source < sources; ++source)
+        for (int64_t lane = 0; lane < atOnce; ++lane)
+          visit(source, firstLane + lane, lanes.element(firstLane + lane, place), soFar[source].elements[lane]);
+    }
+  }
+  return success();
+}
+
+LogicalResult reduce(Program &program, Operation *op) {
+  auto reduceOp = cast<tt::ReduceOp>(op);
+  int64_t count = Lanes(tileType(op->getOperand(0)), reduceOp.getAxis()).count;
+  SmallVector<Tile> results(op->getNumResults(), Tile(count, 0));
+  LogicalResult combined =
+      combineAlong(program, op, reduceOp.getAxis(), false, reduceOp.getCombineOp(),
+                   [&](int64_t source, int64_t lane, int64_t, uint64_t value) { results[source].elements[lane] = value; });
+  if (failed(combined)) return failure();
+  for (auto [result, tile] : llvm::zip_equal(op->getResults(), results))
+    program.set(result, std::move(tile));
+  return success();
+}
+
+LogicalResult scan(Program &program, Operation *op) {
+  auto scanOp = cast<tt::ScanOp>(op);
+  SmallVector<Tile> results(op->getNumResults(), Tile(tileType(op->getOperand(0)).getNumElements(), 0));
+  LogicalResult combined =
+      combineAlong(program, op, scanOp.getAxis(), scanOp.getReverse(), scanOp.getCombineOp(),
+                   [&](int64_t source, int64_t, int64_t element, uint64_t value) { results[source].elements[element] = value; });
+  if (failed(combined)) return failure();
+  for (auto [result, tile] : llvm::zip_equal(op->getResults(), results))
+    program.set(result, std::move(tile));
+  return success();
+}
+
+/// The region's arguments are `pack` elements of the first tile, then as many of the second, and so on; so are its results.
+LogicalResult mapElementwise(Program &program, Operation *op) {
+  auto map = cast<tt::MapElementwiseOp>(op);
+  int64_t pack = map.getPack(), count = tileType(op->getOperand(0)).getNumElements();
+  SmallVector<Tile> results(op->getNumResults(), Tile(count, 0));
+  for (int64_t first = 0; first < count; first += pack) {
+    SmallVector<Tile> args;
+    for (Value source : op->getOperands())
+      for (int64_t i = 0; i < pack; ++i)
+        args.emplace_back(program.get(source).elements[first + i]);
+    FailureOr<SmallVector<Tile>> values = program.run(map.getScalarOp(), std::move(args));
+    if (failed(values)) return failure();
+    for (int64_t i = 0, end = values->size(); i < end; ++i)
+      results[i / pack].elements[first + i % pack] = (*values)[i].scalar();
+  }
+  for (auto [result, tile] : llvm::zip_equal(op->getResults(), results))
+    program.set(result, std::move(tile));
+  return success();
+}
+
+LogicalResult histogram(Program &program, Operation *op) {
+  auto histogramOp = cast<tt::HistogramOp>(op);
+  const Tile &source = program.get(histogramOp.getSrc());
+  const Tile *mask = histogramOp.getMask() ? &program.get(histogramOp.getMask()) : nullptr;
+  Tile bins(tileType(op->getResult(0)).getNumElements(), 0);
+  for (int64_t i = 0; i < source.size(); ++i)
+    if ((!mask || mask->elements[i]) && source.elements[i] < uint64_t(bins.size())) ++bins.elements[source.elements[i]];
+  program.set(op->getResult(0), std::move(bins));
+  return success();
+}
+
+LogicalResult gather(Program &program, Operation *op) {
+  auto gatherOp = cast<tt::GatherOp>(op);
+  RankedTensorType from = tileType(gatherOp.getSrc()), to = tileType(gatherOp.getIndices());
+  const Tile &source = program.get(gatherOp.getSrc()), &indices = program.get(gatherOp.getIndices());
+  int64_t axis = gatherOp.getAxis(), size = from.getDimSize(axis), indexBits = formatOf(to).bits;
+  SmallVector<int64_t> fromStrides = stridesOf(from.getShape()), toStrides = stridesOf(to.getShape());
+  Tile result(indices.size(), 0);
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    int64_t index = signExtend(indices.elements[i], indexBits), element = 0;
+    if (index < 0 || index >= size)
+      return program.fail(op, "tt.gather with index " + Twine(index) + " along an axis of size " + Twine(size));
+    for (int64_t dim = 0; dim < to.getRank(); ++dim)
+      element += (dim == axis ? index : i / toStrides[dim] % to.getDimSize(dim)) * fromStrides[dim];
+    result.elements[i] = source.elements[element];
+  }
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+} // namespace
+
+Meaning findTile(StringRef name) {
+  static const llvm::StringMap<Meaning> table = {
+      {"tt.get_program_id", programId},
+      {"tt.get_num_programs", numPrograms},
+      {"tt.make_range", makeRange},
+      {"tt.splat", splat},
+      {"tt.unsplat", keep},
+      {"tt.expand_dims", keep},
+      {"tt.reshape", keep},
+      {"tt.broadcast", broadcast},
+      {"tt.trans", transpose},
+      {"tt.cat", concatenate},
+      {"tt.join", join},
+      {"tt.split", split},
+      {"tt.dot", dot},
+      {"tt.dot_scaled", dotScaled},
+      {"tt.reduce", reduce},
+      {"tt.scan", scan},
+      {"tt.map_elementwise", mapElementwise},
+      {"tt.histogram", histogram},
+      {"tt.gather", gather},
+      {"ub.poison", poison},
+  };
+  return table.lookup(name);
+}
+
+} // namespace tilewright::interp

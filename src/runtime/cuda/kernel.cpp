@@ -1,0 +1,309 @@
+// Loading code: the cubin where there is one, else PTX, which the driver assembles. Launching: one call of the driver, cuLaunchKernel, or
+// cuLaunchKernelEx where a launch has attributes, which costs more.
+
+#include "runtime/cuda/kernel.h"
+
+#include "runtime/cuda/maps.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace tilewright::gpu {
+
+// Mapping each tensor of a launch to its encoded map. Some kernels are launched with two or three tensors in turn (double buffers).
+static constexpr size_t rememberedMaps = 4;
+
+struct GpuKernel::Loaded {
+  const CudaDevice *device = nullptr;
+  ModuleHandle module = nullptr;
+  FunctionHandle function = nullptr;
+  int64_t registers = -1, localBytes = -1, spillBytes = -1;
+
+  struct Encoded {
+    bool used = false;
+    TensorMapArguments arguments;
+    TensorMap map;
+  };
+  struct Slot {
+    std::array<Encoded, rememberedMaps> encoded;
+    size_t next = 0;
+  };
+  mutable std::mutex mapLock;
+  mutable std::vector<Slot> maps; // one for each of the artifact's
+  mutable uint64_t standIns = 0;  // for empty tensors: to be loaded from, and to be stored to
+};
+
+AssemblerReport readAssemblerLog(llvm::StringRef log) {
+  AssemblerReport report;
+  auto numberBefore = [](llvm::StringRef line, llvm::StringRef word) -> int64_t {
+    size_t at = line.find(word);
+    if (at == llvm::StringRef::npos) return -1;
+    llvm::StringRef digits = line.take_front(at).rtrim();
+    digits = digits.take_back(digits.size() - (digits.find_last_not_of("0123456789") + 1));
+    int64_t number = -1;
+    return digits.getAsInteger(10, number) ? -1 : number;
+  };
+  llvm::SmallVector<llvm::StringRef> lines;
+  log.split(lines, '\n');
+  for (llvm::StringRef line : lines) {
+    line = line.trim(llvm::StringRef(" \t\r\0", 4));
+    if (int64_t number = numberBefore(line, " registers"); line.contains("Used ") && number >= 0) report.registers = number;
+    if (int64_t number = numberBefore(line, " bytes spill stores"); number >= 0) report.spillBytes = number;
+    // "info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized ..." comes as an info line.
+    if (line.contains("warning") || line.contains("(C7")) report.warnings.push_back(line.str());
+  }
+  return report;
+}
+
+GpuKernel::GpuKernel(GpuArtifact artifact) : code(std::move(artifact)), info(std::make_shared<LaunchInfo>()) {
+  info->kernel = code.entry;
+  info->kinds = code.slots;
+}
+
+// The code stays loaded: launches that still run, and graphs that hold launches, need it.
+GpuKernel::~GpuKernel() {
+  for (std::atomic<const Loaded *> &entry : devices)
+    delete entry.load();
+}
+
+void GpuKernel::setSlotNames(std::vector<std::string> names) {
+  info->names = std::move(names);
+}
+
+int64_t GpuKernel::registers() const {
+  for (const std::atomic<const Loaded *> &entry : devices)
+    if (const Loaded *found = entry.load(std::memory_order_acquire)) return found->registers;
+  return code.registers;
+}
+
+double GpuKernel::loadSeconds() const {
+  std::lock_guard<std::mutex> guard(loadLock);
+  return loadedIn;
+}
+
+int64_t GpuKernel::spillBytes() const {
+  for (const std::atomic<const Loaded *> &entry : devices)
+    if (const Loaded *found = entry.load(std::memory_order_acquire))
+      if (found->spillBytes >= 0) return found->spillBytes;
+  return code.spillBytes;
+}
+
+static bool checkLimit(const char *name, int64_t required, int64_t limit, Diagnostics &diagnostics) {
+  if (required <= limit) return true;
+  diagnostics.error({}, Diag::outOfResources, {name, std::to_string(required), std::to_string(limit)});
+  return false;
+}
+
+std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device, Diagnostics &diagnostics) const {
+  const Driver &driver = *device.driver;
+  int64_t threads = 32 * code.warps;
+  // Before the code is loaded: the driver refuses such code with a message that says less.
+  if (!checkLimit("shared memory", code.sharedBytes, device.sharedPerBlock, diagnostics)) return nullptr;
+  if (!checkLimit("threads", threads, device.threadsPerBlock, diagnostics)) return nullptr;
+
+  auto loaded = std::make_unique<Loaded>();
+  loaded->device = &device;
+  loaded->maps.resize(code.maps.size());
+  loaded->spillBytes = code.spillBytes;
+  ContextScope scope(device);
+  DriverStatus state = status::noBinary;
+  // A cubin from a newer toolkit than the driver's is not taken; the PTX may be.
+  if (!code.cubin.empty()) state = driver.loadModule(&loaded->module, code.cubin.data(), 0, nullptr, nullptr);
+  if (state != status::success && !isSticky(state) && !code.ptx.empty()) {
+    std::vector<char> infoLog(16384), errorLog(16384);
+    JitOption options[] = {JitOption::infoLog, JitOption::infoLogBytes, JitOption::errorLog, JitOption::errorLogBytes,
+                           JitOption::logVerbose};
+    void *values[] = {infoLog.data(), reinterpret_cast<void *>(infoLog.size()), errorLog.data(), reinterpret_cast<void *>(errorLog.size()),
+                      reinterpret_cast<void *>(1)};
+    state = driver.loadModule(&loaded->module, code.ptx.c_str(), std::size(options), options, values);
+    infoLog.back() = errorLog.back() = 0;
+    if (state == status::unsupportedPtx) {
+      diagnostics.error({}, Diag::cudaTooOld,
+                        {std::to_string(driver.version / 1000) + "." + std::to_string(driver.version % 1000 / 10),
+                         "one that takes PTX " + device.target.ptxVersion});
+      return nullptr;
+    }
+    if (state != status::success && !isSticky(state)) {
+      std::string log = llvm::StringRef(errorLog.data()).trim().str();
+      diagnostics.error({}, Diag::assemblerFailed, {code.entry, driver.describe(state) + (log.empty() ? "" : "\n" + log)});
+      return nullptr;
+    }
+    if (AssemblerReport report = readAssemblerLog(infoLog.data()); report.spillBytes >= 0) loaded->spillBytes = report.spillBytes;
+  }
+  if (state == status::success) state = driver.moduleFunction(&loaded->function, loaded->module, code.entry.c_str());
+  int staticShared = 0, registers = 0, localBytes = 0, maxThreads = 0;
+  auto attribute = [&](int &field, FunctionAttribute name) {
+    if (state == status::success) state = driver.functionAttribute(&field, name, loaded->function);
+  };
+  attribute(staticShared, FunctionAttribute::sharedBytes);
+  attribute(registers, FunctionAttribute::registers);
+  attribute(localBytes, FunctionAttribute::localBytes);
+  attribute(maxThreads, FunctionAttribute::maxThreadsPerBlock);
+  bool fits = true;
+  if (state == status::success) {
+    loaded->registers = registers;
+    loaded->localBytes = localBytes;
+    // The driver's limit for this code counts its registers; the entry count of a kernel that moves registers between warps does not.
+    fits = checkLimit("shared memory", code.sharedBytes + staticShared, device.sharedPerBlock, diagnostics);
+    if (fits && threads > maxThreads) fits = checkLimit("registers", registers * threads, device.registersPerBlock, diagnostics);
+    if (fits) fits = checkLimit("threads", threads, maxThreads, diagnostics);
+  }
+  if (fits && state == status::success && code.sharedBytes > 0)
+    state = driver.setFunctionAttribute(loaded->function, FunctionAttribute::maxDynamicSharedBytes, static_cast<int>(code.sharedBytes));
+  if (fits && state == status::success && code.ctas > 8)
+    state = driver.setFunctionAttribute(loaded->function, FunctionAttribute::nonPortableClusters, 1);
+  if (state == status::success && fits) return loaded;
+  if (state != status::success) device.report(state, "loading the code of kernel '" + code.entry + "'", diagnostics);
+  if (loaded->module) driver.unloadModule(loaded->module);
+  return nullptr;
+}
+
+const GpuKernel::Loaded *GpuKernel::loaded(int64_t ordinal, Diagnostics &diagnostics) const {
+  if (ordinal < 0 || ordinal >= static_cast<int64_t>(devices.size())) {
+    CudaDevice::get(ordinal, diagnostics); // says that there is none
+    return nullptr;
+  }
+  std::atomic<const Loaded *> &entry = devices[static_cast<size_t>(ordinal)];
+  if (const Loaded *found = entry.load(std::memory_order_acquire)) return found;
+  std::lock_guard<std::mutex> guard(loadLock);
+  if (const Loaded *found = entry.load(std::memory_order_acquire)) return found;
+  const CudaDevice *device = CudaDevice::get(ordinal, diagnostics);
+  if (!device) return nullptr;
+  auto before = std::chrono::steady_clock::now();
+  const Loaded *fresh = loadInto(*device, diagnostics).release();
+  loadedIn = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+  entry.store(fresh, std::memory_order_release);
+  return fresh;
+}
+
+bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, TensorMap *maps, Diagnostics &diagnostics) const {
+  const Driver &driver = *where.device->driver;
+  auto refuse = [&](const TensorMapSpec &spec, const std::string &why) {
+    size_t slot = static_cast<size_t>(spec.baseSlot);
+    std::string name =
+        slot < info->names.size() ? info->names[slot].substr(0, info->names[slot].find('=')) : "argument " + std::to_string(spec.baseSlot);
+    diagnostics.error({}, Diag::tensorMapRefused, {code.entry, name, why});
+    return false;
+  };
+  std::lock_guard<std::mutex> guard(where.mapLock);
+  for (size_t i = 0; i < code.maps.size(); ++i) {
+    const TensorMapSpec &spec = code.maps[i];
+    Result<TensorMapArguments> arguments = tensorMapArguments(spec, slots);
+    if (!arguments) return refuse(spec, arguments.error());
+    if (!arguments->address) {
+      if (!where.standIns) {
+        const uint8_t zeros[2 * standInBytes] = {};
+        ContextScope scope(*where.device);
+        DriverStatus state = driver.allocate(&where.standIns, sizeof zeros);
+        if (state == status::success) state = driver.copyToDevice(where.standIns, zeros, sizeof zeros);
+        if (state != status::success) return refuse(spec, "its tensor is empty, and for what stands for it, " + driver.describe(state));
+      }
+      arguments->address = where.standIns + (spec.stores ? standInBytes : 0);
+    }
+    Loaded::Slot &slot = where.maps[i];
+    const TensorMap *found = nullptr;
+    for (const Loaded::Encoded &encoded : slot.encoded)
+      if (encoded.used && std::memcmp(&encoded.arguments, &*arguments, sizeof(TensorMapArguments)) == 0) found = &encoded.map;
+    if (!found) {
+      Loaded::Encoded &encoded = slot.encoded[slot.next++ % rememberedMaps];
+      encoded.used = false;
+      if (!driver.encodeTiled) return refuse(spec, "the driver has no cuTensorMapEncodeTiled");
+      const TensorMapArguments &a = *arguments;
+      DriverStatus state = driver.encodeTiled(&encoded.map, a.dataType, a.rank, reinterpret_cast<void *>(a.address), a.dims, a.strides,
+                                              a.box, a.elementStrides, a.interleave, a.swizzle, a.l2Promotion, a.fill);
+      if (state != status::success) return refuse(spec, driver.describe(state));
+      encoded.arguments = a;
+      encoded.used = true;
+      found = &encoded.map;
+    }
+    maps[i] = *found;
+  }
+  return true;
+}
+
+static bool isBlocking() {
+  static const bool blocking = [] {
+    for (const char *name : {"TILEWRIGHT_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING"})
+      if (const char *setting = std::getenv(name); setting && *setting && std::string_view(setting) != "0") return true;
+    return false;
+  }();
+  return blocking;
+}
+
+bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, const GpuLaunch &launch,
+                       Diagnostics &diagnostics) const {
+  const Loaded *where = loaded(launch.device, diagnostics);
+  if (!where) return false;
+  if (slots.size() != code.slots.size()) {
+    diagnostics.error({}, Diag::slotMismatch, {code.entry, std::to_string(code.slots.size()), std::to_string(slots.size())});
+    return false;
+  }
+  int64_t extents[] = {grid[0] * code.ctas, grid[1], grid[2]};
+  constexpr int64_t limits[] = {INT32_MAX, 65535, 65535};
+  LaunchConfig config{};
+  for (size_t i = 0; i < 3; ++i) {
+    if (extents[i] > limits[i]) {
+      diagnostics.error({}, Diag::badGrid,
+                        {"extent " + std::to_string(i) + " of the grid is " + std::to_string(grid[i]) + ", and a GPU takes up to " +
+                         std::to_string(limits[i] / (i == 0 ? code.ctas : 1))});
+      return false;
+    }
+    config.grid[i] = static_cast<uint32_t>(extents[i]);
+    config.block[i] = i == 0 ? static_cast<uint32_t>(32 * code.warps) : 1;
+  }
+  config.sharedBytes = static_cast<uint32_t>(code.sharedBytes);
+  config.stream = launch.stream;
+  LaunchAttribute attributes[3];
+  config.attributes = attributes;
+  auto add = [&](LaunchAttribute::Id id) -> LaunchAttribute & {
+    LaunchAttribute &attribute = attributes[config.attributeCount++];
+    attribute.id = id;
+    attribute.value.flag = 1;
+    return attribute;
+  };
+  if (code.ctas > 1) {
+    LaunchAttribute &cluster = add(LaunchAttribute::clusterDimension);
+    cluster.value.cluster[0] = static_cast<uint32_t>(code.ctas);
+    cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
+  }
+  if (launch.cooperative) add(LaunchAttribute::cooperative);
+  if (launch.programmaticLaunch) add(LaunchAttribute::programmaticSerialization);
+
+  llvm::SmallVector<TensorMap, 6> maps(code.maps.size());
+  if (!maps.empty() && !encodeMaps(*where, slots, maps.data(), diagnostics)) return false;
+  // The low bytes of a slot are the parameter: this is a little-endian machine.
+  llvm::SmallVector<void *, 40> parameters;
+  for (const uint64_t &slot : slots)
+    parameters.push_back(const_cast<uint64_t *>(&slot));
+  for (TensorMap &map : maps)
+    parameters.push_back(&map);
+
+  const CudaDevice &device = *where->device;
+  const Driver &driver = *device.driver;
+  auto start = [&] {
+    if (config.attributeCount > 0) return driver.launchWith(&config, where->function, parameters.data(), nullptr);
+    return driver.launch(where->function, config.grid[0], config.grid[1], config.grid[2], config.block[0], 1, 1, config.sharedBytes,
+                         config.stream, parameters.data(), nullptr);
+  };
+  // Code belongs to its context, and the driver refuses to start it in another. So nobody asks which one is current until a launch fails.
+  DriverStatus state = start();
+  if (state != status::success && !device.isCurrent()) {
+    ContextScope scope(device);
+    state = start();
+  }
+  if (state != status::success) {
+    device.report(state, "the launch of kernel '" + code.entry + "'", diagnostics);
+    return false;
+  }
+  device.noteLaunch(info, config.grid, slots);
+  if (!isBlocking()) return true;
+  int capturing = 0;
+  if (driver.streamCapturing(launch.stream, &capturing) == status::success && capturing) return true;
+  return device.synchronize(launch.stream, diagnostics);
+}
+
+} // namespace tilewright::gpu
