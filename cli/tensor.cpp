@@ -51,7 +51,6 @@ static const llvm::fltSemantics &fp8Semantics(Scalar scalar) {
   case Scalar::fp8e4nv: return llvm::APFloat::Float8E4M3FN();
   case Scalar::fp8e4b8: return llvm::APFloat::Float8E4M3FNUZ();
   case Scalar::fp8e5b16: return llvm::APFloat::Float8E5M2FNUZ();
-  case Scalar::fp8e4b15: return llvm::APFloat::Float8E4M3B11FNUZ();
   default: return llvm::APFloat::Float8E5M2();
   }
 }
@@ -158,6 +157,7 @@ bool isNpy(const std::string &text) {
 
 Result<Scalar> scalarWord(const std::string &word) {
   std::optional<Type> type = parseTypeName(word);
+  if (type && type->isScalar() && type->scalar() == Scalar::fp8e4b15) return Failure{"numbers of fp8e4b15 cannot be written or read here"};
   if (type && type->isScalar() && type->scalar() != Scalar::void_) return type->scalar();
   return Failure{"'" + word + "' is not an element type; write f32, f16, bf16, f64, i1, i8, i16, i32, i64, u8, ..., fp8e5 or fp8e4nv"};
 }

@@ -210,34 +210,6 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
   return Argument::pointer(address, scalar, 0, device);
 }
 
-std::optional<Scalar> dlpackScalar(nb::dlpack::dtype type) {
-  using Code = nb::dlpack::dtype_code;
-  auto sized = [&](Scalar b8, Scalar b16, Scalar b32, Scalar b64) -> std::optional<Scalar> {
-    switch (type.bits) {
-    case 8: return b8;
-    case 16: return b16;
-    case 32: return b32;
-    case 64: return b64;
-    default: return std::nullopt;
-    }
-  };
-  if (type.lanes != 1) return std::nullopt;
-  switch (static_cast<int>(type.code)) {
-  case static_cast<int>(Code::Int): return sized(Scalar::int8, Scalar::int16, Scalar::int32, Scalar::int64);
-  case static_cast<int>(Code::UInt): return sized(Scalar::uint8, Scalar::uint16, Scalar::uint32, Scalar::uint64);
-  case static_cast<int>(Code::Float): return type.bits == 8 ? std::nullopt : sized(Scalar::fp16, Scalar::fp16, Scalar::fp32, Scalar::fp64);
-  case static_cast<int>(Code::Bfloat): return Scalar::bf16;
-  case static_cast<int>(Code::Bool): return Scalar::int1;
-  // DLPack 1.1: the 8-bit floats.
-  case 9: return Scalar::fp8e4b15;
-  case 10: return Scalar::fp8e4nv;
-  case 11: return Scalar::fp8e4b8;
-  case 12: return Scalar::fp8e5;
-  case 13: return Scalar::fp8e5b16;
-  default: return std::nullopt;
-  }
-}
-
 Argument exchangedArgument(nb::handle object, const char *parameter) {
   nb::ndarray<nb::ro> array;
   if (!nb::try_cast(object, array)) {
@@ -250,7 +222,8 @@ Argument exchangedArgument(nb::handle object, const char *parameter) {
   if (!isDevice && kind != nb::device::cpu::value && kind != 3)
     raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") +
                                 "': the array is neither in the CPU's memory nor in that of an NVIDIA GPU");
-  std::optional<Scalar> scalar = dlpackScalar(array.dtype());
+  nb::dlpack::dtype type = array.dtype();
+  std::optional<Scalar> scalar = type.lanes == 1 ? dlpackScalar(static_cast<int64_t>(type.code), type.bits) : std::nullopt;
   if (!scalar) refuse(object, parameter, "kernels have no such element type");
   // The object itself keeps the memory; the caller holds it for as long as the launch takes.
   int64_t bytes = byteSize(*scalar);

@@ -32,16 +32,7 @@ void raise(PyObject *type, const std::string &message) {
 
 std::optional<Scalar> scalarNamed(std::string name) {
   if (size_t dot = name.rfind('.'); dot != std::string::npos) name = name.substr(dot + 1);
-  if (name == "bool" || name == "bool_") return Scalar::int1;
-  if (name == "float8_e4m3fn") return Scalar::fp8e4nv;
-  if (name == "float8_e5m2") return Scalar::fp8e5;
-  if (name == "float8_e4m3fnuz") return Scalar::fp8e4b8;
-  if (name == "float8_e5m2fnuz") return Scalar::fp8e5b16;
-  if (name == "float8_e4m3b11fnuz") return Scalar::fp8e4b15;
-  if (name == "half") return Scalar::fp16;
-  if (name == "float8e4b15x4") return std::nullopt;
-  std::optional<Type> type = languageType(name);
-  if (!type) type = parseTypeName(name);
+  std::optional<Type> type = parseTypeName(name);
   if (!type || !type->isScalar() || type->scalar() == Scalar::void_) return std::nullopt;
   return type->scalar();
 }

@@ -10,34 +10,6 @@ namespace tilewright {
 
 namespace {
 
-int64_t mantissaWidth(Scalar scalar) {
-  switch (scalar) {
-  case Scalar::fp8e5:
-  case Scalar::fp8e5b16: return 2;
-  case Scalar::fp8e4nv:
-  case Scalar::fp8e4b8:
-  case Scalar::fp8e4b15: return 3;
-  case Scalar::fp16: return 10;
-  case Scalar::bf16: return 7;
-  case Scalar::fp32: return 23;
-  default: return 52;
-  }
-}
-
-int64_t exponentBias(Scalar scalar) {
-  switch (scalar) {
-  case Scalar::fp8e4nv: return 7;
-  case Scalar::fp8e4b8: return 8;
-  case Scalar::fp8e5:
-  case Scalar::fp16:
-  case Scalar::fp8e4b15: return 15;
-  case Scalar::fp8e5b16: return 16;
-  case Scalar::bf16:
-  case Scalar::fp32: return 127;
-  default: return 1023;
-  }
-}
-
 /// The answer of dtype.is_<question>().
 std::optional<bool> isOfKind(const Type &type, llvm::StringRef question) {
   bool plain = type.isScalar();
@@ -90,7 +62,7 @@ std::optional<Value> typeAttribute(const Type &type, llvm::StringRef name) {
   if (name == "numel" && type.isBlock()) return Value::integer(type.elements());
   if (name == "address_space" && type.isPointer()) return Value::integer(type.addressSpace());
   if (name == "const" && type.isPointer()) return Value::boolean(type.isConst());
-  if (name == "fp_mantissa_width" && isFloat(type.scalar())) return Value::integer(mantissaWidth(type.scalar()));
+  if (name == "fp_mantissa_width" && isFloat(type.scalar())) return Value::integer(mantissaBits(type.scalar()));
   if (name == "exponent_bias" && isFloat(type.scalar())) return Value::integer(exponentBias(type.scalar()));
   if (name == "kind") return constantMethod(name, Value::integer(type.scalar() == Scalar::int1 ? 0 : isInteger(type.scalar()) ? 1 : 2));
   if (name == "get_int_max_value" || name == "get_int_min_value") {

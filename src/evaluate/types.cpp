@@ -2,6 +2,7 @@
 #include "evaluate/types.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tilewright {
@@ -11,57 +12,29 @@ namespace {
 enum class ScalarGroup : uint8_t { none, boolean, signedInt, unsignedInt, fp8, floating };
 
 struct ScalarRow {
-  llvm::StringLiteral name;      // upstream's dtype.name
-  llvm::StringLiteral signature; // in signatures and cache keys
-  llvm::StringLiteral attribute; // its name in triton.language
+  llvm::StringLiteral name, signature, attribute;
   ScalarGroup group;
-  int64_t bits;
+  int64_t bits, mantissa, bias, dlpack;
+  llvm::StringLiteral others;
 };
 
 // In the order of enum Scalar.
 constexpr ScalarRow scalarRows[] = {
-    {"void", "void", "void", ScalarGroup::none, 0},
-    {"int1", "i1", "int1", ScalarGroup::boolean, 1},
-    {"int8", "i8", "int8", ScalarGroup::signedInt, 8},
-    {"int16", "i16", "int16", ScalarGroup::signedInt, 16},
-    {"int32", "i32", "int32", ScalarGroup::signedInt, 32},
-    {"int64", "i64", "int64", ScalarGroup::signedInt, 64},
-    {"uint8", "u8", "uint8", ScalarGroup::unsignedInt, 8},
-    {"uint16", "u16", "uint16", ScalarGroup::unsignedInt, 16},
-    {"uint32", "u32", "uint32", ScalarGroup::unsignedInt, 32},
-    {"uint64", "u64", "uint64", ScalarGroup::unsignedInt, 64},
-    {"fp8e5", "fp8e5", "float8e5", ScalarGroup::fp8, 8},
-    {"fp8e5b16", "fp8e5b16", "float8e5b16", ScalarGroup::fp8, 8},
-    {"fp8e4nv", "fp8e4nv", "float8e4nv", ScalarGroup::fp8, 8},
-    {"fp8e4b8", "fp8e4b8", "float8e4b8", ScalarGroup::fp8, 8},
-    {"fp8e4b15", "fp8e4b15", "float8e4b15", ScalarGroup::fp8, 8},
-    {"fp16", "fp16", "float16", ScalarGroup::floating, 16},
-    {"bf16", "bf16", "bfloat16", ScalarGroup::floating, 16},
-    {"fp32", "fp32", "float32", ScalarGroup::floating, 32},
-    {"fp64", "fp64", "float64", ScalarGroup::floating, 64},
+#define ELEMENT(enumerator, name, signature, attribute, group, bits, mantissa, bias, dlpack, others)                                       \
+  {name, signature, attribute, ScalarGroup::group, bits, mantissa, bias, dlpack, others},
+#include "evaluate/element_types.def"
 };
-static_assert(std::size(scalarRows) == static_cast<size_t>(Scalar::fp64) + 1);
 
 const ScalarRow &row(Scalar scalar) {
   return scalarRows[static_cast<size_t>(scalar)];
 }
 
-// Words that mean a scalar in signatures but are no name of the language: PyTorch's, NumPy's and short ones.
-constexpr std::pair<llvm::StringLiteral, Scalar> otherSpellings[] = {
-    {"B", Scalar::int1},
-    {"u1", Scalar::int1},
-    {"bool", Scalar::int1},
-    {"f16", Scalar::fp16},
-    {"half", Scalar::fp16},
-    {"f32", Scalar::fp32},
-    {"float", Scalar::fp32},
-    {"f64", Scalar::fp64},
-    {"double", Scalar::fp64},
-    {"float8_e4m3fn", Scalar::fp8e4nv},
-    {"float8_e5m2", Scalar::fp8e5},
-    {"float8_e4m3fnuz", Scalar::fp8e4b8},
-    {"float8_e5m2fnuz", Scalar::fp8e5b16},
-};
+/// Whether `word` stands among the row's other spellings.
+bool isOtherSpelling(const ScalarRow &scalar, llvm::StringRef word) {
+  llvm::SmallVector<llvm::StringRef> words;
+  scalar.others.split(words, ' ', -1, false);
+  return llvm::is_contained(words, word);
+}
 
 std::string joinDims(llvm::ArrayRef<int64_t> dims) {
   std::string text;
@@ -163,6 +136,20 @@ int64_t byteSize(Scalar scalar) {
   return (row(scalar).bits + 7) / 8;
 }
 
+int64_t mantissaBits(Scalar scalar) {
+  return row(scalar).mantissa;
+}
+
+int64_t exponentBias(Scalar scalar) {
+  return row(scalar).bias;
+}
+
+std::optional<Scalar> dlpackScalar(int64_t code, int64_t bits) {
+  for (auto [index, scalar] : llvm::enumerate(scalarRows))
+    if (scalar.dlpack == code && (scalar.bits + 7) / 8 * 8 == bits) return static_cast<Scalar>(index);
+  return std::nullopt;
+}
+
 llvm::StringRef scalarName(Scalar scalar) {
   return row(scalar).name;
 }
@@ -216,9 +203,8 @@ std::optional<Type> parseTypeName(llvm::StringRef text) {
     return Type::descriptor(*elementType, dims);
   }
   for (auto [index, scalar] : llvm::enumerate(scalarRows))
-    if (text == scalar.name || text == scalar.signature || text == scalar.attribute) return Type(static_cast<Scalar>(index));
-  for (const auto &[word, scalar] : otherSpellings)
-    if (text == word) return Type(scalar);
+    if (text == scalar.name || text == scalar.signature || text == scalar.attribute || isOtherSpelling(scalar, text))
+      return Type(static_cast<Scalar>(index));
   return std::nullopt;
 }
 

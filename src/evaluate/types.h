@@ -13,25 +13,8 @@
 namespace tilewright {
 
 enum class Scalar : uint8_t {
-  void_,
-  int1,
-  int8,
-  int16,
-  int32,
-  int64,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-  fp8e5,
-  fp8e5b16,
-  fp8e4nv,
-  fp8e4b8,
-  fp8e4b15,
-  fp16,
-  bf16,
-  fp32,
-  fp64,
+#define ELEMENT(enumerator, ...) enumerator,
+#include "evaluate/element_types.def"
 };
 
 /// A type of the language, immutable and cheap to copy: a scalar, a pointer to a type, a block of a scalar or pointer, a tensor descriptor.
@@ -81,13 +64,16 @@ bool isFloat(Scalar scalar);
 bool isInteger(Scalar scalar); // bool included
 bool isSigned(Scalar scalar);  // signed integers; int1 is not
 bool isFp8(Scalar scalar);
-int64_t bitWidth(Scalar scalar); // of the value: int1 is 1
-int64_t byteSize(Scalar scalar); // in memory: int1 is 1
+int64_t bitWidth(Scalar scalar);     // of the value: int1 is 1
+int64_t byteSize(Scalar scalar);     // in memory: int1 is 1
+int64_t mantissaBits(Scalar scalar); // stored bits of the significand; 0 for what is no float
+int64_t exponentBias(Scalar scalar); // 0 for what is no float
+/// The element type with this DLPack type code and width, of one lane; nothing where the language has none.
+std::optional<Scalar> dlpackScalar(int64_t code, int64_t bits);
 /// "fp32", "int32", "uint8", "bf16", "fp8e4nv", ... as upstream's dtype.name.
 llvm::StringRef scalarName(Scalar scalar);
-/// Signature words: i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e5 fp8e4nv fp8e4b8 fp8e5b16 fp8e4b15 fp16 bf16 fp32 f32 fp64 f64 f16 B...,
-/// `*T` for pointers (`*kT` for const ones), `tensordesc<fp16[64,64]>` for descriptors. Attribute `tl.float32` names too: float32,
-/// bfloat16, int32, ...
+/// Any word of element_types.def ("i32", "fp16", "bfloat16", "float8_e4m3fn"), `*T` for pointers (`*kT` for const ones),
+/// `tensordesc<fp16[64,64]>` for descriptors.
 std::optional<Type> parseTypeName(llvm::StringRef text);
 /// A type as signatures and cache keys spell it: "i32", "*fp32", "*kfp16", "tensordesc<fp16[64,64]>". parseTypeName reads it back.
 std::string signatureName(const Type &type);

@@ -89,6 +89,17 @@ TEST(Types, NamesReadBack) {
   EXPECT_FALSE(isSigned(Scalar::int1));
 }
 
+// The 8-bit float with the bias 11 (DLPack's code 9) is none of the language's, whose fp8e4b15 has the bias 15.
+TEST(Types, DlpackCodes) {
+  EXPECT_EQ(dlpackScalar(10, 8), Scalar::fp8e4nv);
+  EXPECT_EQ(dlpackScalar(2, 16), Scalar::fp16);
+  EXPECT_EQ(dlpackScalar(6, 8), Scalar::int1);
+  for (auto [code, bits] : {std::pair(9, 8), {2, 8}, {0, 128}, {5, 64}})
+    EXPECT_FALSE(dlpackScalar(code, bits)) << code << ", " << bits;
+  EXPECT_FALSE(parseTypeName("float8_e4m3b11fnuz"));
+  EXPECT_EQ(exponentBias(Scalar::fp8e4b15), 15);
+}
+
 TEST(Types, Attributes) {
   EXPECT_EQ(eval("(tl.float16.primitive_bitwidth, tl.int8.itemsize, tl.bfloat16.name, tl.int32.is_int(), tl.float8e5.is_fp8())"),
             "(16, 1, 'bf16', True, True)");
