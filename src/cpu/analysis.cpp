@@ -80,11 +80,6 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
   constexpr Step zero{Step::constant, 0, false};
   Operation *op = tile.getDefiningOp();
   if (!op) return {};
-  // A hint of the user's: max_contiguous(x, n) with n no smaller than the tile makes x a range.
-  if (auto hint = op->getAttrOfType<DenseIntElementsAttr>("tt.contiguity"))
-    if (dim < hint.getNumElements() && getElementTypeOrSelf(tile).isInteger() &&
-        (*(hint.value_begin<APInt>() + dim)).getSExtValue() >= shapeOf(tile)[dim] && isa<arith::RemSIOp, arith::RemUIOp>(op))
-      return {Step::constant, 1, false};
   return llvm::TypeSwitch<Operation *, Step>(op)
       .Case([&](arith::ConstantOp c) {
         auto dense = dyn_cast<DenseElementsAttr>(c.getValue());
@@ -449,11 +444,10 @@ bool isNotPositive(Value value, bool fused) {
   auto difference = dyn_cast_or_null<arith::SubFOp>(op);
   if (!difference) return false;
   Value x = difference.getLhs();
-  // Division by one number for all becomes a product.
   Operation *source = x.getDefiningOp();
   while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(source))
     source = source->getOperand(0).getDefiningOp();
-  if (fused && isa_and_nonnull<arith::MulFOp, arith::DivFOp, arith::NegFOp>(source)) return false;
+  if (fused && isa_and_nonnull<arith::MulFOp, arith::NegFOp>(source)) return false;
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);

@@ -159,15 +159,6 @@ Lanes Lowering::evaluateOp(Operation *op, Value tile, const Place &place) {
 
   llvm::SmallVector<Value> operands;
   bool vector = place.vector >= 0;
-  if (auto divide = dyn_cast<arith::DivFOp>(op); divide && vector && element.isF32()) {
-    // By the same divisor everywhere: one division outside the loop. (Upstream's fp32 `/` is approximate too; div_rn is exact.)
-    Lanes divisor = evaluate(divide.getRhs(), place);
-    if (divisor.kind == Lanes::uniform) {
-      Value inverse = arith::DivFOp::create(b, constantFloat(b, element, 1.0), divisor.value);
-      Value value = asVector(evaluate(divide.getLhs(), place), element, place);
-      return {Lanes::vector, arith::MulFOp::create(b, value, splat(b, inverse, place.lanes)), 0, {}};
-    }
-  }
   for (Value operand : op->getOperands()) {
     Lanes lanes = evaluate(operand, place);
     operands.push_back(vector ? asVector(lanes, getElementTypeOrSelf(operand), place) : lanes.value);

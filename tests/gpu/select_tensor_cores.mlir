@@ -1,4 +1,5 @@
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores -split-input-file | FileCheck %s
+// Freed memory is filled with a pattern, so that nobody uses it unnoticed.
+// RUN: env MALLOC_PERTURB_=165 tilewright opt %s --assign-layouts --select-tensor-cores -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
@@ -104,5 +105,34 @@ tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<f16>, %o: !tt.ptr<f32>, %g:
   %e = tt.dot %b, %b, %b : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf16>
   %gs = tt.splat %g : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
   tt.store %gs, %e : tensor<64x64x!tt.ptr<f16>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// A transposed tile by itself, and by the transposition of that: transpositions that nobody wants any more go, each once.
+// CHECK-LABEL: tt.func public @same_transposed
+// CHECK-COUNT-4: ttg.wgmma {{.*}} -> tensor
+// CHECK-NOT: tt.trans
+tt.func public @same_transposed(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ps = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %a = tt.load %ps : tensor<64x64x!tt.ptr<f16>>
+  %t = tt.trans %a {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %d = tt.dot %t, %t, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %qs = tt.splat %q : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %b = tt.load %qs : tensor<64x64x!tt.ptr<f16>>
+  %u = tt.trans %b {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %v = tt.trans %u {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %e = tt.dot %v, %u, %d : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %w = tt.trans %b {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %f = tt.dot %w, %w, %e : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %y = tt.trans %a {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %z = tt.trans %y {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+  %g = tt.dot %y, %z, %f : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %g : tensor<64x64x!tt.ptr<f32>>
   tt.return
 }

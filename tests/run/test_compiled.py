@@ -164,3 +164,40 @@ def test_a_long_chain_of_values_used_twice_compiles_in_no_time():
     for _ in range(40):
         x = x * x + x
     np.testing.assert_array_equal(out, x)
+
+
+@triton.jit
+def divide_by_one_number_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.store(out_ptr + offsets, x / (tl.max(tl.abs(x), 0) / 448))
+
+
+def test_division_by_one_number_is_rounded_once(engine):
+    if engine not in ("cpu", "interpret"):
+        pytest.skip("GPUs divide fp32 within two units in the last place, as upstream")
+    for seed in range(16):
+        x, out = random(128, "fp32", seed), np.zeros(128, np.float32)
+        divide_by_one_number_kernel[(1,)](x, out, N=128)
+        np.testing.assert_array_equal(out, x / (np.abs(x).max() / np.float32(448)))
+
+
+@triton.jit
+def many_sums_kernel(x_ptr, TURNS: tl.constexpr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    for _ in tl.static_range(TURNS):
+        x = tl.cumsum(x, 0)
+    tl.store(x_ptr + offsets, x)
+
+
+def test_scratch_beyond_what_an_offset_constant_holds():
+    """33 tiles of 8 MiB: the last one lies more than 2^28 bytes from the first."""
+    with triton.engine("cpu"):
+        x = np.zeros(1 << 20, np.int64)
+        x[0] = 1
+        expected = x.copy()
+        many_sums_kernel[(1,)](x, TURNS=34, N=1 << 20)
+        for _ in range(34):
+            expected = np.cumsum(expected)
+        np.testing.assert_array_equal(x, expected)

@@ -140,3 +140,21 @@ def test_hints_change_nothing():
     out = np.zeros_like(x)
     modifier_kernel[(1,)](x, out, BLOCK=128)
     np.testing.assert_array_equal(out, x)
+
+
+@triton.jit
+def wrapped_columns_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) % n
+    offsets = tl.max_contiguous(tl.multiple_of(offsets, BLOCK), BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets))
+
+
+@pytest.mark.parametrize("n", [96, 128, 192])
+def test_contiguity_hints_move_nothing(n):
+    """Columns that wrap around inside of the tile: the hint is false for the tile, and true for each wide access."""
+    x, guard = random(n, "fp32", 1), 256
+    memory = np.zeros(n + 2 * guard, np.float32)
+    out = memory[guard:guard + n]
+    wrapped_columns_kernel[(triton.cdiv(n, 128),)](x, out, n, BLOCK=128)
+    np.testing.assert_array_equal(out, x)
+    assert not memory[:guard].any() and not memory[guard + n:].any()

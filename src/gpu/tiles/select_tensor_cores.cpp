@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -196,16 +197,22 @@ private:
     if (cast<RankedTensorType>(d.getType()).getElementType() != type.getElementType())
       d = arith::TruncFOp::create(b, dot.getLoc(), ttg::withLayout(type, choice.result), d);
     d = inLayout(d, ttg::layoutOf(type), dot.getLoc());
-    Value operands[] = {dot.getA(), dot.getB()};
+    llvm::SmallSetVector<Operation *, 4> unused; // conversions and transpositions that buffers may have replaced
+    auto consider = [&](Value tile) {
+      if (isa_and_nonnull<ttg::ConvertLayoutOp, tt::TransOp>(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
+    };
+    consider(dot.getA());
+    consider(dot.getB());
     dot.replaceAllUsesWith(d);
     dot.erase();
-    // Conversions and transpositions that buffers have replaced.
-    for (Value operand : operands)
-      while (Operation *op = operand.getDefiningOp()) {
-        if (!isa<ttg::ConvertLayoutOp, tt::TransOp>(op) || !op->use_empty()) break;
-        operand = op->getOperand(0);
-        op->erase();
-      }
+    // Both operands may be one tile, or one the other's transposition: each operation is looked at once, and never after it is gone.
+    while (!unused.empty()) {
+      Operation *op = unused.pop_back_val();
+      if (!op->use_empty()) continue;
+      Value source = op->getOperand(0);
+      op->erase();
+      consider(source);
+    }
   }
 
   tt::FuncOp function;
