@@ -81,7 +81,7 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
   Operation *op = tile.getDefiningOp();
   if (!op) return {};
   // A hint of the user's: max_contiguous(x, n) with n no smaller than the tile makes x a range.
-  if (auto hint = op->getAttrOfType<DenseIntElementsAttr>("tt.contiguity"))
+  if (auto hint = op->getAttrOfType<DenseIntElementsAttr>(tt::contiguityName))
     if (dim < hint.getNumElements() && getElementTypeOrSelf(tile).isInteger() &&
         (*(hint.value_begin<APInt>() + dim)).getSExtValue() >= shapeOf(tile)[dim] && isa<arith::RemSIOp, arith::RemUIOp>(op))
       return {Step::constant, 1, false};
