@@ -26,19 +26,19 @@ static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalar
   } else if (auto argument = dyn_cast<BlockArgument>(x->handle)) {
     // A kernel parameter: the promise becomes the argument's.
     auto function = dyn_cast_or_null<tt::FuncOp>(argument.getOwner()->getParentOp());
-    if (function && name == "tt.divisibility" && numbers.size() == 1)
+    if (function && name == tt::divisibilityName && numbers.size() == 1)
       function.setArgAttr(argument.getArgNumber(), name, e.ops.b.getI32IntegerAttr(numbers[0]));
   }
   return x;
 }
 Maybe emitMultipleOf(Emitter &e, Arguments &args) {
-  return hint(e, args, "tt.divisibility", true);
+  return hint(e, args, tt::divisibilityName, true);
 }
 Maybe emitMaxContiguous(Emitter &e, Arguments &args) {
-  return hint(e, args, "tt.contiguity", false);
+  return hint(e, args, tt::contiguityName, false);
 }
 Maybe emitMaxConstancy(Emitter &e, Arguments &args) {
-  return hint(e, args, "tt.constancy", false);
+  return hint(e, args, tt::constancyName, false);
 }
 
 // Operations of dialects that only pass through here are made by name: their headers are heavy and nothing else of them is needed.
@@ -175,6 +175,8 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::optional<bool> pure = constraints ? args.boolean(4) : std::nullopt;
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
+  if (*pack < 1 || *pack > tt::maxPackedElements || !llvm::isPowerOf2_64(static_cast<uint64_t>(*pack)))
+    return args.wrong(5, "a power of two, at most " + std::to_string(tt::maxPackedElements));
   std::optional<std::vector<Operand>> inputs = args.list(2);
   for (Operand &input : *inputs) {
     Maybe value = e.ops.toTensor(input);

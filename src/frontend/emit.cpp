@@ -293,7 +293,7 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   for (size_t i = 0; i < inputs.size(); ++i) {
     BlockArgument argument = op.getBody().front().getArgument(i);
     argument.setLoc(NameLoc::get(StringAttr::get(&context, names[i]), argument.getLoc()));
-    if (divisibility[i] > 1) op.setArgAttr(i, "tt.divisibility", emitter.ops.b.getI32IntegerAttr(static_cast<int32_t>(divisibility[i])));
+    if (divisibility[i] > 1) op.setArgAttr(i, tt::divisibilityName, emitter.ops.b.getI32IntegerAttr(static_cast<int32_t>(divisibility[i])));
   }
   llvm::SmallVector<BlockArgument> arguments(op.getBody().front().getArguments());
   llvm::ArrayRef<BlockArgument> rest = arguments;

@@ -1,5 +1,6 @@
 // The passes of the NVIDIA back end, in the order of a kernel's flow. Each is one file of the same name. Before them, the kernel's tt.func
-// has a `ttg.config`.
+// has a `ttg.config`. From selectTensorCores to lowerToThreads every tile has a layout. Both are checked: a pass that does not find what it
+// needs says so.
 #pragma once
 
 #include "llvm/Support/LogicalResult.h"

@@ -332,6 +332,11 @@ void ExternElementwiseOp::getEffects(Effects &effects) {
 void ElementwiseInlineAsmOp::getEffects(Effects &effects) {
   if (!getPure()) updates(effects);
 }
+LogicalResult ElementwiseInlineAsmOp::verify() {
+  int64_t packed = static_cast<int32_t>(getPackedElement());
+  if (packed >= 1 && packed <= maxPackedElements && llvm::isPowerOf2_64(static_cast<uint64_t>(packed))) return success();
+  return emitOpError("takes a power of two of elements at once, at most ") << maxPackedElements << ", not " << packed;
+}
 
 void LoadOp::build(OpBuilder &builder, OperationState &state, Value ptr, Value mask, Value other) {
   build(builder, state, pointeeTile(ptr.getType()), ptr, mask, other, ArrayRef<int32_t>(), PaddingOptionAttr(), CacheModifier::NONE,

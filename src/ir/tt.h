@@ -19,6 +19,17 @@ namespace tilewright::tt {
 /// The largest tile, in elements (upstream's limit).
 constexpr int64_t maxTileElements = 1048576;
 
+/// Most elements that one piece of inline assembly takes of each operand: four words of 32 bits for each of 8 bytes, far above what
+/// kernels use.
+constexpr int64_t maxPackedElements = 128;
+
+// Upstream's names for facts that an author or a launch promises. Of a kernel's argument, or of the operation that a hint is about:
+constexpr llvm::StringLiteral divisibilityName = "tt.divisibility";
+constexpr llvm::StringLiteral contiguityName = "tt.contiguity";
+constexpr llvm::StringLiteral constancyName = "tt.constancy";
+// Of a loop:
+constexpr llvm::StringLiteral numStagesName = "tt.num_stages";
+
 bool isPointerOrTileOfPointers(mlir::Type type);
 bool isBlockPointer(mlir::Type type);
 /// What a (tile of) pointer(s) or a block pointer points to, in the shape that a load through it has.

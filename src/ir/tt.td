@@ -310,6 +310,7 @@ def TT_ElementwiseInlineAsmOp : TTOp<"elementwise_inline_asm", [Elementwise, Con
   let summary = "a piece of the target's assembly on each element";
   let arguments = (ins StrAttr:$asm_string, StrAttr:$constraints, BoolAttr:$pure, I32Attr:$packed_element, Variadic<TT_Any>:$args);
   let results = (outs Variadic<TT_Any>:$result);
+  let hasVerifier = 1;
   let assemblyFormat = "$asm_string attr-dict ($args^ `:` type($args))? `->` type($result)";
   let extraClassDeclaration = [{
     ::mlir::Speculation::Speculatability getSpeculatability() {

@@ -238,7 +238,7 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
     if (!maps) return false;
     artifact.maps = std::move(*maps);
-    auto launch = kernel->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
+    auto launch = kernel->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
     artifact.warps = launch.getThreads() / 32;
     artifact.ctas = launch.getCluster();
     artifact.sharedBytes = launch.getSharedBytes();

@@ -163,3 +163,19 @@ tt.func @descriptor_tile(%d: !tt.tensordesc<tensor<4x16xf16>>, %o: i32) {
   %v = tt.descriptor_load %d[%o, %o] : !tt.tensordesc<tensor<4x16xf16>> -> tensor<8x16xf16>
   tt.return
 }
+
+// -----
+
+tt.func @packed(%x: tensor<16xi8>) {
+  // expected-error @+1 {{takes a power of two of elements at once, at most 128, not 1000000}}
+  %y = tt.elementwise_inline_asm "lop3 $0, $1" {constraints = "=r,r", packed_element = 1000000 : i32, pure = true} %x : tensor<16xi8> -> tensor<16xi8>
+  tt.return
+}
+
+// -----
+
+tt.func @packed_nothing(%x: tensor<16xi8>) {
+  // expected-error @+1 {{takes a power of two of elements at once, at most 128, not 0}}
+  %y = tt.elementwise_inline_asm "lop3 $0, $1" {constraints = "=r,r", packed_element = 0 : i32, pure = true} %x : tensor<16xi8> -> tensor<16xi8>
+  tt.return
+}

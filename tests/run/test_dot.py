@@ -47,6 +47,23 @@ def test_dtypes_and_transposed_operands(dtype, transposed):
     close(dot(a, b), wide(a) @ wide(b), "fp32", terms=k)
 
 
+@triton.jit
+def squares_kernel(a_ptr, c_ptr, SIZE: tl.constexpr):
+    i = tl.arange(0, SIZE)
+    x = tl.load(a_ptr + i[:, None] * SIZE + i[None, :])
+    d = tl.dot(x.T, x.T) + tl.dot(x, x.T)
+    tl.store(c_ptr + i[:, None] * SIZE + i[None, :], d)
+
+
+@pytest.mark.parametrize("size", [16, 64])
+def test_one_tile_as_both_operands(size):
+    a = random((size, size), "fp16", 3)
+    c = np.zeros((size, size), np.float32)
+    squares_kernel[(1,)](a, c, SIZE=size)
+    x = wide(a)
+    close(c, x.T @ x.T + x @ x.T, "fp16", terms=2 * size)
+
+
 def test_fp64():
     a, b = random((16, 32), "fp64", 1), random((32, 16), "fp64", 2)
     close(dot(a, b, np.float64, tl.float64), a @ b, "fp64", terms=32)

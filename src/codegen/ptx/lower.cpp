@@ -20,8 +20,6 @@ using namespace mlir;
 
 namespace tilewright {
 
-static constexpr StringLiteral kernelAttribute = "ptx.kernel";
-
 static LogicalResult checkArguments(tt::FuncOp function) {
   for (Type type : function.getArgumentTypes()) {
     if (isa<ptx::TensorMapType, Float16Type, BFloat16Type, Float32Type, Float64Type>(type)) continue;
@@ -74,7 +72,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel) {
 }
 
 static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target) {
-  auto kernel = function->getAttrOfType<ptx::KernelAttr>(kernelAttribute);
+  auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   if (!kernel) return function.emitError("GPU code generation: this function has no attribute ptx.kernel; calls are inlined before");
   if (function.isExternal() || !function.getResultTypes().empty()) return function.emitError("a GPU kernel has a body and no results");
   if (kernel.getThreads() <= 0 || kernel.getThreads() > 1024 || kernel.getThreads() % 32)

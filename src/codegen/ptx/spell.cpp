@@ -46,7 +46,7 @@ static Value special(Place &at, StringRef name, int64_t end) {
 }
 
 static Value threadId(Place &at) {
-  auto kernel = at.function->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
+  auto kernel = at.function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   return special(at, "tid.x", kernel ? kernel.getThreads() : 1024);
 }
 

@@ -16,3 +16,8 @@
 #include "gpu/machine/ptx_types.h.inc"
 #define GET_OP_CLASSES
 #include "gpu/machine/ptx_ops.h.inc"
+
+namespace tilewright::ptx {
+/// The name of a kernel's Kernel attribute: one thread's program has it.
+constexpr llvm::StringLiteral kernelName = "ptx.kernel";
+} // namespace tilewright::ptx

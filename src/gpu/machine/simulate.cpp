@@ -456,7 +456,7 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
   auto wrong = [](Location at, const llvm::Twine &text) { return SimulationError{text.str(), at, std::nullopt}; };
   auto function = dyn_cast_or_null<FunctionOpInterface>(module.lookupSymbol(entry));
   if (!function) return wrong(module.getLoc(), "the module has no function " + entry);
-  auto kernel = function->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
+  auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   if (!kernel) return wrong(function.getLoc(), "function " + entry + " has no ptx.kernel attribute");
   if (kernel.getCluster() < 1 || kernel.getCluster() > 16 || grid[0] % kernel.getCluster())
     return wrong(function.getLoc(), "a cluster has 1 to 16 blocks, and the grid along x is a multiple of it");

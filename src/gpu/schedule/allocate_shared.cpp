@@ -147,8 +147,8 @@ private:
 } // namespace
 
 LogicalResult allocateShared(ModuleOp module) {
-  return ttg::onKernels(module,
-                        [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) { return Allocator(function, target).run(); });
+  return ttg::onKernelsWithLayouts(
+      module, [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) { return Allocator(function, target).run(); });
 }
 
 } // namespace tilewright::gpu

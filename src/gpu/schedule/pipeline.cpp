@@ -317,7 +317,7 @@ private:
   //===--------------------------------------------------------------------------------------------------------------- loops
 
   int64_t wantedStages(scf::ForOp loop) {
-    if (auto wish = loop->getAttrOfType<IntegerAttr>("tt.num_stages")) return wish.getInt();
+    if (auto wish = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return wish.getInt();
     return config.getStages();
   }
 
@@ -590,7 +590,7 @@ private:
 } // namespace
 
 LogicalResult pipeline(ModuleOp module) {
-  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     return Pipeliner(function, config, target).run();
   });
 }

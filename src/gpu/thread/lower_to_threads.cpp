@@ -436,14 +436,14 @@ LogicalResult ThreadLowering::run() {
   for (unsigned i = 0; i < source.getNumArguments(); ++i)
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) thread_.setArgAttr(i, ttg::tensorMapName, recipe);
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
-  thread_->setAttr("ptx.kernel",
+  thread_->setAttr(ptx::kernelName,
                    ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, sharedBytes, config.getCtas(), config.getMaxRegisters()));
   source.erase();
   return success();
 }
 
 LogicalResult lowerToThreads(ModuleOp module) {
-  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     return ThreadLowering(function, config, target).run();
   });
 }

@@ -35,8 +35,11 @@ public:
     for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
       places[layout.apply(reg, 0, 0, 0)] = reg;
   }
-  int64_t at(const Dims &coordinates) const { return places.at(flatOf(shape, coordinates)); }
-  bool holds(const Dims &coordinates) const { return places.contains(flatOf(shape, coordinates)); }
+  /// Nothing if it is another thread's.
+  std::optional<size_t> at(const Dims &coordinates) const {
+    auto place = places.find(flatOf(shape, coordinates));
+    return place == places.end() ? std::nullopt : std::optional(static_cast<size_t>(place->second));
+  }
   /// The elements that the first thread holds, in row-major order.
   std::vector<Dims> elements() const {
     std::vector<Dims> all;
@@ -64,7 +67,8 @@ LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
   int64_t width = aFormat == ptx::Format::tf32 ? 1 : 32 / aType.getElementTypeBitWidth(),
           step = 8 * width; // elements of K: word, instruction
 
-  // Words are made once, however many instructions read them.
+  auto misfit = [&] { return op.emitError("these layouts are not those of mma.sync"); };
+  // Words are made once, however many instructions read them. Null: this thread does not hold what the instruction reads.
   std::map<std::vector<int64_t>, Value> words[2];
   auto word = [&](int which, Dims at) -> Value {
     Value &known = words[which][at];
@@ -73,7 +77,9 @@ LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
     const Parts &held = get(which == 0 ? op.getA() : op.getB());
     SmallVector<Value> values;
     for (int64_t i = 0; i < width; ++i) {
-      values.push_back(held[static_cast<size_t>(registers.at(at))]);
+      std::optional<size_t> reg = registers.at(at);
+      if (!reg) return {};
+      values.push_back(held[*reg]);
       ++at[which == 0 ? n : m];
     }
     if (aFormat == ptx::Format::tf32) values[0] = ptx::ConvertOp::create(b, b.getF32Type(), values[0], ptx::Format::f32, ptx::Format::tf32);
@@ -90,7 +96,9 @@ LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
       Dims element = at;
       element[m] = rows[i / 2];
       element[n] += static_cast<int64_t>(i % 2);
-      registers[i] = static_cast<size_t>(d.at(element));
+      std::optional<size_t> reg = d.at(element);
+      if (!reg) return misfit();
+      registers[i] = *reg;
     }
     for (int64_t k = 0; k < depth; k += step) {
       SmallVector<Value> as, bs, cs;
@@ -106,6 +114,7 @@ LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
         element[m] = k + half;
         bs.push_back(word(1, element));
       }
+      if (llvm::is_contained(as, Value()) || llvm::is_contained(bs, Value())) return misfit();
       for (size_t reg : registers)
         cs.push_back(sums[reg]);
       SmallVector<Type> types(4, cs[0].getType());
@@ -204,8 +213,11 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
       for (int64_t half : {int64_t(0), step / 2})
         for (int64_t row : {0, 8}) {
           SmallVector<Value> values;
-          for (int64_t i = 0; i < width; ++i)
-            values.push_back(get(op.getA())[static_cast<size_t>(a->at({at[0] + row, at[1] + half + i}))]);
+          for (int64_t i = 0; i < width; ++i) {
+            std::optional<size_t> reg = a->at({at[0] + row, at[1] + half + i});
+            if (!reg) return op.emitError("the first operand is not in wgmma's layout");
+            values.push_back(get(op.getA())[*reg]);
+          }
           words.push_back(packed(values));
         }
     }
@@ -216,8 +228,10 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
       SmallVector<Value> aValues;
       if (aBuffer)
         aValues.push_back(matrix(aStart, aShared, *aDescriptor, {at[0], k}));
+      else if (auto words = packedA.find({at[0], k}); words != packedA.end())
+        aValues = words->second;
       else
-        aValues = packedA.at({at[0], k});
+        return op.emitError("the first operand is not in wgmma's layout");
       Value bValue = matrix(bStart, bShared, *bDescriptor, {k, at[1]});
       ValueRange c = ValueRange(sums).slice(static_cast<size_t>(first), static_cast<size_t>(count));
       auto product = ptx::WgmmaOp::create(b, c.getTypes(), aValues, bValue, c, k == 0 ? useC : Value(), static_cast<uint32_t>(n), aFormat,

@@ -35,6 +35,8 @@ public:
     SmallVector<Operation *> all;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
     for (Operation *op : all)
+      if (isa<tt::DotScaledOp>(op)) return op->emitError("this operation is not built for GPUs: ") << op->getName();
+    for (Operation *op : all)
       assign(op);
     ttg::eraseDead(function);
     // Whatever is left must have a layout, or a later pass would meet a tile that it cannot place.
@@ -201,11 +203,6 @@ private:
         })
         .Case([&](tt::SplitOp split) { assignSplit(split); })
         .Case([&](tt::DotOp dot) { assignProduct(dot); })
-        .Case([&](tt::DotScaledOp dot) {
-          for (OpOperand &operand : op->getOpOperands())
-            want(operand, layoutOf(&operand == &dot.getCMutable() ? dot.getResult() : operand.get()));
-          setType(dot.getResult());
-        })
         .Case([&](ttg::ReadBlocksOp) {
           want(op, plan.layoutOf(op->getResult(0)));
           for (Value result : op->getResults())

@@ -71,7 +71,7 @@ int64_t AxisInfo::divisibilityOfAll() const {
 AxisAnalysis::AxisAnalysis(tt::FuncOp function) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
-    auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tt.divisibility");
+    auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
     infos[argument] = uniform(argument.getType(), known ? powerIn(known.getInt()) : 1, std::nullopt);
   }
   do {
@@ -163,13 +163,13 @@ void AxisAnalysis::visit(Operation *op) {
       Dims shape = shapeOf(result.getType());
       for (auto [dim, value] : llvm::enumerate(hint.getValues<APInt>())) {
         int64_t promised = powerIn(value.getSExtValue());
-        if (name != "tt.divisibility") promised = std::min(promised, shape[dim]);
+        if (name != tt::divisibilityName) promised = std::min(promised, shape[dim]);
         numbers[dim] = std::max(numbers[dim], promised);
       }
     };
-    promise("tt.contiguity", info->contiguity);
-    promise("tt.divisibility", info->divisibility);
-    promise("tt.constancy", info->constancy);
+    promise(tt::contiguityName, info->contiguity);
+    promise(tt::divisibilityName, info->divisibility);
+    promise(tt::constancyName, info->constancy);
     meet(result, *info);
   }
 }

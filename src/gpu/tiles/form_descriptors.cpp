@@ -65,7 +65,7 @@ public:
     if (!pointer) return Failure{pointer.error()};
     plan_.base = dyn_cast<BlockArgument>(pointer->base);
     if (!plan_.base || plan_.base.getOwner() != &function.getBody().front()) return Failure{"its base is no argument of the kernel"};
-    auto aligned = function.getArgAttrOfType<IntegerAttr>(plan_.base.getArgNumber(), "tt.divisibility");
+    auto aligned = function.getArgAttrOfType<IntegerAttr>(plan_.base.getArgNumber(), tt::divisibilityName);
     if (!aligned || aligned.getInt() % alignment != 0)
       return unaligned(indices.text(Polynomial(Term{1, -1, {int64_t(plan_.base.getArgNumber())}})));
     offset = pointer->offset;

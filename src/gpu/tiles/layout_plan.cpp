@@ -224,7 +224,7 @@ void LayoutPlan::link(Operation *op) {
       .Case([&](ttg::DescriptorStoreOp store) {
         transfers.push_back({store.getSrc(), Dims(store.getOrder().begin(), store.getOrder().end())});
       })
-      .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { uniteAll({dot.getC(), dot.getD()}); })
+      .Case([&](tt::DotOp dot) { uniteAll({dot.getC(), dot.getD()}); })
       .Case([&](ttg::ReadBlocksOp) {
         SmallVector<Value> all(op->getResults());
         all.push_back(op->getOperand(0));
@@ -270,7 +270,7 @@ void LayoutPlan::formClasses() {
     if (to != from) classes[to].borders.push_back(index);
   }
   function.getBody().walk([&](Operation *op) {
-    if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp, tt::DotScaledOp>(op)) return;
+    if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp>(op)) return;
     Value tile = isa<tt::ReduceOp, tt::ScanOp>(op) ? op->getOperand(0) : op->getResult(0);
     auto found = classOf.find(tile);
     if (found == classOf.end()) return;

@@ -225,7 +225,7 @@ private:
 } // namespace
 
 LogicalResult selectTensorCores(ModuleOp module) {
-  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
     Selector(function, config).run();
     return success();
   });

@@ -171,7 +171,7 @@ private:
               for (auto [result, yielded] : llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
                 unite({result, yielded});
         })
-        .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { unite({dot.getC(), dot.getD()}); })
+        .Case([&](tt::DotOp dot) { unite({dot.getC(), dot.getD()}); })
         .Case([&](tt::ReduceOp reduce) {
           unite(reduce.getSrcs());
           unite(reduce.getResult());
@@ -216,18 +216,10 @@ private:
     return whole;
   }
 
-  Forms formsOfProduct(Operation *op, Value result, Value a, Value b, Value aScale, Value bScale) {
-    Form form = formOf(result), rows = int64_t(shapeOf(result).size()) - 2;
-    Forms its;
-    for (Value operand : op->getOperands()) {
-      Form want = form;
-      if (form >= rows && (operand == a || operand == aScale)) want = form == rows ? rows : whole;
-      if (form >= rows && operand == b) want = form == rows ? whole : form;
-      if (form >= rows && operand == bScale) want = form == rows ? whole : rows; // [.., N, K / 32]
-      its.operands.push_back(want);
-    }
-    its.results = {form};
-    return its;
+  Forms formsOfProduct(tt::DotOp dot) {
+    Form form = formOf(dot.getD()), rows = int64_t(shapeOf(dot.getD()).size()) - 2;
+    if (form < rows) return {{form, form, form}, {form}};
+    return {{form == rows ? form : whole, form == rows ? whole : form, form}, {form}};
   }
 
   Forms formsOf(Operation *op) {
@@ -302,8 +294,7 @@ private:
           return all(form == int64_t(shapeOf(join.getResult()).size()) - 1 ? whole : form);
         })
         .Case([&](tt::SplitOp split) { return all(formOf(split.getOutLHS())); })
-        .Case([&](tt::DotOp dot) { return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), {}, {}); })
-        .Case([&](tt::DotScaledOp dot) { return formsOfProduct(op, dot.getD(), dot.getA(), dot.getB(), dot.getAScale(), dot.getBScale()); })
+        .Case([&](tt::DotOp dot) { return formsOfProduct(dot); })
         .Case([&](tt::GatherOp gather) {
           Form form = formOf(gather.getResult());
           return Forms{{form == int64_t(gather.getAxis()) ? whole : form, form}, {form}};
@@ -371,7 +362,7 @@ private:
     DenseSet<Value> fixed;
     SmallVector<Operation *> products;
     for (Operation *op : ops)
-      if (isa<tt::DotOp, tt::DotScaledOp>(op)) {
+      if (isa<tt::DotOp>(op)) {
         Value leader = leaderOf(op->getResult(0));
         chosen[leader] = formOfProduct(shapeOf(leader));
         fixed.insert(leader);

@@ -122,6 +122,58 @@ LogicalResult ttg::onKernels(ModuleOp module, function_ref<LogicalResult(tt::Fun
   return success();
 }
 
+namespace {
+/// Checks what onKernelsWithLayouts promises, operation by operation. Each type is looked at once.
+class LayoutCheck {
+public:
+  explicit LayoutCheck(ConfigAttr config) : warps(config.getWarps()) {}
+
+  LogicalResult check(Operation *op) {
+    for (Value result : op->getResults())
+      if (failed(check(op, result.getType()))) return failure();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          if (failed(check(op, argument.getType()))) return failure();
+    if (!OpTrait::hasElementwiseMappableTraits(op) && !op->hasTrait<OpTrait::Elementwise>() && !isa<tt::LoadOp, tt::StoreOp>(op))
+      return success();
+    RankedTensorType first;
+    SmallVector<Type> types(op->getOperandTypes());
+    llvm::append_range(types, op->getResultTypes());
+    for (Type type : types) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      if (tile && first && tile.getEncoding() != first.getEncoding()) return op->emitError("its tiles have different layouts");
+      if (tile) first = tile;
+    }
+    return success();
+  }
+
+private:
+  LogicalResult check(Operation *op, Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (!tile || known.contains(tile)) return success();
+    if (!hasLayout(tile)) return op->emitError("this tile has no layout, assign-layouts must run before: ") << tile;
+    gpu::Layout layout = layoutOf(tile);
+    if (ArrayRef<int64_t>(layout.shape) != tile.getShape()) return op->emitError("a layout of another shape than its tile's: ") << tile;
+    if (layout.bits(gpu::Axis::lane) != gpu::laneBits || int64_t(1) << layout.bits(gpu::Axis::warp) != warps || !layout.isSurjective())
+      return op->emitError("a layout that is not for all elements of its tile and the ") << warps << " warps of this kernel: " << tile;
+    known.insert(tile);
+    return success();
+  }
+
+  int64_t warps;
+  DenseSet<Type> known;
+};
+} // namespace
+
+LogicalResult ttg::onKernelsWithLayouts(ModuleOp module, function_ref<LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass) {
+  return onKernels(module, [&](tt::FuncOp function, ConfigAttr config, const GpuTarget &target) -> LogicalResult {
+    LayoutCheck layouts(config);
+    WalkResult walk = function.walk([&](Operation *op) -> WalkResult { return layouts.check(op); });
+    return walk.wasInterrupted() ? failure() : pass(function, config, target);
+  });
+}
+
 void ttg::eraseDead(Operation *root) {
   // Users before what they use, what is inside before what is around it.
   root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {

@@ -44,6 +44,10 @@ ConfigAttr configOf(mlir::Operation *function);
 /// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,
                               llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
+/// The same for passes that work on tiles with layouts, which are checked first: each tile in the kernel has a layout of its own shape, for
+/// as many threads as the kernel has, that holds all of its elements; and what is combined element by element has one layout.
+mlir::LogicalResult onKernelsWithLayouts(mlir::ModuleOp module,
+                                         llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
 /// Erases the operations inside of `root` that do nothing and whose results nobody uses.
 void eraseDead(mlir::Operation *root);
 /// The extents of a tile.

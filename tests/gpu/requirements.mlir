@@ -1,0 +1,80 @@
+// What a pass needs it checks, and says where it is missing.
+// RUN: tilewright opt %s --select-tensor-cores -split-input-file -verify-diagnostics
+// RUN: tilewright opt %s --pipeline -split-input-file -verify-diagnostics
+// RUN: tilewright opt %s --allocate-shared -split-input-file -verify-diagnostics
+// RUN: tilewright opt %s --lower-to-threads -split-input-file -verify-diagnostics
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+tt.func public @no_layout() attributes {ttg.config = #config} {
+  // expected-error @+1 {{this tile has no layout, assign-layouts must run before}}
+  %i = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+tt.func public @no_layout_in_a_loop(%n: i32, %x: f32) attributes {ttg.config = #config} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  // expected-error @+1 {{this tile has no layout}}
+  %s = tt.splat %x : f32 -> tensor<256xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%v = %s) -> (tensor<256xf32>) : i32 {
+    scf.yield %v : tensor<256xf32>
+  }
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#half = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+
+tt.func public @another_shape() attributes {ttg.config = #config} {
+  // expected-error @+1 {{a layout of another shape than its tile's}}
+  %i = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, #half>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+
+tt.func public @another_number_of_warps() attributes {ttg.config = #config} {
+  // expected-error @+1 {{a layout that is not for all elements of its tile and the 8 warps of this kernel}}
+  %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #four>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#part = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [0]], block []>
+
+tt.func public @not_all_elements() attributes {ttg.config = #config} {
+  // expected-error @+1 {{a layout that is not for all elements of its tile}}
+  %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #part>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#a = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+#b = #ttg.layout<256, reg [[128]], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+
+tt.func public @two_layouts(%p: tensor<256x!tt.ptr<f32>, #a>, %o: tensor<256xi32, #b>) attributes {ttg.config = #config} {
+  // expected-error @+1 {{its tiles have different layouts}}
+  %q = tt.addptr %p, %o : tensor<256x!tt.ptr<f32>, #a>, tensor<256xi32, #b>
+  tt.return
+}
+
+// -----
+
+// expected-error @+1 {{there is no ttg.config on this kernel}}
+tt.func public @no_config() {
+  tt.return
+}
