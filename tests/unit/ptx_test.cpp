@@ -79,8 +79,8 @@ TEST(Ptx, Place) {
   ptx.store_global %g, %r, %m : i32, i32
   ptx.store_global %g, %c, %d : i64, i64)"),
               {"sm_80", "sm_90a"},
-              {".reqntid 128", ".minnctapersm 1", "%tid.x", "shfl.sync.idx.b32", "%ctaid.z", "%nctaid.x", "%smid", "%clock64",
-               "%globaltimer", ".extern .shared .align 1024 .b8 shared_memory[]", ".visible .entry kernel("});
+              {".reqntid 128", "%tid.x", "shfl.sync.idx.b32", "%ctaid.z", "%nctaid.x", "%smid", "%clock64", "%globaltimer",
+               ".extern .shared .align 1024 .b8 shared_memory[]", ".visible .entry kernel("});
 }
 
 TEST(Ptx, Memory) {
@@ -240,12 +240,15 @@ TEST(Ptx, Tensors) {
                "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group",
                "cp.async.bulk.commit_group",
                "cp.async.bulk.wait_group.read 1",
+               ".minnctapersm 1",
                "setmaxnreg.dec.sync.aligned.u32 40",
                "setmaxnreg.inc.sync.aligned.u32 232"});
-  // The copy engine reads the map where the launch put it; a copy in local memory would be another address.
+  // The copy engine reads the map where the launch put it; a copy in local memory would be another address. Without setmaxnreg no promise
+  // of one block a multiprocessor: ptxas would take the registers of its neighbours.
   std::optional<std::string> ptx = compile(kernel("  ptx.prefetch_tensor_map %m", "%m: !ptx.tensor_map"), target("sm_90a"));
   ASSERT_TRUE(ptx.has_value());
   EXPECT_EQ(ptx->find(".local"), std::string::npos) << *ptx;
+  EXPECT_EQ(ptx->find(".minnctapersm"), std::string::npos) << *ptx;
 }
 
 /// "NAME, NAME, ..." and "TYPE, TYPE, ...".

@@ -2,7 +2,7 @@
 //     tt.func public @add(%x: i64, %m: !ptx.tensor_map) attributes {ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 0>}
 // becomes
 //     llvm.func ptx_kernelcc @add(%x: i64, %m: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64})
-//         attributes {passthrough = [["nvvm.reqntid", "128"], ["nvvm.minctasm", "1"]]}
+//         attributes {passthrough = [["nvvm.reqntid", "128"]]}
 // The instructions are spelled first (ptx_spell.cpp), then the frame is changed, then the upstream patterns turn loops and arithmetic into
 // the LLVM dialect as they do for the CPU.
 #include "codegen/ptx/lower.h"
@@ -29,21 +29,23 @@ static LogicalResult checkArguments(tt::FuncOp function) {
   return success();
 }
 
-/// What the driver and ptxas must know. The number of threads is exact (reqntid), and one block a multiprocessor is promised (minctasm):
-/// without the two ptxas does not know how many registers there are, and ignores setmaxnreg.
-static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel) {
+/// What the driver and ptxas must know. The number of threads is exact (reqntid). Warps that hand registers to one another need the promise
+/// of one block a multiprocessor as well (minctasm): without it ptxas does not know how many registers there are, and ignores setmaxnreg.
+/// Other kernels must not have it: ptxas would spend the registers of a whole multiprocessor on one block, and loads of one block would no
+/// longer run under the arithmetic of another (swiglu, 512 threads: 96 registers a thread in place of 39).
+static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, bool movesRegisters) {
   SmallVector<Attribute> attributes;
   auto add = [&](StringRef name, int64_t value) { attributes.push_back(b.getStrArrayAttr({name, std::to_string(value)})); };
   add("nvvm.reqntid", kernel.getThreads());
   if (kernel.getMaxRegisters() > 0)
     add("nvvm.maxnreg", kernel.getMaxRegisters());
-  else
+  else if (movesRegisters)
     add("nvvm.minctasm", 1);
   if (kernel.getCluster() > 1) add("nvvm.cluster_dim", kernel.getCluster());
   return b.getArrayAttr(attributes);
 }
 
-static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel) {
+static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, bool movesRegisters) {
   OpBuilder b(function);
   MLIRContext *context = b.getContext();
   SmallVector<Type> types;
@@ -60,7 +62,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel) {
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto lowered = LLVM::LLVMFuncOp::create(b, function.getLoc(), function.getName(), type);
   lowered.setCConv(LLVM::CConv::PTX_Kernel);
-  lowered.setPassthroughAttr(launchAttributes(b, kernel));
+  lowered.setPassthroughAttr(launchAttributes(b, kernel, movesRegisters));
   lowered.setArgAttrsAttr(b.getArrayAttr(argumentAttributes));
   lowered.getBody().takeBody(function.getBody());
   lowered.walk([](tt::ReturnOp op) {
@@ -81,8 +83,9 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   if (failed(checkArguments(function))) return failure();
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
+  bool movesRegisters = function.getBody().walk([](ptx::MaxRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (failed(spellPtx(module, function, target))) return failure();
-  changeFrame(function, kernel);
+  changeFrame(function, kernel, movesRegisters);
   return success();
 }
 

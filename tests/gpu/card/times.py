@@ -360,9 +360,11 @@ def machine(theirs):
 
 def run_times(ours, theirs, wanted, write, launcher=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
+    from model_rows import model_rows
+
     failed = 0
     write(machine(theirs))
-    for make in (memory_rows, product_rows, attention_rows):
+    for make in (memory_rows, product_rows, attention_rows, model_rows):
         torch.manual_seed(0)
         for row in make(ours, theirs):
             if not wanted(row.title):
