@@ -70,8 +70,8 @@ Lanes Lowering::evaluate(Value tile, const Place &wanted) {
   Lanes result;
   Step step = place.vector < 0 ? Step{} : analysis->step(tile, place.vector);
   Type element = getElementTypeOrSelf(tile);
-  bool stepsHere =
-      step.kind != Step::other && (!step.wraps || assumeNoWrap) && (step.isZero() || element.isInteger() || isa<PointerType>(element));
+  bool stepsHere = step.kind != Step::other && (!step.isConditional() || assumeConditions) &&
+                   (step.isZero() || element.isInteger() || isa<PointerType>(element));
   if (place.vector >= 0 && stepsHere) {
     Place first = place;
     first.vector = -1, first.lanes = 1;

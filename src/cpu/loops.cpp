@@ -155,26 +155,29 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
 
 //===------------------------------------------------------------------------------------------------------------ masks
 
-Value Lowering::boxCount(const BoxTerm &term, int64_t size) {
+BoxCount Lowering::boxCount(const BoxTerm &term, int64_t size) {
+  using enum arith::CmpIPredicate;
   auto compare = cast<arith::CmpIOp>(term.compare);
   Value index = term.indexIsLhs ? compare.getLhs() : compare.getRhs();
   Value bound = term.indexIsLhs ? compare.getRhs() : compare.getLhs();
   Place origin;
   origin.at.assign(shapeOf(index).size(), {zeroIndex, 0});
   auto predicate = compare.getPredicate();
-  bool isUnsigned = predicate == arith::CmpIPredicate::ult || predicate == arith::CmpIPredicate::ule ||
-                    predicate == arith::CmpIPredicate::ugt || predicate == arith::CmpIPredicate::uge;
-  bool inclusive = predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::ule ||
-                   predicate == arith::CmpIPredicate::sge || predicate == arith::CmpIPredicate::uge;
-  auto widen = [&](Value value) -> Value {
-    if (value.getType().isInteger(64)) return value;
-    return isUnsigned ? Value(arith::ExtUIOp::create(b, b.getI64Type(), value)) : Value(arith::ExtSIOp::create(b, b.getI64Type(), value));
-  };
-  Value first = widen(evaluateScalar(index, origin)), last = widen(evaluateScalar(bound, origin));
-  Value count = arith::SubIOp::create(b, last, first);
+  bool isUnsigned = predicate == ult || predicate == ule || predicate == ugt || predicate == uge;
+  bool inclusive = predicate == sle || predicate == ule || predicate == sge || predicate == uge;
+  Value first = evaluateScalar(index, origin), last = evaluateScalar(bound, origin);
+  Type type = first.getType();
+  Value any = arith::CmpIOp::create(b, isUnsigned ? (inclusive ? ule : ult) : (inclusive ? sle : slt), first, last);
+  Value distance = arith::SubIOp::create(b, last, first); // where there is any, right as an unsigned number
+  if (!type.isInteger(64)) distance = arith::ExtUIOp::create(b, b.getI64Type(), distance);
+  Value count = arith::MinUIOp::create(b, distance, constantIndex(b, inclusive ? size - 1 : size));
   if (inclusive) count = arith::AddIOp::create(b, count, constantIndex(b, 1));
-  count = arith::MaxSIOp::create(b, count, constantIndex(b, 0));
-  return arith::MinSIOp::create(b, count, constantIndex(b, size));
+  BoxCount result{arith::SelectOp::create(b, any, count, constantIndex(b, 0)), {}};
+  if (!term.mayWrap) return result;
+  int64_t width = type.getIntOrFloatBitWidth();
+  APInt most = (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width)) - (size - 1);
+  result.noWrap = arith::CmpIOp::create(b, isUnsigned ? ule : sle, first, constantInt(b, type, most.getSExtValue()));
+  return result;
 }
 
 /// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same map.
@@ -209,6 +212,7 @@ void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims,
 }
 
 void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
+  if (careful) return;
   int64_t rank = spec.shape.size();
   llvm::SmallVector<int64_t> identity;
   for (int64_t d = 0; d < rank; ++d)
@@ -222,7 +226,7 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
   llvm::SmallVector<Value, 3> extent(rank), full(rank);
   llvm::SmallVector<bool, 3> onlyStore(rank, true);
   // One comparison may stand for rows here and for columns there: m[:, None] & m[None, :].
-  llvm::DenseMap<std::pair<Operation *, int64_t>, Value> counts;
+  llvm::DenseMap<std::pair<Operation *, int64_t>, BoxCount> counts;
   llvm::DenseSet<std::pair<Operation *, int64_t>> storeTerms;
   Value everywhere; // i1: the terms that do not depend on an index
   Value storeEverywhere;
@@ -240,22 +244,24 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
         Place origin;
         origin.at.assign(shapeOf(compare.getResult()).size(), {zeroIndex, 0});
         Value holds = evaluateScalar(compare.getResult(), origin);
+        if (term.lower && term.mayWrap) holds = both(holds, boxCount(term, shapeOf(compare.getResult())[term.dim]).noWrap);
         everywhere = everywhere ? Value(arith::AndIOp::create(b, everywhere, holds)) : holds;
         if (isStore && !term.lower) storeEverywhere = storeEverywhere ? Value(arith::AndIOp::create(b, storeEverywhere, holds)) : holds;
         continue;
       }
       int64_t dim = dims[term.dim];
-      Value &count = counts[{term.compare, dim}];
-      if (!count) count = boxCount(term, spec.shape[dim]);
+      BoxCount &box = counts[{term.compare, dim}];
+      if (!box.count) box = boxCount(term, spec.shape[dim]);
       auto predicate = cast<arith::CmpIOp>(term.compare).getPredicate();
       bool isSigned = predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle ||
                       predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
-      if (isStore && isSigned) { // unsigned indices may start above the bound and wrap into it
-        smaller(extent[dim], count);
+      if (isStore && isSigned) { // lowerStore has seen to it that the index does not overflow
+        smaller(extent[dim], box.count);
         storeTerms.insert({term.compare, dim});
       }
+      bool isCertain = storeTerms.contains({term.compare, dim}) || !box.noWrap;
       if (!storeTerms.contains({term.compare, dim})) onlyStore[dim] = false;
-      smaller(full[dim], count);
+      smaller(full[dim], isCertain ? box.count : Value(arith::SelectOp::create(b, box.noWrap, box.count, constantIndex(b, 0))));
     }
     spec.fullMasks.push_back(mask);
   }
@@ -363,67 +369,6 @@ int64_t Lowering::chunkFor(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, Val
   for (Value tile : tiles)
     widest = std::max(widest, widestElement(tile, seen));
   return std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
-}
-
-//===-------------------------------------------------------------------------------------------------------- wrap-around
-
-void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
-                              llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &rems, PlacedTiles &seen) {
-  if (!isTile(tile) || buffers.contains(tile) ||
-      !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
-    return;
-  Operation *op = tile.getDefiningOp();
-  if (!op) return;
-  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (dims[d] == dim && analysis->step(tile, d).wraps) rems.push_back({op, shapeOf(tile)[d]});
-  llvm::SmallVector<int64_t> inner(dims);
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    inner.erase(inner.begin() + expand.getAxis());
-  } else if (auto trans = dyn_cast<TransOp>(op)) {
-    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
-      inner[s] = dims[d];
-  }
-  for (Value operand : op->getOperands())
-    wrapConditions(operand, inner, dim, rems, seen);
-}
-
-void Lowering::withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
-  llvm::SmallVector<std::pair<Operation *, int64_t>> rems;
-  PlacedTiles seen;
-  for (Value tile : tiles) {
-    llvm::SmallVector<int64_t> identity;
-    for (size_t d = 0; d < shapeOf(tile).size(); ++d)
-      identity.push_back(d);
-    if (dim >= 0) wrapConditions(tile, identity, dim, rems, seen);
-  }
-  Value holds;
-  for (auto [op, size] : rems) {
-    Place origin;
-    origin.at.assign(shapeOf(op->getResult(0)).size(), {zeroIndex, 0});
-    bool oneDim = true;
-    for (size_t d = 0, moving = 0; d < origin.at.size(); ++d)
-      if (!analysis->step(op->getOperand(0), d).isZero() && ++moving > 1) oneDim = false;
-    if (!oneDim) return body();
-    Value start = scalarToIndex(evaluateScalar(op->getOperand(0), origin)),
-          count = scalarToIndex(evaluateScalar(op->getOperand(1), origin));
-    Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
-    Value end = arith::AddIOp::create(b, arith::RemSIOp::create(b, start, safe), constantIndex(b, size));
-    Value inside = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
-                                         arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
-    holds = holds ? Value(arith::AndIOp::create(b, holds, inside)) : inside;
-  }
-  if (!holds) return body();
-  auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
-  OpBuilder::InsertionGuard guard(b);
-  bool before = assumeNoWrap;
-  b.setInsertionPointToStart(branch.thenBlock());
-  assumeNoWrap = true;
-  body();
-  b.setInsertionPointToStart(branch.elseBlock());
-  assumeNoWrap = false;
-  body();
-  assumeNoWrap = before;
 }
 
 } // namespace tilewright::cpu

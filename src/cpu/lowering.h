@@ -58,6 +58,23 @@ struct LoopSpec {
   llvm::SmallVector<Value> fullMasks;
 };
 
+/// How many indices of a dimension a mask leaves, from the first one on.
+struct BoxCount {
+  Value count;  // i64
+  Value noWrap; // i1: the index does not overflow inside the tile, so that `count` says it all; null: never
+};
+
+/// A load that a store's loop would compute on its way.
+struct Hazard {
+  tt::LoadOp load;
+  bool samePlace; // it reads, at each index, the place that is stored to, if both start at the same address
+};
+
+/// The bytes from `low` up to `high` (i64).
+struct Reach {
+  Value low, high;
+};
+
 class Lowering {
 public:
   Lowering(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion);
@@ -109,16 +126,34 @@ private:
   void applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask);
   void collectMasks(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks,
                     PlacedTiles &seen);
-  Value boxCount(const BoxTerm &term, int64_t size);
+  BoxCount boxCount(const BoxTerm &term, int64_t size);
   /// The dimension to take vectors along, judged by the memory accesses of `tiles` (same index space) and `pointers`.
   int64_t chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);
   void scoreDims(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &scores, llvm::DenseSet<Value> &seen);
   int64_t chunkFor(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles);
   int64_t widestElement(Value tile, llvm::DenseSet<Value> &seen);
-  /// Runs `body` under the assumption that no `x % n` wraps inside the tile where that holds at run time, else without.
-  void withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body);
-  void wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
-                      llvm::SmallVectorImpl<std::pair<mlir::Operation *, int64_t>> &rems, PlacedTiles &seen);
+  // conditions.cpp
+  /// Runs `body` under the assumption that all conditional steps along `dim` hold where they do at run time, else without.
+  void withConditions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body);
+  /// i1: all conditional steps of `tiles` along `dim` hold; null where there are none, or where nothing can be said.
+  Value conditions(ValueRange tiles, int64_t dim);
+  void collectConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
+                         llvm::SmallVectorImpl<std::pair<mlir::Operation *, int64_t>> &found, PlacedTiles &seen);
+  Value staysBelow(mlir::Operation *remainder, int64_t size);
+  Value widensExactly(mlir::Operation *extension);
+  /// i1: nothing that is widened on the way to the addresses overflows; null where that is certain.
+  Value reachesExactly(ValueRange pointers);
+  /// i1: the indices that `mask` compares with its bounds do not overflow; null where that is certain.
+  Value masksExactly(Value mask, llvm::ArrayRef<int64_t> shape);
+  llvm::SmallVector<Hazard> hazardsOf(tt::StoreOp op);
+  /// i1: no load of `hazards` reads what the store has written before; null where that is certain.
+  Value isUndisturbed(tt::StoreOp op, llvm::ArrayRef<Hazard> hazards);
+  Reach reachOf(Value pointer, Value mask);
+  Value stepAlong(Value tile, int64_t dim, Value first); // i64
+  Value lastIndex(Value mask, llvm::ArrayRef<int64_t> shape, int64_t dim);
+  /// i1: no two elements are at one address; null where that is certain.
+  Value isInjective(Value pointer, Value mask);
+  Value both(Value first, Value second); // i1, null: true
 
   // roots_store.cpp
   Buffer allocate(llvm::ArrayRef<int64_t> shape, Type element);
@@ -127,9 +162,11 @@ private:
   Buffer buffered(Value tile); // the tile's buffer, made now if it is not there
   void lowerStore(tt::StoreOp op);
   Value streamingPays(tt::StoreOp op, int64_t vectorDim, int64_t chunk); // i1, or null where it never does
+  void storeTile(tt::StoreOp op, int64_t vectorDim, int64_t chunk, bool streaming);
+  void storeAt(tt::StoreOp op, const Place &place, Value data, bool streaming);
+  void storeFast(tt::StoreOp op, int64_t vectorDim, int64_t chunk);
+  void storeCarefully(tt::StoreOp op, llvm::ArrayRef<Hazard> hazards, int64_t vectorDim, int64_t chunk);
   void lowerScalarStore(tt::StoreOp op);
-  /// i1: whether one of `loads` reads, through another argument, the tensor that `op` writes; null where none can. `loads` is filled.
-  Value sameTensor(tt::StoreOp op, llvm::SmallVectorImpl<Value> &loads);
   void storeChunk(const Buffer &target, Value vector, const Place &place);
   Value bufferAddress(const Buffer &buffer, const Place &place);
   Value convertTo(Value value, Type element); // between float types, scalars or vectors
@@ -139,6 +176,7 @@ private:
 
   // roots_reduce.cpp
   bool isStoredByReduction(Value tile);
+  void storeConditionalLoads(ValueRange sources);
   void lowerReduce(tt::ReduceOp op);
   void lowerScan(tt::ScanOp op);
   void lowerHistogram(tt::HistogramOp op);
@@ -176,7 +214,8 @@ private:
   llvm::DenseMap<Value, Buffer> pending; // tiles that the next reduction over them stores on its way
   llvm::SmallVector<Level> levels;
   llvm::DenseSet<Value> trueMasks; // masks that hold in the loop being emitted
-  bool assumeNoWrap = false;
+  bool assumeConditions = false;   // conditional steps hold
+  bool careful = false;            // the version of a root that nothing is assumed of: one simple loop
   int64_t arenaUsed = 0, arenaPeak = 0;
   Value arena;
   llvm::SmallVector<Value, 3> programId, numPrograms;

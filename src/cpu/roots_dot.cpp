@@ -47,7 +47,7 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
     Value v = place.vector < 0 ? evaluateScalar(tile, place) : asVector(evaluate(tile, place), element, place);
     return convertTo(v, operand);
   };
-  withWrapVersions({tile}, vectorDim, [&] {
+  withConditions({tile}, vectorDim, [&] {
     LoopSpec spec;
     spec.shape = shape;
     spec.chunk.assign(rank, 1);

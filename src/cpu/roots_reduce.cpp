@@ -58,10 +58,30 @@ static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
   return isa<arith::MaxNumFOp>(last) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
 }
 
+/// Loads at steps that hold conditionally go to scratch, by one of two versions, so that the reduction needs one only.
+void Lowering::storeConditionalLoads(ValueRange sources) {
+  llvm::SmallVector<Value> work(sources.begin(), sources.end());
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value tile = work.pop_back_val();
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isTile(tile) || buffers.contains(tile) || !seen.insert(tile).second) continue;
+    bool conditional = false;
+    if (auto load = dyn_cast<LoadOp>(op))
+      for (size_t d = 0; d < shapeOf(tile).size(); ++d)
+        conditional |= analysis->step(load.getPtr(), d).isConditional();
+    if (conditional)
+      buffers[tile] = buffered(tile);
+    else
+      llvm::append_range(work, op->getOperands());
+  }
+}
+
 void Lowering::lowerReduce(ReduceOp op) {
   auto shape = shapeOf(op.getSrcs()[0]);
   int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
   auto sources = op.getSrcs();
+  storeConditionalLoads(sources);
   int64_t vectorDim = chooseVectorDim(shape, sources, {});
   int64_t chunk = chunkFor(shape, vectorDim, sources);
   bool along = vectorDim == axis;

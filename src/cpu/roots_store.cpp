@@ -61,9 +61,9 @@ void Lowering::materialize(Value tile, const Buffer &to) {
   auto shape = shapeOf(tile);
   int64_t vectorDim = chooseVectorDim(shape, {tile}, {});
   int64_t chunk = chunkFor(shape, vectorDim, {tile});
-  withWrapVersions({tile}, vectorDim, [&] {
+  withConditions({tile}, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, chunk);
-    spec.unroll = unrollFor(analysis->cost(tile));
+    spec.unroll = careful ? 1 : unrollFor(analysis->cost(tile));
     applyMasks(spec, {tile}, {});
     Type element = getElementTypeOrSelf(tile);
     if (isa<PointerType>(element)) element = b.getI64Type();
@@ -98,7 +98,7 @@ Value Lowering::streamingPays(StoreOp op, int64_t vectorDim, int64_t chunk) {
   auto pointer = cast<PointerType>(getElementTypeOrSelf(op.getPtr()));
   int64_t bytes = elementBytes(pointer.getPointeeType());
   Step s = vectorDim < 0 ? Step{} : analysis->step(op.getPtr(), vectorDim);
-  if (s.kind != Step::constant || s.amount != bytes || s.wraps || chunk * bytes != target.vectorBytes) return {};
+  if (s.kind != Step::constant || s.amount != bytes || s.isConditional() || chunk * bytes != target.vectorBytes) return {};
   auto shape = shapeOf(op.getPtr());
   Value total = constantIndex(b, bytes);
   for (int64_t size : shape)
@@ -113,7 +113,7 @@ Value Lowering::streamingPays(StoreOp op, int64_t vectorDim, int64_t chunk) {
   Value base = evaluateScalar(op.getPtr(), origin), bits = base;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (int64_t(d) == vectorDim || shape[d] == 1) continue;
-    if (analysis->step(op.getPtr(), d).kind == Step::other) return {};
+    if (Step along = analysis->step(op.getPtr(), d); along.kind == Step::other || along.wraps) return {};
     Place next = origin;
     next.at[d] = {indexConstant(1), 0};
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(op.getPtr(), next), base));
@@ -122,123 +122,119 @@ Value Lowering::streamingPays(StoreOp op, int64_t vectorDim, int64_t chunk) {
   return arith::AndIOp::create(b, pays, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
 }
 
-/// One tensor may come in through two arguments. A load that does not read just what the store writes at the same index must then be
-/// finished before the store begins.
-///   store %x + reversed, load %y + range      if %x == %y: the load goes to scratch first
-Value Lowering::sameTensor(StoreOp op, llvm::SmallVectorImpl<Value> &loads) {
-  Value to = rootArgument(op.getPtr()), same;
-  llvm::SmallVector<std::pair<Value, bool>> work = {{op.getValue(), true}};
-  if (op.getMask()) work.push_back({op.getMask(), true});
-  llvm::DenseSet<std::pair<Value, int>> seen;
-  llvm::DenseSet<Value> compared;
-  while (!work.empty()) {
-    auto [tile, direct] = work.pop_back_val();
-    Operation *part = tile.getDefiningOp();
-    if (!part || !isTile(tile) || buffers.contains(tile) || !seen.insert({tile, direct}).second) continue;
-    bool moves = isa<BroadcastOp, ExpandDimsOp, TransOp>(part);
-    for (Value operand : part->getOperands())
-      work.push_back({operand, direct && !moves});
-    auto load = dyn_cast<LoadOp>(part);
-    if (!load) continue;
-    Value from = rootArgument(load.getPtr());
-    if (!from || !to || from == to || (direct && haveSameOffsets(load.getPtr(), op.getPtr()))) continue;
-    if (!llvm::is_contained(loads, tile)) loads.push_back(tile);
-    if (!compared.insert(from).second) continue;
-    Value equal = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, pointerToInt(b, scalar(from)), pointerToInt(b, scalar(to)));
-    same = same ? Value(arith::OrIOp::create(b, same, equal)) : equal;
-  }
-  return same;
-}
-
-void Lowering::lowerStore(StoreOp op) {
-  if (!isTile(op.getPtr())) return lowerScalarStore(op);
-  auto shape = shapeOf(op.getPtr());
-  Value value = op.getValue(), mask = op.getMask();
-  llvm::SmallVector<Value> tiles = {value};
-  int64_t vectorDim = chooseVectorDim(shape, tiles, {op.getPtr()});
-  auto pointer = cast<PointerType>(getElementTypeOrSelf(op.getPtr()));
-  Type element = pointer.getPointeeType();
-  if (isa<PointerType>(element)) element = b.getI64Type();
-  int64_t bytes = elementBytes(element);
-  int64_t chunk = chunkFor(shape, vectorDim, tiles);
-
-  auto emit = [&](bool streaming) {
-    LoopSpec spec = loopsOver(shape, vectorDim, chunk);
-    spec.unroll = unrollFor(analysis->cost(value));
-    applyMasks(spec, tiles, mask);
-    emitLoops(
-        spec,
-        [&](llvm::ArrayRef<Place> places) {
-          llvm::SmallVector<Value> values;
-          for (const Place &place : places) {
-            Lanes lanes = evaluate(value, place);
-            values.push_back(place.vector < 0 ? lanes.value : asVector(lanes, element, place));
-          }
-          for (auto [place, data] : llvm::zip(places, values)) {
-            Lanes to = evaluate(op.getPtr(), place);
-            bool always = !mask || trueMasks.contains(mask);
-            if (place.vector < 0) {
-              if (always) {
-                cpu::store(b, data, intToPointer(b, to.value), bytes, false);
-                continue;
-              }
-              auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(mask, place), false);
-              OpBuilder::InsertionGuard guard(b);
-              b.setInsertionPointToStart(branch.thenBlock());
-              cpu::store(b, data, intToPointer(b, to.value), bytes, false);
-              continue;
-            }
-            Value maskVector = always ? Value() : asVector(evaluate(mask, place), b.getI1Type(), place);
-            if (to.kind == Lanes::affine && !to.uniformStep && to.step == bytes) {
-              Value address = pointerAt(b, intToPointer(b, to.value), place.at[place.vector].value, bytes);
-              if (always)
-                cpu::store(b, data, address, streaming ? target.vectorBytes : bytes, streaming);
-              else
-                maskedStore(b, data, address, maskVector, bytes);
-              continue;
-            }
-            Value addresses = asVector(to, b.getI64Type(), place);
-            if (!always) {
-              scatter(b, data, addresses, maskVector, bytes);
-              continue;
-            }
-            for (int64_t lane = 0; lane < place.lanes; ++lane)
-              cpu::store(b, extractLane(b, data, lane), intToPointer(b, extractLane(b, addresses, lane)), bytes, false);
-          }
-        },
-        vectorDim);
-  };
-  llvm::SmallVector<Value> loads;
-  OpBuilder::InsertionGuard after(b);
-  if (Value same = sameTensor(op, loads)) {
-    auto apart = scf::IfOp::create(b, TypeRange{}, same, true);
-    b.setInsertionPointToStart(apart.thenBlock());
-    int64_t mark = arenaUsed;
-    llvm::SmallVector<Buffer> copies;
-    for (Value load : loads)
-      copies.push_back(buffered(load));
-    for (auto [load, copy] : llvm::zip(loads, copies))
-      buffers[load] = copy;
-    emit(false);
-    for (Value load : loads)
-      buffers.erase(load);
-    arenaUsed = mark;
-    b.setInsertionPointToStart(apart.elseBlock());
-  }
-  llvm::SmallVector<Value> wrapping = {value, op.getPtr()};
-  if (mask) wrapping.push_back(mask);
-  withWrapVersions(wrapping, vectorDim, [&] {
-    // Two versions of a long body are not worth their code.
-    Value pays = analysis->cost(value) > 200 ? Value() : streamingPays(op, vectorDim, chunk);
-    if (!pays) return emit(false);
-    streams = true;
-    auto branch = scf::IfOp::create(b, TypeRange{}, pays, true);
+/// One element, or one vector of them, to where the pointers say.
+void Lowering::storeAt(StoreOp op, const Place &place, Value data, bool streaming) {
+  Value mask = op.getMask();
+  int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(op.getPtr())).getPointeeType());
+  Lanes to = evaluate(op.getPtr(), place);
+  bool always = !mask || trueMasks.contains(mask);
+  if (place.vector < 0) {
+    if (always) return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
+    auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(mask, place), false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    emit(true);
+    return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
+  }
+  Value maskVector = always ? Value() : asVector(evaluate(mask, place), b.getI1Type(), place);
+  if (to.kind == Lanes::affine && !to.uniformStep && to.step == bytes) {
+    Value address = pointerAt(b, intToPointer(b, to.value), place.at[place.vector].value, bytes);
+    if (always) return cpu::store(b, data, address, streaming ? target.vectorBytes : bytes, streaming);
+    return maskedStore(b, data, address, maskVector, bytes);
+  }
+  Value addresses = asVector(to, b.getI64Type(), place);
+  if (!always) return scatter(b, data, addresses, maskVector, bytes);
+  for (int64_t lane = 0; lane < place.lanes; ++lane)
+    cpu::store(b, extractLane(b, data, lane), intToPointer(b, extractLane(b, addresses, lane)), bytes, false);
+}
+
+void Lowering::storeTile(StoreOp op, int64_t vectorDim, int64_t chunk, bool streaming) {
+  Value value = op.getValue();
+  Type element = getElementTypeOrSelf(value);
+  if (isa<PointerType>(element)) element = b.getI64Type();
+  LoopSpec spec = loopsOver(shapeOf(op.getPtr()), vectorDim, chunk);
+  spec.unroll = careful ? 1 : unrollFor(buffers.contains(value) ? 0 : analysis->cost(value));
+  applyMasks(spec, {value}, op.getMask());
+  emitLoops(
+      spec,
+      [&](llvm::ArrayRef<Place> places) {
+        llvm::SmallVector<Value> values;
+        for (const Place &place : places) {
+          Lanes lanes = evaluate(value, place);
+          values.push_back(place.vector < 0 ? lanes.value : asVector(lanes, element, place));
+        }
+        for (auto [place, data] : llvm::zip(places, values))
+          storeAt(op, place, data, streaming);
+      },
+      vectorDim);
+}
+
+void Lowering::storeFast(StoreOp op, int64_t vectorDim, int64_t chunk) {
+  constexpr int64_t longest = 200; // two versions of a longer body are not worth their code
+  bool isLong = !buffers.contains(op.getValue()) && analysis->cost(op.getValue()) > longest;
+  Value pays = isLong ? Value() : streamingPays(op, vectorDim, chunk);
+  if (!pays) return storeTile(op, vectorDim, chunk, false);
+  streams = true;
+  auto branch = scf::IfOp::create(b, TypeRange{}, pays, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  storeTile(op, vectorDim, chunk, true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  storeTile(op, vectorDim, chunk, false);
+}
+
+/// All loads are finished before the store begins, and no step or mask is believed that is not certain.
+void Lowering::storeCarefully(StoreOp op, llvm::ArrayRef<Hazard> hazards, int64_t vectorDim, int64_t chunk) {
+  int64_t mark = arenaUsed;
+  careful = true;
+  llvm::SmallVector<Buffer> copies;
+  for (Hazard hazard : hazards)
+    copies.push_back(buffered(hazard.load));
+  for (auto [i, copy] : llvm::enumerate(copies))
+    buffers[Hazard(hazards[i]).load] = copy;
+  storeTile(op, vectorDim, chunk, false);
+  for (Hazard hazard : hazards)
+    buffers.erase(hazard.load);
+  careful = false;
+  arenaUsed = mark;
+}
+
+/// Whoever is given one tensor through two arguments, or two that overlap, gets what the program says: all of the tile is loaded before any
+/// of it is stored. That is looked at when the program runs; what takes long to compute is stored in scratch first instead, which is
+/// always right and costs it little.
+void Lowering::lowerStore(StoreOp op) {
+  if (!isTile(op.getPtr())) return lowerScalarStore(op);
+  constexpr int64_t longEnough = 100; // cost from which a pass through scratch is lost in the rest
+  int64_t mark = arenaUsed;
+  Value value = op.getValue(), mask = op.getMask();
+  llvm::SmallVector<Hazard> hazards = hazardsOf(op);
+  bool throughScratch = !hazards.empty() && !buffers.contains(value) && analysis->cost(value) > longEnough;
+  if (throughScratch) {
+    buffers[value] = buffered(value);
+    hazards = hazardsOf(op);
+  }
+  auto shape = shapeOf(op.getPtr());
+  int64_t vectorDim = chooseVectorDim(shape, {value}, {op.getPtr()});
+  int64_t chunk = chunkFor(shape, vectorDim, {value});
+  llvm::SmallVector<Value> tiles = {value, op.getPtr()}, pointers = {op.getPtr()};
+  if (mask) tiles.push_back(mask);
+  for (Hazard hazard : hazards)
+    pointers.push_back(hazard.load.getPtr());
+  Value holds = both(conditions(tiles, vectorDim), both(masksExactly(mask, shape), isUndisturbed(op, hazards)));
+  if (!hazards.empty()) holds = both(holds, reachesExactly(pointers));
+  if (!holds) {
+    storeFast(op, vectorDim, chunk);
+  } else {
+    auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    assumeConditions = true;
+    storeFast(op, vectorDim, chunk);
+    assumeConditions = false;
     b.setInsertionPointToStart(branch.elseBlock());
-    emit(false);
-  });
+    storeCarefully(op, hazards, vectorDim, chunk);
+  }
+  if (throughScratch) buffers.erase(value);
+  arenaUsed = mark;
 }
 
 void Lowering::lowerScalarStore(StoreOp op) {
