@@ -5,6 +5,8 @@
 //   %m = cmpi slt %offs, %n     costs next to nothing: computed by everybody who needs it
 //
 // The decisions run from the last operation to the first, because a tile's consumers must be known: a stored consumer is a root of its own.
+// Before that, chains of very many operations are cut by storing a tile every so often: the time that a compiler takes for one loop body
+// grows faster than the body, and so would its stack.
 
 #include "cpu/analysis.h"
 
@@ -34,6 +36,7 @@ int64_t elementBytes(Type element) {
 }
 
 TileAnalysis::TileAnalysis(Operation *function) {
+  cutLongChains(function);
   // Innermost and last operations first.
   function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     for (Value result : op->getResults())
@@ -364,6 +367,50 @@ static bool isOnDemandUser(Operation *user) {
   return isElementwise(user) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(user);
 }
 
+/// How many instructions a tile's own operation becomes, roughly.
+static int64_t ownWeight(Operation *op) {
+  if (isa<math::MathDialect>(op->getDialect()) || isa<ExternElementwiseOp>(op)) return 16;
+  return isa<LoadOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) ? 4 : 1;
+}
+
+/// The weight of all operations that are computed on demand for `tile`, each counted once.
+int64_t TileAnalysis::chainAbove(Value tile) {
+  int64_t weight = 0;
+  llvm::SmallVector<Value> work = {tile};
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  while (!work.empty()) {
+    Value part = work.pop_back_val();
+    Operation *op = part.getDefiningOp();
+    if (!op || !isTile(part) || !isOnDemandUser(op) || (part != tile && stored.contains(part)) || !seen.insert(op).second) continue;
+    weight += ownWeight(op);
+    llvm::append_range(work, op->getOperands());
+  }
+  return weight;
+}
+
+void TileAnalysis::cutLongChains(Operation *function) {
+  constexpr int64_t longest = 1024;       // the longest chain of the examples has 200
+  llvm::DenseMap<Value, int64_t> weights; // what is shared counts more than once, up to a limit
+  function->walk([&](Operation *op) {
+    if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !isOnDemandUser(op)) return;
+    Value tile = op->getResult(0);
+    // In program order no chain is followed further than by one operation: the results before are known.
+    for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
+      step(tile, d);
+    cost(tile);
+    int64_t weight = ownWeight(op);
+    for (Value operand : op->getOperands())
+      weight = std::min(longest + 1, weight + weights.lookup(operand));
+    if (weight > longest) weight = chainAbove(tile);
+    Type element = getElementTypeOrSelf(tile);
+    if (weight > longest && element.isIntOrFloat() && !element.isInteger(1)) {
+      stored.insert(tile);
+      weight = 0;
+    }
+    weights[tile] = weight;
+  });
+}
+
 void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen) {
   if (!seen.insert({tile, expands + 2 * moves}).second) return;
   for (Operation *user : tile.getUsers()) {
@@ -540,7 +587,8 @@ constexpr int64_t everyIndex = -1;
 /// Whether `bound` at the indices `dims` is never below `x` nor unordered with a number: each entry of `dims` is a dimension of x whose
 /// index `bound` is taken at, or everyIndex where `bound` may be taken at any. E.g. x[i, j] and broadcast(expand_dims(reduce max x, axis
 /// 1)).
-static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x) {
+static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
+  if (depth == 0) return false;
   if (bound == x) {
     for (auto [place, dim] : llvm::enumerate(dims))
       if (dim != everyIndex && dim != int64_t(place)) return false;
@@ -549,22 +597,23 @@ static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x) {
   Operation *op = bound.getDefiningOp();
   if (!op) return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](SplatOp splat) { return neverBelow(splat.getSrc(), {}, x); })
-      .Case([&](BroadcastOp broadcast) { return neverBelow(broadcast.getSrc(), dims, x); })
+      .Case([&](SplatOp splat) { return neverBelow(splat.getSrc(), {}, x, depth - 1); })
+      .Case([&](BroadcastOp broadcast) { return neverBelow(broadcast.getSrc(), dims, x, depth - 1); })
       .Case([&](ExpandDimsOp expand) {
         dims.erase(dims.begin() + expand.getAxis());
-        return neverBelow(expand.getSrc(), dims, x);
+        return neverBelow(expand.getSrc(), dims, x, depth - 1);
       })
       .Case([&](ReshapeOp reshape) {
         if (llvm::any_of(dims, [](int64_t dim) { return dim != everyIndex; })) return false;
-        return neverBelow(reshape.getSrc(), llvm::SmallVector<int64_t>(shapeOf(reshape.getSrc()).size(), everyIndex), x);
+        return neverBelow(reshape.getSrc(), llvm::SmallVector<int64_t>(shapeOf(reshape.getSrc()).size(), everyIndex), x, depth - 1);
       })
-      .Case<arith::MaxNumFOp, arith::MaximumFOp>(
-          [&](Operation *max) { return neverBelow(max->getOperand(0), dims, x) || neverBelow(max->getOperand(1), dims, x); })
+      .Case<arith::MaxNumFOp, arith::MaximumFOp>([&](Operation *max) {
+        return neverBelow(max->getOperand(0), dims, x, depth - 1) || neverBelow(max->getOperand(1), dims, x, depth - 1);
+      })
       .Case([&](ReduceOp reduce) {
         if (!takesMaximum(reduce)) return false;
         dims.insert(dims.begin() + reduce.getAxis(), everyIndex);
-        return neverBelow(reduce.getSrcs()[0], dims, x);
+        return neverBelow(reduce.getSrcs()[0], dims, x, depth - 1);
       })
       .Default([](Operation *) { return false; });
 }
@@ -592,7 +641,8 @@ bool isNotPositive(Value value, bool fused) {
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);
-  return neverBelow(difference.getRhs(), dims, x);
+  constexpr int64_t far = 8; // from a row's maximum to what is subtracted
+  return neverBelow(difference.getRhs(), dims, x, far);
 }
 
 } // namespace tilewright::cpu

@@ -97,6 +97,8 @@ private:
   Bounds boundsTo(mlir::Value integer, int64_t depth);
   bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
+  void cutLongChains(mlir::Operation *function);
+  int64_t chainAbove(mlir::Value tile);
   void decide(mlir::Value tile);
   bool mustStore(mlir::Operation *op);
 
