@@ -487,7 +487,7 @@ bool TileAnalysis::reachIsKnown(Value pointer) {
 bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = rootArgument(load.getPtr()), to = rootArgument(store.getPtr());
-  if (from && to && from != to) // Lowering::isUndisturbed looks when the program runs, where it can
+  if (from && to && from != to) // isUndisturbed looks when the program runs, where it can
     return !isTile(store.getPtr()) || !reachIsKnown(load.getPtr()) || !reachIsKnown(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());

@@ -11,8 +11,12 @@
 //
 // A condition costs a few scalar instructions a program. What the analysis can rule out has none.
 
-#include "cpu/lowering.h"
+#include "cpu/conditions.h"
 
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -20,7 +24,8 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-Value Lowering::both(Value first, Value second) {
+Value bothHold(Context &ctx, Value first, Value second) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (!first || !second) return first ? first : second;
   return arith::AndIOp::create(b, first, second);
 }
@@ -33,18 +38,18 @@ static Place originOf(Value tile, Value zero) {
 
 //===------------------------------------------------------------------------------------------------- conditional steps
 
-void Lowering::collectConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
-                                 llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &found, PlacedTiles &seen) {
-  if (!isTile(tile) || buffers.contains(tile) ||
+static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
+                              llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &found, PlacedTiles &seen) {
+  if (!isTile(tile) || ctx.buffers.contains(tile) ||
       !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
     return;
   Operation *op = tile.getDefiningOp();
   if (!op) return;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] != dim) continue;
-    Step step = analysis->step(tile, d);
+    Step step = ctx.analysis->step(tile, d);
     bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
-    bool widens = isa<arith::ExtSIOp, arith::ExtUIOp>(op) && step.widens && !analysis->widensExactly(op, d);
+    bool widens = isa<arith::ExtSIOp, arith::ExtUIOp>(op) && step.widens && !ctx.analysis->widensExactly(op, d);
     if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
   }
   llvm::SmallVector<int64_t> inner(dims);
@@ -55,93 +60,98 @@ void Lowering::collectConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64
       inner[s] = dims[d];
   }
   for (Value operand : op->getOperands())
-    collectConditions(operand, inner, dim, found, seen);
+    collectConditions(ctx, operand, inner, dim, found, seen);
 }
 
 /// i1: (start + i) % n does not wrap around for the `size` indices.
-Value Lowering::staysBelow(Operation *remainder, int64_t size) {
-  Place origin = originOf(remainder->getResult(0), zeroIndex);
-  Value start = scalarToIndex(evaluateScalar(remainder->getOperand(0), origin));
-  Value count = scalarToIndex(evaluateScalar(remainder->getOperand(1), origin));
+static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Place origin = originOf(remainder->getResult(0), ctx.zeroIndex);
+  Value start = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(0), origin));
+  Value count = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(1), origin));
   Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
   Value end = arith::AddIOp::create(b, arith::RemSIOp::create(b, start, safe), constantIndex(b, size));
   int64_t width = getElementTypeOrSelf(remainder->getResult(0)).getIntOrFloatBitWidth();
   Value last = constantIndex(b, APInt::getSignedMaxValue(width).getSExtValue() - (size - 1));
-  Value holds = both(arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
-                     arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
-  return both(holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
+  Value holds = bothHold(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
+                         arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
+  return bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
+}
+
+/// By how much a tile moves along `dim`; `first` is its element at index 0.
+static Value stepAlong(Context &ctx, Value tile, int64_t dim, Value first) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Step step = ctx.analysis->step(tile, dim);
+  if (step.kind == Step::constant) return constantIndex(b, step.amount);
+  Place second = originOf(tile, ctx.zeroIndex);
+  second.at[dim] = {indexConstant(ctx, 1), 0};
+  return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
 }
 
 /// i1: the narrow integers do not overflow anywhere in the tile: their first one and the steps, as wide numbers, stay within their type.
-Value Lowering::widensExactly(Operation *extension) {
+static Value widensExactly(Context &ctx, Operation *extension) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value in = extension->getOperand(0);
   bool isSigned = isa<arith::ExtSIOp>(extension);
-  Value narrow = evaluateScalar(in, originOf(in, zeroIndex));
-  Value first = isSigned ? scalarToIndex(narrow) : Value(arith::ExtUIOp::create(b, b.getI64Type(), narrow));
+  Value narrow = evaluateScalar(ctx, in, originOf(in, ctx.zeroIndex));
+  Value first = isSigned ? scalarToIndex(ctx, narrow) : Value(arith::ExtUIOp::create(b, b.getI64Type(), narrow));
   Value low = first, high = first;
   auto shape = shapeOf(in);
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1 || analysis->step(in, d).isZero()) continue;
-    Value span = arith::MulIOp::create(b, stepAlong(in, d, narrow), constantIndex(b, shape[d] - 1));
-    high = arith::AddIOp::create(b, high, arith::MaxSIOp::create(b, span, zeroIndex));
-    low = arith::AddIOp::create(b, low, arith::MinSIOp::create(b, span, zeroIndex));
+    if (shape[d] == 1 || ctx.analysis->step(in, d).isZero()) continue;
+    Value span = arith::MulIOp::create(b, stepAlong(ctx, in, d, narrow), constantIndex(b, shape[d] - 1));
+    high = arith::AddIOp::create(b, high, arith::MaxSIOp::create(b, span, ctx.zeroIndex));
+    low = arith::AddIOp::create(b, low, arith::MinSIOp::create(b, span, ctx.zeroIndex));
   }
   int64_t width = getElementTypeOrSelf(in).getIntOrFloatBitWidth();
   Value least = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
   Value most = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
-  return both(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
-              arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
+  return bothHold(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
+                  arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
 }
 
-/// By how much a tile moves along `dim`; `first` is its element at index 0.
-Value Lowering::stepAlong(Value tile, int64_t dim, Value first) {
-  Step step = analysis->step(tile, dim);
-  if (step.kind == Step::constant) return constantIndex(b, step.amount);
-  Place second = originOf(tile, zeroIndex);
-  second.at[dim] = {indexConstant(1), 0};
-  return scalarToIndex(arith::SubIOp::create(b, evaluateScalar(tile, second), first));
-}
-
-Value Lowering::conditions(ValueRange tiles, int64_t dim) {
-  if (dim < 0 || careful) return {};
+Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (dim < 0 || ctx.careful) return {};
   llvm::SmallVector<std::pair<Operation *, int64_t>> found;
   PlacedTiles seen;
   for (Value tile : tiles) {
     llvm::SmallVector<int64_t> identity;
     for (size_t d = 0; d < shapeOf(tile).size(); ++d)
       identity.push_back(d);
-    collectConditions(tile, identity, dim, found, seen);
+    collectConditions(ctx, tile, identity, dim, found, seen);
   }
   // A remainder of what moves along two dimensions starts anew in every row.
   for (auto [op, size] : found) {
     if (!isa<arith::RemSIOp, arith::RemUIOp>(op)) continue;
     int64_t moving = 0;
     for (size_t d = 0; d < shapeOf(op->getResult(0)).size(); ++d)
-      moving += !analysis->step(op->getOperand(0), d).isZero();
+      moving += !ctx.analysis->step(op->getOperand(0), d).isZero();
     if (moving > 1) return constantInt(b, b.getI1Type(), 0);
   }
   Value holds;
   for (auto [op, size] : found)
-    holds = both(holds, isa<arith::RemSIOp, arith::RemUIOp>(op) ? staysBelow(op, size) : widensExactly(op));
+    holds = bothHold(ctx, holds, isa<arith::RemSIOp, arith::RemUIOp>(op) ? staysBelow(ctx, op, size) : widensExactly(ctx, op));
   return holds;
 }
 
-void Lowering::withConditions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
-  Value holds = conditions(tiles, dim);
+void withConditions(Context &ctx, ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value holds = conditions(ctx, tiles, dim);
   if (!holds || matchPattern(holds, m_Zero())) return body();
   auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
   OpBuilder::InsertionGuard guard(b);
-  bool before = assumeConditions;
+  bool before = ctx.assumeConditions;
   b.setInsertionPointToStart(branch.thenBlock());
-  assumeConditions = true;
+  ctx.assumeConditions = true;
   body();
   b.setInsertionPointToStart(branch.elseBlock());
-  assumeConditions = false;
+  ctx.assumeConditions = false;
   body();
-  assumeConditions = before;
+  ctx.assumeConditions = before;
 }
 
-Value Lowering::reachesExactly(ValueRange pointers) {
+Value reachesExactly(Context &ctx, ValueRange pointers) {
   Value holds;
   llvm::SmallVector<Value> work(pointers.begin(), pointers.end());
   llvm::DenseSet<Value> seen;
@@ -153,24 +163,29 @@ Value Lowering::reachesExactly(ValueRange pointers) {
     if (!isa<arith::ExtSIOp, arith::ExtUIOp>(op)) continue;
     bool certain = true;
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-      certain &= !analysis->step(tile, d).widens || analysis->widensExactly(op, d);
-    if (!certain) holds = both(holds, widensExactly(op));
+      certain &= !ctx.analysis->step(tile, d).widens || ctx.analysis->widensExactly(op, d);
+    if (!certain) holds = bothHold(ctx, holds, widensExactly(ctx, op));
   }
   return holds;
 }
 
-Value Lowering::masksExactly(Value mask, llvm::ArrayRef<int64_t> shape) {
+Value masksExactly(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<BoxTerm> terms;
-  if (!mask || !analysis->box(mask, terms)) return {};
+  if (!mask || !ctx.analysis->box(mask, terms)) return {};
   Value holds;
   for (const BoxTerm &term : terms)
-    if (term.mayWrap && !term.lower) holds = both(holds, boxCount(term, shape[term.dim]).noWrap);
+    if (term.mayWrap && !term.lower) holds = bothHold(ctx, holds, boxCount(ctx, term, shape[term.dim]).noWrap);
   return holds;
 }
 
 //===-------------------------------------------------------------------------------------------- loads beside a store
 
-llvm::SmallVector<Hazard> Lowering::hazardsOf(StoreOp op) {
+/// The bytes from `low` up to `high` (i64).
+struct Reach {
+  Value low, high;
+};
+
+llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
   Value to = rootArgument(op.getPtr());
   llvm::SmallVector<Hazard> hazards;
   llvm::SmallVector<std::pair<Value, bool>> work = {{op.getPtr(), true}, {op.getValue(), true}};
@@ -179,14 +194,14 @@ llvm::SmallVector<Hazard> Lowering::hazardsOf(StoreOp op) {
   while (!work.empty()) {
     auto [tile, direct] = work.pop_back_val();
     Operation *part = tile.getDefiningOp();
-    if (!part || !isTile(tile) || buffers.contains(tile) || !seen.insert({tile, direct}).second) continue;
+    if (!part || !isTile(tile) || ctx.buffers.contains(tile) || !seen.insert({tile, direct}).second) continue;
     bool moves = isa<BroadcastOp, ExpandDimsOp, TransOp>(part);
     for (Value operand : part->getOperands())
       work.push_back({operand, direct && !moves});
     auto load = dyn_cast<LoadOp>(part);
     if (!load) continue;
-    bool same =
-        direct && analysis->distinctAddresses(op.getPtr()) && (load.getPtr() == op.getPtr() || haveSameOffsets(load.getPtr(), op.getPtr()));
+    bool same = direct && ctx.analysis->distinctAddresses(op.getPtr()) &&
+                (load.getPtr() == op.getPtr() || haveSameOffsets(load.getPtr(), op.getPtr()));
     auto before = llvm::find_if(hazards, [&](const Hazard &hazard) { return hazard.load == load; });
     if (before != hazards.end())
       before->samePlace &= same;
@@ -202,13 +217,14 @@ llvm::SmallVector<Hazard> Lowering::hazardsOf(StoreOp op) {
 }
 
 /// The last index along `dim` that an access under `mask` may touch.
-Value Lowering::lastIndex(Value mask, llvm::ArrayRef<int64_t> shape, int64_t dim) {
+static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, int64_t dim) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value all = constantIndex(b, shape[dim]), extent;
   llvm::SmallVector<BoxTerm> terms;
-  if (mask && analysis->box(mask, terms))
+  if (mask && ctx.analysis->box(mask, terms))
     for (const BoxTerm &term : terms) {
       if (term.dim != dim || term.lower) continue;
-      BoxCount box = boxCount(term, shape[dim]);
+      BoxCount box = boxCount(ctx, term, shape[dim]);
       Value count = box.noWrap ? Value(arith::SelectOp::create(b, box.noWrap, box.count, all)) : box.count;
       extent = extent ? Value(arith::MinSIOp::create(b, extent, count)) : count;
     }
@@ -216,19 +232,20 @@ Value Lowering::lastIndex(Value mask, llvm::ArrayRef<int64_t> shape, int64_t dim
   return arith::SubIOp::create(b, arith::MaxSIOp::create(b, extent, constantIndex(b, 1)), constantIndex(b, 1));
 }
 
-Reach Lowering::reachOf(Value pointer, Value mask) {
-  Value first = evaluateScalar(pointer, originOf(pointer, zeroIndex));
+static Reach reachOf(Context &ctx, Value pointer, Value mask) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
   Reach reach{first, first};
   auto shape = shapeOf(pointer);
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Step step = analysis->step(pointer, d);
+    Step step = ctx.analysis->step(pointer, d);
     if (shape[d] == 1 || step.isZero()) continue;
-    Value span = arith::MulIOp::create(b, lastIndex(mask, shape, d), stepAlong(pointer, d, first));
+    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), stepAlong(ctx, pointer, d, first));
     bool known = step.kind == Step::constant;
     if (!known || step.amount > 0)
-      reach.high = arith::AddIOp::create(b, reach.high, known ? span : Value(arith::MaxSIOp::create(b, span, zeroIndex)));
+      reach.high = arith::AddIOp::create(b, reach.high, known ? span : Value(arith::MaxSIOp::create(b, span, ctx.zeroIndex)));
     if (!known || step.amount < 0)
-      reach.low = arith::AddIOp::create(b, reach.low, known ? span : Value(arith::MinSIOp::create(b, span, zeroIndex)));
+      reach.low = arith::AddIOp::create(b, reach.low, known ? span : Value(arith::MinSIOp::create(b, span, ctx.zeroIndex)));
   }
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType());
   reach.high = arith::AddIOp::create(b, reach.high, constantIndex(b, bytes));
@@ -237,13 +254,14 @@ Reach Lowering::reachOf(Value pointer, Value mask) {
 
 /// The dimensions in the order of their steps, each of which goes beyond all that the ones before it reach. Steps that are known when the
 /// program runs are taken to be the larger ones, and two of them in either order.
-Value Lowering::isInjective(Value pointer, Value mask) {
+static Value isInjective(Context &ctx, Value pointer, Value mask) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(pointer);
   llvm::SmallVector<std::pair<int64_t, int64_t>> constants; // step and dimension
   llvm::SmallVector<int64_t> others;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
     if (shape[d] == 1) continue;
-    Step step = analysis->step(pointer, d);
+    Step step = ctx.analysis->step(pointer, d);
     if (step.kind == Step::constant)
       constants.push_back({std::abs(step.amount), d});
     else
@@ -262,47 +280,48 @@ Value Lowering::isInjective(Value pointer, Value mask) {
   auto atLeast = [&](Value step, Value bound) -> Value { return arith::CmpIOp::create(b, sge, step, bound); };
   Value holds, width = constantIndex(b, bytes);
   for (auto [step, d] : constants) {
-    if (!certain) holds = both(holds, atLeast(constantIndex(b, step), width));
-    Value span = arith::MulIOp::create(b, lastIndex(mask, shape, d), constantIndex(b, step));
+    if (!certain) holds = bothHold(ctx, holds, atLeast(constantIndex(b, step), width));
+    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), constantIndex(b, step));
     width = arith::AddIOp::create(b, width, span);
   }
-  Value first = evaluateScalar(pointer, originOf(pointer, zeroIndex));
+  Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
   llvm::SmallVector<Value, 2> steps, spans;
   for (int64_t d : others) {
-    Value step = stepAlong(pointer, d, first);
-    steps.push_back(arith::MaxSIOp::create(b, step, arith::SubIOp::create(b, zeroIndex, step)));
-    spans.push_back(arith::MulIOp::create(b, lastIndex(mask, shape, d), steps.back()));
+    Value step = stepAlong(ctx, pointer, d, first);
+    steps.push_back(arith::MaxSIOp::create(b, step, arith::SubIOp::create(b, ctx.zeroIndex, step)));
+    spans.push_back(arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), steps.back()));
   }
   if (others.empty()) return holds;
-  if (others.size() == 1) return both(holds, atLeast(steps[0], width));
+  if (others.size() == 1) return bothHold(ctx, holds, atLeast(steps[0], width));
   auto inOrder = [&](int64_t small, int64_t large) {
-    return both(atLeast(steps[small], width), atLeast(steps[large], arith::AddIOp::create(b, width, spans[small])));
+    return bothHold(ctx, atLeast(steps[small], width), atLeast(steps[large], arith::AddIOp::create(b, width, spans[small])));
   };
-  return both(holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
+  return bothHold(ctx, holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
 }
 
-Value Lowering::isUndisturbed(StoreOp op, llvm::ArrayRef<Hazard> hazards) {
+Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
+  ImplicitLocOpBuilder &b = ctx.b;
   using enum arith::CmpIPredicate;
   if (hazards.empty()) return {};
   Value to = rootArgument(op.getPtr()), injective, holds;
-  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.samePlace; })) injective = isInjective(op.getPtr(), op.getMask());
+  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.samePlace; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
   std::optional<Reach> written;
   for (Hazard hazard : hazards) {
     Value pointer = hazard.load.getPtr(), from = rootArgument(pointer);
     if (!from || !to || from == to) { // the same place
-      holds = both(holds, injective);
+      holds = bothHold(ctx, holds, injective);
       continue;
     }
-    if (!written) written = reachOf(op.getPtr(), op.getMask());
-    Reach read = reachOf(pointer, hazard.load.getMask());
+    if (!written) written = reachOf(ctx, op.getPtr(), op.getMask());
+    Reach read = reachOf(ctx, pointer, hazard.load.getMask());
     Value apart = arith::OrIOp::create(b, arith::CmpIOp::create(b, ule, read.high, written->low),
                                        arith::CmpIOp::create(b, ule, written->high, read.low));
     if (hazard.samePlace) {
-      Value start = evaluateScalar(pointer, originOf(pointer, zeroIndex));
-      Value target = evaluateScalar(op.getPtr(), originOf(op.getPtr(), zeroIndex));
-      apart = arith::OrIOp::create(b, apart, both(arith::CmpIOp::create(b, eq, start, target), injective));
+      Value start = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
+      Value goal = evaluateScalar(ctx, op.getPtr(), originOf(op.getPtr(), ctx.zeroIndex));
+      apart = arith::OrIOp::create(b, apart, bothHold(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
     }
-    holds = both(holds, apart);
+    holds = bothHold(ctx, holds, apart);
   }
   return holds;
 }

@@ -5,10 +5,14 @@
 // the target alone, so results are the same bits whatever the number of threads. Combine functions are taken as associative and
 // commutative, as upstream takes them; scans keep the order.
 
-#include "cpu/lowering.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+#include "cpu/roots.h"
+#include "cpu/scratch.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <cmath>
 
 using namespace mlir;
@@ -21,7 +25,7 @@ constexpr int64_t accumulators = 4; // add has latency 3 to 4 and two ports take
 /// Whether a stored tile is first wanted by a reduction that comes soon: then one loop computes, stores and combines it.
 ///   %e = math.exp ...          nothing here
 ///   %s = tt.reduce %e          for j: e = exp ...; store e; s += e
-bool Lowering::isStoredByReduction(Value tile) {
+bool isStoredByReduction(Context &ctx, Value tile) {
   Operation *op = tile.getDefiningOp();
   ReduceOp reduce;
   for (Operation *next = op->getNextNode(); next && !reduce; next = next->getNextNode()) {
@@ -33,7 +37,7 @@ bool Lowering::isStoredByReduction(Value tile) {
     if (next->getNumRegions() != 0 || !isMemoryEffectFree(next) || isa<DotOp, ScanOp>(next)) return false;
     // A tile written into a loop's buffer in place may overwrite what this one is computed from.
     for (Value result : next->getResults())
-      if (isTile(result) && analysis->isStored(result) &&
+      if (isTile(result) && ctx.analysis->isStored(result) &&
           llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
         return false;
   }
@@ -59,36 +63,37 @@ static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
 }
 
 /// Loads at steps that hold conditionally go to scratch, by one of two versions, so that the reduction needs one only.
-void Lowering::storeConditionalLoads(ValueRange sources) {
+static void storeConditionalLoads(Context &ctx, ValueRange sources) {
   llvm::SmallVector<Value> work(sources.begin(), sources.end());
   llvm::DenseSet<Value> seen;
   while (!work.empty()) {
     Value tile = work.pop_back_val();
     Operation *op = tile.getDefiningOp();
-    if (!op || !isTile(tile) || buffers.contains(tile) || !seen.insert(tile).second) continue;
+    if (!op || !isTile(tile) || ctx.buffers.contains(tile) || !seen.insert(tile).second) continue;
     bool conditional = false;
     if (auto load = dyn_cast<LoadOp>(op))
       for (size_t d = 0; d < shapeOf(tile).size(); ++d)
-        conditional |= analysis->step(load.getPtr(), d).isConditional();
+        conditional |= ctx.analysis->step(load.getPtr(), d).isConditional();
     if (conditional)
-      buffers[tile] = buffered(tile);
+      ctx.buffers[tile] = buffered(ctx, tile);
     else
       llvm::append_range(work, op->getOperands());
   }
 }
 
-void Lowering::lowerReduce(ReduceOp op) {
+void lowerReduce(Context &ctx, ReduceOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(op.getSrcs()[0]);
   int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
   auto sources = op.getSrcs();
-  storeConditionalLoads(sources);
-  int64_t vectorDim = chooseVectorDim(shape, sources, {});
-  int64_t chunk = chunkFor(shape, vectorDim, sources);
+  storeConditionalLoads(ctx, sources);
+  int64_t vectorDim = chooseVectorDim(ctx, shape, sources, {});
+  int64_t chunk = chunkFor(ctx, shape, vectorDim, sources);
   bool along = vectorDim == axis;
 
   llvm::SmallVector<Buffer> results;
   for (Value result : op.getResults())
-    if (isTile(result)) results.push_back(allocateFor(result));
+    if (isTile(result)) results.push_back(allocateFor(ctx, result));
 
   LoopSpec spec;
   spec.shape = shape;
@@ -98,25 +103,25 @@ void Lowering::lowerReduce(ReduceOp op) {
     if (d != axis && d != vectorDim && shape[d] > 1) spec.order.push_back(d);
   if (!along && vectorDim >= 0) spec.order.push_back(vectorDim);
   spec.unroll = along ? 1 : accumulators;
-  applyMasks(spec, sources, {});
+  applyMasks(ctx, spec, sources, {});
   Value axisFull = spec.full.empty() ? Value() : spec.full[axis];
   if (axisFull) spec.full[axis] = {};
 
   int64_t width = along ? chunk : 1; // indices of the axis taken at once
-  auto onTheWay = pending.find(sources[0]);
+  auto onTheWay = ctx.pending.find(sources[0]);
   std::optional<Buffer> stores;
-  if (onTheWay != pending.end()) stores = onTheWay->second;
+  if (onTheWay != ctx.pending.end()) stores = onTheWay->second;
   auto elementsOnly = [&](const Place &place) {
     llvm::SmallVector<Value> values;
     for (Value source : sources) {
       Type element = getElementTypeOrSelf(source);
-      values.push_back(place.vector < 0 ? evaluateScalar(source, place) : asVector(evaluate(source, place), element, place));
+      values.push_back(place.vector < 0 ? evaluateScalar(ctx, source, place) : asVector(ctx, evaluate(ctx, source, place), element, place));
     }
     return values;
   };
   auto elements = [&](const Place &place) {
     llvm::SmallVector<Value> values = elementsOnly(place);
-    if (stores) storeChunk(*stores, values[0], place);
+    if (stores) storeChunk(ctx, *stores, values[0], place);
     return values;
   };
 
@@ -131,7 +136,7 @@ void Lowering::lowerReduce(ReduceOp op) {
   };
   auto combine = [&](ValueRange both) {
     if (extreme) return llvm::SmallVector<Value>{better(both[1], both[0])};
-    return emitRegion(op.getCombineOp(), both);
+    return emitRegion(ctx, op.getCombineOp(), both);
   };
   using Combine = llvm::function_ref<llvm::SmallVector<Value>(ValueRange)>;
   auto acrossLanes = [&](llvm::SmallVector<Value> values, Combine by) {
@@ -155,11 +160,11 @@ void Lowering::lowerReduce(ReduceOp op) {
   // Runs `inner` without the assumption that masks hold.
   auto guarded = [&](bool maskHolds, llvm::function_ref<void()> inner) {
     if (maskHolds || !axisFull) return inner();
-    auto saved = trueMasks;
+    auto saved = ctx.trueMasks;
     for (Value mask : spec.fullMasks)
-      trueMasks.erase(mask);
+      ctx.trueMasks.erase(mask);
     inner();
-    trueMasks = saved;
+    ctx.trueMasks = saved;
   };
 
   auto reduceAt = [&](llvm::ArrayRef<Place> places) {
@@ -170,7 +175,7 @@ void Lowering::lowerReduce(ReduceOp op) {
     auto at = [&](const Place &base, Value index, int64_t level, int64_t chain) {
       Place place = base;
       if (auto constant = getConstantIntValue(index)) // a loop of one turn
-        place.at[axis] = {indexConstant(*constant + chain * width), 0};
+        place.at[axis] = {indexConstant(ctx, *constant + chain * width), 0};
       else
         place.at[axis] = {chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, chain * width))), level};
       place.vector = vectorDim;
@@ -181,7 +186,7 @@ void Lowering::lowerReduce(ReduceOp op) {
       for (const Place &place : places)
         for (int64_t chain = 0; chain < chains; ++chain) {
           Place start = place;
-          start.at[axis] = {indexConstant(chain * width), 0};
+          start.at[axis] = {indexConstant(ctx, chain * width), 0};
           start.vector = vectorDim;
           start.lanes = vectorDim < 0 ? 1 : chunk;
           llvm::append_range(partial, elements(start));
@@ -190,7 +195,7 @@ void Lowering::lowerReduce(ReduceOp op) {
     });
     auto step = [&](Value index, ValueRange carriedIn) {
       llvm::SmallVector<Value> next;
-      int64_t level = levels.size() - 1, slot = 0;
+      int64_t level = ctx.levels.size() - 1, slot = 0;
       for (const Place &place : places)
         for (int64_t chain = 0; chain < chains; ++chain) {
           llvm::SmallVector<Value> both;
@@ -208,28 +213,28 @@ void Lowering::lowerReduce(ReduceOp op) {
       b.setInsertionPointToStart(again.elseBlock());
       scf::YieldOp::create(b, found);
       b.setInsertionPointToStart(again.thenBlock());
-      auto known = levels.back().memo; // what is computed in here is not known behind
-      auto exactly = [&](ValueRange both) { return emitRegion(op.getCombineOp(), both); };
+      auto known = ctx.levels.back().memo; // what is computed in here is not known behind
+      auto exactly = [&](ValueRange both) { return emitRegion(ctx, op.getCombineOp(), both); };
       guarded(false, [&] {
-        llvm::SmallVector<Value> values = elementsOnly(at(place, zeroIndex, 0, 0));
-        values = forLoop(constantIndex(b, width), constantIndex(b, size), width, values, [&](Value index, ValueRange carriedIn) {
+        llvm::SmallVector<Value> values = elementsOnly(at(place, ctx.zeroIndex, 0, 0));
+        values = forLoop(ctx, constantIndex(b, width), constantIndex(b, size), width, values, [&](Value index, ValueRange carriedIn) {
           llvm::SmallVector<Value> both(carriedIn);
-          llvm::append_range(both, elementsOnly(at(place, index, levels.size() - 1, 0)));
+          llvm::append_range(both, elementsOnly(at(place, index, ctx.levels.size() - 1, 0)));
           return exactly(both);
         });
         scf::YieldOp::create(b, acrossLanes(values, exactly));
       });
-      levels.back().memo = std::move(known);
+      ctx.levels.back().memo = std::move(known);
       return again.getResult(0);
     };
     Value start = constantIndex(b, stride), end = constantIndex(b, size);
     if (axisFull) {
       Value full = arith::AndIOp::create(b, axisFull, constantIndex(b, -stride));
       full = arith::MaxSIOp::create(b, full, start);
-      partial = forLoop(start, full, stride, partial, step);
-      guarded(false, [&] { partial = forLoop(full, end, stride, partial, step); });
+      partial = forLoop(ctx, start, full, stride, partial, step);
+      guarded(false, [&] { partial = forLoop(ctx, full, end, stride, partial, step); });
     } else {
-      partial = forLoop(start, end, stride, partial, step);
+      partial = forLoop(ctx, start, end, stride, partial, step);
     }
     // Pairs of chains, then halves of the vector.
     size_t count = sources.size();
@@ -258,28 +263,29 @@ void Lowering::lowerReduce(ReduceOp op) {
         --to.vector;
       for (auto [i, value] : llvm::enumerate(values)) {
         if (results.empty())
-          scalars[op->getResult(i)] = value;
+          ctx.scalars[op->getResult(i)] = value;
         else
-          storeChunk(results[i], value, to);
+          storeChunk(ctx, results[i], value, to);
       }
     }
   };
-  emitLoops(spec, reduceAt, along ? -1 : vectorDim);
+  emitLoops(ctx, spec, reduceAt, along ? -1 : vectorDim);
   if (stores) {
-    buffers[sources[0]] = *stores;
-    pending.erase(sources[0]);
+    ctx.buffers[sources[0]] = *stores;
+    ctx.pending.erase(sources[0]);
   }
   for (auto [i, result] : llvm::enumerate(op.getResults()))
-    if (isTile(result)) buffers[result] = results[i];
+    if (isTile(result)) ctx.buffers[result] = results[i];
 }
 
-void Lowering::lowerScan(ScanOp op) {
+void lowerScan(Context &ctx, ScanOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(op.getSrcs()[0]);
   int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
   llvm::SmallVector<Buffer> results;
   for (auto [source, result] : llvm::zip(op.getSrcs(), op.getResults())) {
-    results.push_back(allocateFor(result));
-    materialize(source, results.back());
+    results.push_back(allocateFor(ctx, result));
+    materialize(ctx, source, results.back());
   }
   // Then in place, along the axis; other dimensions side by side.
   int64_t vectorDim = rank > 1 && axis != rank - 1 && shape[rank - 1] > 1 ? rank - 1 : -1;
@@ -289,57 +295,58 @@ void Lowering::lowerScan(ScanOp op) {
   int64_t widest = 1;
   for (const Buffer &buffer : results)
     widest = std::max(widest, elementBytes(buffer.element));
-  if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
+  if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], std::max<int64_t>(2, ctx.target.vectorBytes / widest));
   for (int64_t d = 0; d < rank; ++d)
     if (d != axis && shape[d] > 1) spec.order.push_back(d);
   emitLoops(
-      spec,
+      ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
         Place place = places.front();
         auto read = [&](Value index) {
           Place here = place;
-          here.at[axis] = {index, int64_t(levels.size()) - 1};
+          here.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
           llvm::SmallVector<Value> values;
           for (auto [buffer, result] : llvm::zip(results, op.getResults()))
-            values.push_back(readBuffer(buffer, getElementTypeOrSelf(result), here).value);
+            values.push_back(readBuffer(ctx, buffer, getElementTypeOrSelf(result), here).value);
           return values;
         };
-        Value first = op.getReverse() ? constantIndex(b, size - 1) : zeroIndex;
-        forLoop(constantIndex(b, 1), constantIndex(b, size), 1, read(first), [&](Value turn, ValueRange carriedIn) {
+        Value first = op.getReverse() ? constantIndex(b, size - 1) : ctx.zeroIndex;
+        forLoop(ctx, constantIndex(b, 1), constantIndex(b, size), 1, read(first), [&](Value turn, ValueRange carriedIn) {
           Value index = op.getReverse() ? Value(arith::SubIOp::create(b, constantIndex(b, size - 1), turn)) : turn;
           llvm::SmallVector<Value> both(carriedIn);
           llvm::append_range(both, read(index));
-          llvm::SmallVector<Value> values = emitRegion(op.getCombineOp(), both);
+          llvm::SmallVector<Value> values = emitRegion(ctx, op.getCombineOp(), both);
           Place here = place;
-          here.at[axis] = {index, int64_t(levels.size()) - 1};
+          here.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
           for (auto [buffer, value] : llvm::zip(results, values))
-            storeChunk(buffer, value, here);
+            storeChunk(ctx, buffer, value, here);
           return values;
         });
       },
       vectorDim);
   for (auto [result, buffer] : llvm::zip(op.getResults(), results))
-    buffers[result] = buffer;
+    ctx.buffers[result] = buffer;
 }
 
-void Lowering::lowerHistogram(HistogramOp op) {
-  Buffer result = allocateFor(op.getResult());
+void lowerHistogram(Context &ctx, HistogramOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Buffer result = allocateFor(ctx, op.getResult());
   int64_t bins = shapeOf(op.getResult())[0], bytes = elementBytes(result.element);
   Value zero = constantInt(b, result.element, 0), one = constantInt(b, result.element, 1);
   Place bin;
-  bin.at.push_back({zeroIndex, 0});
-  forLoop(constantIndex(b, 0), constantIndex(b, bins), 1, [&](Value index) {
+  bin.at.push_back({ctx.zeroIndex, 0});
+  forLoop(ctx, constantIndex(b, 0), constantIndex(b, bins), 1, [&](Value index) {
     bin.at[0].value = index;
-    storeChunk(result, zero, bin);
+    storeChunk(ctx, result, zero, bin);
   });
   LoopSpec spec = loopsOver(shapeOf(op.getSrc()), -1, 1);
   emitLoops(
-      spec,
+      ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
-        Value value = evaluateScalar(op.getSrc(), places[0]);
+        Value value = evaluateScalar(ctx, op.getSrc(), places[0]);
         Value index = value.getType().isInteger(64) ? value : Value(arith::ExtUIOp::create(b, b.getI64Type(), value));
         Value counted = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, constantIndex(b, bins));
-        if (op.getMask()) counted = arith::AndIOp::create(b, counted, evaluateScalar(op.getMask(), places[0]));
+        if (op.getMask()) counted = arith::AndIOp::create(b, counted, evaluateScalar(ctx, op.getMask(), places[0]));
         auto branch = scf::IfOp::create(b, TypeRange{}, counted, false);
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(branch.thenBlock());
@@ -347,25 +354,25 @@ void Lowering::lowerHistogram(HistogramOp op) {
         cpu::store(b, arith::AddIOp::create(b, cpu::load(b, result.element, address, bytes), one), address, bytes, false);
       },
       -1);
-  buffers[op.getResult()] = result;
+  ctx.buffers[op.getResult()] = result;
 }
 
-void Lowering::lowerGather(GatherOp op) {
-  Buffer source = buffered(op.getSrc());
-  Buffer result = allocateFor(op.getResult());
+void lowerGather(Context &ctx, GatherOp op) {
+  Buffer source = buffered(ctx, op.getSrc());
+  Buffer result = allocateFor(ctx, op.getResult());
   auto shape = shapeOf(op.getResult());
   int64_t axis = op.getAxis();
   LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
-      spec,
+      ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
         Place from = places[0];
-        Value index = scalarToIndex(evaluateScalar(op.getIndices(), places[0]));
-        from.at[axis] = {index, int64_t(levels.size()) - 1};
-        storeChunk(result, readBuffer(source, getElementTypeOrSelf(op.getSrc()), from).value, places[0]);
+        Value index = scalarToIndex(ctx, evaluateScalar(ctx, op.getIndices(), places[0]));
+        from.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
+        storeChunk(ctx, result, readBuffer(ctx, source, getElementTypeOrSelf(op.getSrc()), from).value, places[0]);
       },
       -1);
-  buffers[op.getResult()] = result;
+  ctx.buffers[op.getResult()] = result;
 }
 
 } // namespace tilewright::cpu
