@@ -5,6 +5,8 @@
 //   %m = cmpi slt %offs, %n     costs next to nothing: computed by everybody who needs it
 //
 // The decisions run from the last operation to the first, because a tile's consumers must be known: a stored consumer is a root of its own.
+// Before that, chains of very many operations are cut by storing a tile every so often: the time that a compiler takes for one loop body
+// grows faster than the body, and so would its stack.
 
 #include "cpu/analysis.h"
 
@@ -33,7 +35,8 @@ int64_t elementBytes(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-TileAnalysis::TileAnalysis(Operation *function) : function(function) {
+TileAnalysis::TileAnalysis(Operation *function) {
+  cutLongChains(function);
   // Innermost and last operations first.
   function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     for (Value result : op->getResults())
@@ -59,10 +62,14 @@ Step TileAnalysis::step(Value tile, int64_t dim) {
 }
 
 static Step addSteps(Step a, Step b, int64_t sign) {
-  bool wraps = a.wraps || b.wraps;
   if (a.kind == Step::other || b.kind == Step::other) return {};
-  if (a.kind == Step::uniform || b.kind == Step::uniform) return {Step::uniform, 0, wraps};
-  return {Step::constant, a.amount + sign * b.amount, wraps};
+  Step sum;
+  sum.kind = a.kind == Step::uniform || b.kind == Step::uniform ? Step::uniform : Step::constant;
+  if (sum.kind == Step::constant) sum.amount = a.amount + sign * b.amount;
+  sum.wraps = a.wraps || b.wraps;
+  sum.widens = a.widens || b.widens;
+  sum.modular = a.modular || b.modular;
+  return sum;
 }
 
 static std::optional<int64_t> constantOf(Value value) {
@@ -76,61 +83,185 @@ static std::optional<int64_t> constantOf(Value value) {
   return std::nullopt;
 }
 
+//===----------------------------------------------------------------------------------------------- overflow, ruled out
+
+static Bounds allOf(Type type) {
+  int64_t width = getElementTypeOrSelf(type).isIndex() ? 64 : getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  return {APInt::getSignedMinValue(width).getSExtValue(), APInt::getSignedMaxValue(width).getSExtValue()};
+}
+
+static bool lies(Bounds inner, Bounds outer) {
+  return inner.low >= outer.low && inner.high <= outer.high;
+}
+
+static std::optional<Bounds> sumOf(Bounds a, Bounds b) {
+  Bounds sum;
+  if (llvm::AddOverflow(a.low, b.low, sum.low) || llvm::AddOverflow(a.high, b.high, sum.high)) return std::nullopt;
+  return sum;
+}
+
+static std::optional<Bounds> differenceOf(Bounds a, Bounds b) {
+  Bounds difference;
+  if (llvm::SubOverflow(a.low, b.high, difference.low) || llvm::SubOverflow(a.high, b.low, difference.high)) return std::nullopt;
+  return difference;
+}
+
+static std::optional<Bounds> productOf(Bounds a, Bounds b) {
+  int64_t products[4];
+  if (llvm::MulOverflow(a.low, b.low, products[0]) || llvm::MulOverflow(a.low, b.high, products[1]) ||
+      llvm::MulOverflow(a.high, b.low, products[2]) || llvm::MulOverflow(a.high, b.high, products[3]))
+    return std::nullopt;
+  return Bounds{*std::min_element(products, products + 4), *std::max_element(products, products + 4)};
+}
+
+/// The exact sum, difference or product of two integers: it may be more than their type holds.
+static std::optional<Bounds> exactly(Operation *op, Bounds a, Bounds b) {
+  if (isa<arith::AddIOp>(op)) return sumOf(a, b);
+  if (isa<arith::SubIOp>(op)) return differenceOf(a, b);
+  return productOf(a, b);
+}
+
+Bounds TileAnalysis::bounds(Value integer) {
+  constexpr int64_t far = 12; // operations on the way from a range or a program's number to an index
+  return boundsTo(integer, far);
+}
+
+Bounds TileAnalysis::boundsTo(Value integer, int64_t depth) {
+  Bounds all = allOf(integer.getType());
+  if (auto constant = constantOf(integer)) return {*constant, *constant};
+  Operation *op = integer.getDefiningOp();
+  if (!op || depth == 0) return all;
+  if (auto found = known.find(integer); found != known.end()) return found->second;
+  auto of = [&](Value operand) { return boundsTo(operand, depth - 1); };
+  Bounds result =
+      llvm::TypeSwitch<Operation *, Bounds>(op)
+          .Case([](MakeRangeOp range) { return Bounds{range.getStart(), int64_t(range.getEnd()) - 1}; })
+          .Case<GetProgramIdOp, GetNumProgramsOp>([&](auto) { return Bounds{0, all.high}; })
+          .Case<SplatOp, BroadcastOp, ExpandDimsOp, TransOp, ReshapeOp>([&](Operation *view) { return of(view->getOperand(0)); })
+          .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>([&](Operation *sum) {
+            auto exact = exactly(sum, of(sum->getOperand(0)), of(sum->getOperand(1)));
+            return exact && lies(*exact, all) ? *exact : all;
+          })
+          .Case([&](arith::ExtSIOp ext) { return of(ext.getIn()); })
+          .Case([&](arith::ExtUIOp ext) {
+            Bounds in = of(ext.getIn());
+            return in.low >= 0 ? in : Bounds{0, int64_t(llvm::maxUIntN(getElementTypeOrSelf(ext.getIn()).getIntOrFloatBitWidth()))};
+          })
+          .Case([&](arith::TruncIOp trunc) {
+            Bounds in = of(trunc.getIn());
+            return lies(in, all) ? in : all;
+          })
+          .Case([&](arith::RemSIOp rem) {
+            Bounds dividend = of(rem.getLhs()), divisor = of(rem.getRhs());
+            if (divisor.low <= 0) return all;
+            return Bounds{dividend.low >= 0 ? 0 : 1 - divisor.high, divisor.high - 1};
+          })
+          .Case([&](arith::DivSIOp div) {
+            Bounds dividend = of(div.getLhs()), divisor = of(div.getRhs());
+            return divisor.low > 0 && dividend.low >= 0 ? Bounds{0, dividend.high} : all;
+          })
+          .Default([&](Operation *) { return all; });
+  known[integer] = result;
+  return result;
+}
+
+//===------------------------------------------------------------------------------------------------ steps, by operation
+
+constexpr Step noStep{Step::constant, 0};
+
+Step TileAnalysis::sumStep(Operation *sum, int64_t dim, int64_t sign) {
+  Step result = addSteps(step(sum->getOperand(0), dim), step(sum->getOperand(1), dim), sign);
+  if (result.kind == Step::other || result.isZero()) return result.isZero() ? Step{Step::constant, 0, result.wraps, result.widens} : result;
+  auto exact = exactly(sum, bounds(sum->getOperand(0)), bounds(sum->getOperand(1)));
+  result.modular |= !exact || !lies(*exact, allOf(sum->getResult(0).getType()));
+  return result;
+}
+
+Step TileAnalysis::productStep(arith::MulIOp mul, int64_t dim) {
+  constexpr int64_t longest = int64_t(1) << 40; // further than any tile goes without overflow
+  Step l = step(mul.getLhs(), dim), r = step(mul.getRhs(), dim);
+  if (l.isZero() && r.isZero()) return noStep;
+  if (!l.isZero() && !r.isZero()) return {};
+  Step result = l.isZero() ? r : l;
+  if (result.kind == Step::other) return {};
+  auto exact = productOf(bounds(mul.getLhs()), bounds(mul.getRhs()));
+  result.modular |= !exact || !lies(*exact, allOf(mul.getType()));
+  auto factor = constantOf(l.isZero() ? mul.getLhs() : mul.getRhs());
+  if (result.kind == Step::uniform || !factor) {
+    result.kind = Step::uniform;
+    result.amount = 0;
+    return result;
+  }
+  auto amount = productOf({result.amount, result.amount}, {*factor, *factor});
+  if (!amount || amount->low > longest || amount->low < -longest) return {};
+  result.amount = amount->low;
+  return result;
+}
+
+bool TileAnalysis::widensExactly(Operation *extension, int64_t dim) {
+  Value in = extension->getOperand(0);
+  return !step(in, dim).modular && (isa<arith::ExtSIOp>(extension) || bounds(in).low >= 0);
+}
+
+/// The wider integers move by the same step, unless the narrow ones overflow: then only where somebody looks when the program runs.
+Step TileAnalysis::widenedStep(Operation *extension, int64_t dim) {
+  Value in = extension->getOperand(0);
+  Step result = step(in, dim);
+  if (getElementTypeOrSelf(in).isInteger(1)) return result.isZero() ? noStep : Step{};
+  if (result.kind == Step::other || result.isZero() || widensExactly(extension, dim)) return result;
+  for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d)
+    if (d != dim && (step(in, d).kind == Step::other || step(in, d).wraps)) return {}; // how far it reaches is not known
+  result.modular = false;
+  result.widens = true;
+  return result;
+}
+
 Step TileAnalysis::computeStep(Value tile, int64_t dim) {
-  constexpr Step zero{Step::constant, 0, false};
   Operation *op = tile.getDefiningOp();
   if (!op) return {};
   return llvm::TypeSwitch<Operation *, Step>(op)
       .Case([&](arith::ConstantOp c) {
         auto dense = dyn_cast<DenseElementsAttr>(c.getValue());
-        return dense && dense.isSplat() ? zero : Step{};
+        return dense && dense.isSplat() ? noStep : Step{};
       })
-      .Case([&](SplatOp) { return zero; })
-      .Case([&](MakeRangeOp) { return Step{Step::constant, 1, false}; })
+      .Case([&](SplatOp) { return noStep; })
+      .Case([&](MakeRangeOp) { return Step{Step::constant, 1}; })
       .Case([&](ExpandDimsOp expand) {
         int64_t axis = expand.getAxis();
-        return dim == axis ? zero : step(expand.getSrc(), dim < axis ? dim : dim - 1);
+        return dim == axis ? noStep : step(expand.getSrc(), dim < axis ? dim : dim - 1);
       })
       .Case([&](BroadcastOp broadcast) { return step(broadcast.getSrc(), dim); })
       .Case([&](TransOp trans) { return step(trans.getSrc(), trans.getOrder()[dim]); })
-      .Case([&](arith::AddIOp add) { return addSteps(step(add.getLhs(), dim), step(add.getRhs(), dim), 1); })
-      .Case([&](arith::SubIOp sub) { return addSteps(step(sub.getLhs(), dim), step(sub.getRhs(), dim), -1); })
-      .Case([&](arith::MulIOp mul) {
-        Step l = step(mul.getLhs(), dim), r = step(mul.getRhs(), dim);
-        if (l.isZero() && r.isZero()) return zero;
-        if (!l.isZero() && !r.isZero()) return Step{};
-        Step moving = l.isZero() ? r : l;
-        if (moving.kind == Step::other) return Step{};
-        auto factor = constantOf(l.isZero() ? mul.getLhs() : mul.getRhs());
-        if (moving.kind == Step::constant && factor) return Step{Step::constant, moving.amount * *factor, moving.wraps};
-        return Step{Step::uniform, 0, moving.wraps};
-      })
-      .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto ext) {
-        return getElementTypeOrSelf(ext.getIn()).isInteger(1) ? (step(ext.getIn(), dim).isZero() ? zero : Step{}) : step(ext.getIn(), dim);
-      })
+      .Case([&](arith::AddIOp) { return sumStep(op, dim, 1); })
+      .Case([&](arith::SubIOp) { return sumStep(op, dim, -1); })
+      .Case([&](arith::MulIOp mul) { return productStep(mul, dim); })
+      .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto) { return widenedStep(op, dim); })
       .Case([&](arith::TruncIOp trunc) {
         Step s = step(trunc.getIn(), dim);
-        return s.isZero() || getElementTypeOrSelf(tile).getIntOrFloatBitWidth() >= 32 ? s : Step{};
+        if (s.isZero()) return s;
+        s.modular |= !lies(bounds(trunc.getIn()), allOf(tile.getType()));
+        return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() >= 32 ? s : Step{};
       })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
         Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
-        if (l.isZero() && r.isZero()) return zero;
+        if (l.isZero() && r.isZero()) return noStep;
         // (start + i) % n: a range until it wraps.
         if (l.kind == Step::constant && l.amount == 1 && r.isZero() && shapeOf(rem.getRhs()) == shapeOf(tile))
-          return Step{Step::constant, 1, true};
+          return Step{Step::constant, 1, true, l.widens};
         return Step{};
       })
       .Case([&](AddPtrOp add) {
         Step p = step(add.getPtr(), dim), o = step(add.getOffset(), dim);
-        auto pointer = dyn_cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
+        auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
         o.amount *= elementBytes(pointer.getPointeeType());
+        o.modular = false;
         return addSteps(p, o, 1);
       })
       .Default([&](Operation *other) {
         if (!isElementwise(other) && !isa<LoadOp>(other)) return Step{};
         for (Value operand : other->getOperands())
           if (!step(operand, dim).isZero()) return Step{};
-        return zero;
+        return noStep;
       });
 }
 
@@ -162,6 +293,8 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
   case arith::CmpIPredicate::uge: less = false; break;
   default: return false;
   }
+  bool isUnsigned = compare.getPredicate() >= arith::CmpIPredicate::ult;
+  auto mayWrap = [&](Value index, int64_t dim) { return dim >= 0 && (step(index, dim).modular || (isUnsigned && bounds(index).low < 0)); };
   // The side that moves is the index; the other must not.
   auto movingDim = [&](Value index, Value bound) -> std::optional<int64_t> {
     int64_t dim = -1;
@@ -169,19 +302,19 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
       if (!step(bound, d).isZero()) return std::nullopt;
       Step s = step(index, d);
       if (s.isZero()) continue;
-      if (dim != -1 || s.kind != Step::constant || s.amount != 1 || s.wraps) return std::nullopt;
+      if (dim != -1 || s.kind != Step::constant || s.amount != 1 || s.isConditional()) return std::nullopt;
       dim = d;
     }
     return dim;
   };
   Value lhs = compare.getLhs(), rhs = compare.getRhs();
   if (auto dim = less ? movingDim(lhs, rhs) : movingDim(rhs, lhs)) {
-    terms.push_back({op, *dim, less, false});
+    terms.push_back({op, *dim, less, false, mayWrap(less ? lhs : rhs, *dim)});
     return true;
   }
   auto dim = less ? movingDim(rhs, lhs) : movingDim(lhs, rhs);
   if (!dim) return false;
-  terms.push_back({op, *dim, !less, true});
+  terms.push_back({op, *dim, !less, true, mayWrap(less ? rhs : lhs, *dim)});
   return true;
 }
 
@@ -232,6 +365,50 @@ bool TileAnalysis::mustStore(Operation *op) {
 
 static bool isOnDemandUser(Operation *user) {
   return isElementwise(user) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(user);
+}
+
+/// How many instructions a tile's own operation becomes, roughly.
+static int64_t ownWeight(Operation *op) {
+  if (isa<math::MathDialect>(op->getDialect()) || isa<ExternElementwiseOp>(op)) return 16;
+  return isa<LoadOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) ? 4 : 1;
+}
+
+/// The weight of all operations that are computed on demand for `tile`, each counted once.
+int64_t TileAnalysis::chainAbove(Value tile) {
+  int64_t weight = 0;
+  llvm::SmallVector<Value> work = {tile};
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  while (!work.empty()) {
+    Value part = work.pop_back_val();
+    Operation *op = part.getDefiningOp();
+    if (!op || !isTile(part) || !isOnDemandUser(op) || (part != tile && stored.contains(part)) || !seen.insert(op).second) continue;
+    weight += ownWeight(op);
+    llvm::append_range(work, op->getOperands());
+  }
+  return weight;
+}
+
+void TileAnalysis::cutLongChains(Operation *function) {
+  constexpr int64_t longest = 1024;       // the longest chain of the examples has 200
+  llvm::DenseMap<Value, int64_t> weights; // what is shared counts more than once, up to a limit
+  function->walk([&](Operation *op) {
+    if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !isOnDemandUser(op)) return;
+    Value tile = op->getResult(0);
+    // In program order no chain is followed further than by one operation: the results before are known.
+    for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
+      step(tile, d);
+    cost(tile);
+    int64_t weight = ownWeight(op);
+    for (Value operand : op->getOperands())
+      weight = std::min(longest + 1, weight + weights.lookup(operand));
+    if (weight > longest) weight = chainAbove(tile);
+    Type element = getElementTypeOrSelf(tile);
+    if (weight > longest && element.isIntOrFloat() && !element.isInteger(1)) {
+      stored.insert(tile);
+      weight = 0;
+    }
+    weights[tile] = weight;
+  });
 }
 
 void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen) {
@@ -291,22 +468,33 @@ Value rootArgument(Value pointer) {
   return isa<FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
 }
 
+static int64_t pointeeBytes(Value pointer) {
+  return elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType());
+}
+
 bool haveSameOffsets(Value first, Value second) {
   Value offset = baseAndOffset(first).second;
-  return offset && offset == baseAndOffset(second).second;
+  return offset && offset == baseAndOffset(second).second && pointeeBytes(first) == pointeeBytes(second);
+}
+
+bool TileAnalysis::reachIsKnown(Value pointer) {
+  for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d)
+    if (Step s = step(pointer, d); s.kind == Step::other || s.wraps) return false;
+  return true;
 }
 
 /// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
-static bool storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
+bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = rootArgument(load.getPtr()), to = rootArgument(store.getPtr());
-  if (from && to && from != to) return false; // Lowering::sameTensor looks when it runs
+  if (from && to && from != to) // isUndisturbed looks when the program runs, where it can
+    return !isTile(store.getPtr()) || !reachIsKnown(load.getPtr()) || !reachIsKnown(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
   return elsewhere || !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);
 }
 
-/// Whether no two elements can be at one address, as far as steps tell: then reading and writing at the same index is safe in any order.
+// Then reading and writing at the same index is safe in any order.
 bool TileAnalysis::distinctAddresses(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
     Step s = step(pointer, d);
@@ -399,7 +587,8 @@ constexpr int64_t everyIndex = -1;
 /// Whether `bound` at the indices `dims` is never below `x` nor unordered with a number: each entry of `dims` is a dimension of x whose
 /// index `bound` is taken at, or everyIndex where `bound` may be taken at any. E.g. x[i, j] and broadcast(expand_dims(reduce max x, axis
 /// 1)).
-static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x) {
+static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
+  if (depth == 0) return false;
   if (bound == x) {
     for (auto [place, dim] : llvm::enumerate(dims))
       if (dim != everyIndex && dim != int64_t(place)) return false;
@@ -408,22 +597,23 @@ static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x) {
   Operation *op = bound.getDefiningOp();
   if (!op) return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](SplatOp splat) { return neverBelow(splat.getSrc(), {}, x); })
-      .Case([&](BroadcastOp broadcast) { return neverBelow(broadcast.getSrc(), dims, x); })
+      .Case([&](SplatOp splat) { return neverBelow(splat.getSrc(), {}, x, depth - 1); })
+      .Case([&](BroadcastOp broadcast) { return neverBelow(broadcast.getSrc(), dims, x, depth - 1); })
       .Case([&](ExpandDimsOp expand) {
         dims.erase(dims.begin() + expand.getAxis());
-        return neverBelow(expand.getSrc(), dims, x);
+        return neverBelow(expand.getSrc(), dims, x, depth - 1);
       })
       .Case([&](ReshapeOp reshape) {
         if (llvm::any_of(dims, [](int64_t dim) { return dim != everyIndex; })) return false;
-        return neverBelow(reshape.getSrc(), llvm::SmallVector<int64_t>(shapeOf(reshape.getSrc()).size(), everyIndex), x);
+        return neverBelow(reshape.getSrc(), llvm::SmallVector<int64_t>(shapeOf(reshape.getSrc()).size(), everyIndex), x, depth - 1);
       })
-      .Case<arith::MaxNumFOp, arith::MaximumFOp>(
-          [&](Operation *max) { return neverBelow(max->getOperand(0), dims, x) || neverBelow(max->getOperand(1), dims, x); })
+      .Case<arith::MaxNumFOp, arith::MaximumFOp>([&](Operation *max) {
+        return neverBelow(max->getOperand(0), dims, x, depth - 1) || neverBelow(max->getOperand(1), dims, x, depth - 1);
+      })
       .Case([&](ReduceOp reduce) {
         if (!takesMaximum(reduce)) return false;
         dims.insert(dims.begin() + reduce.getAxis(), everyIndex);
-        return neverBelow(reduce.getSrcs()[0], dims, x);
+        return neverBelow(reduce.getSrcs()[0], dims, x, depth - 1);
       })
       .Default([](Operation *) { return false; });
 }
@@ -451,7 +641,8 @@ bool isNotPositive(Value value, bool fused) {
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);
-  return neverBelow(difference.getRhs(), dims, x);
+  constexpr int64_t far = 8; // from a row's maximum to what is subtracted
+  return neverBelow(difference.getRhs(), dims, x, far);
 }
 
 } // namespace tilewright::cpu

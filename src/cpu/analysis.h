@@ -4,6 +4,8 @@
 
 #include "ir/tt.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -15,7 +17,15 @@ struct Step {
   enum Kind { constant, uniform, other } kind = other; // uniform: by the same amount each time, known at run time only
   int64_t amount = 0;                                  // constant: integers count 1, pointers bytes; 0: no change
   bool wraps = false;                                  // holds only where an `x % n` on the way does not wrap around inside the tile
+  bool widens = false;                                 // holds only where no integer that is widened on the way overflows inside the tile
+  bool modular = false;                                // integers: holds up to overflow, which is not ruled out inside the tile
   bool isZero() const { return kind == constant && amount == 0; }
+  bool isConditional() const { return wraps || widens; }
+};
+
+/// The least and the largest value that an integer, taken as signed, can have.
+struct Bounds {
+  int64_t low, high;
 };
 
 /// One `index < bound` of a mask: true for the first so many indices of dimension `dim`; or `index >= bound`.
@@ -23,7 +33,8 @@ struct BoxTerm {
   mlir::Operation *compare; // arith.cmpi
   int64_t dim;              // of the mask's tile; -1: the same everywhere
   bool indexIsLhs;
-  bool lower = false; // `index >= bound`: all hold where the first does
+  bool lower = false;   // `index >= bound`: all hold where the first does
+  bool mayWrap = false; // the index may overflow inside the tile, and then all this does not hold
 };
 
 /// The shape of a tile type; empty for scalars.
@@ -42,7 +53,7 @@ int64_t elementBytes(mlir::Type element);
 
 /// The kernel argument that a pointer (or tile of pointers) is computed from, if there is just one.
 mlir::Value rootArgument(mlir::Value pointer);
-/// Whether both pointers are their base plus one and the same tile of offsets.
+/// Whether both pointers are their base plus one and the same tile of offsets, and point to elements of one size.
 bool haveSameOffsets(mlir::Value first, mlir::Value second);
 
 /// Whether every element is at most 0, or NaN, whatever the inputs: `x - max(x)`, times a constant perhaps. With `fused`, a product that is
@@ -54,6 +65,14 @@ public:
   explicit TileAnalysis(mlir::Operation *function);
 
   Step step(mlir::Value tile, int64_t dim);
+  /// What an integer or a tile of them can be at most and at least, as far as its definition tells.
+  Bounds bounds(mlir::Value integer);
+  /// Whether widening `tile` is as good as exact arithmetic along `dim`: nothing overflows, whatever the arguments.
+  bool widensExactly(mlir::Operation *extension, int64_t dim);
+  /// Whether the addresses of a tile of pointers follow from its first one and the steps, so that the bytes it reaches can be told.
+  bool reachIsKnown(mlir::Value pointer);
+  /// Whether no two elements of the tile of pointers need to be at one address, as far as the steps tell.
+  bool distinctAddresses(mlir::Value pointer);
   /// Whether `mask` is a conjunction of box terms; appends them.
   bool box(mlir::Value mask, llvm::SmallVectorImpl<BoxTerm> &terms);
 
@@ -72,13 +91,19 @@ private:
   }; // moves: read at another place than the root's
   using Seen = llvm::DenseSet<std::pair<mlir::Value, int>>;
   Step computeStep(mlir::Value tile, int64_t dim);
+  Step sumStep(mlir::Operation *sum, int64_t dim, int64_t sign);
+  Step productStep(mlir::arith::MulIOp product, int64_t dim);
+  Step widenedStep(mlir::Operation *extension, int64_t dim);
+  Bounds boundsTo(mlir::Value integer, int64_t depth);
+  bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
+  void cutLongChains(mlir::Operation *function);
+  int64_t chainAbove(mlir::Value tile);
   void decide(mlir::Value tile);
-  bool distinctAddresses(mlir::Value pointer);
   bool mustStore(mlir::Operation *op);
 
-  mlir::Operation *function;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step> steps;
+  llvm::DenseMap<mlir::Value, Bounds> known;
   llvm::DenseMap<mlir::Value, int64_t> costs;
   llvm::DenseSet<mlir::Value> stored;
 };

@@ -5,42 +5,44 @@
 //
 // A program is a function of its own, so an early return is a return.
 
-#include "cpu/lowering.h"
+#include "cpu/evaluate.h"
+#include "cpu/lower.h"
+#include "cpu/operations.h"
+#include "support/slots.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// The order of SlotKind in compile.h.
-enum Slot : uint8_t { pointer, i1, i8, i16, i32, i64, f16, bf16, f32, f64 };
-
-static std::optional<Slot> slotOf(Type type) {
-  if (isa<PointerType>(type)) return pointer;
-  if (type.isInteger(1)) return i1;
-  if (type.isInteger(8)) return i8;
-  if (type.isInteger(16)) return i16;
-  if (type.isInteger(32)) return i32;
-  if (type.isInteger(64)) return i64;
-  if (type.isF16()) return f16;
-  if (type.isBF16()) return bf16;
-  if (type.isF32()) return f32;
-  if (type.isF64()) return f64;
+static std::optional<SlotKind> slotOf(Type type) {
+  if (isa<PointerType>(type)) return SlotKind::pointer;
+  if (type.isInteger(1)) return SlotKind::i1;
+  if (type.isInteger(8)) return SlotKind::i8;
+  if (type.isInteger(16)) return SlotKind::i16;
+  if (type.isInteger(32)) return SlotKind::i32;
+  if (type.isInteger(64)) return SlotKind::i64;
+  if (type.isF16()) return SlotKind::f16;
+  if (type.isBF16()) return SlotKind::bf16;
+  if (type.isF32()) return SlotKind::f32;
+  if (type.isF64()) return SlotKind::f64;
   return std::nullopt;
 }
 
-LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
+static LogicalResult createFunctions(Context &ctx, FuncOp source, LoopsInfo &info) {
+  ImplicitLocOpBuilder &b = ctx.b;
   MLIRContext *context = b.getContext();
   Type address = pointerType(context), word = b.getI32Type(), index = b.getI64Type(), none = LLVM::LLVMVoidType::get(context);
   llvm::SmallVector<Type> parameters;
   for (Type type : source.getArgumentTypes()) {
     auto slot = slotOf(type);
     if (!slot) return source.emitError() << "an argument of type " << type << " is not supported by the cpu back end";
-    info.slots.push_back(*slot);
-    parameters.push_back(lowered(type));
+    info.slots.push_back(static_cast<uint8_t>(*slot));
+    parameters.push_back(lowered(ctx, type));
   }
   size_t count = parameters.size();
   for (int i = 0; i < 6; ++i)
@@ -49,18 +51,18 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
 
   info.entry = source.getName().str();
   std::string programName = info.entry + ".program";
-  b.setInsertionPointToEnd(module.getBody());
+  b.setInsertionPointToEnd(ctx.module.getBody());
   auto program = LLVM::LLVMFuncOp::create(b, programName, LLVM::LLVMFunctionType::get(none, parameters), LLVM::Linkage::Internal);
   Block *body = program.addEntryBlock(b);
   b.setInsertionPointToStart(body);
   for (auto [argument, value] : llvm::zip(source.getArguments(), body->getArguments()))
-    scalars[argument] = value;
+    ctx.scalars[argument] = value;
   for (int i = 0; i < 3; ++i) {
-    programId.push_back(body->getArgument(count + i));
-    numPrograms.push_back(body->getArgument(count + 3 + i));
+    ctx.programId.push_back(body->getArgument(count + i));
+    ctx.numPrograms.push_back(body->getArgument(count + 3 + i));
   }
-  arena = body->getArgument(count + 6);
-  zeroIndex = indexConstants[0] = constantIndex(b, 0);
+  ctx.arena = body->getArgument(count + 6);
+  ctx.zeroIndex = ctx.indexConstants[0] = constantIndex(b, 0);
 
   // The blocks in order; almost always one.
   llvm::DenseMap<Block *, Block *> blocks;
@@ -72,7 +74,7 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
     Block *copy = b.createBlock(&program.getBody(), program.getBody().end());
     for (BlockArgument argument : block.getArguments()) {
       if (isTile(argument)) return source.emitError() << "a tile that a branch carries is not supported by the cpu back end";
-      scalars[argument] = copy->addArgument(lowered(argument.getType()), argument.getLoc());
+      ctx.scalars[argument] = copy->addArgument(lowered(ctx, argument.getType()), argument.getLoc());
     }
     blocks[&block] = copy;
   }
@@ -80,18 +82,18 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
     b.setInsertionPointToEnd(blocks[&block]);
     Operation *terminator = block.getTerminator();
     for (Operation &op : block.without_terminator())
-      if (failed(lowerOp(&op)) || failedAny) return failure();
+      if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
     b.setLoc(terminator->getLoc());
     auto values = [&](OperandRange range) {
       llvm::SmallVector<Value> result;
       for (Value value : range)
-        result.push_back(scalar(value));
+        result.push_back(scalar(ctx, value));
       return result;
     };
     if (auto branch = dyn_cast<cf::BranchOp>(terminator)) {
       cf::BranchOp::create(b, blocks[branch.getDest()], values(branch.getDestOperands()));
     } else if (auto choice = dyn_cast<cf::CondBranchOp>(terminator)) {
-      cf::CondBranchOp::create(b, scalar(choice.getCondition()), blocks[choice.getTrueDest()], values(choice.getTrueDestOperands()),
+      cf::CondBranchOp::create(b, scalar(ctx, choice.getCondition()), blocks[choice.getTrueDest()], values(choice.getTrueDestOperands()),
                                blocks[choice.getFalseDest()], values(choice.getFalseDestOperands()));
     } else if (isa<ReturnOp>(terminator)) {
       LLVM::ReturnOp::create(b, ValueRange());
@@ -101,7 +103,7 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
   }
 
   b.setLoc(source.getLoc());
-  b.setInsertionPointToEnd(module.getBody());
+  b.setInsertionPointToEnd(ctx.module.getBody());
   auto entry =
       LLVM::LLVMFuncOp::create(b, info.entry + ".entry", LLVM::LLVMFunctionType::get(none, {address, address, index, index, address}));
   Block *start = entry.addEntryBlock(b);
@@ -134,26 +136,27 @@ LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
     call.push_back(start->getArgument(4));
     LLVM::CallOp::create(b, program, call);
   }
-  if (streams) memoryFence(b);
+  if (ctx.streams) memoryFence(b);
   LLVM::ReturnOp::create(b, ValueRange());
   info.entry += ".entry";
-  info.arenaBytes = arenaPeak;
+  info.arenaBytes = ctx.arenaPeak;
   return success();
 }
 
-LogicalResult Lowering::run(LoopsInfo &info) {
+static LogicalResult lowerKernel(Context &ctx, LoopsInfo &info) {
+  ImplicitLocOpBuilder &b = ctx.b;
   FuncOp found;
-  for (auto function : module.getOps<FuncOp>()) {
+  for (auto function : ctx.module.getOps<FuncOp>()) {
     if (!function.isPublic()) return function.emitError() << "a call that was not inlined reached the cpu back end";
     if (found) return function.emitError() << "the cpu back end takes one kernel a module";
     found = function;
   }
-  if (!found) return module.emitError() << "the module has no kernel";
-  kernel = found;
-  analysis = std::make_unique<TileAnalysis>(kernel);
-  b.setLoc(kernel.getLoc());
-  if (failed(createFunctions(kernel, info)) || failedAny) return failure();
-  kernel.erase();
+  if (!found) return ctx.module.emitError() << "the module has no kernel";
+  ctx.kernel = found;
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel);
+  b.setLoc(ctx.kernel.getLoc());
+  if (failed(createFunctions(ctx, ctx.kernel, info)) || ctx.failedAny) return failure();
+  ctx.kernel.erase();
   return success();
 }
 
@@ -161,6 +164,7 @@ LogicalResult Lowering::run(LoopsInfo &info) {
 
 namespace tilewright {
 LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, LoopsInfo &info) {
-  return cpu::Lowering(module, target, fpFusion).run(info);
+  cpu::Context ctx(module, target, fpFusion);
+  return cpu::lowerKernel(ctx, info);
 }
 } // namespace tilewright

@@ -4,12 +4,15 @@
 // 0 and the step, so that `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing inside. Code goes to the
 // outermost loop level that knows all indices it needs. Elements that are pointers are i64 here.
 
-#include "cpu/lowering.h"
+#include "cpu/evaluate.h"
+
 #include "cpu/math.h"
+#include "cpu/scratch.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -25,12 +28,12 @@ static bool isNarrowFloat(Type element) {
   return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
 }
 
-void Lowering::refuse(Operation *op, const llvm::Twine &what) {
-  if (!failedAny) op->emitError() << what;
-  failedAny = true;
+void refuse(Context &ctx, Operation *op, const llvm::Twine &what) {
+  if (!ctx.failedAny) op->emitError() << what;
+  ctx.failedAny = true;
 }
 
-int64_t Lowering::levelOf(Value tile, const Place &place) {
+static int64_t levelOf(Context &ctx, Value tile, const Place &place) {
   int64_t level = 0;
   auto shape = shapeOf(tile);
   for (size_t d = 0; d < shape.size(); ++d)
@@ -38,9 +41,13 @@ int64_t Lowering::levelOf(Value tile, const Place &place) {
   return level;
 }
 
-Lanes Lowering::evaluate(Value tile, const Place &wanted) {
+static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &place);
+static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place);
+
+Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (!isTile(tile)) {
-    Value value = scalar(tile);
+    Value value = scalar(ctx, tile);
     if (isa<PointerType>(tile.getType())) value = pointerToInt(b, value);
     return {Lanes::uniform, value, 0, {}};
   }
@@ -48,64 +55,65 @@ Lanes Lowering::evaluate(Value tile, const Place &wanted) {
   auto shape = shapeOf(tile);
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] == 1) {
-      place.at[d] = {zeroIndex, 0};
+      place.at[d] = {ctx.zeroIndex, 0};
       if (place.vector == int64_t(d)) place.vector = -1, place.lanes = 1;
     }
 
   // The same tile at the same place is computed once a level.
-  int64_t level = levelOf(tile, place);
+  int64_t level = levelOf(ctx, tile, place);
   std::vector<const void *> key;
-  if (!levels.empty()) {
+  if (!ctx.levels.empty()) {
     key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector), reinterpret_cast<const void *>(place.lanes)};
     for (const Index &index : place.at)
       key.push_back(index.value.getAsOpaquePointer());
-    auto &memo = levels[level].memo;
+    auto &memo = ctx.levels[level].memo;
     auto found = memo.find(key);
     if (found != memo.end()) return found->second;
   }
   OpBuilder::InsertionGuard guard(b);
-  bool outside = !levels.empty() && level + 1 < int64_t(levels.size());
-  if (outside) b.setInsertionPoint(levels[level].inner);
+  bool outside = !ctx.levels.empty() && level + 1 < int64_t(ctx.levels.size());
+  if (outside) b.setInsertionPoint(ctx.levels[level].inner);
 
   Lanes result;
-  Step step = place.vector < 0 ? Step{} : analysis->step(tile, place.vector);
+  Step step = place.vector < 0 ? Step{} : ctx.analysis->step(tile, place.vector);
   Type element = getElementTypeOrSelf(tile);
-  bool stepsHere =
-      step.kind != Step::other && (!step.wraps || assumeNoWrap) && (step.isZero() || element.isInteger() || isa<PointerType>(element));
+  bool stepsHere = step.kind != Step::other && (!step.isConditional() || ctx.assumeConditions) &&
+                   (step.isZero() || element.isInteger() || isa<PointerType>(element));
   if (place.vector >= 0 && stepsHere) {
     Place first = place;
     first.vector = -1, first.lanes = 1;
-    first.at[place.vector] = {zeroIndex, 0};
-    Value base = evaluateScalar(tile, first);
+    first.at[place.vector] = {ctx.zeroIndex, 0};
+    Value base = evaluateScalar(ctx, tile, first);
     if (step.isZero()) {
       result = {Lanes::uniform, base, 0, {}};
     } else if (step.kind == Step::constant) {
       result = {Lanes::affine, base, step.amount, {}};
     } else {
       Place second = first;
-      second.at[place.vector] = {indexConstant(1), 0};
-      Value next = evaluateScalar(tile, second);
-      result = {Lanes::affine, base, 0, scalarToIndex(arith::SubIOp::create(b, next, base))};
+      second.at[place.vector] = {indexConstant(ctx, 1), 0};
+      Value next = evaluateScalar(ctx, tile, second);
+      result = {Lanes::affine, base, 0, scalarToIndex(ctx, arith::SubIOp::create(b, next, base))};
     }
-  } else if (auto buffer = buffers.find(tile); buffer != buffers.end()) {
-    result = readBuffer(buffer->second, element, place);
+  } else if (auto buffer = ctx.buffers.find(tile); buffer != ctx.buffers.end()) {
+    result = readBuffer(ctx, buffer->second, element, place);
   } else if (Operation *op = tile.getDefiningOp()) {
-    result = evaluateOp(op, tile, place);
+    result = evaluateOp(ctx, op, tile, place);
   } else {
-    refuse(kernel, "a tile argument is not supported by the cpu back end");
+    refuse(ctx, ctx.kernel, "a tile argument is not supported by the cpu back end");
     result = {Lanes::uniform, constantIndex(b, 0), 0, {}};
   }
-  if (!levels.empty()) levels[level].memo[key] = result;
+  if (!ctx.levels.empty()) ctx.levels[level].memo[key] = result;
   return result;
 }
 
-Value Lowering::evaluateScalar(Value tile, Place place) {
+Value evaluateScalar(Context &ctx, Value tile, Place place) {
   place.vector = -1;
   place.lanes = 1;
-  return evaluate(tile, place).value;
+  return evaluate(ctx, tile, place).value;
 }
 
-Value Lowering::asVector(const Lanes &lanes, Type element, const Place &place) {
+Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (lanes.kind == Lanes::vector) return lanes.value;
   if (lanes.kind == Lanes::uniform) return splat(b, lanes.value, place.lanes);
   Type type = lanes.value.getType();
@@ -124,7 +132,8 @@ Value Lowering::asVector(const Lanes &lanes, Type element, const Place &place) {
   return arith::AddIOp::create(b, splat(b, start, place.lanes), iota(b, type, place.lanes, lanes.step));
 }
 
-Lanes Lowering::evaluateOp(Operation *op, Value tile, const Place &place) {
+static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto uniform = [](Value value) { return Lanes{Lanes::uniform, value, 0, {}}; };
   Type element = getElementTypeOrSelf(tile);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -132,7 +141,7 @@ Lanes Lowering::evaluateOp(Operation *op, Value tile, const Place &place) {
     return uniform(arith::ConstantOp::create(b, cast<TypedAttr>(dense.getSplatValue<Attribute>())));
   }
   if (auto make = dyn_cast<SplatOp>(op)) {
-    Value value = scalar(make.getSrc());
+    Value value = scalar(ctx, make.getSrc());
     return uniform(isa<PointerType>(element) ? pointerToInt(b, value) : value);
   }
   if (auto range = dyn_cast<MakeRangeOp>(op)) {
@@ -144,45 +153,46 @@ Lanes Lowering::evaluateOp(Operation *op, Value tile, const Place &place) {
     Place source = place;
     source.at.erase(source.at.begin() + expand.getAxis());
     if (source.vector > int64_t(expand.getAxis())) --source.vector;
-    return evaluate(expand.getSrc(), source);
+    return evaluate(ctx, expand.getSrc(), source);
   }
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluate(broadcast.getSrc(), place);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluate(ctx, broadcast.getSrc(), place);
   if (auto trans = dyn_cast<TransOp>(op)) {
     Place source = place;
     for (auto [d, s] : llvm::enumerate(trans.getOrder())) {
       source.at[s] = place.at[d];
       if (place.vector == int64_t(d)) source.vector = s;
     }
-    return evaluate(trans.getSrc(), source);
+    return evaluate(ctx, trans.getSrc(), source);
   }
-  if (auto load = dyn_cast<LoadOp>(op)) return evaluateLoad(load, place);
+  if (auto load = dyn_cast<LoadOp>(op)) return evaluateLoad(ctx, load, place);
 
   llvm::SmallVector<Value> operands;
   bool vector = place.vector >= 0;
   for (Value operand : op->getOperands()) {
-    Lanes lanes = evaluate(operand, place);
-    operands.push_back(vector ? asVector(lanes, getElementTypeOrSelf(operand), place) : lanes.value);
+    Lanes lanes = evaluate(ctx, operand, place);
+    operands.push_back(vector ? asVector(ctx, lanes, getElementTypeOrSelf(operand), place) : lanes.value);
   }
-  Value result = emitElementwise(op, operands);
+  Value result = emitElementwise(ctx, op, operands);
   return {vector ? Lanes::vector : Lanes::uniform, result, 0, {}};
 }
 
-Lanes Lowering::evaluateLoad(LoadOp load, const Place &place) {
+static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type element = laneElement(getElementTypeOrSelf(load.getResult()), b.getContext());
   int64_t bytes = elementBytes(element);
   Value mask = load.getMask();
   // A load that leaves all loops is not guarded by their bounds.
-  bool always = !mask || (trueMasks.contains(mask) && levelOf(load.getResult(), place) > 0);
+  bool always = !mask || (ctx.trueMasks.contains(mask) && levelOf(ctx, load.getResult(), place) > 0);
   auto constantMask = [&](Value m) {
     APInt value;
     return m && matchPattern(m, m_ConstantInt(&value)) && value.isOne();
   };
-  Lanes pointer = evaluate(load.getPtr(), place);
+  Lanes pointer = evaluate(ctx, load.getPtr(), place);
   Lanes maskLanes, other;
   if (!always) {
-    maskLanes = evaluate(mask, place);
+    maskLanes = evaluate(ctx, mask, place);
     always = maskLanes.kind == Lanes::uniform && constantMask(maskLanes.value);
-    if (load.getOther()) other = evaluate(load.getOther(), place);
+    if (load.getOther()) other = evaluate(ctx, load.getOther(), place);
   }
   auto zero = [&]() -> Value { return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0); };
   if (place.vector < 0) {
@@ -198,12 +208,12 @@ Lanes Lowering::evaluateLoad(LoadOp load, const Place &place) {
   }
   Type type = vectorOf(element, place.lanes);
   Value position = place.at[place.vector].value;
-  Value maskVector = always ? Value() : asVector(maskLanes, b.getI1Type(), place);
+  Value maskVector = always ? Value() : asVector(ctx, maskLanes, b.getI1Type(), place);
   Value otherVector;
-  if (!always) otherVector = load.getOther() ? asVector(other, element, place) : splat(b, zero(), place.lanes);
+  if (!always) otherVector = load.getOther() ? asVector(ctx, other, element, place) : splat(b, zero(), place.lanes);
   if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
-    prefetchNextTurn(load, address);
+    prefetchNextTurn(ctx, load, address);
     Value value = always ? cpu::load(b, type, address, bytes) : maskedLoad(b, type, address, maskVector, otherVector, bytes);
     return {Lanes::vector, value, 0, {}};
   }
@@ -217,35 +227,37 @@ Lanes Lowering::evaluateLoad(LoadOp load, const Place &place) {
     }
     return {Lanes::vector, result, 0, {}};
   }
-  Value addresses = asVector(pointer, b.getI64Type(), place);
+  Value addresses = asVector(ctx, pointer, b.getI64Type(), place);
   return {Lanes::vector, gather(b, type, addresses, maskVector, otherVector, bytes), 0, {}};
 }
 
-Lanes Lowering::readBuffer(const Buffer &buffer, Type logical, const Place &place) {
-  Value address = bufferAddress(buffer, place);
+Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value address = bufferAddress(ctx, buffer, place);
   int64_t bytes = elementBytes(buffer.element);
   Type element = laneElement(logical, b.getContext());
-  if (place.vector < 0) return {Lanes::uniform, convertTo(cpu::load(b, buffer.element, address, bytes), element), 0, {}};
+  if (place.vector < 0) return {Lanes::uniform, convertTo(ctx, cpu::load(b, buffer.element, address, bytes), element), 0, {}};
   int64_t stride = buffer.strides[place.vector];
   Type type = vectorOf(buffer.element, place.lanes);
-  if (stride == 1) return {Lanes::vector, convertTo(cpu::load(b, type, address, bytes), element), 0, {}};
+  if (stride == 1) return {Lanes::vector, convertTo(ctx, cpu::load(b, type, address, bytes), element), 0, {}};
   Value result;
   for (int64_t lane = 0; lane < place.lanes; ++lane) {
     Value value = cpu::load(b, buffer.element, pointerAtConstant(b, address, lane * stride * bytes), bytes);
     result = result ? insertLane(b, result, value, lane) : splat(b, value, place.lanes);
   }
-  return {Lanes::vector, convertTo(result, element), 0, {}};
+  return {Lanes::vector, convertTo(ctx, result, element), 0, {}};
 }
 
 //===------------------------------------------------------------------------------------------------- elementwise, once
 
-Value Lowering::convertTo(Value value, Type element) {
+Value convertTo(Context &ctx, Value value, Type element) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type from = getElementTypeOrSelf(value.getType());
   if (from == element) return value;
   if (from.isInteger() && element.isInteger() && from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
     return arith::ExtSIOp::create(b, vectorOf(element, lanesOf(value.getType())), value); // int8 operands of a dot
   if (!isa<FloatType>(from) || !isa<FloatType>(element)) return value;
-  return convertFloat(b, target, value, element, false);
+  return convertFloat(b, ctx.target, value, element, false);
 }
 
 static std::optional<MathFunction> mathFunctionOf(Operation *op) {
@@ -303,7 +315,8 @@ static Value safeDivisor(ImplicitLocOpBuilder &b, Value dividend, Value divisor,
   return arith::SelectOp::create(b, unsafe, one, divisor);
 }
 
-Value Lowering::emitElementwise(Operation *op, ValueRange given) {
+Value emitElementwise(Context &ctx, Operation *op, ValueRange given) {
+  ImplicitLocOpBuilder &b = ctx.b;
   llvm::SmallVector<Value> operands(given);
   Type logical = getElementTypeOrSelf(op->getResult(0));
   Type element = laneElement(logical, b.getContext());
@@ -313,7 +326,7 @@ Value Lowering::emitElementwise(Operation *op, ValueRange given) {
   if (isa<arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op)) {
     bool truncate = false;
     if (auto convert = dyn_cast<FpToFpOp>(op)) truncate = convert.getRounding() && *convert.getRounding() == RoundingMode::RTZ;
-    return convertFloat(b, target, operands[0], element, truncate);
+    return convertFloat(b, ctx.target, operands[0], element, truncate);
   }
   // Arithmetic of narrow floats is fp32 arithmetic, rounded after each operation.
   bool arithmetic =
@@ -322,14 +335,14 @@ Value Lowering::emitElementwise(Operation *op, ValueRange given) {
       mathFunctionOf(op);
   if (arithmetic)
     for (Value &operand : operands)
-      if (isNarrowFloat(getElementTypeOrSelf(operand.getType()))) operand = convertFloat(b, target, operand, b.getF32Type(), false);
+      if (isNarrowFloat(getElementTypeOrSelf(operand.getType()))) operand = convertFloat(b, ctx.target, operand, b.getF32Type(), false);
   Type computed = isNarrowFloat(element) ? vectorOf(b.getF32Type(), lanes) : type;
 
   Value result =
       llvm::TypeSwitch<Operation *, Value>(op)
           .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>([&](auto) {
             Value value = recreate(b, op, operands, computed);
-            if (fpFusion)
+            if (ctx.fpFusion)
               value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
             return value;
           })
@@ -383,24 +396,25 @@ Value Lowering::emitElementwise(Operation *op, ValueRange given) {
           .Default([&](Operation *other) -> Value {
             if (auto function = mathFunctionOf(other)) {
               bool bounded =
-                  (*function == MathFunction::exp || *function == MathFunction::exp2) && isNotPositive(other->getOperand(0), fpFusion);
+                  (*function == MathFunction::exp || *function == MathFunction::exp2) && isNotPositive(other->getOperand(0), ctx.fpFusion);
               if (bounded) function = *function == MathFunction::exp ? MathFunction::expNotPositive : MathFunction::exp2NotPositive;
-              return emitMath(b, target, *function, operands);
+              return emitMath(b, ctx.target, *function, operands);
             }
             if (!isa<arith::ArithDialect>(other->getDialect()) || other->getNumRegions() != 0 || other->getNumResults() != 1) {
               if (auto external = dyn_cast<ExternElementwiseOp>(other))
-                refuse(other, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
+                refuse(ctx, other, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
               else
-                refuse(other, "'" + other->getName().getStringRef() + "' is not supported by the cpu back end");
+                refuse(ctx, other, "'" + other->getName().getStringRef() + "' is not supported by the cpu back end");
               return isa<FloatType>(element) ? splat(b, constantFloat(b, element, 0), lanes) : splat(b, constantInt(b, element, 0), lanes);
             }
             return recreate(b, other, operands, isa<arith::SelectOp, arith::CmpFOp>(other) ? type : computed);
           });
-  if (result.getType() != type && isNarrowFloat(element)) result = convertFloat(b, target, result, element, false);
+  if (result.getType() != type && isNarrowFloat(element)) result = convertFloat(b, ctx.target, result, element, false);
   return result;
 }
 
-llvm::SmallVector<Value> Lowering::emitRegion(Region &region, ValueRange args) {
+llvm::SmallVector<Value> emitRegion(Context &ctx, Region &region, ValueRange args) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Block &block = region.front();
   llvm::DenseMap<Value, Value> map;
   for (auto [argument, value] : llvm::zip(block.getArguments(), args))
@@ -409,21 +423,21 @@ llvm::SmallVector<Value> Lowering::emitRegion(Region &region, ValueRange args) {
   for (Operation &op : block.without_terminator()) {
     llvm::SmallVector<Value> operands;
     if (op.getNumRegions() != 0 || op.getNumResults() != 1) {
-      refuse(&op, "'" + op.getName().getStringRef() + "' inside a combine function is not supported by the cpu back end");
+      refuse(ctx, &op, "'" + op.getName().getStringRef() + "' inside a combine function is not supported by the cpu back end");
       return llvm::SmallVector<Value>(args.take_front(args.size() / 2));
     }
     for (Value operand : op.getOperands()) {
       auto found = map.find(operand);
-      operands.push_back(found != map.end() ? found->second : splat(b, scalar(operand), lanes));
+      operands.push_back(found != map.end() ? found->second : splat(b, scalar(ctx, operand), lanes));
     }
-    Value result = emitElementwise(&op, operands);
+    Value result = emitElementwise(ctx, &op, operands);
     if (isa<arith::ConstantOp>(op)) result = splat(b, result, lanes);
     map[op.getResult(0)] = result;
   }
   llvm::SmallVector<Value> results;
   for (Value value : block.getTerminator()->getOperands()) {
     auto found = map.find(value);
-    results.push_back(found != map.end() ? found->second : splat(b, scalar(value), lanes));
+    results.push_back(found != map.end() ? found->second : splat(b, scalar(ctx, value), lanes));
   }
   return results;
 }

@@ -7,7 +7,12 @@
 //
 // For a root that is not a store the elements outside the mask count as well (they are `other`), so the second loop runs to the tile's end.
 
-#include "cpu/lowering.h"
+#include "cpu/loops.h"
+
+#include "cpu/conditions.h"
+#include "cpu/evaluate.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -20,8 +25,9 @@ static std::optional<int64_t> constantIndexValue(Value value) {
   return std::nullopt;
 }
 
-llvm::SmallVector<Value> Lowering::forLoop(Value from, Value to, int64_t step, ValueRange carriedIn,
-                                           llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body) {
+llvm::SmallVector<Value> forLoop(Context &ctx, Value from, Value to, int64_t step, ValueRange carriedIn,
+                                 llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto first = constantIndexValue(from), last = constantIndexValue(to);
   if (first && last) {
     if (*last <= *first) return llvm::SmallVector<Value>(carriedIn);
@@ -29,9 +35,9 @@ llvm::SmallVector<Value> Lowering::forLoop(Value from, Value to, int64_t step, V
   }
   auto loop = scf::ForOp::create(b, from, to, constantIndex(b, step), carriedIn);
   OpBuilder::InsertionGuard guard(b);
-  if (!levels.empty()) {
-    levels.back().inner = loop;
-    levels.emplace_back();
+  if (!ctx.levels.empty()) {
+    ctx.levels.back().inner = loop;
+    ctx.levels.emplace_back();
   }
   b.setInsertionPointToStart(loop.getBody());
   llvm::SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
@@ -39,21 +45,21 @@ llvm::SmallVector<Value> Lowering::forLoop(Value from, Value to, int64_t step, V
     b.setInsertionPointToEnd(loop.getBody());
     scf::YieldOp::create(b, results);
   }
-  if (!levels.empty()) {
-    levels.pop_back();
-    levels.back().inner = nullptr;
+  if (!ctx.levels.empty()) {
+    ctx.levels.pop_back();
+    ctx.levels.back().inner = nullptr;
   }
   return llvm::SmallVector<Value>(loop.getResults());
 }
 
-void Lowering::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
-  forLoop(from, to, step, ValueRange(), [&](Value index, ValueRange) {
+void forLoop(Context &ctx, Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+  forLoop(ctx, from, to, step, ValueRange(), [&](Value index, ValueRange) {
     body(index);
     return llvm::SmallVector<Value>();
   });
 }
 
-LoopSpec Lowering::loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk) {
+LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk) {
   LoopSpec spec;
   spec.shape = shape;
   spec.chunk.assign(shape.size(), 1);
@@ -66,29 +72,33 @@ LoopSpec Lowering::loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, i
   return spec;
 }
 
-void Lowering::emitLoops(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim) {
-  auto outer = std::move(levels);
-  levels.clear();
-  levels.emplace_back();
+static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
+                      Place place, int64_t vectorDim);
+
+void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim) {
+  auto outer = std::move(ctx.levels);
+  ctx.levels.clear();
+  ctx.levels.emplace_back();
   Place place;
-  place.at.assign(spec.shape.size(), {zeroIndex, 0});
+  place.at.assign(spec.shape.size(), {ctx.zeroIndex, 0});
   place.vector = vectorDim;
   place.lanes = vectorDim < 0 ? 1 : spec.chunk[vectorDim];
-  loopLevel(spec, body, 0, true, place, vectorDim);
-  levels = std::move(outer);
+  loopLevel(ctx, spec, body, 0, true, place, vectorDim);
+  ctx.levels = std::move(outer);
 }
 
-void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full, Place place,
-                         int64_t vectorDim) {
+static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
+                      Place place, int64_t vectorDim) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (level == spec.order.size()) {
     // No dimension left (a tile of one element, say).
     llvm::SmallVector<Value> added;
     if (full)
       for (Value mask : spec.fullMasks)
-        if (trueMasks.insert(mask).second) added.push_back(mask);
+        if (ctx.trueMasks.insert(mask).second) added.push_back(mask);
     body({place});
     for (Value mask : added)
-      trueMasks.erase(mask);
+      ctx.trueMasks.erase(mask);
     return;
   }
   int64_t dim = spec.order[level], size = spec.shape[dim], chunk = spec.chunk[dim];
@@ -98,16 +108,16 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
 
   // A constant is known outside all loops, and must stand there.
   auto known = [&](Value index, int64_t here, int64_t more = 0) -> Index {
-    if (auto value = constantIndexValue(index)) return {indexConstant(*value + more), 0};
+    if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), 0};
     return {more == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), here};
   };
   auto run = [&](Value from, Value to, bool sectionFull, int64_t unroll) {
-    forLoop(from, to, chunk * unroll, [&](Value index) {
-      int64_t here = levels.size() - 1;
+    forLoop(ctx, from, to, chunk * unroll, [&](Value index) {
+      int64_t here = ctx.levels.size() - 1;
       if (!innermost) {
         Place inner = place;
         inner.at[dim] = known(index, here);
-        loopLevel(spec, body, level + 1, sectionFull, inner, vectorDim);
+        loopLevel(ctx, spec, body, level + 1, sectionFull, inner, vectorDim);
         return;
       }
       llvm::SmallVector<Place> places;
@@ -117,7 +127,7 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
         if (u > 0 && constantIndexValue(index)) {
           // A level-0 index: what depends on it alone is emitted outside all loops, so it must be defined there, too.
           OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointAfterValue(zeroIndex);
+          b.setInsertionPointAfterValue(ctx.zeroIndex);
           moved = constantIndex(b, *constantIndexValue(index) + u * chunk);
         } else if (u > 0) {
           moved = arith::AddIOp::create(b, index, constantIndex(b, u * chunk));
@@ -128,10 +138,10 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
       llvm::SmallVector<Value> added;
       if (sectionFull)
         for (Value mask : spec.fullMasks)
-          if (trueMasks.insert(mask).second) added.push_back(mask);
+          if (ctx.trueMasks.insert(mask).second) added.push_back(mask);
       body(places);
       for (Value mask : added)
-        trueMasks.erase(mask);
+        ctx.trueMasks.erase(mask);
     });
   };
   // `unroll` bodies a turn as far as they go, then one.
@@ -153,35 +163,53 @@ void Lowering::loopLevel(const LoopSpec &spec, llvm::function_ref<void(llvm::Arr
   run(middle, end, false, 1);
 }
 
+void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  LoopSpec spec = loopsOver(shape, -1, 1);
+  emitLoops(
+      ctx, spec,
+      [&](llvm::ArrayRef<Place> places) {
+        Value element = constantIndex(b, 0);
+        for (size_t d = 0; d < shape.size(); ++d)
+          element = arith::AddIOp::create(b, arith::MulIOp::create(b, element, constantIndex(b, shape[d])), places[0].at[d].value);
+        body(places[0], element);
+      },
+      -1);
+}
+
 //===------------------------------------------------------------------------------------------------------------ masks
 
-Value Lowering::boxCount(const BoxTerm &term, int64_t size) {
+BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  using enum arith::CmpIPredicate;
   auto compare = cast<arith::CmpIOp>(term.compare);
   Value index = term.indexIsLhs ? compare.getLhs() : compare.getRhs();
   Value bound = term.indexIsLhs ? compare.getRhs() : compare.getLhs();
   Place origin;
-  origin.at.assign(shapeOf(index).size(), {zeroIndex, 0});
+  origin.at.assign(shapeOf(index).size(), {ctx.zeroIndex, 0});
   auto predicate = compare.getPredicate();
-  bool isUnsigned = predicate == arith::CmpIPredicate::ult || predicate == arith::CmpIPredicate::ule ||
-                    predicate == arith::CmpIPredicate::ugt || predicate == arith::CmpIPredicate::uge;
-  bool inclusive = predicate == arith::CmpIPredicate::sle || predicate == arith::CmpIPredicate::ule ||
-                   predicate == arith::CmpIPredicate::sge || predicate == arith::CmpIPredicate::uge;
-  auto widen = [&](Value value) -> Value {
-    if (value.getType().isInteger(64)) return value;
-    return isUnsigned ? Value(arith::ExtUIOp::create(b, b.getI64Type(), value)) : Value(arith::ExtSIOp::create(b, b.getI64Type(), value));
-  };
-  Value first = widen(evaluateScalar(index, origin)), last = widen(evaluateScalar(bound, origin));
-  Value count = arith::SubIOp::create(b, last, first);
+  bool isUnsigned = predicate == ult || predicate == ule || predicate == ugt || predicate == uge;
+  bool inclusive = predicate == sle || predicate == ule || predicate == sge || predicate == uge;
+  Value first = evaluateScalar(ctx, index, origin), last = evaluateScalar(ctx, bound, origin);
+  Type type = first.getType();
+  Value any = arith::CmpIOp::create(b, isUnsigned ? (inclusive ? ule : ult) : (inclusive ? sle : slt), first, last);
+  Value distance = arith::SubIOp::create(b, last, first); // where there is any, right as an unsigned number
+  if (!type.isInteger(64)) distance = arith::ExtUIOp::create(b, b.getI64Type(), distance);
+  Value count = arith::MinUIOp::create(b, distance, constantIndex(b, inclusive ? size - 1 : size));
   if (inclusive) count = arith::AddIOp::create(b, count, constantIndex(b, 1));
-  count = arith::MaxSIOp::create(b, count, constantIndex(b, 0));
-  return arith::MinSIOp::create(b, count, constantIndex(b, size));
+  BoxCount result{arith::SelectOp::create(b, any, count, constantIndex(b, 0)), {}};
+  if (!term.mayWrap) return result;
+  int64_t width = type.getIntOrFloatBitWidth();
+  APInt most = (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width)) - (size - 1);
+  result.noWrap = arith::CmpIOp::create(b, isUnsigned ? ule : sle, first, constantInt(b, type, most.getSExtValue()));
+  return result;
 }
 
 /// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same map.
-void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims,
-                            llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, PlacedTiles &seen) {
+static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
+                         llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, PlacedTiles &seen) {
   Operation *op = tile.getDefiningOp();
-  if (!op || !isTile(tile) || buffers.contains(tile) ||
+  if (!op || !isTile(tile) || ctx.buffers.contains(tile) ||
       !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
     return;
   if (auto load = dyn_cast<LoadOp>(op))
@@ -189,26 +217,28 @@ void Lowering::collectMasks(Value tile, llvm::ArrayRef<int64_t> dims,
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     llvm::SmallVector<int64_t> inner(dims);
     inner.erase(inner.begin() + expand.getAxis());
-    return collectMasks(expand.getSrc(), inner, masks, seen);
+    return collectMasks(ctx, expand.getSrc(), inner, masks, seen);
   }
   if (auto trans = dyn_cast<TransOp>(op)) {
     llvm::SmallVector<int64_t> inner(dims.size());
     for (auto [d, s] : llvm::enumerate(trans.getOrder()))
       inner[s] = dims[d];
-    return collectMasks(trans.getSrc(), inner, masks, seen);
+    return collectMasks(ctx, trans.getSrc(), inner, masks, seen);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     llvm::SmallVector<int64_t> inner(dims);
     auto shape = shapeOf(broadcast.getSrc());
     for (size_t d = 0; d < shape.size(); ++d)
       if (shape[d] == 1) inner[d] = -1;
-    return collectMasks(broadcast.getSrc(), inner, masks, seen);
+    return collectMasks(ctx, broadcast.getSrc(), inner, masks, seen);
   }
   for (Value operand : op->getOperands())
-    collectMasks(operand, dims, masks, seen);
+    collectMasks(ctx, operand, dims, masks, seen);
 }
 
-void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
+void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (ctx.careful) return;
   int64_t rank = spec.shape.size();
   llvm::SmallVector<int64_t> identity;
   for (int64_t d = 0; d < rank; ++d)
@@ -217,19 +247,19 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
   PlacedTiles seen;
   if (storeMask) masks.push_back({storeMask, identity});
   for (Value tile : tiles)
-    collectMasks(tile, identity, masks, seen);
+    collectMasks(ctx, tile, identity, masks, seen);
 
   llvm::SmallVector<Value, 3> extent(rank), full(rank);
   llvm::SmallVector<bool, 3> onlyStore(rank, true);
   // One comparison may stand for rows here and for columns there: m[:, None] & m[None, :].
-  llvm::DenseMap<std::pair<Operation *, int64_t>, Value> counts;
+  llvm::DenseMap<std::pair<Operation *, int64_t>, BoxCount> counts;
   llvm::DenseSet<std::pair<Operation *, int64_t>> storeTerms;
   Value everywhere; // i1: the terms that do not depend on an index
   Value storeEverywhere;
   auto smaller = [&](Value &slot, Value count) { slot = slot ? Value(arith::MinSIOp::create(b, slot, count)) : count; };
   for (auto &[mask, dims] : masks) {
     llvm::SmallVector<BoxTerm> terms;
-    if (!analysis->box(mask, terms)) continue;
+    if (!ctx.analysis->box(mask, terms)) continue;
     bool isStore = storeMask && mask == storeMask && &mask == &masks.front().first;
     // A term along a dimension that the root does not have (it was broadcast away) holds for index 0 only: leave such masks alone.
     bool usable = llvm::all_of(terms, [&](const BoxTerm &t) { return t.dim < 0 || dims[t.dim] >= 0; });
@@ -238,24 +268,26 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
       if (term.dim < 0 || term.lower) {
         auto compare = cast<arith::CmpIOp>(term.compare);
         Place origin;
-        origin.at.assign(shapeOf(compare.getResult()).size(), {zeroIndex, 0});
-        Value holds = evaluateScalar(compare.getResult(), origin);
+        origin.at.assign(shapeOf(compare.getResult()).size(), {ctx.zeroIndex, 0});
+        Value holds = evaluateScalar(ctx, compare.getResult(), origin);
+        if (term.lower && term.mayWrap) holds = bothHold(ctx, holds, boxCount(ctx, term, shapeOf(compare.getResult())[term.dim]).noWrap);
         everywhere = everywhere ? Value(arith::AndIOp::create(b, everywhere, holds)) : holds;
         if (isStore && !term.lower) storeEverywhere = storeEverywhere ? Value(arith::AndIOp::create(b, storeEverywhere, holds)) : holds;
         continue;
       }
       int64_t dim = dims[term.dim];
-      Value &count = counts[{term.compare, dim}];
-      if (!count) count = boxCount(term, spec.shape[dim]);
+      BoxCount &box = counts[{term.compare, dim}];
+      if (!box.count) box = boxCount(ctx, term, spec.shape[dim]);
       auto predicate = cast<arith::CmpIOp>(term.compare).getPredicate();
       bool isSigned = predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle ||
                       predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
-      if (isStore && isSigned) { // unsigned indices may start above the bound and wrap into it
-        smaller(extent[dim], count);
+      if (isStore && isSigned) { // lowerStore has seen to it that the index does not overflow
+        smaller(extent[dim], box.count);
         storeTerms.insert({term.compare, dim});
       }
+      bool isCertain = storeTerms.contains({term.compare, dim}) || !box.noWrap;
       if (!storeTerms.contains({term.compare, dim})) onlyStore[dim] = false;
-      smaller(full[dim], count);
+      smaller(full[dim], isCertain ? box.count : Value(arith::SelectOp::create(b, box.noWrap, box.count, constantIndex(b, 0))));
     }
     spec.fullMasks.push_back(mask);
   }
@@ -285,9 +317,10 @@ void Lowering::applyMasks(LoopSpec &spec, ValueRange tiles, Value storeMask) {
 
 //===-------------------------------------------------------------------------------------------------- vector dimension
 
-void Lowering::scoreDims(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &scores, llvm::DenseSet<Value> &seen) {
+static void scoreDims(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &scores,
+                      llvm::DenseSet<Value> &seen) {
   if (!isTile(tile) || !seen.insert(tile).second) return;
-  if (auto found = buffers.find(tile); found != buffers.end()) {
+  if (auto found = ctx.buffers.find(tile); found != ctx.buffers.end()) {
     for (size_t d = 0; d < dims.size(); ++d)
       if (dims[d] >= 0 && shapeOf(tile)[d] > 1) scores[dims[d]] += found->second.strides[d] == 1 ? 2 : -2;
     return;
@@ -298,7 +331,7 @@ void Lowering::scoreDims(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVe
     int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d] < 0 || shapeOf(tile)[d] == 1) continue;
-      Step s = analysis->step(load.getPtr(), d);
+      Step s = ctx.analysis->step(load.getPtr(), d);
       if (!s.isZero()) scores[dims[d]] += s.kind == Step::constant && s.amount == bytes ? 4 : -4;
     }
     return;
@@ -311,10 +344,10 @@ void Lowering::scoreDims(Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVe
       inner[s] = dims[d];
   }
   for (Value operand : op->getOperands())
-    scoreDims(operand, inner, scores, seen);
+    scoreDims(ctx, operand, inner, scores, seen);
 }
 
-int64_t Lowering::chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers) {
+int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers) {
   int64_t rank = shape.size();
   if (rank == 0) return -1;
   llvm::SmallVector<int64_t> scores(rank, 0), identity;
@@ -322,10 +355,10 @@ int64_t Lowering::chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tile
     identity.push_back(d);
   llvm::DenseSet<Value> seen;
   for (Value tile : tiles)
-    scoreDims(tile, identity, scores, seen);
+    scoreDims(ctx, tile, identity, scores, seen);
   for (Value pointer : pointers)
     for (int64_t d = 0; d < rank; ++d) {
-      Step s = analysis->step(pointer, d);
+      Step s = ctx.analysis->step(pointer, d);
       auto type = cast<PointerType>(getElementTypeOrSelf(pointer));
       if (!s.isZero()) scores[d] += s.kind == Step::constant && s.amount == elementBytes(type.getPointeeType()) ? 5 : -5;
     }
@@ -338,92 +371,31 @@ int64_t Lowering::chooseVectorDim(llvm::ArrayRef<int64_t> shape, ValueRange tile
   return best;
 }
 
-int64_t Lowering::widestElement(Value tile, llvm::DenseSet<Value> &seen) {
+static int64_t widestElement(Context &ctx, Value tile, llvm::DenseSet<Value> &seen) {
   if (!isTile(tile) || !seen.insert(tile).second) return 1;
   Type element = getElementTypeOrSelf(tile);
   Operation *op = tile.getDefiningOp();
   int64_t rank = shapeOf(tile).size();
   bool affine = true;
   for (int64_t d = 0; d < rank; ++d)
-    affine &= analysis->step(tile, d).kind != Step::other;
+    affine &= ctx.analysis->step(tile, d).kind != Step::other;
   if (affine && op && !isa<LoadOp>(op)) return 1;
   int64_t own = elementBytes(element);
   if (isa<FloatType>(element) && own < 4) own = 4; // computed in fp32
   if (isa<PointerType>(element)) own = 1;
-  if (!op || buffers.contains(tile) || isa<LoadOp>(op)) return own;
+  if (!op || ctx.buffers.contains(tile) || isa<LoadOp>(op)) return own;
   for (Value operand : op->getOperands())
-    own = std::max(own, widestElement(operand, seen));
+    own = std::max(own, widestElement(ctx, operand, seen));
   return own;
 }
 
-int64_t Lowering::chunkFor(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles) {
+int64_t chunkFor(Context &ctx, llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles) {
   if (vectorDim < 0) return 1;
   llvm::DenseSet<Value> seen;
   int64_t widest = 1;
   for (Value tile : tiles)
-    widest = std::max(widest, widestElement(tile, seen));
-  return std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
-}
-
-//===-------------------------------------------------------------------------------------------------------- wrap-around
-
-void Lowering::wrapConditions(Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
-                              llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &rems, PlacedTiles &seen) {
-  if (!isTile(tile) || buffers.contains(tile) ||
-      !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
-    return;
-  Operation *op = tile.getDefiningOp();
-  if (!op) return;
-  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (dims[d] == dim && analysis->step(tile, d).wraps) rems.push_back({op, shapeOf(tile)[d]});
-  llvm::SmallVector<int64_t> inner(dims);
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    inner.erase(inner.begin() + expand.getAxis());
-  } else if (auto trans = dyn_cast<TransOp>(op)) {
-    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
-      inner[s] = dims[d];
-  }
-  for (Value operand : op->getOperands())
-    wrapConditions(operand, inner, dim, rems, seen);
-}
-
-void Lowering::withWrapVersions(ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
-  llvm::SmallVector<std::pair<Operation *, int64_t>> rems;
-  PlacedTiles seen;
-  for (Value tile : tiles) {
-    llvm::SmallVector<int64_t> identity;
-    for (size_t d = 0; d < shapeOf(tile).size(); ++d)
-      identity.push_back(d);
-    if (dim >= 0) wrapConditions(tile, identity, dim, rems, seen);
-  }
-  Value holds;
-  for (auto [op, size] : rems) {
-    Place origin;
-    origin.at.assign(shapeOf(op->getResult(0)).size(), {zeroIndex, 0});
-    bool oneDim = true;
-    for (size_t d = 0, moving = 0; d < origin.at.size(); ++d)
-      if (!analysis->step(op->getOperand(0), d).isZero() && ++moving > 1) oneDim = false;
-    if (!oneDim) return body();
-    Value start = scalarToIndex(evaluateScalar(op->getOperand(0), origin)),
-          count = scalarToIndex(evaluateScalar(op->getOperand(1), origin));
-    Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
-    Value end = arith::AddIOp::create(b, arith::RemSIOp::create(b, start, safe), constantIndex(b, size));
-    Value inside = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
-                                         arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
-    holds = holds ? Value(arith::AndIOp::create(b, holds, inside)) : inside;
-  }
-  if (!holds) return body();
-  auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
-  OpBuilder::InsertionGuard guard(b);
-  bool before = assumeNoWrap;
-  b.setInsertionPointToStart(branch.thenBlock());
-  assumeNoWrap = true;
-  body();
-  b.setInsertionPointToStart(branch.elseBlock());
-  assumeNoWrap = false;
-  body();
-  assumeNoWrap = before;
+    widest = std::max(widest, widestElement(ctx, tile, seen));
+  return std::min(shape[vectorDim], std::max<int64_t>(2, ctx.target.vectorBytes / widest));
 }
 
 } // namespace tilewright::cpu

@@ -9,9 +9,11 @@
 // Only there, where a tile is read a second time: a first reading keeps memory busy by itself. What the next turn's address is, is found
 // by computing the scalars of the loop's body that it needs once more, for the next value of the loop's variable.
 
-#include "cpu/lowering.h"
+#include "cpu/evaluate.h"
+#include "cpu/operations.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -43,40 +45,41 @@ static std::optional<llvm::SmallVector<Operation *>> scalarsOfTurn(Value tile, s
   return scalars;
 }
 
-void Lowering::prefetchNextTurn(LoadOp load, Value address) {
+void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   if (!loop) return;
-  Readings &readings = this->readings.try_emplace(load, Readings{currentRoot, 0}).first->second;
-  if (readings.first == currentRoot) return;
-  if (readings.second == 0) readings.second = currentRoot;
-  if (readings.second != currentRoot) return;
+  Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentRoot, 0}).first->second;
+  if (known.first == ctx.currentRoot) return;
+  if (known.second == 0) known.second = ctx.currentRoot;
+  if (known.second != ctx.currentRoot) return;
   std::optional<llvm::SmallVector<Operation *>> needed = scalarsOfTurn(load.getPtr(), loop);
   if (!needed) return;
 
   // Once for all unrolled bodies. Keys of tiles are longer.
   std::vector<const void *> key = {load.getOperation()};
   Value distance;
-  if (!levels.empty()) distance = levels.front().memo[key].value;
+  if (!ctx.levels.empty()) distance = ctx.levels.front().memo[key].value;
   Place origin;
-  origin.at.assign(shapeOf(load.getResult()).size(), {zeroIndex, 0});
+  origin.at.assign(shapeOf(load.getResult()).size(), {ctx.zeroIndex, 0});
   if (!distance) {
     OpBuilder::InsertionGuard guard(b);
-    if (!levels.empty() && levels.front().inner) b.setInsertionPoint(levels.front().inner);
-    auto outer = std::move(levels);
-    auto before = scalars;
-    levels.clear();
-    Value now = evaluateScalar(load.getPtr(), origin), variable = scalar(loop.getInductionVar());
-    Value following = arith::AddIOp::create(b, variable, scalar(loop.getStep()));
-    scalars[loop.getInductionVar()] = following;
+    if (!ctx.levels.empty() && ctx.levels.front().inner) b.setInsertionPoint(ctx.levels.front().inner);
+    auto outer = std::move(ctx.levels);
+    auto before = ctx.scalars;
+    ctx.levels.clear();
+    Value now = evaluateScalar(ctx, load.getPtr(), origin), variable = scalar(ctx, loop.getInductionVar());
+    Value following = arith::AddIOp::create(b, variable, scalar(ctx, loop.getStep()));
+    ctx.scalars[loop.getInductionVar()] = following;
     for (Operation *op : *needed)
-      if (failed(lowerOp(op))) break;
-    distance = arith::SubIOp::create(b, evaluateScalar(load.getPtr(), origin), now);
+      if (failed(lowerOp(ctx, op))) break;
+    distance = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
     // After the last turn there is nothing to ask for: what lies there would only take bandwidth.
-    Value goesOn = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, scalar(loop.getUpperBound()));
+    Value goesOn = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, scalar(ctx, loop.getUpperBound()));
     distance = arith::SelectOp::create(b, goesOn, distance, constantIndex(b, 0));
-    scalars = std::move(before);
-    levels = std::move(outer);
-    if (!levels.empty()) levels.front().memo[key].value = distance;
+    ctx.scalars = std::move(before);
+    ctx.levels = std::move(outer);
+    if (!ctx.levels.empty()) ctx.levels.front().memo[key].value = distance;
   }
   Value next = intToPointer(b, arith::AddIOp::create(b, pointerToInt(b, address), distance));
   LLVM::Prefetch::create(b, next, /*rw=*/0, /*hint=*/3, /*cache=*/1);

@@ -1,8 +1,13 @@
 // Atomic operations, printing and assertions: one element at a time, in index order.
 
-#include "cpu/lowering.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+#include "cpu/lower.h"
+#include "cpu/roots.h"
+#include "cpu/scratch.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -35,7 +40,8 @@ static LLVM::AtomicOrdering orderingOf(MemSemantic semantic) {
   return LLVM::AtomicOrdering::acq_rel;
 }
 
-void Lowering::lowerAtomic(Operation *op) {
+void lowerAtomic(Context &ctx, Operation *op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto rmw = dyn_cast<AtomicRMWOp>(op);
   auto cas = dyn_cast<AtomicCASOp>(op);
   Value pointer = rmw ? rmw.getPtr() : cas.getPtr();
@@ -64,65 +70,51 @@ void Lowering::lowerAtomic(Operation *op) {
   if (!isTile(pointer)) {
     llvm::SmallVector<Value> operands;
     if (rmw)
-      operands = {scalar(rmw.getVal())};
+      operands = {scalar(ctx, rmw.getVal())};
     else
-      operands = {scalar(cas.getCmp()), scalar(cas.getVal())};
-    Value address = scalar(pointer);
+      operands = {scalar(ctx, cas.getCmp()), scalar(ctx, cas.getVal())};
+    Value address = scalar(ctx, pointer);
     if (!mask) {
-      scalars[result] = apply(address, operands);
+      ctx.scalars[result] = apply(address, operands);
       return;
     }
     Type type = operands[0].getType();
     Value zero = isa<FloatType>(type) ? constantFloat(b, type, 0) : constantInt(b, type, 0);
-    auto branch = scf::IfOp::create(b, TypeRange{type}, scalar(mask), true);
+    auto branch = scf::IfOp::create(b, TypeRange{type}, scalar(ctx, mask), true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     scf::YieldOp::create(b, apply(address, operands));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, zero);
-    scalars[result] = branch.getResult(0);
+    ctx.scalars[result] = branch.getResult(0);
     return;
   }
   std::optional<Buffer> buffer;
-  if (!result.use_empty()) buffer = allocateFor(result);
+  if (!result.use_empty()) buffer = allocateFor(ctx, result);
   auto shape = shapeOf(pointer);
   LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
-      spec,
+      ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
         const Place &place = places[0];
-        Value address = intToPointer(b, evaluateScalar(pointer, place));
+        Value address = intToPointer(b, evaluateScalar(ctx, pointer, place));
         llvm::SmallVector<Value> operands;
         if (rmw)
-          operands = {evaluateScalar(rmw.getVal(), place)};
+          operands = {evaluateScalar(ctx, rmw.getVal(), place)};
         else
-          operands = {evaluateScalar(cas.getCmp(), place), evaluateScalar(cas.getVal(), place)};
+          operands = {evaluateScalar(ctx, cas.getCmp(), place), evaluateScalar(ctx, cas.getVal(), place)};
         auto update = [&] {
           Value before = apply(address, operands);
-          if (buffer) storeChunk(*buffer, before, place);
+          if (buffer) storeChunk(ctx, *buffer, before, place);
         };
         if (!mask) return update();
-        auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(mask, place), false);
+        auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, mask, place), false);
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(branch.thenBlock());
         update();
       },
       -1);
-  if (buffer) buffers[result] = *buffer;
-}
-
-/// One element after the other, with its place in row-major order.
-void Lowering::forEachElement(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body) {
-  LoopSpec spec = loopsOver(shape, -1, 1);
-  emitLoops(
-      spec,
-      [&](llvm::ArrayRef<Place> places) {
-        Value element = constantIndex(b, 0);
-        for (size_t d = 0; d < shape.size(); ++d)
-          element = arith::AddIOp::create(b, arith::MulIOp::create(b, element, constantIndex(b, shape[d])), places[0].at[d].value);
-        body(places[0], element);
-      },
-      -1);
+  if (buffer) ctx.buffers[result] = *buffer;
 }
 
 static std::string extentsText(llvm::ArrayRef<int64_t> shape) {
@@ -132,9 +124,10 @@ static std::string extentsText(llvm::ArrayRef<int64_t> shape) {
   return text + ";";
 }
 
-void Lowering::lowerPrint(PrintOp op) {
+void lowerPrint(Context &ctx, PrintOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto call = [&](const std::string &format, Value element, Value bits) {
-    callFunction(b, printCall, {}, {programId[0], programId[1], programId[2], constantText(b, format), element, bits});
+    callFunction(b, printCall, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, format), element, bits});
   };
   Value zero = constantIndex(b, 0);
   if (op.getArgs().empty()) return call("n-0;" + op.getPrefix().str(), zero, zero);
@@ -149,7 +142,7 @@ void Lowering::lowerPrint(PrintOp op) {
     if (op.getArgs().size() > 1) format += "(operand " + std::to_string(number) + ") ";
     auto bitsOf = [&](Value value) -> Value {
       if (isFloat && !op.getHex()) {
-        if (width < 32) value = convertTo(value, b.getF32Type());
+        if (width < 32) value = convertTo(ctx, value, b.getF32Type());
         if (width < 64) value = arith::ExtFOp::create(b, b.getF64Type(), value);
         return arith::BitcastOp::create(b, b.getI64Type(), value);
       }
@@ -157,15 +150,17 @@ void Lowering::lowerPrint(PrintOp op) {
       return value.getType().isInteger(64) ? value : Value(arith::ExtUIOp::create(b, b.getI64Type(), value));
     };
     if (!isTile(tile)) {
-      Value value = scalar(tile);
+      Value value = scalar(ctx, tile);
       call(format, zero, bitsOf(isPointer ? pointerToInt(b, value) : value));
       continue;
     }
-    forEachElement(shapeOf(tile), [&](const Place &place, Value index) { call(format, index, bitsOf(evaluateScalar(tile, place))); });
+    forEachElement(ctx, shapeOf(tile),
+                   [&](const Place &place, Value index) { call(format, index, bitsOf(evaluateScalar(ctx, tile, place))); });
   }
 }
 
-void Lowering::lowerAssert(AssertOp op) {
+void lowerAssert(Context &ctx, AssertOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   std::string place;
   if (auto at = op->getLoc()->findInstanceOf<FileLineColLoc>())
     place = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
@@ -177,10 +172,10 @@ void Lowering::lowerAssert(AssertOp op) {
     auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, holds, constantInt(b, b.getI1Type(), 1)), false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    callFunction(b, assertCall, {}, {programId[0], programId[1], programId[2], constantText(b, format), element});
+    callFunction(b, assertCall, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, format), element});
   };
-  if (!isTile(condition)) return check(scalar(condition), constantIndex(b, 0));
-  forEachElement(shapeOf(condition), [&](const Place &at, Value index) { check(evaluateScalar(condition, at), index); });
+  if (!isTile(condition)) return check(scalar(ctx, condition), constantIndex(b, 0));
+  forEachElement(ctx, shapeOf(condition), [&](const Place &at, Value index) { check(evaluateScalar(ctx, condition, at), index); });
 }
 
 } // namespace tilewright::cpu

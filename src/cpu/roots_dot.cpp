@@ -4,8 +4,12 @@
 // strides, since its elements are broadcast one by one, so whichever way it lies it is copied as vectors, and not at all if it is in
 // scratch already. Narrow floats become fp32 on the way. The block sizes of a GPU are logical here: the micro-kernel has tiles of its own.
 
-#include "cpu/lowering.h"
+#include "cpu/conditions.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
 #include "cpu/micro_kernel.h"
+#include "cpu/roots.h"
+#include "cpu/scratch.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -21,13 +25,15 @@ static bool isZeroTile(Value tile) {
 }
 
 /// Writes tile[batch..., :, :] (k x n) as panels at `base`.
-void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t panel, Type operand, llvm::ArrayRef<Index> batch) {
+static void packPanels(Context &ctx, Value tile, Value base, int64_t k, int64_t n, int64_t panel, Type operand,
+                       llvm::ArrayRef<Index> batch) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(tile);
   int64_t rank = shape.size(), kDim = rank - 2, nDim = rank - 1, bytes = elementBytes(operand);
   Type element = getElementTypeOrSelf(tile);
   bool pairs = operand.isInteger(16);
-  int64_t lanes = std::min({target.vectorBytes / std::max<int64_t>(bytes, 4), panel, n});
-  int64_t vectorDim = chooseVectorDim(shape, {tile}, {});
+  int64_t lanes = std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), panel, n});
+  int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
   bool transposed = vectorDim == kDim && !pairs && lanes > 1 && k >= lanes && n >= lanes;
   if (!transposed) vectorDim = nDim;
   auto at = [&](Value p, Value j, int64_t moreP) {
@@ -44,10 +50,10 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
     return moreP ? pointerAtConstant(b, address, moreP * panel * bytes) : address;
   };
   auto value = [&](const Place &place) {
-    Value v = place.vector < 0 ? evaluateScalar(tile, place) : asVector(evaluate(tile, place), element, place);
-    return convertTo(v, operand);
+    Value v = place.vector < 0 ? evaluateScalar(ctx, tile, place) : asVector(ctx, evaluate(ctx, tile, place), element, place);
+    return convertTo(ctx, v, operand);
   };
-  withWrapVersions({tile}, vectorDim, [&] {
+  withConditions(ctx, {tile}, vectorDim, [&] {
     LoopSpec spec;
     spec.shape = shape;
     spec.chunk.assign(rank, 1);
@@ -60,12 +66,12 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
       if (pairs && k > 1) spec.chunk[kDim] = 2;
       spec.unroll = std::max<int64_t>(1, panel / lanes);
     }
-    applyMasks(spec, {tile}, {});
+    applyMasks(ctx, spec, {tile}, {});
     if (!spec.full.empty())
       for (int64_t d = 0; d < kDim; ++d)
         if (spec.full[d]) spec.fullMasks.clear(); // a mask along the batch: always look
     emitLoops(
-        spec,
+        ctx, spec,
         [&](llvm::ArrayRef<Place> places) {
           for (Place place : places) {
             for (size_t d = 0; d < batch.size(); ++d)
@@ -111,7 +117,8 @@ void Lowering::packPanels(Value tile, Value base, int64_t k, int64_t n, int64_t 
   });
 }
 
-void Lowering::lowerDot(DotOp op) {
+void lowerDot(Context &ctx, DotOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto aShape = shapeOf(op.getA()), bShape = shapeOf(op.getB()), cShape = shapeOf(op.getC());
   int64_t rank = aShape.size(), m = aShape[rank - 2], k = aShape[rank - 1], n = bShape[rank - 1];
   Type input = getElementTypeOrSelf(op.getA());
@@ -125,29 +132,29 @@ void Lowering::lowerDot(DotOp op) {
     plan.operand = b.getIntegerType(16), plan.result = b.getI32Type();
     plan.k = std::max<int64_t>(k, 2); // pairs
   } else {
-    return refuse(op, "a dot of " + llvm::Twine(input.getIntOrFloatBitWidth()) + "-bit integers is not supported by the cpu back end");
+    return refuse(ctx, op, "a dot of " + llvm::Twine(input.getIntOrFloatBitWidth()) + "-bit integers is not supported by the cpu back end");
   }
-  plan.panel = panelWidth(target, plan.result, n);
+  plan.panel = panelWidth(ctx.target, plan.result, n);
 
   // Where the result goes: straight into the accumulator that the loop carries, if nothing still needs the old one.
   Buffer c;
-  auto carriedBuffer = carriedTarget(op.getD(), op);
+  auto carriedBuffer = carriedTarget(ctx, op.getD(), op);
   if (carriedBuffer && carriedBuffer->element == plan.result && carriedBuffer->strides.back() == 1)
     c = *carriedBuffer;
   else
-    c = allocate(cShape, plan.result);
+    c = allocate(ctx, cShape, plan.result);
   bool fromZero = isZeroTile(op.getC());
-  auto existing = buffers.find(op.getC());
-  bool inPlace = existing != buffers.end() && existing->second.base == c.base;
-  if (!fromZero && !inPlace) materialize(op.getC(), c);
+  auto existing = ctx.buffers.find(op.getC());
+  bool inPlace = existing != ctx.buffers.end() && existing->second.base == c.base;
+  if (!fromZero && !inPlace) materialize(ctx, op.getC(), c);
 
-  int64_t mark = arenaUsed;
+  int64_t mark = ctx.arenaUsed;
   // A: any constant strides.
   Buffer a;
   Value aTile = op.getA();
   llvm::SmallVector<int64_t> permutation;
   while (auto trans = aTile.getDefiningOp<TransOp>()) {
-    if (buffers.contains(aTile)) break;
+    if (ctx.buffers.contains(aTile)) break;
     llvm::SmallVector<int64_t> order(trans.getOrder().begin(), trans.getOrder().end());
     if (!permutation.empty())
       for (int64_t &d : permutation)
@@ -156,8 +163,8 @@ void Lowering::lowerDot(DotOp op) {
       permutation = order;
     aTile = trans.getSrc();
   }
-  auto stored = buffers.find(aTile);
-  if (stored != buffers.end() && stored->second.element == plan.operand && getElementTypeOrSelf(aTile) == plan.operand &&
+  auto stored = ctx.buffers.find(aTile);
+  if (stored != ctx.buffers.end() && stored->second.element == plan.operand && getElementTypeOrSelf(aTile) == plan.operand &&
       stored->second.base != c.base) {
     a = stored->second;
     if (!permutation.empty()) {
@@ -167,14 +174,14 @@ void Lowering::lowerDot(DotOp op) {
       a.strides = strides;
     }
   } else {
-    a = allocate(aShape, plan.operand);
+    a = allocate(ctx, aShape, plan.operand);
     if (plan.k != k) { // one padded column of zeros
-      arenaUsed += aShape[0] * elementBytes(plan.operand) * k * 2;
-      arenaPeak = std::max(arenaPeak, arenaUsed);
+      ctx.arenaUsed += aShape[0] * elementBytes(plan.operand) * k * 2;
+      ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
       for (int64_t d = 0; d + 1 < rank; ++d)
         a.strides[d] *= 2;
     }
-    int64_t vectorDim = chooseVectorDim(aShape, {op.getA()}, {});
+    int64_t vectorDim = chooseVectorDim(ctx, aShape, {op.getA()}, {});
     if (vectorDim == rank - 2 && !plan.operand.isInteger(16)) { // columns lie together: keep them so
       a.strides[rank - 1] = m;
       a.strides[rank - 2] = 1;
@@ -187,37 +194,37 @@ void Lowering::lowerDot(DotOp op) {
       rows.chunk.assign(rank, 1);
       for (int64_t d = 0; d + 1 < rank; ++d)
         if (aShape[d] > 1) rows.order.push_back(d);
-      emitLoops(rows, [&](llvm::ArrayRef<Place> places) { storeChunk(padding, constantInt(b, plan.operand, 0), places[0]); }, -1);
+      emitLoops(ctx, rows, [&](llvm::ArrayRef<Place> places) { storeChunk(ctx, padding, constantInt(b, plan.operand, 0), places[0]); }, -1);
     }
-    materialize(op.getA(), a);
+    materialize(ctx, op.getA(), a);
   }
   plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
   plan.cRow = c.strides[rank - 2];
 
-  Buffer panels = allocate({plan.k, std::max(n, plan.panel)}, plan.operand);
+  Buffer panels = allocate(ctx, {plan.k, std::max(n, plan.panel)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
-    packPanels(op.getB(), panels.base, k, n, plan.panel, plan.operand, batch);
+    packPanels(ctx, op.getB(), panels.base, k, n, plan.panel, plan.operand, batch);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));
       for (size_t d = 0; d < batch.size(); ++d)
         address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
       return address;
     };
-    emitDotLoops(b, target, plan, base(a), panels.base, base(c), fromZero, {});
+    emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, {});
   };
   if (rank == 2) {
     product({});
   } else {
-    auto saved = std::move(levels);
-    levels.clear();
-    forLoop(constantIndex(b, 0), constantIndex(b, aShape[0]), 1, [&](Value index) {
+    auto saved = std::move(ctx.levels);
+    ctx.levels.clear();
+    forLoop(ctx, constantIndex(b, 0), constantIndex(b, aShape[0]), 1, [&](Value index) {
       Index batch{index, 0};
       product(batch);
     });
-    levels = std::move(saved);
+    ctx.levels = std::move(saved);
   }
-  arenaUsed = mark;
-  buffers[op.getD()] = c;
+  ctx.arenaUsed = mark;
+  ctx.buffers[op.getD()] = c;
 }
 
 } // namespace tilewright::cpu

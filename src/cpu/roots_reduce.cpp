@@ -5,10 +5,14 @@
 // the target alone, so results are the same bits whatever the number of threads. Combine functions are taken as associative and
 // commutative, as upstream takes them; scans keep the order.
 
-#include "cpu/lowering.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+#include "cpu/roots.h"
+#include "cpu/scratch.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <cmath>
 
 using namespace mlir;
@@ -21,7 +25,7 @@ constexpr int64_t accumulators = 4; // add has latency 3 to 4 and two ports take
 /// Whether a stored tile is first wanted by a reduction that comes soon: then one loop computes, stores and combines it.
 ///   %e = math.exp ...          nothing here
 ///   %s = tt.reduce %e          for j: e = exp ...; store e; s += e
-bool Lowering::isStoredByReduction(Value tile) {
+bool isStoredByReduction(Context &ctx, Value tile) {
   Operation *op = tile.getDefiningOp();
   ReduceOp reduce;
   for (Operation *next = op->getNextNode(); next && !reduce; next = next->getNextNode()) {
@@ -33,7 +37,7 @@ bool Lowering::isStoredByReduction(Value tile) {
     if (next->getNumRegions() != 0 || !isMemoryEffectFree(next) || isa<DotOp, ScanOp>(next)) return false;
     // A tile written into a loop's buffer in place may overwrite what this one is computed from.
     for (Value result : next->getResults())
-      if (isTile(result) && analysis->isStored(result) &&
+      if (isTile(result) && ctx.analysis->isStored(result) &&
           llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
         return false;
   }
@@ -58,208 +62,285 @@ static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
   return isa<arith::MaxNumFOp>(last) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
 }
 
-void Lowering::lowerReduce(ReduceOp op) {
-  auto shape = shapeOf(op.getSrcs()[0]);
-  int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
-  auto sources = op.getSrcs();
-  int64_t vectorDim = chooseVectorDim(shape, sources, {});
-  int64_t chunk = chunkFor(shape, vectorDim, sources);
-  bool along = vectorDim == axis;
-
-  llvm::SmallVector<Buffer> results;
-  for (Value result : op.getResults())
-    if (isTile(result)) results.push_back(allocateFor(result));
-
-  LoopSpec spec;
-  spec.shape = shape;
-  spec.chunk.assign(rank, 1);
-  if (vectorDim >= 0) spec.chunk[vectorDim] = chunk;
-  for (int64_t d = 0; d < rank; ++d)
-    if (d != axis && d != vectorDim && shape[d] > 1) spec.order.push_back(d);
-  if (!along && vectorDim >= 0) spec.order.push_back(vectorDim);
-  spec.unroll = along ? 1 : accumulators;
-  applyMasks(spec, sources, {});
-  Value axisFull = spec.full.empty() ? Value() : spec.full[axis];
-  if (axisFull) spec.full[axis] = {};
-
-  int64_t width = along ? chunk : 1; // indices of the axis taken at once
-  auto onTheWay = pending.find(sources[0]);
-  std::optional<Buffer> stores;
-  if (onTheWay != pending.end()) stores = onTheWay->second;
-  auto elementsOnly = [&](const Place &place) {
-    llvm::SmallVector<Value> values;
-    for (Value source : sources) {
-      Type element = getElementTypeOrSelf(source);
-      values.push_back(place.vector < 0 ? evaluateScalar(source, place) : asVector(evaluate(source, place), element, place));
-    }
-    return values;
-  };
-  auto elements = [&](const Place &place) {
-    llvm::SmallVector<Value> values = elementsOnly(place);
-    if (stores) storeChunk(*stores, values[0], place);
-    return values;
-  };
-
-  // The instruction for `x > best ? x : best` keeps `best` where x is NaN, and so drops NaN by itself, once `best` starts as a number. That
-  // is one instruction where maxnum is three. But of NaN alone nothing is left, and the result must be NaN: when -inf comes out, look
-  // again.
-  std::optional<arith::CmpFPredicate> extreme;
-  if (along && size / width >= 4) extreme = extremeOf(op);
-  double worst = extreme == arith::CmpFPredicate::OGT ? -INFINITY : INFINITY;
-  auto better = [&](Value x, Value best) -> Value {
-    return arith::SelectOp::create(b, arith::CmpFOp::create(b, *extreme, x, best), x, best);
-  };
-  auto combine = [&](ValueRange both) {
-    if (extreme) return llvm::SmallVector<Value>{better(both[1], both[0])};
-    return emitRegion(op.getCombineOp(), both);
-  };
-  using Combine = llvm::function_ref<llvm::SmallVector<Value>(ValueRange)>;
-  auto acrossLanes = [&](llvm::SmallVector<Value> values, Combine by) {
-    for (int64_t lanes = along ? width : 1; lanes > 1; lanes /= 2) {
-      llvm::SmallVector<Value> both;
-      for (int64_t half = 0; half < 2; ++half)
-        for (Value value : values) {
-          if (lanes == 2) {
-            both.push_back(extractLane(b, value, half));
-            continue;
-          }
-          llvm::SmallVector<int32_t> mask;
-          for (int64_t lane = 0; lane < lanes / 2; ++lane)
-            mask.push_back(half * lanes / 2 + lane);
-          both.push_back(shuffle(b, value, value, mask));
-        }
-      values = by(both);
-    }
-    return values;
-  };
-  // Runs `inner` without the assumption that masks hold.
-  auto guarded = [&](bool maskHolds, llvm::function_ref<void()> inner) {
-    if (maskHolds || !axisFull) return inner();
-    auto saved = trueMasks;
-    for (Value mask : spec.fullMasks)
-      trueMasks.erase(mask);
-    inner();
-    trueMasks = saved;
-  };
-
-  auto reduceAt = [&](llvm::ArrayRef<Place> places) {
-    // One chain of partial results for each place and accumulator.
-    int64_t chains = along ? std::min(accumulators, size / width) : 1;
-    int64_t stride = width * chains;
-    llvm::SmallVector<Value> partial;
-    auto at = [&](const Place &base, Value index, int64_t level, int64_t chain) {
-      Place place = base;
-      if (auto constant = getConstantIntValue(index)) // a loop of one turn
-        place.at[axis] = {indexConstant(*constant + chain * width), 0};
-      else
-        place.at[axis] = {chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, chain * width))), level};
-      place.vector = vectorDim;
-      place.lanes = vectorDim < 0 ? 1 : chunk;
-      return place;
-    };
-    guarded(false, [&] {
-      for (const Place &place : places)
-        for (int64_t chain = 0; chain < chains; ++chain) {
-          Place start = place;
-          start.at[axis] = {indexConstant(chain * width), 0};
-          start.vector = vectorDim;
-          start.lanes = vectorDim < 0 ? 1 : chunk;
-          llvm::append_range(partial, elements(start));
-          if (extreme) partial.back() = better(partial.back(), constantFloat(b, partial.back().getType(), worst));
-        }
-    });
-    auto step = [&](Value index, ValueRange carriedIn) {
-      llvm::SmallVector<Value> next;
-      int64_t level = levels.size() - 1, slot = 0;
-      for (const Place &place : places)
-        for (int64_t chain = 0; chain < chains; ++chain) {
-          llvm::SmallVector<Value> both;
-          for (size_t i = 0; i < sources.size(); ++i)
-            both.push_back(carriedIn[slot++]);
-          llvm::append_range(both, elements(at(place, index, level, chain)));
-          llvm::append_range(next, combine(both));
-        }
-      return next;
-    };
-    auto orNan = [&](const Place &place, Value found) -> Value {
-      Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, found, constantFloat(b, found.getType(), worst));
-      auto again = scf::IfOp::create(b, TypeRange{found.getType()}, nothing, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(again.elseBlock());
-      scf::YieldOp::create(b, found);
-      b.setInsertionPointToStart(again.thenBlock());
-      auto known = levels.back().memo; // what is computed in here is not known behind
-      auto exactly = [&](ValueRange both) { return emitRegion(op.getCombineOp(), both); };
-      guarded(false, [&] {
-        llvm::SmallVector<Value> values = elementsOnly(at(place, zeroIndex, 0, 0));
-        values = forLoop(constantIndex(b, width), constantIndex(b, size), width, values, [&](Value index, ValueRange carriedIn) {
-          llvm::SmallVector<Value> both(carriedIn);
-          llvm::append_range(both, elementsOnly(at(place, index, levels.size() - 1, 0)));
-          return exactly(both);
-        });
-        scf::YieldOp::create(b, acrossLanes(values, exactly));
-      });
-      levels.back().memo = std::move(known);
-      return again.getResult(0);
-    };
-    Value start = constantIndex(b, stride), end = constantIndex(b, size);
-    if (axisFull) {
-      Value full = arith::AndIOp::create(b, axisFull, constantIndex(b, -stride));
-      full = arith::MaxSIOp::create(b, full, start);
-      partial = forLoop(start, full, stride, partial, step);
-      guarded(false, [&] { partial = forLoop(full, end, stride, partial, step); });
-    } else {
-      partial = forLoop(start, end, stride, partial, step);
-    }
-    // Pairs of chains, then halves of the vector.
-    size_t count = sources.size();
-    size_t slot = 0;
-    for (const Place &place : places) {
-      llvm::SmallVector<llvm::SmallVector<Value>> chainValues;
-      for (int64_t chain = 0; chain < chains; ++chain, slot += count)
-        chainValues.push_back(llvm::SmallVector<Value>(partial.begin() + slot, partial.begin() + slot + count));
-      while (chainValues.size() > 1) {
-        llvm::SmallVector<llvm::SmallVector<Value>> next;
-        for (size_t i = 0; i + 1 < chainValues.size(); i += 2) {
-          llvm::SmallVector<Value> both = chainValues[i];
-          llvm::append_range(both, chainValues[i + 1]);
-          next.push_back(combine(both));
-        }
-        chainValues = next;
-      }
-      llvm::SmallVector<Value> values = chainValues.front();
-      values = acrossLanes(values, combine);
-      if (extreme) values = {orNan(place, values.front())};
-      Place to = place;
-      to.at.erase(to.at.begin() + axis);
-      if (along)
-        to.vector = -1, to.lanes = 1;
-      else if (to.vector > axis)
-        --to.vector;
-      for (auto [i, value] : llvm::enumerate(values)) {
-        if (results.empty())
-          scalars[op->getResult(i)] = value;
-        else
-          storeChunk(results[i], value, to);
-      }
-    }
-  };
-  emitLoops(spec, reduceAt, along ? -1 : vectorDim);
-  if (stores) {
-    buffers[sources[0]] = *stores;
-    pending.erase(sources[0]);
+/// Loads at steps that hold conditionally go to scratch, by one of two versions, so that the reduction needs one only.
+static void storeConditionalLoads(Context &ctx, ValueRange sources) {
+  llvm::SmallVector<Value> work(sources.begin(), sources.end());
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value tile = work.pop_back_val();
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isTile(tile) || ctx.buffers.contains(tile) || !seen.insert(tile).second) continue;
+    bool conditional = false;
+    if (auto load = dyn_cast<LoadOp>(op))
+      for (size_t d = 0; d < shapeOf(tile).size(); ++d)
+        conditional |= ctx.analysis->step(load.getPtr(), d).isConditional();
+    if (conditional)
+      ctx.buffers[tile] = buffered(ctx, tile);
+    else
+      llvm::append_range(work, op->getOperands());
   }
-  for (auto [i, result] : llvm::enumerate(op.getResults()))
-    if (isTile(result)) buffers[result] = results[i];
 }
 
-void Lowering::lowerScan(ScanOp op) {
+namespace {
+using Values = llvm::SmallVector<Value>;
+using Combine = llvm::function_ref<Values(ValueRange)>;
+
+/// One reduction, planned.
+struct Reduction {
+  Context &ctx;
+  ReduceOp op;
+  int64_t axis, size;                               // what is reduced
+  int64_t vectorDim = -1, chunk = 1;                // -1 and 1: elements one by one
+  bool along = false;                               // vectors lie along the axis
+  int64_t width = 1, chains = 1;                    // indices of the axis taken at once; partial results of each place
+  LoopSpec spec = {};                               // over the other dimensions
+  Value axisFull = {};                              // below this index of the axis all of the spec's masks hold; null: no masks
+  std::optional<Buffer> stores = {};                // the source is stored on the way
+  std::optional<arith::CmpFPredicate> extreme = {}; // the result is found by comparisons alone, see below
+  llvm::SmallVector<Buffer> results = {};           // empty: scalars
+};
+} // namespace
+
+//===------------------------------------------------------------------------------------- the largest of all, without NaN
+// The instruction for `x > best ? x : best` keeps `best` where x is NaN, and so drops NaN by itself, once `best` starts as a number. That
+// is one instruction where maxnum is three. But of NaN alone nothing is left, and the result must be NaN: when -inf comes out, look again.
+
+static double worstOf(const Reduction &r) {
+  return r.extreme == arith::CmpFPredicate::OGT ? -INFINITY : INFINITY;
+}
+
+static Value better(const Reduction &r, Value x, Value best) {
+  ImplicitLocOpBuilder &b = r.ctx.b;
+  return arith::SelectOp::create(b, arith::CmpFOp::create(b, *r.extreme, x, best), x, best);
+}
+
+//===---------------------------------------------------------------------------------------------------- partial results
+
+static Values combine(Reduction &r, ValueRange both) {
+  if (r.extreme) return Values{better(r, both[1], both[0])};
+  return emitRegion(r.ctx, r.op.getCombineOp(), both);
+}
+
+/// The sources' elements at a place.
+static Values elements(Reduction &r, const Place &place) {
+  Values values;
+  for (Value source : r.op.getSrcs()) {
+    Type element = getElementTypeOrSelf(source);
+    values.push_back(place.vector < 0 ? evaluateScalar(r.ctx, source, place)
+                                      : asVector(r.ctx, evaluate(r.ctx, source, place), element, place));
+  }
+  return values;
+}
+
+static Values storedElements(Reduction &r, const Place &place) {
+  Values values = elements(r, place);
+  if (r.stores) storeChunk(r.ctx, *r.stores, values[0], place);
+  return values;
+}
+
+/// The place of a chain's elements when the walk along the axis is at `index`.
+static Place placeAt(Reduction &r, const Place &base, Value index, int64_t level, int64_t chain) {
+  ImplicitLocOpBuilder &b = r.ctx.b;
+  Place place = base;
+  int64_t more = chain * r.width;
+  if (auto constant = getConstantIntValue(index)) // a loop of one turn
+    place.at[r.axis] = {indexConstant(r.ctx, *constant + more), 0};
+  else
+    place.at[r.axis] = {chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), level};
+  place.vector = r.vectorDim;
+  place.lanes = r.vectorDim < 0 ? 1 : r.chunk;
+  return place;
+}
+
+/// Runs `inner` without the assumption that masks hold.
+static void withoutMasks(Reduction &r, llvm::function_ref<void()> inner) {
+  if (!r.axisFull) return inner();
+  auto saved = r.ctx.trueMasks;
+  for (Value mask : r.spec.fullMasks)
+    r.ctx.trueMasks.erase(mask);
+  inner();
+  r.ctx.trueMasks = saved;
+}
+
+/// One chain of partial results for each place and accumulator: its first elements.
+static Values firstPartials(Reduction &r, llvm::ArrayRef<Place> places) {
+  ImplicitLocOpBuilder &b = r.ctx.b;
+  Values partial;
+  withoutMasks(r, [&] {
+    for (const Place &place : places)
+      for (int64_t chain = 0; chain < r.chains; ++chain) {
+        llvm::append_range(partial, storedElements(r, placeAt(r, place, r.ctx.zeroIndex, 0, chain)));
+        if (r.extreme) partial.back() = better(r, partial.back(), constantFloat(b, partial.back().getType(), worstOf(r)));
+      }
+  });
+  return partial;
+}
+
+static Values nextPartials(Reduction &r, llvm::ArrayRef<Place> places, Value index, ValueRange carried) {
+  Values next;
+  int64_t level = r.ctx.levels.size() - 1, slot = 0, count = r.op.getSrcs().size();
+  for (const Place &place : places)
+    for (int64_t chain = 0; chain < r.chains; ++chain, slot += count) {
+      Values both(carried.slice(slot, count));
+      llvm::append_range(both, storedElements(r, placeAt(r, place, index, level, chain)));
+      llvm::append_range(next, combine(r, both));
+    }
+  return next;
+}
+
+static Values walkAxis(Reduction &r, llvm::ArrayRef<Place> places) {
+  ImplicitLocOpBuilder &b = r.ctx.b;
+  Values partial = firstPartials(r, places);
+  int64_t stride = r.width * r.chains;
+  auto step = [&](Value index, ValueRange carried) { return nextPartials(r, places, index, carried); };
+  Value start = constantIndex(b, stride), end = constantIndex(b, r.size);
+  if (!r.axisFull) return forLoop(r.ctx, start, end, stride, partial, step);
+  Value full = arith::AndIOp::create(b, r.axisFull, constantIndex(b, -stride));
+  full = arith::MaxSIOp::create(b, full, start);
+  partial = forLoop(r.ctx, start, full, stride, partial, step);
+  withoutMasks(r, [&] { partial = forLoop(r.ctx, full, end, stride, partial, step); });
+  return partial;
+}
+
+//===------------------------------------------------------------------------------------------------------- one result
+
+/// Pairs of chains, until one is left.
+static Values acrossChains(Reduction &r, ValueRange partial) {
+  size_t count = r.op.getSrcs().size();
+  llvm::SmallVector<Values> values;
+  for (int64_t chain = 0; chain < r.chains; ++chain)
+    values.push_back(Values(partial.slice(chain * count, count)));
+  while (values.size() > 1) {
+    llvm::SmallVector<Values> next;
+    for (size_t i = 0; i + 1 < values.size(); i += 2) {
+      Values both = values[i];
+      llvm::append_range(both, values[i + 1]);
+      next.push_back(combine(r, both));
+    }
+    values = next;
+  }
+  return values.front();
+}
+
+/// Halves of the vector, until one lane is left.
+static Values acrossLanes(Reduction &r, Values values, Combine by) {
+  ImplicitLocOpBuilder &b = r.ctx.b;
+  for (int64_t lanes = r.along ? r.width : 1; lanes > 1; lanes /= 2) {
+    Values both;
+    for (int64_t half = 0; half < 2; ++half)
+      for (Value value : values) {
+        if (lanes == 2) {
+          both.push_back(extractLane(b, value, half));
+          continue;
+        }
+        llvm::SmallVector<int32_t> mask;
+        for (int64_t lane = 0; lane < lanes / 2; ++lane)
+          mask.push_back(half * lanes / 2 + lane);
+        both.push_back(shuffle(b, value, value, mask));
+      }
+    values = by(both);
+  }
+  return values;
+}
+
+/// What was found without NaN, unless it is the worst of all numbers: then all is combined again, by the language's function.
+static Value orNan(Reduction &r, const Place &place, Value found) {
+  Context &ctx = r.ctx;
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, found, constantFloat(b, found.getType(), worstOf(r)));
+  auto again = scf::IfOp::create(b, TypeRange{found.getType()}, nothing, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(again.elseBlock());
+  scf::YieldOp::create(b, found);
+  b.setInsertionPointToStart(again.thenBlock());
+  auto known = ctx.levels.back().memo; // what is computed in here is not known behind
+  auto exactly = [&](ValueRange both) { return emitRegion(ctx, r.op.getCombineOp(), both); };
+  withoutMasks(r, [&] {
+    Values values = elements(r, placeAt(r, place, ctx.zeroIndex, 0, 0));
+    values = forLoop(ctx, constantIndex(b, r.width), constantIndex(b, r.size), r.width, values, [&](Value index, ValueRange carried) {
+      Values both(carried);
+      llvm::append_range(both, elements(r, placeAt(r, place, index, ctx.levels.size() - 1, 0)));
+      return exactly(both);
+    });
+    scf::YieldOp::create(b, acrossLanes(r, values, exactly));
+  });
+  ctx.levels.back().memo = std::move(known);
+  return again.getResult(0);
+}
+
+static void keepResults(Reduction &r, const Place &place, ValueRange values) {
+  Place to = place;
+  to.at.erase(to.at.begin() + r.axis);
+  if (r.along)
+    to.vector = -1, to.lanes = 1;
+  else if (to.vector > r.axis)
+    --to.vector;
+  for (auto [i, value] : llvm::enumerate(values)) {
+    if (r.results.empty())
+      r.ctx.scalars[r.op->getResult(i)] = value;
+    else
+      storeChunk(r.ctx, r.results[i], value, to);
+  }
+}
+
+static void reduceAt(Reduction &r, llvm::ArrayRef<Place> places) {
+  Values partial = walkAxis(r, places);
+  size_t count = r.chains * r.op.getSrcs().size();
+  auto by = [&](ValueRange both) { return combine(r, both); };
+  for (auto [i, place] : llvm::enumerate(places)) {
+    Values values = acrossLanes(r, acrossChains(r, ValueRange(partial).slice(i * count, count)), by);
+    if (r.extreme) values = {orNan(r, place, values.front())};
+    keepResults(r, place, values);
+  }
+}
+
+static Reduction planReduction(Context &ctx, ReduceOp op) {
+  auto sources = op.getSrcs();
+  auto shape = shapeOf(sources[0]);
+  int64_t rank = shape.size();
+  Reduction r{.ctx = ctx, .op = op, .axis = op.getAxis(), .size = shape[op.getAxis()]};
+  r.vectorDim = chooseVectorDim(ctx, shape, sources, {});
+  r.chunk = chunkFor(ctx, shape, r.vectorDim, sources);
+  r.along = r.vectorDim == r.axis;
+  r.width = r.along ? r.chunk : 1;
+  r.chains = r.along ? std::min(accumulators, r.size / r.width) : 1;
+  for (Value result : op.getResults())
+    if (isTile(result)) r.results.push_back(allocateFor(ctx, result));
+  r.spec.shape = shape;
+  r.spec.chunk.assign(rank, 1);
+  if (r.vectorDim >= 0) r.spec.chunk[r.vectorDim] = r.chunk;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != r.axis && d != r.vectorDim && shape[d] > 1) r.spec.order.push_back(d);
+  if (!r.along && r.vectorDim >= 0) r.spec.order.push_back(r.vectorDim);
+  r.spec.unroll = r.along ? 1 : accumulators;
+  applyMasks(ctx, r.spec, sources, {});
+  r.axisFull = r.spec.full.empty() ? Value() : r.spec.full[r.axis];
+  if (r.axisFull) r.spec.full[r.axis] = {};
+  if (auto onTheWay = ctx.pending.find(sources[0]); onTheWay != ctx.pending.end()) r.stores = onTheWay->second;
+  if (r.along && r.size / r.width >= 4) r.extreme = extremeOf(op);
+  return r;
+}
+
+void lowerReduce(Context &ctx, ReduceOp op) {
+  storeConditionalLoads(ctx, op.getSrcs());
+  Reduction r = planReduction(ctx, op);
+  emitLoops(ctx, r.spec, [&](llvm::ArrayRef<Place> places) { reduceAt(r, places); }, r.along ? -1 : r.vectorDim);
+  if (r.stores) {
+    ctx.buffers[op.getSrcs()[0]] = *r.stores;
+    ctx.pending.erase(op.getSrcs()[0]);
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    if (isTile(result)) ctx.buffers[result] = r.results[i];
+}
+
+void lowerScan(Context &ctx, ScanOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(op.getSrcs()[0]);
   int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
   llvm::SmallVector<Buffer> results;
   for (auto [source, result] : llvm::zip(op.getSrcs(), op.getResults())) {
-    results.push_back(allocateFor(result));
-    materialize(source, results.back());
+    results.push_back(allocateFor(ctx, result));
+    materialize(ctx, source, results.back());
   }
   // Then in place, along the axis; other dimensions side by side.
   int64_t vectorDim = rank > 1 && axis != rank - 1 && shape[rank - 1] > 1 ? rank - 1 : -1;
@@ -269,57 +350,58 @@ void Lowering::lowerScan(ScanOp op) {
   int64_t widest = 1;
   for (const Buffer &buffer : results)
     widest = std::max(widest, elementBytes(buffer.element));
-  if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], std::max<int64_t>(2, target.vectorBytes / widest));
+  if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], std::max<int64_t>(2, ctx.target.vectorBytes / widest));
   for (int64_t d = 0; d < rank; ++d)
     if (d != axis && shape[d] > 1) spec.order.push_back(d);
   emitLoops(
-      spec,
+      ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
         Place place = places.front();
         auto read = [&](Value index) {
           Place here = place;
-          here.at[axis] = {index, int64_t(levels.size()) - 1};
+          here.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
           llvm::SmallVector<Value> values;
           for (auto [buffer, result] : llvm::zip(results, op.getResults()))
-            values.push_back(readBuffer(buffer, getElementTypeOrSelf(result), here).value);
+            values.push_back(readBuffer(ctx, buffer, getElementTypeOrSelf(result), here).value);
           return values;
         };
-        Value first = op.getReverse() ? constantIndex(b, size - 1) : zeroIndex;
-        forLoop(constantIndex(b, 1), constantIndex(b, size), 1, read(first), [&](Value turn, ValueRange carriedIn) {
+        Value first = op.getReverse() ? constantIndex(b, size - 1) : ctx.zeroIndex;
+        forLoop(ctx, constantIndex(b, 1), constantIndex(b, size), 1, read(first), [&](Value turn, ValueRange carriedIn) {
           Value index = op.getReverse() ? Value(arith::SubIOp::create(b, constantIndex(b, size - 1), turn)) : turn;
           llvm::SmallVector<Value> both(carriedIn);
           llvm::append_range(both, read(index));
-          llvm::SmallVector<Value> values = emitRegion(op.getCombineOp(), both);
+          llvm::SmallVector<Value> values = emitRegion(ctx, op.getCombineOp(), both);
           Place here = place;
-          here.at[axis] = {index, int64_t(levels.size()) - 1};
+          here.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
           for (auto [buffer, value] : llvm::zip(results, values))
-            storeChunk(buffer, value, here);
+            storeChunk(ctx, buffer, value, here);
           return values;
         });
       },
       vectorDim);
   for (auto [result, buffer] : llvm::zip(op.getResults(), results))
-    buffers[result] = buffer;
+    ctx.buffers[result] = buffer;
 }
 
-void Lowering::lowerHistogram(HistogramOp op) {
-  Buffer result = allocateFor(op.getResult());
+void lowerHistogram(Context &ctx, HistogramOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Buffer result = allocateFor(ctx, op.getResult());
   int64_t bins = shapeOf(op.getResult())[0], bytes = elementBytes(result.element);
   Value zero = constantInt(b, result.element, 0), one = constantInt(b, result.element, 1);
   Place bin;
-  bin.at.push_back({zeroIndex, 0});
-  forLoop(constantIndex(b, 0), constantIndex(b, bins), 1, [&](Value index) {
+  bin.at.push_back({ctx.zeroIndex, 0});
+  forLoop(ctx, constantIndex(b, 0), constantIndex(b, bins), 1, [&](Value index) {
     bin.at[0].value = index;
-    storeChunk(result, zero, bin);
+    storeChunk(ctx, result, zero, bin);
   });
   LoopSpec spec = loopsOver(shapeOf(op.getSrc()), -1, 1);
   emitLoops(
-      spec,
+      ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
-        Value value = evaluateScalar(op.getSrc(), places[0]);
+        Value value = evaluateScalar(ctx, op.getSrc(), places[0]);
         Value index = value.getType().isInteger(64) ? value : Value(arith::ExtUIOp::create(b, b.getI64Type(), value));
         Value counted = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, constantIndex(b, bins));
-        if (op.getMask()) counted = arith::AndIOp::create(b, counted, evaluateScalar(op.getMask(), places[0]));
+        if (op.getMask()) counted = arith::AndIOp::create(b, counted, evaluateScalar(ctx, op.getMask(), places[0]));
         auto branch = scf::IfOp::create(b, TypeRange{}, counted, false);
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(branch.thenBlock());
@@ -327,25 +409,25 @@ void Lowering::lowerHistogram(HistogramOp op) {
         cpu::store(b, arith::AddIOp::create(b, cpu::load(b, result.element, address, bytes), one), address, bytes, false);
       },
       -1);
-  buffers[op.getResult()] = result;
+  ctx.buffers[op.getResult()] = result;
 }
 
-void Lowering::lowerGather(GatherOp op) {
-  Buffer source = buffered(op.getSrc());
-  Buffer result = allocateFor(op.getResult());
+void lowerGather(Context &ctx, GatherOp op) {
+  Buffer source = buffered(ctx, op.getSrc());
+  Buffer result = allocateFor(ctx, op.getResult());
   auto shape = shapeOf(op.getResult());
   int64_t axis = op.getAxis();
   LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
-      spec,
+      ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
         Place from = places[0];
-        Value index = scalarToIndex(evaluateScalar(op.getIndices(), places[0]));
-        from.at[axis] = {index, int64_t(levels.size()) - 1};
-        storeChunk(result, readBuffer(source, getElementTypeOrSelf(op.getSrc()), from).value, places[0]);
+        Value index = scalarToIndex(ctx, evaluateScalar(ctx, op.getIndices(), places[0]));
+        from.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
+        storeChunk(ctx, result, readBuffer(ctx, source, getElementTypeOrSelf(op.getSrc()), from).value, places[0]);
       },
       -1);
-  buffers[op.getResult()] = result;
+  ctx.buffers[op.getResult()] = result;
 }
 
 } // namespace tilewright::cpu

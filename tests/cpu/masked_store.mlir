@@ -1,6 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// The masked store makes a loop without masks, unrolled, and one masked rest. Streaming is asked for once, outside the loops.
+// The masked store makes a loop without masks, unrolled, and one masked rest. Streaming is asked for once, outside the loops. Where %out
+// overlaps %x, one simple loop loads all of x, and another one stores it.
 // CHECK-LABEL: llvm.func internal @masked.program
 // CHECK: %[[LARGE:.*]] = arith.cmpi sgt
 // CHECK: %[[ALIGNED:.*]] = arith.cmpi eq
@@ -17,6 +18,13 @@
 // CHECK: llvm.intr.masked.store
 // CHECK: else
 // CHECK-NOT: nontemporal
+// CHECK: llvm.intr.masked.store
+// CHECK-NOT: masked
+// CHECK: else
+// CHECK-NOT: nontemporal
+// CHECK-COUNT-1: llvm.intr.masked.load
+// CHECK-NOT: masked
+// CHECK: scf.for
 // CHECK: llvm.intr.masked.store
 // CHECK-NOT: masked
 // CHECK: llvm.return

@@ -201,3 +201,23 @@ def test_scratch_beyond_what_an_offset_constant_holds():
         for _ in range(34):
             expected = np.cumsum(expected)
         np.testing.assert_array_equal(x, expected)
+
+
+@triton.jit
+def long_chain_kernel(x_ptr, TURNS: tl.constexpr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    for i in tl.static_range(TURNS):
+        x = (x ^ i) * 3 + x
+    tl.store(x_ptr + offsets, x)
+
+
+def test_a_chain_of_very_many_operations():
+    """The compiler's stack does not grow with the kernel, and the chain is computed in parts."""
+    with triton.engine("cpu"):
+        x = np.arange(64, dtype=np.int32)
+        expected = x.copy()
+        long_chain_kernel[(1,)](x, TURNS=5000, N=64)
+        for i in range(5000):
+            expected = (expected ^ np.int32(i)) * np.int32(3) + expected
+        np.testing.assert_array_equal(x, expected)

@@ -1,4 +1,4 @@
-"""One tensor through two arguments: all of a program's loads come before its stores, whatever the order of its loops."""
+"""One tensor through two arguments, or two that overlap: a tile is loaded before any of it is stored, whatever the order of the loops."""
 
 import numpy as np
 import pytest
@@ -49,3 +49,129 @@ def test_row_of_the_result(engine, n):
     out = x.copy()
     add_first_row_kernel[(1,)](out, out, out, n)
     assert np.array_equal(out, x + x[0])
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n), mask=offsets < n)
+
+
+@pytest.mark.parametrize("n", [1, 40, 64])
+@pytest.mark.parametrize("x_at, out_at", [(0, 1), (1, 0), (0, 40), (0, 63), (0, 64), (7, 7), (100, 60)])
+def test_views_that_overlap(engine, n, x_at, out_at):
+    memory = np.arange(256, dtype=np.float32)
+    expected = memory.copy()
+    expected[out_at:out_at + n] = memory[x_at:x_at + n]
+    copy_kernel[(1,)](memory[x_at:], memory[out_at:], n, BLOCK=64)
+    assert np.array_equal(memory, expected)
+
+
+@triton.jit
+def add_rows_kernel(x_ptr, out_ptr, x_stride, out_stride, rows, columns, R: tl.constexpr, C: tl.constexpr):
+    r, c = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    mask = (r < rows) & (c < columns)
+    tl.store(out_ptr + r * out_stride + c, tl.load(x_ptr + r * x_stride + c, mask=mask, other=0) + 1, mask=mask)
+
+
+@pytest.mark.parametrize("x_stride, out_stride", [(16, 16), (8, 16), (16, -16), (-16, 16), (20, 17)])
+@pytest.mark.parametrize("rows, columns", [(16, 16), (5, 3)])
+@pytest.mark.parametrize("distance", [0, 1, 8, 16, -5, 400])
+def test_rows_of_views_that_overlap(engine, x_stride, out_stride, rows, columns, distance):
+    memory = np.arange(1200, dtype=np.float32)
+    expected = memory.copy()
+    if abs(out_stride) < columns:
+        pytest.skip("rows that are stored overlap one another")
+    r, c = np.arange(rows)[:, None], np.arange(columns)[None, :]
+    expected[400 + distance + r * out_stride + c] = memory[400 + r * x_stride + c] + 1
+    add_rows_kernel[(1,)](memory[400:], memory[400 + distance:], x_stride, out_stride, rows, columns, R=16, C=16)
+    assert np.array_equal(memory, expected)
+
+
+@triton.jit
+def widen_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets).to(tl.float32) * 3)
+
+
+@pytest.mark.parametrize("distance", [0, 2, 64, 128])
+def test_same_offsets_of_elements_of_another_size(engine, distance):
+    memory = np.arange(512, dtype=np.float16)
+    expected = memory.copy()
+    expected[distance:distance + 128].view(np.float32)[:] = memory[:64].astype(np.float32) * 3
+    widen_kernel[(1,)](memory, memory[distance:].view(np.float32), N=64)
+    assert np.array_equal(memory, expected)
+
+
+@triton.jit
+def gather_kernel(x_ptr, index_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + tl.load(index_ptr + offsets)))
+
+
+@triton.jit
+def scatter_kernel(x_ptr, index_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(out_ptr + tl.load(index_ptr + offsets), tl.load(x_ptr + offsets))
+
+
+@pytest.mark.parametrize("out_at", [0, 3, 32, 64, 128, 160])
+def test_loaded_indices_in_memory_that_is_stored_to(engine, out_at):
+    order = np.random.default_rng(0).permutation(64).astype(np.int32)
+    start = np.concatenate([np.arange(64, dtype=np.int32), order, np.zeros(128, np.int32)])
+    memory, expected = start.copy(), start.copy()
+    expected[out_at:out_at + 64] = start[order]
+    gather_kernel[(1,)](memory, memory[64:], memory[out_at:], N=64)
+    assert np.array_equal(memory, expected)
+    memory, expected = start.copy(), start.copy()
+    expected[out_at + order] = start[:64]
+    scatter_kernel[(1,)](memory, memory[64:], memory[out_at:], N=64)
+    assert np.array_equal(memory, expected)
+
+
+@triton.jit
+def long_chain_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    for _ in tl.static_range(40):
+        x = x * x // 7 + (x ^ 5) // 3
+    tl.store(out_ptr + offsets, x)
+
+
+@pytest.mark.parametrize("distance", [0, 1, 50, 128])
+def test_what_takes_long_to_compute(engine, distance):
+    memory, apart = np.arange(512, dtype=np.int32), np.zeros(128, np.int32)
+    expected = memory.copy()
+    long_chain_kernel[(1,)](memory, apart, N=128)
+    expected[distance:distance + 128] = apart
+    long_chain_kernel[(1,)](memory, memory[distance:], N=128)
+    assert np.array_equal(memory, expected)
+
+
+@triton.jit
+def increment_kernel(x_ptr, stride, N: tl.constexpr):
+    offsets = tl.arange(0, N) * stride
+    tl.store(x_ptr + offsets, tl.load(x_ptr + offsets) + 1)
+
+
+@pytest.mark.parametrize("stride", [0, 1, -1, 3])
+def test_elements_at_one_address(engine, stride):
+    memory = np.arange(512, dtype=np.int32)
+    expected = memory.copy()
+    expected[256 + np.unique(np.arange(64) * stride)] += 1
+    increment_kernel[(1,)](memory[256:], stride, N=64)
+    assert np.array_equal(memory, expected)
+
+
+@triton.jit
+def increment_sums_kernel(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)[:, None] + tl.arange(0, N)[None, :]
+    tl.store(x_ptr + offsets, tl.load(x_ptr + offsets) + 1)
+
+
+def test_diagonals_at_one_address(engine):
+    memory = np.arange(64, dtype=np.int32)
+    expected = memory.copy()
+    expected[:31] += 1
+    increment_sums_kernel[(1,)](memory, N=16)
+    assert np.array_equal(memory, expected)

@@ -241,12 +241,31 @@ void replacePoison(ModuleOp module) {
   });
 }
 
+bool isLong(Region &region) {
+  int64_t left = 512; // where the time of the driver begins to show
+  region.walk([&](Operation *) { return --left > 0 ? WalkResult::advance() : WalkResult::interrupt(); });
+  return left == 0;
+}
+
+/// Whenever an operation changes, the driver asks of each operation around it whether it is dead, and so looks at all that is inside of
+/// that. The long body of an `if` or of a loop is therefore simplified by itself first.
+void applyPatterns(ModuleOp module) {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled).setUseTopDownTraversal();
+  FrozenRewritePatternSet patterns = collectPatterns(module.getContext());
+  // What is left unfinished is still right.
+  module.walk([&](Operation *op) {
+    if (!isa<scf::SCFDialect>(op->getDialect())) return;
+    for (Region &region : op->getRegions())
+      if (isLong(region)) (void)applyPatternsGreedily(region, patterns, config);
+  });
+  (void)applyPatternsGreedily(module, patterns, config);
+}
+
 } // namespace
 
 LogicalResult tilewright::simplify(ModuleOp module) {
-  GreedyRewriteConfig config;
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled).setUseTopDownTraversal();
-  (void)applyPatternsGreedily(module, collectPatterns(module.getContext()), config); // what is left unfinished is still right
+  applyPatterns(module);
   replacePoison(module);
   module.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   IRRewriter rewriter(module.getContext());

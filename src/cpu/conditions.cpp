@@ -1,0 +1,329 @@
+// What the fast version of a root takes to be true, looked at when the program runs.
+//
+//   %i = (%start + range) % %n          moves by 1 while it does not wrap around
+//   %w = extsi (%start + range)         moves by 1 while the narrow sum does not overflow
+//   store %y + i, load %x + i           vector after vector, if nothing that is stored is loaded afterwards
+//
+//   if (%start % %n + 64 <= %n  and  %start <= 2147483647 - 63  and  bytes that the load reaches end before those of the store, or ...)
+//     the version that is made of vectors, unrolled, with loop bounds for masks
+//   else
+//     loads to scratch, then stores; every index computed for itself
+//
+// A condition costs a few scalar instructions a program. What the analysis can rule out has none.
+
+#include "cpu/conditions.h"
+
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+Value bothHold(Context &ctx, Value first, Value second) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!first || !second) return first ? first : second;
+  return arith::AndIOp::create(b, first, second);
+}
+
+static Place originOf(Value tile, Value zero) {
+  Place origin;
+  origin.at.assign(shapeOf(tile).size(), {zero, 0});
+  return origin;
+}
+
+//===------------------------------------------------------------------------------------------------- conditional steps
+
+static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
+                              llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &found, PlacedTiles &seen) {
+  if (!isTile(tile) || ctx.buffers.contains(tile) ||
+      !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
+    return;
+  Operation *op = tile.getDefiningOp();
+  if (!op) return;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] != dim) continue;
+    Step step = ctx.analysis->step(tile, d);
+    bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
+    bool widens = isa<arith::ExtSIOp, arith::ExtUIOp>(op) && step.widens && !ctx.analysis->widensExactly(op, d);
+    if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
+  }
+  llvm::SmallVector<int64_t> inner(dims);
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    inner.erase(inner.begin() + expand.getAxis());
+  } else if (auto trans = dyn_cast<TransOp>(op)) {
+    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
+      inner[s] = dims[d];
+  }
+  for (Value operand : op->getOperands())
+    collectConditions(ctx, operand, inner, dim, found, seen);
+}
+
+/// i1: (start + i) % n does not wrap around for the `size` indices.
+static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Place origin = originOf(remainder->getResult(0), ctx.zeroIndex);
+  Value start = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(0), origin));
+  Value count = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(1), origin));
+  Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
+  Value end = arith::AddIOp::create(b, arith::RemSIOp::create(b, start, safe), constantIndex(b, size));
+  int64_t width = getElementTypeOrSelf(remainder->getResult(0)).getIntOrFloatBitWidth();
+  Value last = constantIndex(b, APInt::getSignedMaxValue(width).getSExtValue() - (size - 1));
+  Value holds = bothHold(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
+                         arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
+  return bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
+}
+
+/// By how much a tile moves along `dim`; `first` is its element at index 0.
+static Value stepAlong(Context &ctx, Value tile, int64_t dim, Value first) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Step step = ctx.analysis->step(tile, dim);
+  if (step.kind == Step::constant) return constantIndex(b, step.amount);
+  Place second = originOf(tile, ctx.zeroIndex);
+  second.at[dim] = {indexConstant(ctx, 1), 0};
+  return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
+}
+
+/// i1: the narrow integers do not overflow anywhere in the tile: their first one and the steps, as wide numbers, stay within their type.
+static Value widensExactly(Context &ctx, Operation *extension) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value in = extension->getOperand(0);
+  bool isSigned = isa<arith::ExtSIOp>(extension);
+  Value narrow = evaluateScalar(ctx, in, originOf(in, ctx.zeroIndex));
+  Value first = isSigned ? scalarToIndex(ctx, narrow) : Value(arith::ExtUIOp::create(b, b.getI64Type(), narrow));
+  Value low = first, high = first;
+  auto shape = shapeOf(in);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1 || ctx.analysis->step(in, d).isZero()) continue;
+    Value span = arith::MulIOp::create(b, stepAlong(ctx, in, d, narrow), constantIndex(b, shape[d] - 1));
+    high = arith::AddIOp::create(b, high, arith::MaxSIOp::create(b, span, ctx.zeroIndex));
+    low = arith::AddIOp::create(b, low, arith::MinSIOp::create(b, span, ctx.zeroIndex));
+  }
+  int64_t width = getElementTypeOrSelf(in).getIntOrFloatBitWidth();
+  Value least = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
+  Value most = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
+  return bothHold(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
+                  arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
+}
+
+Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (dim < 0 || ctx.careful) return {};
+  llvm::SmallVector<std::pair<Operation *, int64_t>> found;
+  PlacedTiles seen;
+  for (Value tile : tiles) {
+    llvm::SmallVector<int64_t> identity;
+    for (size_t d = 0; d < shapeOf(tile).size(); ++d)
+      identity.push_back(d);
+    collectConditions(ctx, tile, identity, dim, found, seen);
+  }
+  // A remainder of what moves along two dimensions starts anew in every row.
+  for (auto [op, size] : found) {
+    if (!isa<arith::RemSIOp, arith::RemUIOp>(op)) continue;
+    int64_t moving = 0;
+    for (size_t d = 0; d < shapeOf(op->getResult(0)).size(); ++d)
+      moving += !ctx.analysis->step(op->getOperand(0), d).isZero();
+    if (moving > 1) return constantInt(b, b.getI1Type(), 0);
+  }
+  Value holds;
+  for (auto [op, size] : found)
+    holds = bothHold(ctx, holds, isa<arith::RemSIOp, arith::RemUIOp>(op) ? staysBelow(ctx, op, size) : widensExactly(ctx, op));
+  return holds;
+}
+
+void withConditions(Context &ctx, ValueRange tiles, int64_t dim, llvm::function_ref<void()> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value holds = conditions(ctx, tiles, dim);
+  if (!holds || matchPattern(holds, m_Zero())) return body();
+  auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
+  OpBuilder::InsertionGuard guard(b);
+  bool before = ctx.assumeConditions;
+  b.setInsertionPointToStart(branch.thenBlock());
+  ctx.assumeConditions = true;
+  body();
+  b.setInsertionPointToStart(branch.elseBlock());
+  ctx.assumeConditions = false;
+  body();
+  ctx.assumeConditions = before;
+}
+
+Value reachesExactly(Context &ctx, ValueRange pointers) {
+  Value holds;
+  llvm::SmallVector<Value> work(pointers.begin(), pointers.end());
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value tile = work.pop_back_val();
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isTile(tile) || isa<LoadOp>(op) || !seen.insert(tile).second) continue;
+    llvm::append_range(work, op->getOperands());
+    if (!isa<arith::ExtSIOp, arith::ExtUIOp>(op)) continue;
+    bool certain = true;
+    for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
+      certain &= !ctx.analysis->step(tile, d).widens || ctx.analysis->widensExactly(op, d);
+    if (!certain) holds = bothHold(ctx, holds, widensExactly(ctx, op));
+  }
+  return holds;
+}
+
+Value masksExactly(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<BoxTerm> terms;
+  if (!mask || !ctx.analysis->box(mask, terms)) return {};
+  Value holds;
+  for (const BoxTerm &term : terms)
+    if (term.mayWrap && !term.lower) holds = bothHold(ctx, holds, boxCount(ctx, term, shape[term.dim]).noWrap);
+  return holds;
+}
+
+//===-------------------------------------------------------------------------------------------- loads beside a store
+
+/// The bytes from `low` up to `high` (i64).
+struct Reach {
+  Value low, high;
+};
+
+llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
+  Value to = rootArgument(op.getPtr());
+  llvm::SmallVector<Hazard> hazards;
+  llvm::SmallVector<std::pair<Value, bool>> work = {{op.getPtr(), true}, {op.getValue(), true}};
+  if (op.getMask()) work.push_back({op.getMask(), true});
+  llvm::DenseSet<std::pair<Value, int>> seen;
+  while (!work.empty()) {
+    auto [tile, direct] = work.pop_back_val();
+    Operation *part = tile.getDefiningOp();
+    if (!part || !isTile(tile) || ctx.buffers.contains(tile) || !seen.insert({tile, direct}).second) continue;
+    bool moves = isa<BroadcastOp, ExpandDimsOp, TransOp>(part);
+    for (Value operand : part->getOperands())
+      work.push_back({operand, direct && !moves});
+    auto load = dyn_cast<LoadOp>(part);
+    if (!load) continue;
+    bool same = direct && ctx.analysis->distinctAddresses(op.getPtr()) &&
+                (load.getPtr() == op.getPtr() || haveSameOffsets(load.getPtr(), op.getPtr()));
+    auto before = llvm::find_if(hazards, [&](const Hazard &hazard) { return hazard.load == load; });
+    if (before != hazards.end())
+      before->samePlace &= same;
+    else
+      hazards.push_back({load, same});
+  }
+  // What may be the same tensor for certain reads the same place: the analysis stores all else.
+  llvm::erase_if(hazards, [&](Hazard hazard) {
+    Value from = rootArgument(hazard.load.getPtr());
+    return (!from || !to || from == to) && !hazard.samePlace;
+  });
+  return hazards;
+}
+
+/// The last index along `dim` that an access under `mask` may touch.
+static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, int64_t dim) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value all = constantIndex(b, shape[dim]), extent;
+  llvm::SmallVector<BoxTerm> terms;
+  if (mask && ctx.analysis->box(mask, terms))
+    for (const BoxTerm &term : terms) {
+      if (term.dim != dim || term.lower) continue;
+      BoxCount box = boxCount(ctx, term, shape[dim]);
+      Value count = box.noWrap ? Value(arith::SelectOp::create(b, box.noWrap, box.count, all)) : box.count;
+      extent = extent ? Value(arith::MinSIOp::create(b, extent, count)) : count;
+    }
+  if (!extent) return constantIndex(b, shape[dim] - 1);
+  return arith::SubIOp::create(b, arith::MaxSIOp::create(b, extent, constantIndex(b, 1)), constantIndex(b, 1));
+}
+
+static Reach reachOf(Context &ctx, Value pointer, Value mask) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
+  Reach reach{first, first};
+  auto shape = shapeOf(pointer);
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
+    Step step = ctx.analysis->step(pointer, d);
+    if (shape[d] == 1 || step.isZero()) continue;
+    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), stepAlong(ctx, pointer, d, first));
+    bool known = step.kind == Step::constant;
+    if (!known || step.amount > 0)
+      reach.high = arith::AddIOp::create(b, reach.high, known ? span : Value(arith::MaxSIOp::create(b, span, ctx.zeroIndex)));
+    if (!known || step.amount < 0)
+      reach.low = arith::AddIOp::create(b, reach.low, known ? span : Value(arith::MinSIOp::create(b, span, ctx.zeroIndex)));
+  }
+  int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType());
+  reach.high = arith::AddIOp::create(b, reach.high, constantIndex(b, bytes));
+  return reach;
+}
+
+/// The dimensions in the order of their steps, each of which goes beyond all that the ones before it reach. Steps that are known when the
+/// program runs are taken to be the larger ones, and two of them in either order.
+static Value isInjective(Context &ctx, Value pointer, Value mask) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto shape = shapeOf(pointer);
+  llvm::SmallVector<std::pair<int64_t, int64_t>> constants; // step and dimension
+  llvm::SmallVector<int64_t> others;
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
+    if (shape[d] == 1) continue;
+    Step step = ctx.analysis->step(pointer, d);
+    if (step.kind == Step::constant)
+      constants.push_back({std::abs(step.amount), d});
+    else
+      others.push_back(d);
+  }
+  llvm::sort(constants);
+  int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType()), reached = bytes;
+  bool certain = true;
+  for (auto [step, d] : constants) {
+    certain &= step >= reached;
+    reached += step * (shape[d] - 1);
+  }
+  if (certain && others.empty()) return {};
+  if (others.size() > 2) return constantInt(b, b.getI1Type(), 0);
+  using enum arith::CmpIPredicate;
+  auto atLeast = [&](Value step, Value bound) -> Value { return arith::CmpIOp::create(b, sge, step, bound); };
+  Value holds, width = constantIndex(b, bytes);
+  for (auto [step, d] : constants) {
+    if (!certain) holds = bothHold(ctx, holds, atLeast(constantIndex(b, step), width));
+    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), constantIndex(b, step));
+    width = arith::AddIOp::create(b, width, span);
+  }
+  Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
+  llvm::SmallVector<Value, 2> steps, spans;
+  for (int64_t d : others) {
+    Value step = stepAlong(ctx, pointer, d, first);
+    steps.push_back(arith::MaxSIOp::create(b, step, arith::SubIOp::create(b, ctx.zeroIndex, step)));
+    spans.push_back(arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), steps.back()));
+  }
+  if (others.empty()) return holds;
+  if (others.size() == 1) return bothHold(ctx, holds, atLeast(steps[0], width));
+  auto inOrder = [&](int64_t small, int64_t large) {
+    return bothHold(ctx, atLeast(steps[small], width), atLeast(steps[large], arith::AddIOp::create(b, width, spans[small])));
+  };
+  return bothHold(ctx, holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
+}
+
+Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  using enum arith::CmpIPredicate;
+  if (hazards.empty()) return {};
+  Value to = rootArgument(op.getPtr()), injective, holds;
+  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.samePlace; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
+  std::optional<Reach> written;
+  for (Hazard hazard : hazards) {
+    Value pointer = hazard.load.getPtr(), from = rootArgument(pointer);
+    if (!from || !to || from == to) { // the same place
+      holds = bothHold(ctx, holds, injective);
+      continue;
+    }
+    if (!written) written = reachOf(ctx, op.getPtr(), op.getMask());
+    Reach read = reachOf(ctx, pointer, hazard.load.getMask());
+    Value apart = arith::OrIOp::create(b, arith::CmpIOp::create(b, ule, read.high, written->low),
+                                       arith::CmpIOp::create(b, ule, written->high, read.low));
+    if (hazard.samePlace) {
+      Value start = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
+      Value goal = evaluateScalar(ctx, op.getPtr(), originOf(op.getPtr(), ctx.zeroIndex));
+      apart = arith::OrIOp::create(b, apart, bothHold(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
+    }
+    holds = bothHold(ctx, holds, apart);
+  }
+  return holds;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,222 @@
+// Loops and branches. A tile that a loop carries lives in one buffer, updated in place where nothing reads the old value any more.
+
+#include "cpu/control_flow.h"
+
+#include "cpu/evaluate.h"
+#include "cpu/operations.h"
+#include "cpu/scratch.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+/// Writes the tiles a region yields to the buffers that carry them. A tile that is computed from carried ones goes through a temporary
+/// where another slot still reads those.
+static LogicalResult yieldTiles(Context &ctx, ValueRange values, llvm::ArrayRef<Buffer> targets, Operation *yield) {
+  struct Pending {
+    Value tile;
+    Buffer from;
+    Buffer to;
+  };
+  llvm::SmallVector<Pending> copies;
+  bool alone = values.size() == 1;
+  for (auto [value, to] : llvm::zip(values, targets)) {
+    auto found = ctx.buffers.find(value);
+    if (found != ctx.buffers.end() && found->second.base == to.base && found->second.strides == to.strides) continue; // in place already
+    if (alone && !reads(ctx, value, to, true)) {
+      materialize(ctx, value, to);
+      continue;
+    }
+    // Evaluate first, write after all have been evaluated.
+    bool ownBuffer = found != ctx.buffers.end() && llvm::none_of(targets, [&](const Buffer &t) { return t.base == found->second.base; });
+    Buffer from = ownBuffer ? found->second : allocateFor(ctx, value);
+    if (!ownBuffer) materialize(ctx, value, from);
+    copies.push_back({value, from, to});
+  }
+  for (Pending &copy : copies) {
+    auto before = ctx.buffers.find(copy.tile);
+    std::optional<Buffer> saved = before != ctx.buffers.end() ? std::optional<Buffer>(before->second) : std::nullopt;
+    ctx.buffers[copy.tile] = copy.from;
+    materialize(ctx, copy.tile, copy.to);
+    if (saved)
+      ctx.buffers[copy.tile] = *saved;
+    else
+      ctx.buffers.erase(copy.tile);
+  }
+  return success();
+}
+
+LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value lower = scalar(ctx, op.getLowerBound()), upper = scalar(ctx, op.getUpperBound()), step = scalar(ctx, op.getStep());
+  llvm::SmallVector<Value> inits;
+  llvm::SmallVector<Buffer> tileBuffers;
+  llvm::SmallVector<int64_t> tileSlots;
+  for (auto [slot, init] : llvm::enumerate(op.getInitArgs())) {
+    if (!isTile(init)) {
+      inits.push_back(scalar(ctx, init));
+      continue;
+    }
+    Buffer buffer = allocateFor(ctx, init);
+    materialize(ctx, init, buffer);
+    tileBuffers.push_back(buffer);
+    tileSlots.push_back(slot);
+  }
+  int64_t kept = ctx.arenaUsed;
+  // How often it turns, for the size of what it writes in all.
+  Value span = scalarToIndex(ctx, arith::SubIOp::create(b, upper, lower));
+  Value stride = arith::MaxSIOp::create(b, scalarToIndex(ctx, step), constantIndex(b, 1));
+  Value trips = arith::MaxSIOp::create(b, arith::DivSIOp::create(b, span, stride), constantIndex(b, 1));
+  auto loop = scf::ForOp::create(b, lower, upper, step, inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    ctx.enclosingTrips.push_back(trips);
+    ctx.scalars[op.getInductionVar()] = loop.getInductionVar();
+    size_t nextScalar = 0, nextTile = 0;
+    for (Value argument : op.getRegionIterArgs()) {
+      if (isTile(argument))
+        ctx.buffers[argument] = tileBuffers[nextTile++];
+      else
+        ctx.scalars[argument] = loop.getRegionIterArg(nextScalar++);
+    }
+    if (failed(lowerBlock(ctx, *op.getBody()))) return failure();
+    Operation *yield = op.getBody()->getTerminator();
+    b.setLoc(yield->getLoc());
+    llvm::SmallVector<Value> tiles, results;
+    for (Value value : yield->getOperands())
+      if (isTile(value))
+        tiles.push_back(value);
+      else
+        results.push_back(scalar(ctx, value));
+    if (failed(yieldTiles(ctx, tiles, tileBuffers, yield))) return failure();
+    if (!results.empty()) scf::YieldOp::create(b, results);
+    ctx.enclosingTrips.pop_back();
+  }
+  ctx.arenaUsed = kept;
+  size_t nextScalar = 0, nextTile = 0;
+  for (Value result : op.getResults()) {
+    if (isTile(result))
+      ctx.buffers[result] = tileBuffers[nextTile++];
+    else
+      ctx.scalars[result] = loop.getResult(nextScalar++);
+  }
+  return success();
+}
+
+LogicalResult lowerIf(Context &ctx, scf::IfOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  llvm::SmallVector<Type> types;
+  llvm::SmallVector<Buffer> tileBuffers;
+  for (Value result : op.getResults()) {
+    if (isTile(result))
+      tileBuffers.push_back(allocateFor(ctx, result));
+    else
+      types.push_back(lowered(ctx, result.getType()));
+  }
+  int64_t kept = ctx.arenaUsed;
+  auto branch = scf::IfOp::create(b, types, scalar(ctx, op.getCondition()), !op.getElseRegion().empty());
+  auto side = [&](Region &region, Block *block) -> LogicalResult {
+    OpBuilder::InsertionGuard guard(b);
+    if (!block->empty() && block->back().hasTrait<OpTrait::IsTerminator>())
+      b.setInsertionPoint(&block->back());
+    else
+      b.setInsertionPointToEnd(block);
+    if (failed(lowerBlock(ctx, region.front()))) return failure();
+    llvm::SmallVector<Value> tiles, results;
+    Operation *yield = region.front().getTerminator();
+    for (Value value : yield->getOperands())
+      if (isTile(value))
+        tiles.push_back(value);
+      else
+        results.push_back(scalar(ctx, value));
+    if (failed(yieldTiles(ctx, tiles, tileBuffers, yield))) return failure();
+    if (!types.empty()) scf::YieldOp::create(b, results);
+    ctx.arenaUsed = kept;
+    return success();
+  };
+  if (failed(side(op.getThenRegion(), branch.thenBlock()))) return failure();
+  if (!op.getElseRegion().empty() && failed(side(op.getElseRegion(), branch.elseBlock()))) return failure();
+  size_t nextScalar = 0, nextTile = 0;
+  for (Value result : op.getResults()) {
+    if (isTile(result))
+      ctx.buffers[result] = tileBuffers[nextTile++];
+    else
+      ctx.scalars[result] = branch.getResult(nextScalar++);
+  }
+  return success();
+}
+
+LogicalResult lowerWhile(Context &ctx, scf::WhileOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  llvm::SmallVector<Value> inits;
+  llvm::SmallVector<Buffer> beforeBuffers, afterBuffers;
+  llvm::SmallVector<Type> types;
+  for (Value init : op.getInits()) {
+    if (!isTile(init)) {
+      inits.push_back(scalar(ctx, init));
+      continue;
+    }
+    Buffer buffer = allocateFor(ctx, init);
+    materialize(ctx, init, buffer);
+    beforeBuffers.push_back(buffer);
+  }
+  for (Value result : op.getResults()) {
+    if (isTile(result))
+      afterBuffers.push_back(allocateFor(ctx, result));
+    else
+      types.push_back(lowered(ctx, result.getType()));
+  }
+  int64_t kept = ctx.arenaUsed;
+  auto loop = scf::WhileOp::create(b, types, inits);
+  llvm::SmallVector<Type> beforeTypes;
+  for (Value init : inits)
+    beforeTypes.push_back(init.getType());
+  OpBuilder::InsertionGuard guard(b);
+  auto enter = [&](Block &source, Region &region, llvm::ArrayRef<Type> argumentTypes, llvm::ArrayRef<Buffer> tileBuffers) {
+    llvm::SmallVector<Location> locs(argumentTypes.size(), b.getLoc());
+    Block *block = b.createBlock(&region, region.end(), argumentTypes, locs);
+    size_t nextScalar = 0, nextTile = 0;
+    for (Value argument : source.getArguments()) {
+      if (isTile(argument))
+        ctx.buffers[argument] = tileBuffers[nextTile++];
+      else
+        ctx.scalars[argument] = block->getArgument(nextScalar++);
+    }
+    b.setInsertionPointToEnd(block);
+  };
+  auto leave = [&](Operation *terminator, ValueRange values, llvm::ArrayRef<Buffer> tileBuffers, llvm::SmallVectorImpl<Value> &results) {
+    llvm::SmallVector<Value> tiles;
+    for (Value value : values)
+      if (isTile(value))
+        tiles.push_back(value);
+      else
+        results.push_back(scalar(ctx, value));
+    return yieldTiles(ctx, tiles, tileBuffers, terminator);
+  };
+  enter(*op.getBeforeBody(), loop.getBefore(), beforeTypes, beforeBuffers);
+  if (failed(lowerBlock(ctx, *op.getBeforeBody()))) return failure();
+  auto condition = cast<scf::ConditionOp>(op.getBeforeBody()->getTerminator());
+  llvm::SmallVector<Value> forwarded, carriedOn;
+  if (failed(leave(condition, condition.getArgs(), afterBuffers, forwarded))) return failure();
+  scf::ConditionOp::create(b, scalar(ctx, condition.getCondition()), forwarded);
+  ctx.arenaUsed = kept;
+  enter(*op.getAfterBody(), loop.getAfter(), types, afterBuffers);
+  if (failed(lowerBlock(ctx, *op.getAfterBody()))) return failure();
+  Operation *yield = op.getAfterBody()->getTerminator();
+  if (failed(leave(yield, yield->getOperands(), beforeBuffers, carriedOn))) return failure();
+  scf::YieldOp::create(b, carriedOn);
+  ctx.arenaUsed = kept;
+  b.setInsertionPointAfter(loop);
+  size_t nextScalar = 0, nextTile = 0;
+  for (Value result : op.getResults()) {
+    if (isTile(result))
+      ctx.buffers[result] = afterBuffers[nextTile++];
+    else
+      ctx.scalars[result] = loop.getResult(nextScalar++);
+  }
+  return success();
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,24 @@
+// A tile's value at a place.
+#pragma once
+
+#include "cpu/context.h"
+
+namespace tilewright::cpu {
+
+Lanes evaluate(Context &ctx, Value tile, const Place &place);
+Value evaluateScalar(Context &ctx, Value tile, Place place); // the element at the place
+Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place);
+Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place);
+Value convertTo(Context &ctx, Value value, Type element); // between float types, scalars or vectors
+/// One elementwise operation on scalars or vectors of its operands. Null after an error on `op`.
+Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
+/// The combine region of a reduction or scan on scalars or vectors.
+llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRange args);
+/// Where a turn of a loop reads `load` a second time, at `address`: asks for the same place of the next turn (prefetch.cpp).
+void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value address);
+
+Value scalar(Context &ctx, Value value);
+Value indexConstant(Context &ctx, int64_t value); // known everywhere: it stands at the top of the program
+Value scalarToIndex(Context &ctx, Value value);   // any integer -> i64, sign-extended
+
+} // namespace tilewright::cpu

@@ -1,0 +1,45 @@
+// Loop nests over an index space.
+#pragma once
+
+#include "cpu/context.h"
+
+#include <set>
+
+namespace tilewright::cpu {
+
+/// Tiles with the dimensions of the root that theirs stand for: one tile may be met along rows and again along columns.
+using PlacedTiles = std::set<std::pair<const void *, std::vector<int64_t>>>;
+
+/// How loops run over an index space.
+struct LoopSpec {
+  llvm::ArrayRef<int64_t> shape;
+  llvm::SmallVector<int64_t, 3> order; // dimensions, outermost first
+  llvm::SmallVector<int64_t, 3> chunk; // indices taken at once, by dimension
+  int64_t unroll = 1;                  // bodies per turn of the innermost loop
+  llvm::SmallVector<Value, 3> extent;  // by dimension: no index from here on is wanted (null: shape)
+  llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
+  llvm::SmallVector<Value> fullMasks;
+};
+
+/// How many indices of a dimension a mask leaves, from the first one on.
+struct BoxCount {
+  Value count;  // i64
+  Value noWrap; // i1: the index does not overflow inside the tile, so that `count` says it all; null: never
+};
+
+/// All indices one by one, outermost dimension first; `vectorDim` (-1: none) innermost, `chunk` at a time.
+LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk);
+void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim);
+void forLoop(Context &ctx, Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
+llvm::SmallVector<Value> forLoop(Context &ctx, Value from, Value to, int64_t step, ValueRange carried,
+                                 llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body);
+/// One element after the other, with its place in row-major order.
+void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body);
+/// Fills `extent` and `full` from the masks of the loads that `tiles` compute on demand and, for stores, the store's own mask.
+void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask);
+BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size);
+/// The dimension to take vectors along, judged by the memory accesses of `tiles` (same index space) and `pointers`.
+int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);
+int64_t chunkFor(Context &ctx, llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles);
+
+} // namespace tilewright::cpu

@@ -1,0 +1,19 @@
+// What makes loops.
+#pragma once
+
+#include "cpu/context.h"
+
+namespace tilewright::cpu {
+
+void lowerStore(Context &ctx, tt::StoreOp op);
+bool isStoredByReduction(Context &ctx, Value tile);
+void lowerReduce(Context &ctx, tt::ReduceOp op);
+void lowerScan(Context &ctx, tt::ScanOp op);
+void lowerHistogram(Context &ctx, tt::HistogramOp op);
+void lowerGather(Context &ctx, tt::GatherOp op);
+void lowerDot(Context &ctx, tt::DotOp op);
+void lowerAtomic(Context &ctx, mlir::Operation *op);
+void lowerPrint(Context &ctx, tt::PrintOp op);
+void lowerAssert(Context &ctx, tt::AssertOp op);
+
+} // namespace tilewright::cpu

@@ -1,0 +1,143 @@
+// Tiles in scratch memory: where they lie, how they get there, and which of them can share it.
+
+#include "cpu/scratch.h"
+
+#include "cpu/conditions.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <functional>
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+/// Four bodies hide the loop and the latency of a short chain; long ones have enough to do by themselves.
+int64_t unrollFor(int64_t cost) {
+  return cost <= 60 ? 4 : cost <= 120 ? 2 : 1;
+}
+
+Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (isa<PointerType>(element)) element = b.getI64Type();
+  Buffer buffer;
+  buffer.element = element;
+  buffer.strides.assign(shape.size(), 1);
+  int64_t count = 1;
+  for (int64_t d = int64_t(shape.size()) - 1; d >= 0; --d) {
+    buffer.strides[d] = count;
+    count *= shape[d];
+  }
+  buffer.base = pointerAtConstant(b, ctx.arena, ctx.arenaUsed);
+  int64_t bytes = count * elementBytes(element);
+  ctx.arenaUsed += (bytes + 63) / 64 * 64;
+  ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
+  return buffer;
+}
+
+Buffer allocateFor(Context &ctx, Value tile) {
+  return allocate(ctx, shapeOf(tile), getElementTypeOrSelf(tile));
+}
+
+Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t bytes = elementBytes(buffer.element);
+  Value address = buffer.offset ? pointerAtConstant(b, buffer.base, buffer.offset * bytes) : buffer.base;
+  // Outer dimensions first, so that all but the last addition leave the inner loop.
+  for (size_t d = 0; d < place.at.size(); ++d) {
+    if (int64_t(d) == place.vector || place.at[d].value == ctx.zeroIndex) continue;
+    address = pointerAt(b, address, place.at[d].value, buffer.strides[d] * bytes);
+  }
+  if (place.vector >= 0 && place.at[place.vector].value != ctx.zeroIndex)
+    address = pointerAt(b, address, place.at[place.vector].value, buffer.strides[place.vector] * bytes);
+  return address;
+}
+
+void storeChunk(Context &ctx, const Buffer &to, Value value, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  value = convertTo(ctx, value, to.element);
+  Value address = bufferAddress(ctx, to, place);
+  int64_t bytes = elementBytes(to.element);
+  if (place.vector < 0 || to.strides[place.vector] == 1) return cpu::store(b, value, address, bytes, false);
+  for (int64_t lane = 0; lane < place.lanes; ++lane)
+    cpu::store(b, extractLane(b, value, lane), pointerAtConstant(b, address, lane * to.strides[place.vector] * bytes), bytes, false);
+}
+
+void materialize(Context &ctx, Value tile, const Buffer &to) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto shape = shapeOf(tile);
+  int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
+  int64_t chunk = chunkFor(ctx, shape, vectorDim, {tile});
+  withConditions(ctx, {tile}, vectorDim, [&] {
+    LoopSpec spec = loopsOver(shape, vectorDim, chunk);
+    spec.unroll = ctx.careful ? 1 : unrollFor(ctx.analysis->cost(tile));
+    applyMasks(ctx, spec, {tile}, {});
+    Type element = getElementTypeOrSelf(tile);
+    if (isa<PointerType>(element)) element = b.getI64Type();
+    emitLoops(
+        ctx, spec,
+        [&](llvm::ArrayRef<Place> places) {
+          // All reads before all writes: the target may be what the tile is computed from, at the same places.
+          llvm::SmallVector<Value> values;
+          for (const Place &place : places) {
+            Lanes lanes = evaluate(ctx, tile, place);
+            values.push_back(place.vector < 0 ? lanes.value : asVector(ctx, lanes, element, place));
+          }
+          for (auto [place, value] : llvm::zip(places, values))
+            storeChunk(ctx, to, value, place);
+        },
+        vectorDim);
+  });
+}
+
+Buffer buffered(Context &ctx, Value tile) {
+  auto found = ctx.buffers.find(tile);
+  if (found != ctx.buffers.end()) return found->second;
+  Buffer buffer = allocateFor(ctx, tile);
+  materialize(ctx, tile, buffer);
+  return buffer;
+}
+
+bool reads(Context &ctx, Value tile, const Buffer &buffer, bool elsewhere) {
+  std::set<std::pair<const void *, bool>> seen;
+  std::function<bool(Value, bool)> visit = [&](Value part, bool moved) {
+    if (!isTile(part) || !seen.insert({part.getAsOpaquePointer(), moved}).second) return false;
+    if (auto found = ctx.buffers.find(part); found != ctx.buffers.end()) {
+      const Buffer &from = found->second;
+      if (from.base != buffer.base) return false;
+      return !elsewhere || moved || from.offset != buffer.offset || from.strides != buffer.strides;
+    }
+    Operation *op = part.getDefiningOp();
+    if (!op) return false;
+    moved |= isa<TransOp, ExpandDimsOp, BroadcastOp>(op);
+    return llvm::any_of(op->getOperands(), [&](Value operand) { return visit(operand, moved); });
+  };
+  return visit(tile, false);
+}
+
+/// A tile that its loop carries on, and nothing else reads the old value of after `position`, is computed straight into the carried buffer.
+std::optional<Buffer> carriedTarget(Context &ctx, Value tile, Operation *position) {
+  for (OpOperand &use : tile.getUses()) {
+    auto yield = dyn_cast<scf::YieldOp>(use.getOwner());
+    if (!yield || yield->getBlock() != position->getBlock()) continue;
+    auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
+    if (!loop) continue;
+    Value argument = loop.getRegionIterArg(use.getOperandNumber());
+    // Carried by one slot only, or the two would share a buffer.
+    int64_t slots = llvm::count_if(tile.getUses(), [&](OpOperand &u) { return u.getOwner() == yield; });
+    if (slots != 1 || ctx.analysis->isReadAfter(argument, position)) return std::nullopt;
+    auto found = ctx.buffers.find(argument);
+    if (found == ctx.buffers.end()) continue;
+    for (Value operand : position->getOperands())
+      if (isTile(operand) && reads(ctx, operand, found->second, !isa<DotOp>(position) || operand == cast<DotOp>(position).getC()))
+        return std::nullopt;
+    if (isa<TransOp>(position) && reads(ctx, position->getOperand(0), found->second, false)) return std::nullopt;
+    return found->second;
+  }
+  return std::nullopt;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,20 @@
+// Tiles in scratch memory.
+#pragma once
+
+#include "cpu/context.h"
+
+namespace tilewright::cpu {
+
+Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element);
+Buffer allocateFor(Context &ctx, Value tile);
+void materialize(Context &ctx, Value tile, const Buffer &target);
+Buffer buffered(Context &ctx, Value tile); // the tile's buffer, made now if it is not there
+void storeChunk(Context &ctx, const Buffer &target, Value vector, const Place &place);
+Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place);
+std::optional<Buffer> carriedTarget(Context &ctx, Value tile, mlir::Operation *position);
+/// Whether computing `tile` reads `buffer`'s memory; with `elsewhere`, only whether it does so at other places than the one computed.
+bool reads(Context &ctx, Value tile, const Buffer &buffer, bool elsewhere);
+/// Bodies a turn that hide the loop and the latency of a chain of that cost.
+int64_t unrollFor(int64_t cost);
+
+} // namespace tilewright::cpu
