@@ -5,8 +5,7 @@
 // A total comes from another register, by a butterfly shuffle, or through shared memory from another warp. Values wait: what comes before
 // this thread's lowest run of registers is gathered in `before` and combined into them once, at the end. Backwards it is the same with the
 // bits inverted.
-#include "gpu/schedule/scratch.h"
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -27,7 +26,47 @@ struct Before {
 
 } // namespace
 
-LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
+static std::map<int64_t, Parts> totalsOfLane(ThreadContext &t, const std::map<int64_t, Parts> &totals, int64_t bit) {
+  std::map<int64_t, Parts> others;
+  for (auto &[reg, total] : totals)
+    for (Value value : total) {
+      Value sent = toMemory(t, value);
+      sent = ptx::ShuffleOp::create(t.b, sent.getType(), ptx::Shuffle::bfly, sent, t.i32(bit));
+      others[reg].push_back(fromMemory(t, sent, value.getType()));
+    }
+  return others;
+}
+
+/// A slot for each total and thread: its warp's neighbour reads what the thread of the same lane wrote.
+static std::map<int64_t, Parts> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, Parts> &totals, int64_t bit) {
+  Value base = scratch(t, op);
+  int64_t threads = t.config.getWarps() * 32;
+  Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
+  ptx::BarrierOp::create(t.b);
+  std::map<int64_t, Parts> others;
+  for (bool loads : {false, true}) {
+    int64_t start = 0;
+    for (size_t i = 0; i < totals.begin()->second.size(); ++i) {
+      Type type = totals.begin()->second[i].getType(), inMemory = memoryType(t, type);
+      int64_t bytes = inMemory.getIntOrFloatBitWidth() / 8;
+      start = (start + 7) / 8 * 8;
+      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? neighbour : t.thread, t.i32(bytes)));
+      for (auto &[reg, total] : totals) {
+        if (loads) {
+          auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, address, Value(), static_cast<uint32_t>(start));
+          others[reg].push_back(fromMemory(t, load.getValues()[0], type));
+        } else {
+          ptx::StoreSharedOp::create(t.b, address, ValueRange{toMemory(t, total[i])}, Value(), static_cast<uint32_t>(start));
+        }
+        start += threads * bytes;
+      }
+    }
+    if (!loads) ptx::BarrierOp::create(t.b);
+  }
+  return others;
+}
+
+LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), layout = scanLayout(given, op.getAxis());
   std::optional<std::vector<AxisBit>> order = scanOrder(layout, op.getAxis());
   if (!order) return op.emitError("a scan in this layout is not built for GPUs");
@@ -38,7 +77,7 @@ LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
 
   std::vector<Parts> held(static_cast<size_t>(registers)); // held[register][operand]
   for (Value tile : op.getSrcs()) {
-    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(get(tile)) : convertParts(op, get(tile), given, layout);
+    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(t.get(tile)) : convertParts(t, op, t.get(tile), given, layout);
     if (failed(values)) return failure();
     for (auto [reg, value] : llvm::enumerate(*values))
       held[reg].push_back(value);
@@ -53,7 +92,7 @@ LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
       bool upper = bool(reg & bit) != reverse;
       if (!upper) continue;
       int64_t lastOfLower = ((reg & ~runMask) | (reverse ? 0 : runMask)) ^ bit;
-      FailureOr<Parts> both = combine(region, held[static_cast<size_t>(lastOfLower)], held[static_cast<size_t>(reg)]);
+      FailureOr<Parts> both = combine(t, region, held[static_cast<size_t>(lastOfLower)], held[static_cast<size_t>(reg)]);
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
     }
@@ -76,20 +115,20 @@ LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
       run.exists = applies;
       return success();
     }
-    FailureOr<Parts> both = combine(region, lower, run.values);
+    FailureOr<Parts> both = combine(t, region, lower, run.values);
     if (failed(both)) return failure();
     Parts joined = *both;
     if (run.exists)
       for (size_t i = 0; i < operands; ++i)
-        joined[i] = arith::SelectOp::create(b, run.exists, joined[i], lower[i]);
+        joined[i] = arith::SelectOp::create(t.b, run.exists, joined[i], lower[i]);
     if (applies)
       for (size_t i = 0; i < operands; ++i)
-        joined[i] = arith::SelectOp::create(b, applies, joined[i], run.values[i]);
+        joined[i] = arith::SelectOp::create(t.b, applies, joined[i], run.values[i]);
     run.values = joined;
     if (!applies)
       run.exists = {};
     else if (run.exists)
-      run.exists = arith::OrIOp::create(b, run.exists, applies);
+      run.exists = arith::OrIOp::create(t.b, run.exists, applies);
     return success();
   };
 
@@ -104,7 +143,7 @@ LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
         int64_t lower = reverse ? reg | bit : reg, upper = lower ^ bit;
         for (auto &[run, preceding] : before)
           if ((run & ~doneMask) == upper && failed(prepend(preceding, totals[lower], {}))) return failure();
-        FailureOr<Parts> both = combine(region, totals[lower], totals[upper]);
+        FailureOr<Parts> both = combine(t, region, totals[lower], totals[upper]);
         if (failed(both)) return failure();
         joined[reg] = *both;
       }
@@ -112,22 +151,22 @@ LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
       doneMask |= bit;
       continue;
     }
-    Value own = place.axis == Axis::lane ? lane : warp;
-    Value isUpper = arith::CmpIOp::create(b, reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
-                                          arith::AndIOp::create(b, own, i32(bit)), i32(0));
-    std::map<int64_t, Parts> others = place.axis == Axis::lane ? totalsOfLane(totals, bit) : totalsOfWarp(op, totals, bit);
+    Value own = place.axis == Axis::lane ? t.lane : t.warp;
+    Value isUpper = arith::CmpIOp::create(t.b, reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
+                                          arith::AndIOp::create(t.b, own, t.i32(bit)), t.i32(0));
+    std::map<int64_t, Parts> others = place.axis == Axis::lane ? totalsOfLane(t, totals, bit) : totalsOfWarp(t, op, totals, bit);
     for (auto &[reg, total] : totals) {
       const Parts &other = others[reg];
       Parts lower, upper;
       for (size_t i = 0; i < operands; ++i) {
-        lower.push_back(arith::SelectOp::create(b, isUpper, other[i], total[i]));
-        upper.push_back(arith::SelectOp::create(b, isUpper, total[i], other[i]));
+        lower.push_back(arith::SelectOp::create(t.b, isUpper, other[i], total[i]));
+        upper.push_back(arith::SelectOp::create(t.b, isUpper, total[i], other[i]));
       }
       for (auto &[run, preceding] : before)
         if ((run & ~doneMask) == reg && failed(prepend(preceding, lower, isUpper))) return failure();
       bool isLast = next + 1 == order->size();
       if (isLast) continue; // nobody asks for the whole's total
-      FailureOr<Parts> both = combine(region, lower, upper);
+      FailureOr<Parts> both = combine(t, region, lower, upper);
       if (failed(both)) return failure();
       total = *both;
     }
@@ -137,61 +176,21 @@ LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
     const Before &preceding = before[reg & ~runMask];
     if (preceding.values.empty()) continue;
     Parts &mine = held[static_cast<size_t>(reg)];
-    FailureOr<Parts> both = combine(region, preceding.values, mine);
+    FailureOr<Parts> both = combine(t, region, preceding.values, mine);
     if (failed(both)) return failure();
     for (size_t i = 0; i < operands; ++i)
-      mine[i] = preceding.exists ? Value(arith::SelectOp::create(b, preceding.exists, (*both)[i], mine[i])) : (*both)[i];
+      mine[i] = preceding.exists ? Value(arith::SelectOp::create(t.b, preceding.exists, (*both)[i], mine[i])) : (*both)[i];
   }
   for (size_t i = 0; i < operands; ++i) {
     Parts results;
     for (int64_t reg = 0; reg < registers; ++reg)
       results.push_back(held[static_cast<size_t>(reg)][i]);
     Layout wanted = ttg::layoutOf(op.getResults()[i].getType());
-    FailureOr<Parts> converted = wanted == layout ? FailureOr<Parts>(results) : convertParts(op, results, layout, wanted);
+    FailureOr<Parts> converted = wanted == layout ? FailureOr<Parts>(results) : convertParts(t, op, results, layout, wanted);
     if (failed(converted)) return failure();
-    set(op.getResults()[i], std::move(*converted));
+    t.set(op.getResults()[i], std::move(*converted));
   }
   return success();
-}
-
-std::map<int64_t, Parts> ThreadLowering::totalsOfLane(const std::map<int64_t, Parts> &totals, int64_t bit) {
-  std::map<int64_t, Parts> others;
-  for (auto &[reg, total] : totals)
-    for (Value value : total) {
-      Value sent = toMemory(value);
-      sent = ptx::ShuffleOp::create(b, sent.getType(), ptx::Shuffle::bfly, sent, i32(bit));
-      others[reg].push_back(fromMemory(sent, value.getType()));
-    }
-  return others;
-}
-
-/// A slot for each total and thread: its warp's neighbour reads what the thread of the same lane wrote.
-std::map<int64_t, Parts> ThreadLowering::totalsOfWarp(Operation *op, const std::map<int64_t, Parts> &totals, int64_t bit) {
-  Value base = scratch(op);
-  int64_t threads = config.getWarps() * 32;
-  Value neighbour = arith::XOrIOp::create(b, thread, i32(bit << laneBits));
-  ptx::BarrierOp::create(b);
-  std::map<int64_t, Parts> others;
-  for (bool loads : {false, true}) {
-    int64_t start = 0;
-    for (size_t i = 0; i < totals.begin()->second.size(); ++i) {
-      Type type = totals.begin()->second[i].getType(), inMemory = memoryType(type);
-      int64_t bytes = inMemory.getIntOrFloatBitWidth() / 8;
-      start = (start + 7) / 8 * 8;
-      Value address = arith::AddIOp::create(b, base, arith::MulIOp::create(b, loads ? neighbour : thread, i32(bytes)));
-      for (auto &[reg, total] : totals) {
-        if (loads) {
-          auto load = ptx::LoadSharedOp::create(b, TypeRange{inMemory}, address, Value(), static_cast<uint32_t>(start));
-          others[reg].push_back(fromMemory(load.getValues()[0], type));
-        } else {
-          ptx::StoreSharedOp::create(b, address, ValueRange{toMemory(total[i])}, Value(), static_cast<uint32_t>(start));
-        }
-        start += threads * bytes;
-      }
-    }
-    if (!loads) ptx::BarrierOp::create(b);
-  }
-  return others;
 }
 
 } // namespace tilewright::gpu
