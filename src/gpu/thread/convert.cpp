@@ -1,6 +1,7 @@
 // A tile in another layout. What stays in its thread is renamed; what stays in its warp may go by shuffles; the rest goes through shared
 // memory in an order that both sides reach with wide accesses and without bank conflicts:
 //     ttg.convert_layout : #rows -> #columns      barrier; st.shared.v4 ...; barrier; ld.shared.v4 ...
+#include "gpu/layout/proof.h"
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,13 +41,13 @@ static Parts shuffleParts(ThreadContext &t, const Parts &held, const ShufflePlan
   return permuteByThread(t, std::move(got), plan.receiveSelect);
 }
 
-static Parts exchangeParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to,
-                           const ScratchPlan &plan) {
+static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to,
+                                      const ScratchPlan &plan) {
   Value base = scratch(t, op);
   ptx::BarrierOp::create(t.b); // whoever used the room before has read it
-  storeTile(t, base, from, plan.shared, held, plan.storeMatrix.has_value());
+  if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value()))) return failure();
   ptx::BarrierOp::create(t.b);
-  return loadTile(t, base, to, plan.shared, held.front().getType());
+  return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }
 
 FailureOr<Parts> convertParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to) {
@@ -56,17 +57,24 @@ FailureOr<Parts> convertParts(ThreadContext &t, Operation *op, const Parts &held
   if (plan.kind == Conversion::cluster) return op->emitError("a conversion between the blocks of a cluster is not built for GPUs");
   Parts results;
   if (plan.kind < Conversion::shuffle) {
-    for (std::optional<int64_t> reg : sameThreadRegisters(to, from)) {
-      if (!reg) return op->emitError("the layouts of this conversion do not fit");
+    std::vector<std::optional<int64_t>> registers = sameThreadRegisters(to, from);
+    if (std::optional<std::string> wrong = wrongInRegisters(registers, from, to)) return ttg::planIsWrong(op, "a conversion", *wrong);
+    for (std::optional<int64_t> reg : registers)
       results.push_back(held[static_cast<size_t>(*reg)]);
-    }
     return results;
   }
   Parts stored;
   for (Value value : held)
     stored.push_back(toMemory(t, value));
-  Parts loaded = plan.shuffle ? shuffleParts(t, stored, *plan.shuffle) : exchangeParts(t, op, stored, from, to, *plan.scratch);
-  for (Value value : loaded)
+  FailureOr<Parts> loaded;
+  if (plan.shuffle) {
+    if (std::optional<std::string> wrong = wrongInShuffle(*plan.shuffle, from, to)) return ttg::planIsWrong(op, "a conversion", *wrong);
+    loaded = shuffleParts(t, stored, *plan.shuffle);
+  } else {
+    loaded = exchangeParts(t, op, stored, from, to, *plan.scratch);
+    if (failed(loaded)) return failure();
+  }
+  for (Value value : *loaded)
     results.push_back(fromMemory(t, value, type));
   return results;
 }

@@ -45,9 +45,11 @@ LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op);
 LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op);
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op);
 LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op);
-/// A tile in `layout` from and to shared memory at `base`, where it lies as `shared` says.
-Parts loadTile(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Type type);
-void storeTile(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, mlir::ValueRange held, bool stmatrix);
+/// A tile in `layout` from and to shared memory at `base`, where it lies as `shared` says. The plan of it is proven first; `op` is told.
+mlir::FailureOr<Parts> loadTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
+                                Type type);
+LogicalResult storeTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
+                        mlir::ValueRange held, bool stmatrix);
 /// Values side by side as one integer, the first lowest; and back.
 Value packed(ThreadContext &t, mlir::ValueRange values);
 Parts unpacked(ThreadContext &t, Value word, Type element);
@@ -77,6 +79,14 @@ mlir::FailureOr<Parts> convertParts(ThreadContext &t, mlir::Operation *op, const
 LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op);
 LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op);
 LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op);
+/// What a thread holds of tiles of one layout: [register][tile].
+using HeldTiles = std::vector<Parts>;
+/// The tiles in `layout`, brought there where they are not.
+mlir::FailureOr<HeldTiles> heldIn(ThreadContext &t, mlir::Operation *op, mlir::ValueRange tiles, const Layout &layout);
+/// What the lane whose number differs by `bit` holds of these.
+Parts ofOtherLane(ThreadContext &t, mlir::ValueRange values, int64_t bit);
+/// The results of `op`, held in `layout`, in their own layouts.
+LogicalResult setInLayouts(ThreadContext &t, mlir::Operation *op, const HeldTiles &held, const Layout &layout);
 /// Runs the region of a reduction or a scan on scalars.
 mlir::FailureOr<Parts> combine(ThreadContext &t, mlir::Block &region, mlir::ValueRange first, mlir::ValueRange second);
 

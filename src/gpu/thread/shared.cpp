@@ -2,6 +2,7 @@
 // is said by its type, so that every access is one address of the thread plus constants:
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
+#include "gpu/layout/proof.h"
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -116,12 +117,22 @@ Parts unpacked(ThreadContext &t, Value word, Type element) {
   return {word.getType() == element ? word : Value(arith::BitcastOp::create(t.b, element, word))};
 }
 
-Parts loadTile(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
+/// Whether the plan of an access to a buffer holds; if not, `op` is told.
+template <typename Plan>
+static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layout &layout, const Plan &plan,
+                           std::optional<std::string> (*wrongIn)(const Plan &, const Layout &, const SharedLayout &)) {
+  std::optional<std::string> wrong = wrongInBuffer(shared);
+  if (!wrong) wrong = wrongIn(plan, layout, shared);
+  return wrong ? ttg::planIsWrong(op, "an access to shared memory", *wrong) : success();
+}
+
+FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
   Type inMemory = memoryType(t, type);
   SharedPlaces places(t, base, layout, shared);
   Parts results(static_cast<size_t>(layout.registersPerThread()), Value());
   std::optional<MatrixPlan> matrix = ldmatrixPlan(layout, shared);
   if (matrix && matrix->matrices == 4 && memoryType(t, type) == type) {
+    if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
     Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
                                         xorBases(t, t.warp, matrix->warpOffsets));
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
@@ -135,6 +146,7 @@ Parts loadTile(ThreadContext &t, Value base, const Layout &layout, const SharedL
     return results;
   }
   VectorAccess access = vectorAccess(layout, shared);
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (results[static_cast<size_t>(vector.registers[0])]) continue;
     auto [address, offset] = places.of(vector.registers[0]);
@@ -157,11 +169,13 @@ Parts loadTile(ThreadContext &t, Value base, const Layout &layout, const SharedL
   return results;
 }
 
-void storeTile(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, ValueRange held, bool stmatrix) {
+LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, ValueRange held,
+                        bool stmatrix) {
   std::optional<MatrixPlan> matrix;
   if (stmatrix && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp)) matrix = stmatrixPlan(layout, shared);
   Type type = held.front().getType();
   if (matrix && matrix->matrices == 4 && memoryType(t, type) == type) {
+    if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
     Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
                                         xorBases(t, t.warp, matrix->warpOffsets));
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
@@ -172,11 +186,12 @@ void storeTile(ThreadContext &t, Value base, const Layout &layout, const SharedL
             t, held.slice(static_cast<size_t>(instruction.firstRegister + i * matrix->perWord), static_cast<size_t>(matrix->perWord))));
       ptx::StmatrixOp::create(t.b, address, words, matrix->transposed);
     }
-    return;
+    return success();
   }
   SharedPlaces places(t, base, layout, shared);
   Value first = holdsFirstCopy(t, layout);
   VectorAccess access = vectorAccess(layout, shared);
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   llvm::DenseSet<int64_t> stored;
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (stored.contains(vector.registers[0])) continue;
@@ -195,19 +210,21 @@ void storeTile(ThreadContext &t, Value base, const Layout &layout, const SharedL
     auto [address, offset] = places.of(vector.registers[0]);
     ptx::StoreSharedOp::create(t.b, address, values, first, static_cast<uint32_t>(offset));
   }
+  return success();
 }
 
 LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
-  t.set(op.getResult(),
-        loadTile(t, t.getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), t.scalarType(tile.getElementType())));
+  FailureOr<Parts> loaded =
+      loadTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), t.scalarType(tile.getElementType()));
+  if (failed(loaded)) return failure();
+  t.set(op.getResult(), std::move(*loaded));
   return success();
 }
 
 LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
-  storeTile(t, t.getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), t.get(op.getSrc()),
-            t.target.wgmma);
-  return success();
+  return storeTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), t.get(op.getSrc()),
+                   t.target.wgmma);
 }
 
 LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp) {
@@ -226,11 +243,13 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   Layout layout = ttg::layoutOf(op.getPointers().getType());
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   // As wide as both memories have neighbours: pointers' in `ttg.vector` elements.
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t elements = std::min<int64_t>(width ? width.getInt() : 1, access.bytes / shared.elementBytes());
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return op.emitError("an asynchronous copy moves 4 bytes at least");
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared);
   const Parts &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);

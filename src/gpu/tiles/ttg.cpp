@@ -174,6 +174,10 @@ LogicalResult ttg::onKernelsWithLayouts(ModuleOp module, function_ref<LogicalRes
   });
 }
 
+InFlightDiagnostic ttg::planIsWrong(Operation *op, StringRef plan, StringRef wrong) {
+  return op->emitError("this is a bug of Tilewright: the plan of ") << plan << " does not hold: " << wrong;
+}
+
 void ttg::eraseDead(Operation *root) {
   // Users before what they use, what is inside before what is around it.
   root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
