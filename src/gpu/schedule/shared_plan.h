@@ -34,7 +34,8 @@ struct SharedPlan {
 /// Places everything: rooms that are in use at the same time never overlap, others may.
 SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper = {});
 
-/// What is wrong with a plan, for people, or nothing: places in use at the same time are apart, aligned, and in the memory that is asked for.
+/// What is wrong with a plan, for people, or nothing: places in use at the same time are apart, aligned, and in the memory that is asked
+/// for.
 std::optional<std::string> wrongIn(const SharedPlan &plan);
 
 } // namespace tilewright::gpu
