@@ -3,6 +3,8 @@
 // cf and arith operations), then everything to the LLVM dialect in one more walk.
 #include "codegen/lower.h"
 
+#include "codegen/ptx/effect.h"
+
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -59,6 +61,7 @@ void registerCodegenDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, scf::SCFDialect, ub::UBDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerEffects(registry);
 }
 
 } // namespace tilewright

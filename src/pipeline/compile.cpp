@@ -255,9 +255,7 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
 static std::string textOf(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  OpPrintingFlags flags;
-  flags.useLocalScope();
-  module->print(stream, flags);
+  module->print(stream);
   stream << "\n";
   return text;
 }

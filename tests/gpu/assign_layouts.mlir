@@ -1,12 +1,13 @@
 // RUN: tilewright opt %s --assign-layouts -split-input-file | FileCheck %s
 
 // lanes lie along the elements; the address is computed where it is wanted, never converted
+// CHECK: #layout = #ttg.layout<256, reg
 // CHECK-LABEL: tt.func public @copy
 tt.func public @copy(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32>
   %p = tt.splat %x : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
   %q = tt.addptr %p, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
-  // CHECK: tt.load {{.*}} : tensor<256x!tt.ptr<f32>, #ttg.layout<256, reg
+  // CHECK: tt.load {{.*}} : tensor<256x!tt.ptr<f32>, #layout
   %v = tt.load %q : tensor<256x!tt.ptr<f32>>
   // CHECK-NOT: ttg.convert_layout
   tt.store %q, %v : tensor<256x!tt.ptr<f32>>

@@ -5,6 +5,7 @@
 // makes  asm "ld.shared.b32 $0, [$1+16];", "=f,r,~{memory}"(pointer).
 #pragma once
 
+#include "codegen/ptx/effect.h"
 #include "gpu/machine/ptx.h"
 #include "support/target.h"
 
@@ -24,14 +25,6 @@ using llvm::ArrayRef, llvm::LogicalResult, llvm::SmallVector, llvm::StringRef;
 using mlir::ArrayAttr, mlir::ImplicitLocOpBuilder, mlir::ModuleOp, mlir::Operation, mlir::Type, mlir::TypeRange, mlir::Value,
     mlir::ValueRange;
 namespace LLVM = mlir::LLVM;
-
-/// What an instruction does besides computing its results. generatePtx reads it back from the assembly: `sideeffect` makes a call
-/// convergent, and the clobber ~{memory} says whether memory is touched.
-enum class Effect {
-  none,    // may be merged, moved and dropped
-  reads,   // reads memory; may be dropped
-  together // or writes: stays where it is
-};
 
 /// Where code is emitted, and for what.
 struct Place {
@@ -92,8 +85,8 @@ public:
   /// "@$5 ", or nothing where there is no predicate.
   std::string when(Value predicate) { return predicate ? "@" + in(predicate) + " " : std::string(); }
 
-  SmallVector<Value> emit(const std::string &text, Effect effect, bool memory = true) {
-    if (effect == Effect::reads || (effect == Effect::together && memory)) constraint("~{memory}");
+  SmallVector<Value> emit(const std::string &text, Effect effect) {
+    if (touchesMemory(effect)) constraint("~{memory}");
     SmallVector<Type> registers;
     for (Type type : types)
       registers.push_back(registerType(type));
@@ -102,8 +95,9 @@ public:
     if (registers.size() == 1) whole = registers.front();
     if (registers.size() > 1) whole = LLVM::LLVMStructType::getLiteral(at.b.getContext(), registers);
     if (whole) result = TypeRange(whole);
-    auto call = LLVM::InlineAsmOp::create(at.b, result, operands, text, constraints, effect == Effect::together, false,
+    auto call = LLVM::InlineAsmOp::create(at.b, result, operands, text, constraints, staysInPlace(effect), false,
                                           LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    setEffect(call, effect);
     SmallVector<Value> values;
     for (auto [index, type] : llvm::enumerate(types)) {
       Value value = registers.size() == 1 ? call.getResult(0)
@@ -169,7 +163,7 @@ inline void replace(Operation *op, ValueRange values) {
 
 /// An instruction without operands.
 inline LogicalResult plain(Operation *op, Place &at, const std::string &text) {
-  Asm(at).emit(text, Effect::together);
+  Asm(at).emit(text, Effect::writes);
   replace(op, {});
   return llvm::success();
 }

@@ -123,7 +123,7 @@ static LogicalResult lower(ptx::ElectOp op, Place &at) {
 static LogicalResult lower(ptx::ClockOp op, Place &at) {
   Asm code(at);
   std::string to = code.out(at.integer(64));
-  replace(op, code.emit("mov.u64 " + to + (op.getGlobal() ? ", %globaltimer;" : ", %clock64;"), Effect::together));
+  replace(op, code.emit("mov.u64 " + to + (op.getGlobal() ? ", %globaltimer;" : ", %clock64;"), Effect::writes));
   return success();
 }
 
@@ -301,6 +301,8 @@ static LogicalResult lower(ptx::InlineOp op, Place &at) {
   if (types.size() > 1) whole = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
   auto call = LLVM::InlineAsmOp::create(at.b, whole ? TypeRange(whole) : TypeRange(), op.getOperands(), op.getText(), op.getConstraints(),
                                         !op.getPure(), false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  bool memory = op.getConstraints().contains("~{memory}"); // as the kernel says in its own words
+  setEffect(call, op.getPure() ? (memory ? Effect::reads : Effect::none) : (memory ? Effect::writes : Effect::together));
   SmallVector<Value> values;
   for (int64_t i = 0, count = types.size(); i < count; ++i)
     values.push_back(count == 1 ? call.getResult(0) : LLVM::ExtractValueOp::create(at.b, call.getResult(0), i).getResult());

@@ -47,7 +47,7 @@ static LogicalResult lower(ptx::MmaOp op, Place &at) {
   std::string text = "mma.sync.aligned." + shape + ".row.col" + formats(c, a, op.getBFormat()) + "." + ptx::stringifyFormat(c).str() + " ";
   for (ArrayRef<std::string> list : names)
     text += (text.back() == ' ' ? "" : ", ") + braces(list, true);
-  replace(op, code.emit(text + ";", Effect::together, /*memory=*/false));
+  replace(op, code.emit(text + ";", Effect::together));
   return success();
 }
 
@@ -100,7 +100,7 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" + std::to_string(depthOf(a)) +
                      formats(op.getCFormat(), a, op.getBFormat()) + " " + braces(d, true) + ", " + braces(registers) + ", " + b + ", " +
                      tail + ";";
-  replace(op, code.emit(text, Effect::together));
+  replace(op, code.emit(text, Effect::product));
   return success();
 }
 
@@ -113,7 +113,7 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
     code.out(value.getType());
   for (auto [index, value] : llvm::enumerate(op.getValues()))
     code.tie(value, index);
-  replace(op, code.emit("wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::together));
+  replace(op, code.emit("wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
   return success();
 }
 

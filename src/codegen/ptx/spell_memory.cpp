@@ -87,7 +87,7 @@ static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
     when = code.when(op.getPredicate());
   }
   std::string kind = op.getIsVolatile() ? ".volatile.global" : ".global" + cachePolicy(op.getCache(), op.getEvict());
-  Effect effect = op.getIsVolatile() || op.getCache() == ptx::Cache::cv ? Effect::together : Effect::reads; // each one is made
+  Effect effect = op.getIsVolatile() || op.getCache() == ptx::Cache::cv ? Effect::writes : Effect::reads; // each one is made
   SmallVector<Value> words = code.emit(when + "ld" + kind + access->suffix() + " " + braces(names) + ", " + address + ";", effect);
   replace(op, fromWords(at, *access, words, types));
   return success();
@@ -102,7 +102,7 @@ static LogicalResult store(Operation *op, Place &at, const std::string &kind, Va
   SmallVector<std::string> names;
   for (Value word : toWords(at, *access, values))
     names.push_back(code.in(word));
-  code.emit(code.when(predicate) + kind + access->suffix() + " " + address + ", " + braces(names) + ";", Effect::together);
+  code.emit(code.when(predicate) + kind + access->suffix() + " " + address + ", " + braces(names) + ";", Effect::writes);
   replace(op, {});
   return success();
 }
@@ -146,7 +146,7 @@ static LogicalResult lower(ptx::StoreSharedOp op, Place &at) {
 static LogicalResult lower(ptx::AddSharedOp op, Place &at) {
   Asm code(at);
   std::string address = code.address(op.getAddress()), value = code.in(op.getValue());
-  code.emit(code.when(op.getPredicate()) + "red.shared.add.u32 " + address + ", " + value + ";", Effect::together);
+  code.emit(code.when(op.getPredicate()) + "red.shared.add.u32 " + address + ", " + value + ";", Effect::writes);
   replace(op, {});
   return success();
 }
@@ -167,7 +167,7 @@ static LogicalResult lower(ptx::LdmatrixOp op, Place &at) {
     names.push_back(code.out(value.getType()));
   std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
   std::string text = "ldmatrix" + matrixSuffix(names.size(), op.getTransposed()) + braces(names, true) + ", " + address + ";";
-  replace(op, code.emit(text, Effect::together));
+  replace(op, code.emit(text, Effect::writes));
   return success();
 }
 
@@ -178,7 +178,7 @@ static LogicalResult lower(ptx::StmatrixOp op, Place &at) {
   SmallVector<std::string> names;
   for (Value value : op.getValues())
     names.push_back(code.in(value));
-  code.emit("stmatrix" + matrixSuffix(names.size(), op.getTransposed()) + address + ", " + braces(names, true) + ";", Effect::together);
+  code.emit("stmatrix" + matrixSuffix(names.size(), op.getTransposed()) + address + ", " + braces(names, true) + ";", Effect::writes);
   replace(op, {});
   return success();
 }
@@ -226,7 +226,7 @@ static LogicalResult lower(ptx::AtomicOp op, Place &at) {
   std::string from = code.in(packBits(at, values, word));
   SmallVector<Value> old = code.emit(code.when(op.getPredicate()) + (reduce ? "red" : "atom") +
                                          orderAndScope(op.getOrder(), op.getScope()) + kind + " " + to + address + ", " + from + ";",
-                                     Effect::together);
+                                     Effect::writes);
   if (reduce) old = {LLVM::PoisonOp::create(at.b, word)};
   SmallVector<Value> results;
   if (op->getNumResults()) results = unpackBits(at, old.front(), op.getOld().getTypes());
@@ -243,7 +243,7 @@ static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
   std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
   replace(op, code.emit(code.when(op.getPredicate()) + "atom" + orderAndScope(op.getOrder(), op.getScope()) + ".cas.b" +
                             std::to_string(bits) + " " + to + ", " + address + ", " + compare + ", " + value + ";",
-                        Effect::together));
+                        Effect::writes));
   return success();
 }
 
@@ -256,7 +256,7 @@ static LogicalResult lower(ptx::PrefetchTensorMapOp op, Place &at) {
   if (failed(need(op, at, at.target.tma))) return failure();
   Asm code(at);
   std::string address = code.address(op->getOperand(0));
-  code.emit("prefetch.tensormap " + address + ";", Effect::together);
+  code.emit("prefetch.tensormap " + address + ";", Effect::writes);
   replace(op, {});
   return success();
 }
@@ -277,7 +277,7 @@ static LogicalResult lower(ptx::CopyAsyncOp op, Place &at) {
   if (op.getEvict() != ptx::Eviction::normal)
     text = "{ .reg .b64 policy; createpolicy.fractional.L2::" + ptx::stringifyEviction(op.getEvict()).str() + ".b64 policy, 1.0; " + name +
            ".L2::cache_hint " + operands + ", policy; }";
-  code.emit(text, Effect::together);
+  code.emit(text, Effect::writes);
   replace(op, {});
   return success();
 }
@@ -295,7 +295,7 @@ static LogicalResult onBarrier(Operation *op, Place &at, const std::string &name
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
   std::string address = code.address(object);
-  code.emit(code.when(predicate) + name + " " + address + extra + ";", Effect::together);
+  code.emit(code.when(predicate) + name + " " + address + extra + ";", Effect::writes);
   replace(op, {});
   return success();
 }
@@ -327,7 +327,7 @@ static LogicalResult lower(ptx::MbarrierWaitOp op, Place &at) {
   std::string address = code.address(op.getBarrier()), parity = code.in(op.getParity());
   std::string name = at.target.tma ? "mbarrier.try_wait" : "mbarrier.test_wait";
   code.emit("{ .reg .pred done; again: " + name + ".parity.shared::cta.b64 done, " + address + ", " + parity + "; @!done bra.uni again; }",
-            Effect::together);
+            Effect::writes);
   replace(op, {});
   return success();
 }
@@ -364,7 +364,7 @@ static LogicalResult lower(ptx::TmaLoadOp op, Place &at) {
     text += ".L2::cache_hint";
     tail += ", " + code.in(at.i64(op.getEvict() == ptx::Eviction::evict_first ? 0x12F0000000000000 : 0x14F0000000000000));
   }
-  code.emit(code.when(op.getPredicate()) + text + " " + shared + ", " + map + ", " + barrier + tail + ";", Effect::together);
+  code.emit(code.when(op.getPredicate()) + text + " " + shared + ", " + map + ", " + barrier + tail + ";", Effect::writes);
   replace(op, {});
   return success();
 }
@@ -380,7 +380,7 @@ static LogicalResult lower(ptx::TmaStoreOp op, Place &at) {
     name.consume_front("u");
     text = "cp.reduce.async.bulk.tensor." + dims + "." + name.str() + ".tile.bulk_group ";
   }
-  code.emit(code.when(op.getPredicate()) + text + map + ", " + shared + ";", Effect::together);
+  code.emit(code.when(op.getPredicate()) + text + map + ", " + shared + ";", Effect::writes);
   replace(op, {});
   return success();
 }

@@ -1,11 +1,6 @@
 // PTX is assembled once more by ptxas, which allocates registers and schedules. So LLVM only cleans up what a simple emitter leaves
 // (repeated address arithmetic, dead code, values that do not change in a loop) and selects instructions; like the CPU's code generation it
-// runs a short list of passes, in milliseconds.
-//
-// MLIR has no words for three facts about inline assembly, which are added to the LLVM IR before any pass looks at it:
-//     asm "bar.sync 0;"         sideeffect                    -> convergent: not to be copied into, or moved out of, a branch
-//     asm "ld.shared ..."       clobbers memory, no effect    -> memory(read): may be merged and dropped, not moved across a store
-//     asm "ex2.approx ..."      neither                       -> memory(none)
+// runs a short list of passes, in milliseconds. What inline assembly does is known to them: effect.cpp.
 #include "codegen/ptx/text.h"
 
 #include "codegen/llvm_module.h"
@@ -15,7 +10,6 @@
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
@@ -53,20 +47,6 @@ static std::unique_ptr<TargetMachine> createMachine(const GpuTarget &target, boo
                                                                    Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
 }
 
-static void describeAssembly(CallBase &call) {
-  const auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand());
-  if (!assembly) return;
-  bool memory = StringRef(assembly->getConstraintString()).contains("~{memory}");
-  call.setDoesNotThrow();
-  if (assembly->hasSideEffects()) {
-    call.setConvergent();
-    if (!memory) call.setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
-    return;
-  }
-  call.addFnAttr(Attribute::WillReturn);
-  call.setMemoryEffects(memory ? MemoryEffects::readOnly() : MemoryEffects::none());
-}
-
 static void prepare(Module &module, const TargetMachine &machine) {
   module.setTargetTriple(Triple(tripleName));
   module.setDataLayout(machine.createDataLayout());
@@ -75,25 +55,22 @@ static void prepare(Module &module, const TargetMachine &machine) {
     if (function.isDeclaration()) continue;
     for (Argument &argument : function.args())
       if (argument.hasByValAttr()) argument.addAttr(Attribute::get(module.getContext(), "nvvm.grid_constant"));
-    for (Instruction &instruction : instructions(function))
-      if (auto *call = dyn_cast<CallBase>(&instruction)) describeAssembly(*call);
   }
 }
 
-static bool isWgmma(const Instruction &instruction) {
+static bool keepsLoopRolled(const Instruction &instruction) {
   const auto *call = dyn_cast<CallBase>(&instruction);
-  const auto *assembly = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
-  return assembly && StringRef(assembly->getAsmString()).contains("wgmma.mma_async");
+  return call && call->hasFnAttr(keepRolledName);
 }
 
 /// Left to itself ptxas unrolls loops, and a loop of wgmma then waits where the schedule did not mean it to. The mark on a loop becomes
 /// .pragma "nounroll".
-static void keepWgmmaLoopsRolled(Function &function) {
-  if (none_of(instructions(function), isWgmma)) return;
+static void keepLoopsRolled(Function &function) {
+  if (none_of(instructions(function), keepsLoopRolled)) return;
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
   for (Loop *loop : loops.getLoopsInPreorder())
-    if (any_of(loop->blocks(), [](const BasicBlock *block) { return any_of(*block, isWgmma); })) loop->setLoopAlreadyUnrolled();
+    if (any_of(loop->blocks(), [](const BasicBlock *block) { return any_of(*block, keepsLoopRolled); })) loop->setLoopAlreadyUnrolled();
 }
 
 std::optional<std::string> generatePtx(mlir::ModuleOp module, const GpuTarget &target, CodeKind kind) {
@@ -114,7 +91,7 @@ std::optional<std::string> generatePtx(mlir::ModuleOp module, const GpuTarget &t
   prepare(*translated, *machine);
   cleanUp(*translated, *machine);
   for (Function &function : *translated)
-    if (!function.isDeclaration()) keepWgmmaLoopsRolled(function);
+    if (!function.isDeclaration()) keepLoopsRolled(function);
   if (kind == CodeKind::llvm) return textOf(*translated);
   std::optional<std::string> text = emitFile(*translated, *machine, CodeGenFileType::AssemblyFile);
   if (!error.empty() || !text) {

@@ -4,6 +4,8 @@
 #include "codegen/object.h"
 #include "support/target.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +15,9 @@ class ModuleOp;
 }
 
 namespace tilewright {
+
+/// Of a call in LLVM IR: ptxas must not unroll the loop around it.
+constexpr llvm::StringLiteral keepRolledName = "tilewright-keep-rolled";
 
 /// Cleans up a module that lowerPtxToLlvm made and returns it as LLVM IR (CodeKind::llvm) or PTX (CodeKind::assembly). Nothing, and an
 /// error on the module, if LLVM refuses it.

@@ -25,6 +25,7 @@ public:
   LogicalResult run() {
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return refuse();
+    if (std::optional<std::string> wrong = wrongIn(plan)) return ttg::planIsWrong(function, "shared memory", *wrong);
     for (const SharedRoom &room : plan.rooms)
       room.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(room.offset));
     function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));

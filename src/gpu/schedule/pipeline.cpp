@@ -344,6 +344,7 @@ private:
     int64_t stages = affordableStages(*schedule, wanted);
     if (stages < 2) return success();
     placeRefills(*schedule, stages, config);
+    if (std::optional<std::string> wrong = wrongIn(*schedule)) return ttg::planIsWrong(loop, "this loop", *wrong);
     return expand(*schedule);
   }
 
@@ -417,111 +418,160 @@ private:
     return done;
   }
 
+  /// What the steps of an expansion hand on to one another.
+  struct Expansion {
+    LoopSchedule &schedule;
+    Location loc;
+    int64_t stages;
+    bool copyAsync;                               ///< some ring is filled by cp.async
+    bool fence;                                   ///< the copy engine writes where threads read
+    std::vector<Slots> slots = {};                ///< of each ring
+    std::vector<SmallVector<Value>> sources = {}; ///< operands of each ring's loads, in a turn
+    Value slot = {}, parity = {};                 ///< of a turn
+    Operation *lastSlot = nullptr;                ///< the slots of a turn stand at its top, up to here
+    Operation *top = nullptr;                     ///< and what else stands there, up to here
+  };
+
+  static bool isAsync(const Ring &ring) { return !ring.tma; }
+
   /// `state`: slot and parity of the first turn, then of the turn behind the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
-    scf::ForOp old = schedule.loop;
-    Location loc = old.getLoc();
-    int64_t stages = schedule.stages;
-    std::vector<Slots> all;
-    bool copyAsync = false;
-    b.setInsertionPoint(old);
-    for (const Ring &ring : schedule.rings) {
-      Slots &slots = all.emplace_back();
-      copyAsync |= !ring.tma;
-      if (ring.tma) slots.barriers = allocBarriers(stages);
+    bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
+    Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.rings, isAsync), fence};
+    allotSlots(e);
+    // No copy is under way, and nobody reads a slot once the sync at the head of the prologue is over.
+    if (failed(prologue(e, state))) return failure();
+    // The copies of turns 0 .. distance-1 are under way, turn t's to slot state[0] + t; the loop begins.
+    carrySlot(e, state);
+    takeSlots(e);
+    // In turn i every reader reads slot i mod stages.
+    meet(e);
+    // Behind the sync all threads have read the slot of turn i - lag: the copies of turn i + distance go there.
+    if (failed(refill(e))) return failure();
+    // Turn i + 1 finds the copies of turns up to i + distance under way, as turn i found those up to i - 1 + distance.
+    ttg::BarrierWaitOp arrival = waits(e);
+    // Every reader stands behind the wait for its slot's copy; the loads themselves are gone.
+    advance(e, arrival, state);
+    // Behind the loop the copies of all turns have been waited for: each turn waited for its own.
+    return success();
+  }
+
+  /// The buffers of each ring, `stages` tiles deep, and its barriers.
+  void allotSlots(Expansion &e) {
+    b.setInsertionPoint(e.schedule.loop);
+    for (const Ring &ring : e.schedule.rings) {
+      Slots &slots = e.slots.emplace_back();
+      if (ring.tma) slots.barriers = allocBarriers(e.stages);
       for (Copy copy : ring.copies) {
         ttg::BufferType type = copy.alloc.getType();
         slots.bytes += type.getLayout().layout().bytes();
         slots.buffers.push_back(ttg::AllocOp::create(
-            b, copy.alloc.getLoc(), ttg::BufferType::get(b.getContext(), stages, type.getElementType(), type.getLayout())));
+            b, copy.alloc.getLoc(), ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout())));
       }
     }
+  }
 
-    // The first turns' copies, before the loop; if it runs again and again, after everybody has read the last turns' slots.
-    bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
-    if (old->getParentOfType<scf::ForOp>() || old->getParentOfType<scf::WhileOp>()) {
-      if (fence) ttg::FenceAsyncOp::create(b, loc); // the copy engine writes where threads read
-      ttg::SyncOp::create(b, loc);
+  /// The first turns' copies, before the loop; if it runs again and again, after everybody has read the last turns' slots.
+  LogicalResult prologue(Expansion &e, ArrayRef<Value> state) {
+    scf::ForOp loop = e.schedule.loop;
+    if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>()) {
+      if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
+      ttg::SyncOp::create(b, e.loc);
     }
-    LoopTurns firstTurns(old);
-    for (int64_t turn = 0; turn < stages; ++turn) {
-      Value exists = firstTurns.existsTurn(b, turn), slot = around(loc, state[0], turn, stages);
+    LoopTurns turns(loop);
+    for (int64_t turn = 0; turn < e.stages; ++turn) {
+      Value exists = turns.existsTurn(b, turn), slot = around(e.loc, state[0], turn, e.stages);
       bool committed = false;
-      for (auto [ring, slots] : llvm::zip(schedule.rings, all)) {
-        if (turn >= ring.distance(stages)) continue;
-        if (failed(issue(ring, slots, firstTurns.ofTurn(b, operandsOf(ring), turn), slot, exists))) return failure();
+      for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
+        if (turn >= ring.distance(e.stages)) continue;
+        if (failed(issue(ring, slots, turns.ofTurn(b, operandsOf(ring), turn), slot, exists))) return failure();
         committed |= !ring.tma;
       }
-      if (committed) ttg::CopyCommitOp::create(b, loc);
+      if (committed) ttg::CopyCommitOp::create(b, e.loc);
     }
+    return success();
+  }
 
-    // The loop, with slot and parity.
-    scf::ForOp loop = schedule.loop = withMoreCarried(old, state);
+  /// The loop carries the slot and the parity of its turn.
+  void carrySlot(Expansion &e, ArrayRef<Value> state) {
+    scf::ForOp old = e.schedule.loop;
+    scf::ForOp loop = e.schedule.loop = withMoreCarried(old, state);
     llvm::replace(loops, old.getOperation(), loop.getOperation());
     ValueRange carried = loop.getRegionIterArgs().take_back(2);
-    Value slot = carried[0], parity = carried[1];
-    LoopTurns turns(loop);
+    e.slot = carried[0];
+    e.parity = carried[1];
+  }
 
-    std::vector<SmallVector<Value>> sources; // operands of each ring's loads, in this turn
-    for (const Ring &ring : schedule.rings)
-      sources.push_back(operandsOf(ring));
-
-    // At the top: this turn's slots, and the wait for cp.async, whose data others see after a sync.
-    Operation *lastSlot = nullptr;
-    b.setInsertionPointToStart(loop.getBody());
-    for (auto [ring, slots] : llvm::zip(schedule.rings, all))
+  /// Readers read this turn's slots in place of the buffers of one tile.
+  void takeSlots(Expansion &e) {
+    for (const Ring &ring : e.schedule.rings)
+      e.sources.push_back(operandsOf(ring));
+    b.setInsertionPointToStart(e.schedule.loop.getBody());
+    for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots))
       for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
-        Value current = ttg::SlotOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, slot);
-        lastSlot = current.getDefiningOp();
+        Value current = ttg::SlotOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.slot);
+        e.lastSlot = current.getDefiningOp();
         copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
       }
-    Operation *refillAfter = schedule.refillAfter;
-    if (!schedule.inFlight.empty()) {
-      Operation *last = runOn(schedule);
-      if (!copyAsync) refillAfter = last;
+    e.top = e.lastSlot;
+  }
+
+  /// The sync that refills stand behind. By cp.async it also shows everybody's copies to all: then it stands at the top, behind the wait
+  /// for one's own.
+  void meet(Expansion &e) {
+    Operation *refillAfter = e.schedule.refillAfter;
+    if (!e.schedule.inFlight.empty()) {
+      Operation *retired = runOn(e.schedule);
+      if (!e.copyAsync) refillAfter = retired;
     }
     bool products = false;
-    int64_t pending = 0;
-    for (const Ring &ring : schedule.rings) {
-      if (ring.tma) continue;
-      products |= ring.productsRead; // wgmma reads what cp.async wrote
-      pending = ring.distance(stages) - 1;
-    }
-    if (copyAsync) {
-      ttg::CopyWaitOp::create(b, loc, static_cast<int32_t>(pending));
+    if (e.copyAsync) {
+      int64_t pending = 0;
+      for (const Ring &ring : llvm::make_filter_range(e.schedule.rings, isAsync)) {
+        products |= ring.productsRead; // wgmma reads what cp.async wrote
+        pending = ring.distance(e.stages) - 1;
+      }
+      ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
       b.setInsertionPointAfter(refillAfter);
     }
-    if (fence || products) ttg::FenceAsyncOp::create(b, loc);
-    ttg::SyncOp::create(b, loc);
+    if (e.fence || products) ttg::FenceAsyncOp::create(b, e.loc);
+    ttg::SyncOp::create(b, e.loc);
+  }
 
-    // Refills.
-    DenseMap<int64_t, Value> existing, targets;
-    auto refill = [&](size_t index) {
-      const Ring &ring = schedule.rings[index];
-      int64_t distance = ring.distance(stages);
-      Value &exists = existing[distance], &target = targets[distance];
-      if (!exists) exists = turns.existsLater(b, distance);
-      if (!target) target = around(loc, slot, distance, stages);
-      return issue(ring, all[index], turns.later(b, sources[index], distance), target, exists);
+  /// The copies of later turns. The first ring of a product that is started ahead is filled at the top: its slot has been free since the
+  /// turn before.
+  LogicalResult refill(Expansion &e) {
+    LoopTurns turns(e.schedule.loop);
+    auto issueLater = [&](size_t first, size_t end) -> LogicalResult {
+      DenseMap<int64_t, Value> existing, targets; // by distance
+      for (size_t index = first; index < end; ++index) {
+        const Ring &ring = e.schedule.rings[index];
+        int64_t distance = ring.distance(e.stages);
+        Value &exists = existing[distance], &target = targets[distance];
+        if (!exists) exists = turns.existsLater(b, distance);
+        if (!target) target = around(e.loc, e.slot, distance, e.stages);
+        if (failed(issue(ring, e.slots[index], turns.later(b, e.sources[index], distance), target, exists))) return failure();
+      }
+      return success();
     };
-    for (size_t index = schedule.ahead ? 1 : 0; index < all.size(); ++index)
-      if (failed(refill(index))) return failure();
-    Operation *top = lastSlot;
-    if (schedule.ahead) {
-      existing.clear(); // those stand further down
-      targets.clear();
-      b.setInsertionPointAfter(lastSlot);
-      if (failed(refill(0))) return failure();
-      top = &*std::prev(b.getInsertionPoint());
+    if (failed(issueLater(e.schedule.ahead ? 1 : 0, e.slots.size()))) return failure();
+    if (e.schedule.ahead) {
+      b.setInsertionPointAfter(e.lastSlot);
+      if (failed(issueLater(0, 1))) return failure();
+      e.top = &*std::prev(b.getInsertionPoint());
     }
-    if (copyAsync) ttg::CopyCommitOp::create(b, loc); // empty ones, too: waiting counts groups
+    if (e.copyAsync) ttg::CopyCommitOp::create(b, e.loc); // empty ones, too: waiting counts groups
+    return success();
+  }
 
-    ttg::BarrierWaitOp arrival; // of the first ring
-    for (auto [ring, slots] : llvm::zip(schedule.rings, all)) {
+  /// The wait of each ring, before its first reader, in place of its loads. Returns that of the first ring.
+  ttg::BarrierWaitOp waits(Expansion &e) {
+    ttg::BarrierWaitOp arrival;
+    for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
       if (ring.tma) {
         b.setInsertionPoint(ring.firstReader);
-        auto wait = ttg::BarrierWaitOp::create(b, loc, slots.barriers, slot, parity);
+        auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.slot, e.parity);
         if (!arrival) arrival = wait;
       }
       for (Copy copy : ring.copies) {
@@ -530,30 +580,31 @@ private:
         copy.alloc->erase();
       }
     }
+    return arrival;
+  }
 
-    // The next turn's slot; a parity holds for one way around the ring.
+  /// The next turn's slot; a parity holds for one way around the ring. `state` becomes that of the turn behind the last one.
+  void advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
+    scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
-    if (schedule.ahead) b.setInsertionPointAfter(top);
-    Value following = arith::AddIOp::create(b, loc, slot, i32(loc, 1));
-    Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, following, i32(loc, stages));
-    Value nextSlot = arith::SelectOp::create(b, loc, wraps, i32(loc, 0), following);
-    Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-    Value nextParity = arith::XOrIOp::create(b, loc, parity, flip);
+    if (e.schedule.ahead) b.setInsertionPointAfter(e.top);
+    Value following = arith::AddIOp::create(b, e.loc, e.slot, i32(e.loc, 1));
+    Value wraps = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::eq, following, i32(e.loc, e.stages));
+    Value nextSlot = arith::SelectOp::create(b, e.loc, wraps, i32(e.loc, 0), following);
+    Value flip = arith::ExtUIOp::create(b, e.loc, b.getI32Type(), wraps);
+    Value nextParity = arith::XOrIOp::create(b, e.loc, e.parity, flip);
     yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
-    SmallVector<Value> first = state;
-    if (schedule.ahead) {
+    if (e.schedule.ahead) {
       Operation *before = loop;
-      loop = schedule.loop = startAhead(schedule, arrival, first, {nextSlot, nextParity}, nextParity.getDefiningOp());
+      loop = e.schedule.loop = startAhead(e.schedule, arrival, state, {nextSlot, nextParity}, nextParity.getDefiningOp());
       llvm::replace(loops, before, loop.getOperation());
       state = SmallVector<Value>(loop->getResults().drop_back().take_back(2));
     } else {
       state = SmallVector<Value>(loop->getResults().take_back(2));
     }
-
     b.setInsertionPointAfter(loop);
-    if (copyAsync) ttg::CopyWaitOp::create(b, loc, 0); // zeros that were copied for turns that are none
-    return success();
+    if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for turns that are none
   }
 
   /// Products stay in flight until the next turn's have been started. Returns the wait that retires the turn before.

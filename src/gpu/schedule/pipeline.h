@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <optional>
+#include <string>
 
 namespace tilewright::gpu {
 
@@ -43,6 +44,9 @@ struct LoopSchedule {
 std::optional<LoopSchedule> scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Chooses, for a depth, which products stay in flight and when slots are filled again. Needs stages > 1.
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config);
+/// What is wrong with a schedule, for people, or nothing: every turn's wait has its arrival, and a slot is filled again only after
+/// everybody has read it. Asked before a schedule becomes code (proof.cpp).
+std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 
 /// Starts `schedule.ahead` of the next turn at the top of each, behind `top`, and carries its result. `arrival` waits for its ring;
 /// `first`: slot and parity of the first turn, `next`: of the next one. Returns the loop that has taken the place of the schedule's.

@@ -206,6 +206,11 @@ static int64_t registersOf(Type tile) {
   return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
 }
 
+// Of 32 bits, on every GPU from sm_70 on: what a thread's instructions can name, and what a multiprocessor has for all its threads.
+constexpr int64_t mostRegisters = 255, registersPerProcessor = 65536;
+// What a thread needs besides accumulators: addresses, row values, the temporaries of the arithmetic between two products.
+constexpr int64_t otherRegisters = 48;
+
 /// A product that may be started a turn early: alone it reads the first ring, everything else it reads stays as it is, and another product
 /// follows in the turn, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
 static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config) {
@@ -241,14 +246,13 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config)
   });
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
-  constexpr int64_t mostRegisters = 255, registersPerProcessor = 65536;
-  constexpr int64_t others = 48; // addresses, row values, the temporaries of the arithmetic between
-  int64_t available = std::min(mostRegisters, registersPerProcessor / (config.getWarps() * 32));
+  int64_t threads = config.getWarps() << laneBits;
+  int64_t available = std::min(mostRegisters, registersPerProcessor / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
-  int64_t threads = config.getWarps() * 32, without = registers - registersOf(product.getType()) + others;
+  int64_t without = registers - registersOf(product.getType()) + otherRegisters;
   bool alone = 2 * threads * without > registersPerProcessor;
-  bool suits = alone && inBody && products > 0 && last != wait && last.getPending() == 0 && registers + others <= available;
+  bool suits = alone && inBody && products > 0 && last != wait && last.getPending() == 0 && registers + otherRegisters <= available;
   return suits ? product : ttg::WgmmaOp();
 }
 

@@ -5,6 +5,9 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <optional>
+#include <string>
+
 namespace tilewright::gpu {
 
 /// A buffer as it would be with `depth` tiles that are in use throughout `loop`.
@@ -30,5 +33,9 @@ struct SharedPlan {
 
 /// Places everything: rooms that are in use at the same time never overlap, others may.
 SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper = {});
+
+/// What is wrong with a plan, for people, or nothing: places in use at the same time are apart, aligned, and in the memory that is asked
+/// for.
+std::optional<std::string> wrongIn(const SharedPlan &plan);
 
 } // namespace tilewright::gpu

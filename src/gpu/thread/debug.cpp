@@ -1,6 +1,6 @@
 // What a kernel says to the outside (print, assert), and what it brings along that this compiler does not look into: PTX of its own, and
 // functions that are mapped over tiles.
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,21 +42,21 @@ static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value va
 }
 
 /// A line for each element, by the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`.
-LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
+LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
   SmallVector<Value> start;
   for (int32_t axis = 0; axis < 3; ++axis)
-    start.push_back(programId(axis));
+    start.push_back(programId(t, axis));
   std::string head = "pid (%u, %u, %u)", prefix = escaped(op.getPrefix());
-  Value isFirst = isFirstThread();
+  Value isFirst = isFirstThread(t);
   auto line = [&](Value speaks, const std::string &format, ArrayRef<Value> values) {
-    OpBuilder::InsertionGuard guard(b);
+    OpBuilder::InsertionGuard guard(t.b);
     if (speaks) {
-      auto branch = scf::IfOp::create(b, speaks, /*withElseRegion=*/false);
-      b.setInsertionPointToStart(branch.thenBlock());
+      auto branch = scf::IfOp::create(t.b, speaks, /*withElseRegion=*/false);
+      t.b.setInsertionPointToStart(branch.thenBlock());
     }
     SmallVector<Value> all(start);
     llvm::append_range(all, values);
-    ptx::PrintOp::create(b, format + "\n", all);
+    ptx::PrintOp::create(t.b, format + "\n", all);
   };
   if (op.getArgs().empty()) {
     line(isFirst, head + prefix, {});
@@ -67,25 +67,25 @@ LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
     bool isSigned = number < op.getIsSigned().size() && op.getIsSigned()[number] > 0;
     std::string which = op.getArgs().size() > 1 ? "(operand " + std::to_string(number) + ") " : "";
     auto tile = dyn_cast<RankedTensorType>(argument.getType());
-    Parts values = get(argument);
+    Parts values = t.get(argument);
     if (auto number8 = dyn_cast<FloatType>(element); number8 && number8.getWidth() == 8 && !op.getHex())
-      values = widenBytes(values, element);
+      values = widenBytes(t, values, element);
     Layout layout;
     if (tile) layout = ttg::layoutOf(tile);
-    Value speaks = tile ? holdsFirstCopy(layout) : isFirst;
+    Value speaks = tile ? holdsFirstCopy(t, layout) : isFirst;
     for (auto [reg, value] : llvm::enumerate(values)) {
       SmallVector<Value> shown;
       SmallVector<std::string> places;
       for (int64_t dim = 0, behind = tile ? tile.getNumElements() : 1; tile && dim < tile.getRank(); ++dim) {
         int64_t size = tile.getDimSize(dim);
         behind /= size;
-        Value coordinate =
-            arith::ShRUIOp::create(b, flatIndex(layout, static_cast<int64_t>(reg)), i32(llvm::Log2_64(static_cast<uint64_t>(behind))));
-        shown.push_back(arith::AndIOp::create(b, coordinate, i32(size - 1)));
+        Value coordinate = arith::ShRUIOp::create(t.b, flatIndex(t, layout, static_cast<int64_t>(reg)),
+                                                  t.i32(llvm::Log2_64(static_cast<uint64_t>(behind))));
+        shown.push_back(arith::AndIOp::create(t.b, coordinate, t.i32(size - 1)));
         int64_t width = std::to_string(size - 1).size();
         places.push_back("%" + (width > 1 ? std::to_string(width) : std::string()) + "u");
       }
-      auto [number_, format] = printable(b, value, element, isSigned, op.getHex());
+      auto [number_, format] = printable(t.b, value, element, isSigned, op.getHex());
       shown.push_back(number_);
       line(speaks, head + " idx (" + llvm::join(places, ", ") + ")" + prefix + which + format, shown);
     }
@@ -93,11 +93,11 @@ LogicalResult ThreadLowering::lowerPrint(tt::PrintOp op) {
   return success();
 }
 
-LogicalResult ThreadLowering::lowerAssert(tt::AssertOp op) {
+LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
   Value fails;
-  for (Value condition : get(op.getCondition())) {
-    Value one = arith::XOrIOp::create(b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-    fails = fails ? Value(arith::OrIOp::create(b, fails, one)) : one;
+  for (Value condition : t.get(op.getCondition())) {
+    Value one = arith::XOrIOp::create(t.b, condition, arith::ConstantOp::create(t.b, t.b.getBoolAttr(true)));
+    fails = fails ? Value(arith::OrIOp::create(t.b, fails, one)) : one;
   }
   std::string file = "unknown";
   int64_t line = 0;
@@ -108,77 +108,77 @@ LogicalResult ThreadLowering::lowerAssert(tt::AssertOp op) {
     line = place.getLine();
     return WalkResult::interrupt();
   });
-  ptx::AssertFailOp::create(b, op.getMessage(), file, source.getName(), static_cast<uint32_t>(line), fails);
+  ptx::AssertFailOp::create(t.b, op.getMessage(), file, op->getParentOfType<tt::FuncOp>().getName(), static_cast<uint32_t>(line), fails);
   return success();
 }
 
 //===------------------------------------------------------------------------------------------------------- foreign code
 
 /// `packed_element` registers of each operand go into one piece of assembly. Small ones share words of 32 bits.
-LogicalResult ThreadLowering::lowerInlineAsm(tt::ElementwiseInlineAsmOp op) {
+LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
   int64_t pack = op.getPackedElement();
   auto perWordOf = [&](Type type) {
     return std::min<int64_t>(pack, std::max<int64_t>(1, 32 / static_cast<int64_t>(type.getIntOrFloatBitWidth())));
   };
   auto wordOf = [&](Type type, int64_t perWord) -> Type {
-    return perWord == 1 ? type : b.getIntegerType(static_cast<unsigned>(perWord) * type.getIntOrFloatBitWidth());
+    return perWord == 1 ? type : t.b.getIntegerType(static_cast<unsigned>(perWord) * type.getIntOrFloatBitWidth());
   };
-  int64_t count = partsOf(op->getResult(0).getType());
+  int64_t count = t.partsOf(op->getResult(0).getType());
   std::vector<Parts> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     SmallVector<Value> operands;
     for (Value argument : op.getArgs()) {
       // A tile of fewer elements than `packed_element` repeats its own.
-      const Parts &parts = get(argument);
+      const Parts &parts = t.get(argument);
       Type type = parts.front().getType();
       int64_t perWord = perWordOf(type);
       for (int64_t i = 0; i < pack; i += perWord) {
         SmallVector<Value> values;
         for (int64_t k = 0; k < perWord; ++k)
           values.push_back(parts[static_cast<size_t>(first + i + k) % parts.size()]);
-        operands.push_back(perWord == 1 ? values.front() : packed(values));
+        operands.push_back(perWord == 1 ? values.front() : packed(t, values));
       }
     }
     SmallVector<Type> types;
     for (Type result : op->getResultTypes()) {
-      Type type = scalarType(getElementTypeOrSelf(result));
+      Type type = t.scalarType(getElementTypeOrSelf(result));
       int64_t perWord = perWordOf(type);
       types.append(static_cast<size_t>(pack / perWord), wordOf(type, perWord));
     }
-    auto code = ptx::InlineOp::create(b, types, op.getAsmString(), op.getConstraints(), op.getPure(), operands);
+    auto code = ptx::InlineOp::create(t.b, types, op.getAsmString(), op.getConstraints(), op.getPure(), operands);
     size_t word = 0;
     for (auto [number, result] : llvm::enumerate(op->getResultTypes())) {
-      Type type = scalarType(getElementTypeOrSelf(result));
+      Type type = t.scalarType(getElementTypeOrSelf(result));
       for (int64_t i = 0; i < pack; i += perWordOf(type))
-        llvm::append_range(results[number], unpacked(code.getResult(static_cast<unsigned>(word++)), type));
+        llvm::append_range(results[number], unpacked(t, code.getResult(static_cast<unsigned>(word++)), type));
       if (static_cast<int64_t>(results[number].size()) > count) results[number].resize(static_cast<size_t>(count));
     }
   }
   for (auto [result, parts_] : llvm::zip(op->getResults(), results))
-    set(result, std::move(parts_));
+    t.set(result, std::move(parts_));
   return success();
 }
 
-LogicalResult ThreadLowering::lowerMapElementwise(tt::MapElementwiseOp op) {
+LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
   if (!llvm::hasSingleElement(op.getScalarOp()))
     return op.emitError("unstructured control flow in a mapped function is not built for GPUs");
   Block &block = op.getScalarOp().front();
-  int64_t pack = op.getPack(), count = partsOf(op->getResult(0).getType());
+  int64_t pack = op.getPack(), count = t.partsOf(op->getResult(0).getType());
   if (count % pack) return op.emitError("a thread holds fewer elements than the mapped function takes");
   std::vector<Parts> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     unsigned argument = 0;
     for (Value source_ : op.getSrcs())
       for (int64_t i = 0; i < pack; ++i)
-        set(block.getArgument(argument++), {get(source_)[static_cast<size_t>(first + i)]});
-    Location place = b.getLoc();
-    if (failed(lowerBlock(block))) return failure();
-    b.setLoc(place);
+        t.set(block.getArgument(argument++), {t.get(source_)[static_cast<size_t>(first + i)]});
+    Location place = t.b.getLoc();
+    if (failed(lowerBlock(t, block))) return failure();
+    t.b.setLoc(place);
     for (auto [index, value] : llvm::enumerate(block.getTerminator()->getOperands()))
-      results[index / static_cast<size_t>(pack)].push_back(getScalar(value));
+      results[index / static_cast<size_t>(pack)].push_back(t.getScalar(value));
   }
   for (auto [result, parts_] : llvm::zip(op->getResults(), results))
-    set(result, std::move(parts_));
+    t.set(result, std::move(parts_));
   return success();
 }
 

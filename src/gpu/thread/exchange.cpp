@@ -1,6 +1,5 @@
 // What threads tell one another. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
-#include "gpu/schedule/scratch.h"
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -8,191 +7,220 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Value ThreadLowering::scratch(Operation *op) {
-  auto place = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
-  int64_t offset = place ? place.getInt() : 0;
-  sharedBytes = std::max(sharedBytes, offset + gpu::scratchBytes(op));
-  Value base = ptx::SharedBaseOp::create(b, b.getI32Type());
-  return offset ? arith::AddIOp::create(b, base, i32(offset)) : base;
-}
-
-FailureOr<Parts> ThreadLowering::combine(Block &block, ValueRange first, ValueRange second) {
+FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, ValueRange second) {
   size_t count = first.size();
   for (size_t i = 0; i < count; ++i) {
-    set(block.getArgument(static_cast<unsigned>(i)), {first[i]});
-    set(block.getArgument(static_cast<unsigned>(i + count)), {second[i]});
+    t.set(block.getArgument(static_cast<unsigned>(i)), {first[i]});
+    t.set(block.getArgument(static_cast<unsigned>(i + count)), {second[i]});
   }
-  Location place = b.getLoc();
-  if (failed(lowerBlock(block))) return failure();
-  b.setLoc(place);
+  Location place = t.b.getLoc();
+  if (failed(lowerBlock(t, block))) return failure();
+  t.b.setLoc(place);
   Parts results;
   for (Value value : block.getTerminator()->getOperands())
-    results.push_back(getScalar(value));
+    results.push_back(t.getScalar(value));
   return results;
 }
 
-void ThreadLowering::meet() {
-  if (config.getCtas() == 1) {
-    ptx::BarrierOp::create(b);
-    return;
-  }
-  ptx::ClusterArriveOp::create(b, /*relaxed=*/false);
-  ptx::ClusterWaitOp::create(b);
-}
-
 /// Threads of the same number hold the same elements in all blocks, so each has a place of its own that it finds again in the others.
-LogicalResult ThreadLowering::lowerReadBlocks(ttg::ReadBlocksOp op) {
-  Parts held = get(op.getSrc());
-  Type type = held.front().getType(), stored = memoryType(type);
-  int64_t bytes = memoryBits(stored) / 8, threads = config.getWarps() * 32;
-  Value own = arith::AddIOp::create(b, scratch(op), arith::MulIOp::create(b, thread, i32(bytes)));
-  ptx::BarrierOp::create(b);
+LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
+  Parts held = t.get(op.getSrc());
+  Type type = held.front().getType(), stored = memoryType(t, type);
+  int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() * 32;
+  Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
+  ptx::BarrierOp::create(t.b);
   for (auto [reg, value] : llvm::enumerate(held))
-    ptx::StoreSharedOp::create(b, own, ValueRange{toMemory(value)}, Value(),
+    ptx::StoreSharedOp::create(t.b, own, ValueRange{toMemory(t, value)}, Value(),
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
-  meet();
+  meet(t);
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Parts parts_;
     for (int64_t reg = 0; reg < static_cast<int64_t>(held.size()); ++reg) {
-      Value address = reg ? Value(arith::AddIOp::create(b, own, i32(reg * threads * bytes))) : own;
-      auto load = ptx::LoadBlockOp::create(b, TypeRange{stored}, address, i32(static_cast<int64_t>(block)));
-      parts_.push_back(fromMemory(load.getValues()[0], type));
+      Value address = reg ? Value(arith::AddIOp::create(t.b, own, t.i32(reg * threads * bytes))) : own;
+      auto load = ptx::LoadBlockOp::create(t.b, TypeRange{stored}, address, t.i32(static_cast<int64_t>(block)));
+      parts_.push_back(fromMemory(t, load.getValues()[0], type));
     }
-    set(result, std::move(parts_));
+    t.set(result, std::move(parts_));
   }
-  meet(); // the others have read what is here
+  meet(t); // the others have read what is here
   return success();
 }
 
-LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
-  int64_t dim = op.getAxis();
-  Layout given = ttg::layoutOf(op.getSrcs().front().getType()), layout = reductionLayout(given, dim);
-  std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-  if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
-  Block &region = op.getCombineOp().front();
-  size_t operands = op.getSrcs().size();
+//===--------------------------------------------------------------------------------------------- what scans share, too
 
-  // Registers: those that differ only along `dim` become the one whose bits along it are 0.
-  int64_t registers = layout.registersPerThread();
-  std::vector<Parts> held(static_cast<size_t>(registers));
-  for (Value tile : op.getSrcs()) {
-    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(get(tile)) : convertParts(op, get(tile), given, layout);
+FailureOr<HeldTiles> heldIn(ThreadContext &t, Operation *op, ValueRange tiles, const Layout &layout) {
+  HeldTiles held(static_cast<size_t>(layout.registersPerThread()));
+  for (Value tile : tiles) {
+    Layout given = ttg::layoutOf(tile.getType());
+    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(t.get(tile)) : convertParts(t, op, t.get(tile), given, layout);
     if (failed(values)) return failure();
     for (auto [reg, value] : llvm::enumerate(*values))
       held[reg].push_back(value);
   }
-  // The order follows the layout, not the elements: as in upstream, a combination is associative and commutative.
+  return held;
+}
+
+Parts ofOtherLane(ThreadContext &t, ValueRange values, int64_t bit) {
+  Parts others;
+  for (Value value : values) {
+    Value sent = toMemory(t, value);
+    sent = ptx::ShuffleOp::create(t.b, sent.getType(), ptx::Shuffle::bfly, sent, t.i32(bit));
+    others.push_back(fromMemory(t, sent, value.getType()));
+  }
+  return others;
+}
+
+LogicalResult setInLayouts(ThreadContext &t, Operation *op, const HeldTiles &held, const Layout &layout) {
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    Parts results;
+    for (const Parts &values : held)
+      results.push_back(values[i]);
+    auto tile = dyn_cast<RankedTensorType>(result.getType());
+    if (tile && ttg::layoutOf(tile) != layout) {
+      FailureOr<Parts> converted = convertParts(t, op, results, layout, ttg::layoutOf(tile));
+      if (failed(converted)) return failure();
+      results = std::move(*converted);
+    }
+    t.set(result, std::move(results));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------- reductions
+
+/// Registers: those that differ only along the dimension become the one whose bits along it are 0; only these are left. The order follows
+/// the layout, not the elements: as in upstream, a combination is associative and commutative.
+static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
+  int64_t registers = static_cast<int64_t>(held.size());
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
-    if (!(plan->registerMask >> bit & 1)) continue;
+    if (!(plan.registerMask >> bit & 1)) continue;
     int64_t step = int64_t(1) << bit;
     for (int64_t reg = 0; reg < registers; ++reg) {
       if (reg & step || held[static_cast<size_t>(reg)].empty() || held[static_cast<size_t>(reg | step)].empty()) continue;
-      FailureOr<Parts> both = combine(region, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
+      FailureOr<Parts> both = combine(t, region, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
       held[static_cast<size_t>(reg | step)].clear();
     }
   }
-  SmallVector<int64_t> left;
+  HeldTiles left;
   for (int64_t reg = 0; reg < registers; ++reg)
-    if (!(reg & static_cast<int64_t>(plan->registerMask))) left.push_back(reg);
+    if (!(reg & static_cast<int64_t>(plan.registerMask))) left.push_back(std::move(held[static_cast<size_t>(reg)]));
+  held = std::move(left);
+  return success();
+}
 
-  // Lanes: a butterfly for each bit, after which all of them hold the result. Both lanes of a pair combine in one order, so that they get
-  // the same bits.
-  for (int64_t bit = 0; bit < 5; ++bit) {
-    if (!(plan->laneMask >> bit & 1)) continue;
-    Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, lane, i32(int64_t(1) << bit)), i32(0));
-    for (int64_t reg : left) {
-      Parts mine = held[static_cast<size_t>(reg)], first, second;
+/// Lanes: a butterfly for each bit, after which all of them hold the result. Both lanes of a pair combine in one order, so that they get
+/// the same bits.
+static LogicalResult reduceLanes(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
+  for (int64_t bit = 0; bit < laneBits; ++bit) {
+    if (!(plan.laneMask >> bit & 1)) continue;
+    int64_t distance = int64_t(1) << bit;
+    Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
+    for (Parts &mine : held) {
+      Parts first, second;
       for (Value value : mine) {
-        Value other = toMemory(value);
-        other = ptx::ShuffleOp::create(b, other.getType(), ptx::Shuffle::bfly, other, i32(int64_t(1) << bit));
-        other = fromMemory(other, value.getType());
-        first.push_back(arith::SelectOp::create(b, isLater, other, value));
-        second.push_back(arith::SelectOp::create(b, isLater, value, other));
+        Value other = ofOtherLane(t, value, distance).front();
+        first.push_back(arith::SelectOp::create(t.b, isLater, other, value));
+        second.push_back(arith::SelectOp::create(t.b, isLater, value, other));
       }
-      FailureOr<Parts> both = combine(region, first, second);
+      FailureOr<Parts> both = combine(t, region, first, second);
       if (failed(both)) return failure();
-      held[static_cast<size_t>(reg)] = *both;
+      mine = *both;
     }
-  }
-
-  // Warps: each writes what it has, everybody reads all of it. `slot` numbers the elements of the result, `part` the warps along `dim`.
-  if (plan->warpMask) {
-    int64_t parts_ = int64_t(1) << llvm::popcount(plan->warpMask);
-    const Layout &reduced = plan->result;
-    int64_t slots = elementCount(reduced.shape);
-    std::vector<int64_t> bytes, starts;
-    int64_t total = 0;
-    for (size_t i = 0; i < operands; ++i) {
-      Type type = memoryType(held[static_cast<size_t>(left[0])][i].getType());
-      bytes.push_back(memoryBits(type) / 8);
-      total = (total + 7) / 8 * 8;
-      starts.push_back(total);
-      total += bytes.back() * slots * parts_;
-    }
-    Value base = scratch(op);
-    std::vector<uint32_t> partBases(layout.basesOf(Axis::warp).size(), 0);
-    uint32_t next = 1;
-    for (size_t bit = 0; bit < partBases.size(); ++bit)
-      if (plan->warpMask >> bit & 1) {
-        partBases[bit] = next;
-        next <<= 1;
-      }
-    Value part = xorBases(warp, partBases);
-    // In `reduced` the bits along `dim` tell copies apart, so that exactly one lane stores; warps along `dim` all store, each its part.
-    uint64_t freeLanes = reduced.freeMask(Axis::lane);
-    uint64_t freeWarps = reduced.freeMask(Axis::warp) & ~plan->warpMask;
-    Value copies = arith::AndIOp::create(b, thread, i32(static_cast<int64_t>(freeLanes | freeWarps << 5)));
-    Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, copies, i32(0));
-    // The registers left, in order, are those of `reduced`.
-    auto address = [&](size_t operand, size_t index, Value which) -> Value {
-      Value slot = flatIndex(reduced, static_cast<int64_t>(index));
-      Value place = arith::AddIOp::create(b, arith::MulIOp::create(b, slot, i32(parts_)), which);
-      return arith::AddIOp::create(b, arith::AddIOp::create(b, base, i32(starts[operand])),
-                                   arith::MulIOp::create(b, place, i32(bytes[operand])));
-    };
-    if (static_cast<int64_t>(left.size()) != reduced.registersPerThread())
-      return op.emitError("a reduction whose registers hold copies is not built for GPUs");
-    ptx::BarrierOp::create(b);
-    for (auto [index, reg] : llvm::enumerate(left))
-      for (size_t i = 0; i < operands; ++i)
-        ptx::StoreSharedOp::create(b, address(i, index, part), ValueRange{toMemory(held[static_cast<size_t>(reg)][i])}, first);
-    ptx::BarrierOp::create(b);
-    for (auto [index, reg] : llvm::enumerate(left)) {
-      Parts sum;
-      for (int64_t which = 0; which < parts_; ++which) {
-        Parts next_;
-        for (size_t i = 0; i < operands; ++i) {
-          Type type = held[static_cast<size_t>(reg)][i].getType();
-          auto load = ptx::LoadSharedOp::create(b, TypeRange{memoryType(type)}, address(i, index, i32(which)), Value());
-          next_.push_back(fromMemory(load.getValues()[0], type));
-        }
-        if (which == 0) {
-          sum = next_;
-          continue;
-        }
-        FailureOr<Parts> both = combine(region, sum, next_);
-        if (failed(both)) return failure();
-        sum = *both;
-      }
-      held[static_cast<size_t>(reg)] = sum;
-    }
-  }
-
-  for (size_t i = 0; i < operands; ++i) {
-    Parts results;
-    for (int64_t reg : left)
-      results.push_back(held[static_cast<size_t>(reg)][i]);
-    auto tile = dyn_cast<RankedTensorType>(op.getResults()[i].getType());
-    if (tile && ttg::layoutOf(tile) != plan->result) {
-      FailureOr<Parts> converted = convertParts(op, results, plan->result, ttg::layoutOf(tile));
-      if (failed(converted)) return failure();
-      results = std::move(*converted);
-    }
-    set(op.getResults()[i], std::move(results));
   }
   return success();
+}
+
+namespace {
+/// Where the warps of a reduction leave what they have: `partCount` parts side by side for each element of the result, one operand behind
+/// the other, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
+class WarpParts {
+public:
+  WarpParts(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)
+      : partCount(int64_t(1) << llvm::popcount(plan.warpMask)), t(t), reduced(plan.result), base(base) {
+    int64_t slots = elementCount(reduced.shape), total = 0;
+    for (Value operand : operands) {
+      bytes.push_back(memoryBits(memoryType(t, operand.getType())) / 8);
+      total = (total + 7) / 8 * 8;
+      starts.push_back(total);
+      total += bytes.back() * slots * partCount;
+    }
+  }
+  Value address(size_t operand, size_t reg, Value part) const {
+    Value slot = flatIndex(t, reduced, static_cast<int64_t>(reg));
+    Value place = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, slot, t.i32(partCount)), part);
+    return arith::AddIOp::create(t.b, arith::AddIOp::create(t.b, base, t.i32(starts[operand])),
+                                 arith::MulIOp::create(t.b, place, t.i32(bytes[operand])));
+  }
+  const int64_t partCount;
+
+private:
+  ThreadContext &t;
+  const Layout &reduced;
+  Value base;
+  std::vector<int64_t> bytes, starts;
+};
+} // namespace
+
+/// Which of the warps along the dimension this one is.
+static Value partOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMask) {
+  std::vector<uint32_t> bases(layout.basesOf(Axis::warp).size(), 0);
+  uint32_t next = 1;
+  for (size_t bit = 0; bit < bases.size(); ++bit)
+    if (warpMask >> bit & 1) {
+      bases[bit] = next;
+      next <<= 1;
+    }
+  return xorBases(t, t.warp, bases);
+}
+
+/// Warps: each writes what it has to shared memory, everybody reads all of it.
+static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout &layout, const ReductionPlan &plan, HeldTiles &held) {
+  Block &region = op.getCombineOp().front();
+  const Layout &reduced = plan.result;
+  size_t operands = op.getSrcs().size();
+  WarpParts parts(t, plan, held.front(), scratch(t, op));
+  Value part = partOfWarp(t, layout, plan.warpMask);
+  // In `reduced` the bits along the dimension tell copies apart, so that exactly one lane stores; warps along it all store, each its part.
+  uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;
+  Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
+  Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
+  if (static_cast<int64_t>(held.size()) != reduced.registersPerThread())
+    return op.emitError("a reduction whose registers hold copies is not built for GPUs");
+  ptx::BarrierOp::create(t.b);
+  for (auto [reg, values] : llvm::enumerate(held))
+    for (size_t i = 0; i < operands; ++i)
+      ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, values[i])}, first);
+  ptx::BarrierOp::create(t.b);
+  for (auto [reg, values] : llvm::enumerate(held)) {
+    Parts sum;
+    for (int64_t which = 0; which < parts.partCount; ++which) {
+      Parts next;
+      for (size_t i = 0; i < operands; ++i) {
+        Type type = values[i].getType();
+        auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(t, type)}, parts.address(i, reg, t.i32(which)), Value());
+        next.push_back(fromMemory(t, load.getValues()[0], type));
+      }
+      FailureOr<Parts> both = which == 0 ? FailureOr<Parts>(next) : combine(t, region, sum, next);
+      if (failed(both)) return failure();
+      sum = *both;
+    }
+    values = sum;
+  }
+  return success();
+}
+
+LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
+  int64_t dim = op.getAxis();
+  Layout layout = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), dim);
+  std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
+  if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
+  Block &region = op.getCombineOp().front();
+  FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
+  if (failed(held) || failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, *plan, *held))) return failure();
+  if (plan->warpMask && failed(reduceWarps(t, op, layout, *plan, *held))) return failure();
+  return setInLayouts(t, op, *held, plan->result);
 }
 
 } // namespace tilewright::gpu

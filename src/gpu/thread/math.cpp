@@ -2,7 +2,7 @@
 // others; the rest goes through f64 (double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes, and exist for nothing
 // but conversion:   %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
 #include "gpu/thread/double_math.h"
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,66 +26,66 @@ static std::optional<ptx::Format> byteFormat(Type type) {
   return std::nullopt;
 }
 
-Parts ThreadLowering::widenBytes(const Parts &bytes, Type format) {
+Parts widenBytes(ThreadContext &t, const Parts &bytes, Type format) {
   Parts results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !target.fp8Mma) {
-    floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
+  if (!known || !t.target.fp8Mma) {
+    floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
     for (Value byte : bytes)
       results.push_back(floats::widenFromBits(m, byte, format));
     return results;
   }
-  Type half = b.getF16Type();
+  Type half = t.b.getF16Type();
   for (size_t i = 0; i < bytes.size(); i += 2) {
     Value second = i + 1 < bytes.size() ? bytes[i + 1] : bytes[i];
-    Value pair = ptx::PackOp::create(b, b.getI16Type(), ValueRange{bytes[i], second});
-    pair = ptx::ConvertOp::create(b, b.getI32Type(), pair, *known, ptx::Format::f16);
-    auto halves = ptx::UnpackOp::create(b, TypeRange{half, half}, pair);
+    Value pair = ptx::PackOp::create(t.b, t.b.getI16Type(), ValueRange{bytes[i], second});
+    pair = ptx::ConvertOp::create(t.b, t.b.getI32Type(), pair, *known, ptx::Format::f16);
+    auto halves = ptx::UnpackOp::create(t.b, TypeRange{half, half}, pair);
     for (size_t k = 0; k < 2 && i + k < bytes.size(); ++k)
-      results.push_back(arith::ExtFOp::create(b, b.getF32Type(), halves.getResult(static_cast<unsigned>(k))));
+      results.push_back(arith::ExtFOp::create(t.b, t.b.getF32Type(), halves.getResult(static_cast<unsigned>(k))));
   }
   return results;
 }
 
-Parts ThreadLowering::narrowToBytes(const Parts &values, Type format, bool towardZero) {
+static Parts narrowToBytes(ThreadContext &t, const Parts &values, Type format, bool towardZero) {
   Parts results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !target.fp8Mma || towardZero) {
-    floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
+  if (!known || !t.target.fp8Mma || towardZero) {
+    floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
     for (Value value : values)
       results.push_back(floats::narrowToBits(m, value, format, towardZero));
     return results;
   }
   for (size_t i = 0; i < values.size(); i += 2) {
     Value second = i + 1 < values.size() ? values[i + 1] : values[i];
-    Value pair = ptx::ConvertPairOp::create(b, b.getI16Type(), values[i], second, *known);
-    auto bytes = ptx::UnpackOp::create(b, TypeRange{b.getI8Type(), b.getI8Type()}, pair);
+    Value pair = ptx::ConvertPairOp::create(t.b, t.b.getI16Type(), values[i], second, *known);
+    auto bytes = ptx::UnpackOp::create(t.b, TypeRange{t.b.getI8Type(), t.b.getI8Type()}, pair);
     for (size_t k = 0; k < 2 && i + k < values.size(); ++k)
       results.push_back(bytes.getResult(static_cast<unsigned>(k)));
   }
   return results;
 }
 
-Parts ThreadLowering::convertFloats(const Parts &values, Type from, Type to, bool towardZero) {
+Parts convertFloats(ThreadContext &t, const Parts &values, Type from, Type to, bool towardZero) {
   if (from == to) return values;
-  if (isByteFloat(from)) return convertFloats(widenBytes(values, from), b.getF32Type(), to, towardZero);
-  floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
+  if (isByteFloat(from)) return convertFloats(t, widenBytes(t, values, from), t.b.getF32Type(), to, towardZero);
+  floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
   Parts results;
   bool widens = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
   if (isByteFloat(to) || (from.getIntOrFloatBitWidth() == 16 && !widens)) { // by way of f32
     if (!from.isF32()) {
       for (Value value : values)
         results.push_back(from.isF64() ? floats::narrowDouble(m, value, /*toOdd=*/!towardZero)
-                                       : Value(arith::ExtFOp::create(b, b.getF32Type(), value)));
-      return convertFloats(results, b.getF32Type(), to, towardZero);
+                                       : Value(arith::ExtFOp::create(t.b, t.b.getF32Type(), value)));
+      return convertFloats(t, results, t.b.getF32Type(), to, towardZero);
     }
-    return narrowToBytes(values, to, towardZero);
+    return narrowToBytes(t, values, to, towardZero);
   }
   for (Value value : values) {
     if (widens)
-      results.push_back(arith::ExtFOp::create(b, to, value));
+      results.push_back(arith::ExtFOp::create(t.b, to, value));
     else if (!towardZero)
-      results.push_back(arith::TruncFOp::create(b, to, value));
+      results.push_back(arith::TruncFOp::create(t.b, to, value));
     else if (to.isF32())
       results.push_back(floats::narrowDouble(m, value, /*toOdd=*/false));
     else
@@ -95,66 +95,66 @@ Parts ThreadLowering::convertFloats(const Parts &values, Type from, Type to, boo
   return results;
 }
 
-LogicalResult ThreadLowering::lowerFloatConversion(Operation *op, bool towardZero) {
+LogicalResult lowerFloatConversion(ThreadContext &t, Operation *op, bool towardZero) {
   Type from = getElementTypeOrSelf(op->getOperand(0).getType()), to = getElementTypeOrSelf(op->getResult(0).getType());
-  set(op->getResult(0), convertFloats(get(op->getOperand(0)), from, to, towardZero));
+  t.set(op->getResult(0), convertFloats(t, t.get(op->getOperand(0)), from, to, towardZero));
   return success();
 }
 
 /// Arithmetic of 8-bit floats is that of f32, rounded.
-LogicalResult ThreadLowering::lowerByteFloats(Operation *op) {
+static LogicalResult lowerByteFloats(ThreadContext &t, Operation *op) {
   SmallVector<Parts> operands;
   for (Value operand : op->getOperands()) {
     Type element = getElementTypeOrSelf(operand.getType());
-    operands.push_back(isByteFloat(element) ? widenBytes(get(operand), element) : get(operand));
+    operands.push_back(isByteFloat(element) ? widenBytes(t, t.get(operand), element) : t.get(operand));
   }
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   bool narrows = isByteFloat(element);
-  Type type = narrows ? b.getF32Type() : scalarType(element);
+  Type type = narrows ? t.b.getF32Type() : t.scalarType(element);
   Parts results;
-  for (int64_t reg = 0, count = partsOf(op->getResult(0).getType()); reg < count; ++reg) {
+  for (int64_t reg = 0, count = t.partsOf(op->getResult(0).getType()); reg < count; ++reg) {
     SmallVector<Value> scalars;
     for (const Parts &parts : operands)
       scalars.push_back(parts[parts.size() == 1 ? 0 : static_cast<size_t>(reg)]);
-    OperationState state(b.getLoc(), op->getName(), scalars, {type}, op->getAttrs());
-    results.push_back(b.create(state)->getResult(0));
+    OperationState state(t.b.getLoc(), op->getName(), scalars, {type}, op->getAttrs());
+    results.push_back(t.b.create(state)->getResult(0));
   }
-  set(op->getResult(0), narrows ? narrowToBytes(results, element, /*towardZero=*/false) : results);
+  t.set(op->getResult(0), narrows ? narrowToBytes(t, results, element, /*towardZero=*/false) : results);
   return success();
 }
 
-LogicalResult ThreadLowering::lowerElementwise(Operation *op) {
-  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
-  if (isa<arith::ExtFOp>(op)) return lowerFloatConversion(op, false);
+/// f32 within 2 ULP, as upstream's `/`; what is precise has an operation of its own.
+static Value divide(ThreadContext &t, Value x, Value y) {
+  Type type = x.getType();
+  if (type.isF64()) return arith::DivFOp::create(t.b, x, y);
+  if (type.isF32()) return ptx::DivideOp::create(t.b, x, y);
+  Type f32 = t.b.getF32Type();
+  Value quotient = ptx::DivideOp::create(t.b, arith::ExtFOp::create(t.b, f32, x), arith::ExtFOp::create(t.b, f32, y));
+  return arith::TruncFOp::create(t.b, type, quotient);
+}
+
+LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
+  Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  if (isa<arith::ExtFOp>(op)) return lowerFloatConversion(t, op, false);
   if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
     std::optional<arith::RoundingMode> mode = truncation.getRoundingmode();
     bool known = !mode || *mode == arith::RoundingMode::to_nearest_even || *mode == arith::RoundingMode::toward_zero;
     if (!known) return op->emitError("this rounding of a conversion is not built for GPUs");
-    return lowerFloatConversion(op, mode == arith::RoundingMode::toward_zero);
+    return lowerFloatConversion(t, op, mode == arith::RoundingMode::toward_zero);
   }
   bool onlyMoves = isa<arith::SelectOp, arith::BitcastOp>(op) || op->getName().getDialectNamespace() == "ub";
   auto types = llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()));
-  if (!onlyMoves && llvm::any_of(types, [](Type t) { return isByteFloat(getElementTypeOrSelf(t)); })) return lowerByteFloats(op);
-  if (isa<arith::DivFOp>(op)) return lower(op, [&](ValueRange x) { return divide(x[0], x[1]); });
-  if (isa<arith::RemFOp>(op)) return lower(op, [&](ValueRange x) { return mathFunction("fmod", x); });
-  return lower(op, [&](ValueRange operands) -> Value {
+  if (!onlyMoves && llvm::any_of(types, [](Type t) { return isByteFloat(getElementTypeOrSelf(t)); })) return lowerByteFloats(t, op);
+  if (isa<arith::DivFOp>(op)) return lowerElements(t, op, [&](ValueRange x) { return divide(t, x[0], x[1]); });
+  if (isa<arith::RemFOp>(op)) return lowerElements(t, op, [&](ValueRange x) { return mathFunction(t, "fmod", x); });
+  return lowerElements(t, op, [&](ValueRange operands) -> Value {
     if (isa<arith::BitcastOp>(op) && operands[0].getType() == type) return operands[0];
-    OperationState state(b.getLoc(), op->getName(), operands, {type}, op->getAttrs());
-    return b.create(state)->getResult(0);
+    OperationState state(t.b.getLoc(), op->getName(), operands, {type}, op->getAttrs());
+    return t.b.create(state)->getResult(0);
   });
 }
 
 //===------------------------------------------------------------------------------------------------------------- functions
-
-/// f32 within 2 ULP, as upstream's `/`; what is precise has an operation of its own.
-Value ThreadLowering::divide(Value x, Value y) {
-  Type type = x.getType();
-  if (type.isF64()) return arith::DivFOp::create(b, x, y);
-  if (type.isF32()) return ptx::DivideOp::create(b, x, y);
-  Type f32 = b.getF32Type();
-  Value quotient = ptx::DivideOp::create(b, arith::ExtFOp::create(b, f32, x), arith::ExtFOp::create(b, f32, y));
-  return arith::TruncFOp::create(b, type, quotient);
-}
 
 namespace {
 
@@ -250,24 +250,24 @@ private:
 
 } // namespace
 
-Value ThreadLowering::mathFunction(StringRef name, ValueRange x) {
+Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
   auto type = dyn_cast<FloatType>(x[0].getType());
   if (!type) return {};
   auto inType = [&](Type wanted) -> Value {
     SmallVector<Value> operands;
     for (Value value : x)
-      operands.push_back(arith::ExtFOp::create(b, wanted, value));
-    Value result = mathFunction(name, operands);
-    return result ? Value(arith::TruncFOp::create(b, type, result)) : Value();
+      operands.push_back(arith::ExtFOp::create(t.b, wanted, value));
+    Value result = mathFunction(t, name, operands);
+    return result ? Value(arith::TruncFOp::create(t.b, type, result)) : Value();
   };
-  if (type.getWidth() < 32) return inType(b.getF32Type());
-  if (Value result = BothWidths(b, type).call(name, x)) return result;
+  if (type.getWidth() < 32) return inType(t.b.getF32Type());
+  if (Value result = BothWidths(t.b, type).call(name, x)) return result;
   if (doubleFunctionOperands(name) != static_cast<int64_t>(x.size())) return {};
-  if (type.isF64()) return doubleFunction(b, name, x, /*shortResult=*/false);
+  if (type.isF64()) return doubleFunction(t.b, name, x, /*shortResult=*/false);
   SmallVector<Value> operands;
   for (Value value : x)
-    operands.push_back(arith::ExtFOp::create(b, b.getF64Type(), value));
-  return arith::TruncFOp::create(b, type, doubleFunction(b, name, operands, /*shortResult=*/true));
+    operands.push_back(arith::ExtFOp::create(t.b, t.b.getF64Type(), value));
+  return arith::TruncFOp::create(t.b, type, doubleFunction(t.b, name, operands, /*shortResult=*/true));
 }
 
 /// What libdevice calls it ("__nv_fast_expf") in this file's words; candidates, best first.
@@ -279,47 +279,48 @@ static SmallVector<StringRef, 2> functionsOfSymbol(StringRef symbol) {
   return names;
 }
 
-LogicalResult ThreadLowering::lowerExtern(tt::ExternElementwiseOp op) {
-  LogicalResult result = lower(op, [&](ValueRange x) -> Value {
+LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
+  LogicalResult result = lowerElements(t, op, [&](ValueRange x) -> Value {
     for (StringRef name : functionsOfSymbol(op.getSymbol()))
-      if (Value value = mathFunction(name, x)) return value;
+      if (Value value = mathFunction(t, name, x)) return value;
     return {};
   });
   return succeeded(result) ? result : op.emitError("the function '") << op.getSymbol() << "' is not built for GPUs";
 }
 
-LogicalResult ThreadLowering::lowerMath(Operation *op) {
+LogicalResult lowerMath(ThreadContext &t, Operation *op) {
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   StringRef name = op->getName().stripDialect();
   if (isa<math::AbsIOp>(op))
-    return lower(op, [&](ValueRange x) -> Value { return arith::MaxSIOp::create(b, x[0], arith::SubIOp::create(b, zero(element), x[0])); });
-  if (isa<math::FmaOp>(op)) return lower(op, [&](ValueRange x) -> Value { return ptx::FmaOp::create(b, x[0], x[1], x[2]); });
+    return lowerElements(
+        t, op, [&](ValueRange x) -> Value { return arith::MaxSIOp::create(t.b, x[0], arith::SubIOp::create(t.b, t.zero(element), x[0])); });
+  if (isa<math::FmaOp>(op)) return lowerElements(t, op, [&](ValueRange x) -> Value { return ptx::FmaOp::create(t.b, x[0], x[1], x[2]); });
   if (isa<math::AbsFOp>(op)) // of any width, and of 8-bit floats: the sign is the highest bit
-    return lower(op, [&](ValueRange x) -> Value {
-      auto bits = b.getIntegerType(element.getIntOrFloatBitWidth());
-      Value whole = x[0].getType() == bits ? x[0] : Value(arith::BitcastOp::create(b, bits, x[0]));
-      Value mask = arith::ConstantOp::create(b, b.getIntegerAttr(bits, APInt::getSignedMaxValue(bits.getWidth())));
-      whole = arith::AndIOp::create(b, whole, mask);
-      return x[0].getType() == bits ? whole : Value(arith::BitcastOp::create(b, element, whole));
+    return lowerElements(t, op, [&](ValueRange x) -> Value {
+      auto bits = t.b.getIntegerType(element.getIntOrFloatBitWidth());
+      Value whole = x[0].getType() == bits ? x[0] : Value(arith::BitcastOp::create(t.b, bits, x[0]));
+      Value mask = arith::ConstantOp::create(t.b, t.b.getIntegerAttr(bits, APInt::getSignedMaxValue(bits.getWidth())));
+      whole = arith::AndIOp::create(t.b, whole, mask);
+      return x[0].getType() == bits ? whole : Value(arith::BitcastOp::create(t.b, element, whole));
     });
   if (name == "powf") name = "pow";
   if (isByteFloat(element)) {
     SmallVector<Parts> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(widenBytes(get(operand), element));
+      operands.push_back(widenBytes(t, t.get(operand), element));
     Parts results;
     for (size_t reg = 0; reg < operands[0].size(); ++reg) {
       SmallVector<Value> x;
       for (const Parts &parts : operands)
         x.push_back(parts[reg]);
-      Value result = mathFunction(name, x);
+      Value result = mathFunction(t, name, x);
       if (!result) return op->emitError("this function is not built for GPUs: ") << op->getName().getStringRef();
       results.push_back(result);
     }
-    set(op->getResult(0), narrowToBytes(results, element, /*towardZero=*/false));
+    t.set(op->getResult(0), narrowToBytes(t, results, element, /*towardZero=*/false));
     return success();
   }
-  LogicalResult result = lower(op, [&](ValueRange x) { return mathFunction(name, x); });
+  LogicalResult result = lowerElements(t, op, [&](ValueRange x) { return mathFunction(t, name, x); });
   return succeeded(result) ? result : op->emitError("this function is not built for GPUs: ") << op->getName().getStringRef();
 }
 

@@ -2,7 +2,7 @@
 // of each instruction, and where in shared memory its operands start:
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps -> a warpgroup multiplies its 64 rows: 4 wgmma m64n256k16, 32 bytes further along K
 //   each
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -56,7 +56,7 @@ private:
 
 //===------------------------------------------------------------------------------------------------------------- mma.sync
 
-LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
+LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
   auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
   auto dType = cast<RankedTensorType>(op.getType());
   Layout layout = ttg::layoutOf(dType);
@@ -74,7 +74,7 @@ LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
     Value &known = words[which][at];
     if (known) return known;
     const Registers &registers = which == 0 ? a : second;
-    const Parts &held = get(which == 0 ? op.getA() : op.getB());
+    const Parts &held = t.get(which == 0 ? op.getA() : op.getB());
     SmallVector<Value> values;
     for (int64_t i = 0; i < width; ++i) {
       std::optional<size_t> reg = registers.at(at);
@@ -82,12 +82,13 @@ LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
       values.push_back(held[*reg]);
       ++at[which == 0 ? n : m];
     }
-    if (aFormat == ptx::Format::tf32) values[0] = ptx::ConvertOp::create(b, b.getF32Type(), values[0], ptx::Format::f32, ptx::Format::tf32);
-    return known = packed(values);
+    if (aFormat == ptx::Format::tf32)
+      values[0] = ptx::ConvertOp::create(t.b, t.b.getF32Type(), values[0], ptx::Format::f32, ptx::Format::tf32);
+    return known = packed(t, values);
   };
 
   int64_t depth = aType.getShape().back();
-  Parts sums = get(op.getC());
+  Parts sums = t.get(op.getC());
   for (Dims at : d.elements()) {
     if (at[m] % 16 || at[n] % 8) continue; // the first element of a 16 x 8 tile
     int64_t rows[2] = {at[m], at[m] + 8};
@@ -118,12 +119,12 @@ LogicalResult ThreadLowering::lowerDot(tt::DotOp op) {
       for (size_t reg : registers)
         cs.push_back(sums[reg]);
       SmallVector<Type> types(4, cs[0].getType());
-      auto product = ptx::MmaOp::create(b, types, as, bs, cs, aFormat, bFormat, dFormat);
+      auto product = ptx::MmaOp::create(t.b, types, as, bs, cs, aFormat, bFormat, dFormat);
       for (auto [reg, value] : llvm::zip(registers, product.getD()))
         sums[reg] = value;
     }
   }
-  set(op.getResult(), std::move(sums));
+  t.set(op.getResult(), std::move(sums));
   return success();
 }
 
@@ -152,7 +153,7 @@ static std::optional<MatrixDescriptor> describe(const SharedLayout &shared, int6
   return descriptor;
 }
 
-LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
+LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   auto dType = cast<RankedTensorType>(op.getD().getType());
   Layout layout = ttg::layoutOf(dType);
   auto bType = cast<ttg::BufferType>(op.getB().getType());
@@ -163,7 +164,7 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
   int64_t depth = bShared.shape[0], step = 256 / aElement.getIntOrFloatBitWidth();
 
   // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
-  int64_t warps = config.getWarps(), n = Layout::wgmmaColumns(layout.shape, warps), count = n / 2;
+  int64_t warps = t.config.getWarps(), n = Layout::wgmmaColumns(layout.shape, warps), count = n / 2;
   if (layout != Layout::wgmmaAccumulator(layout.shape, warps, n)) return op.emitError("these accumulators are not in wgmma's layout");
 
   std::optional<MatrixDescriptor> aDescriptor, bDescriptor = describe(bShared, 0);
@@ -184,25 +185,25 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
       bool warpgroup = bit >= 2; // lower ones are the warps of a warpgroup, which share a descriptor
       groups.push_back(warpgroup ? places.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
     }
-    Value address = arith::AddIOp::create(b, getScalar(buffer), xorBases(warp, groups));
-    return arith::AddIOp::create(b, arith::ShRUIOp::create(b, address, i32(4)), i32(static_cast<int64_t>(descriptor.low)));
+    Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
+    return arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor.low)));
   };
   auto matrix = [&](Value from, const SharedLayout &shared, const MatrixDescriptor &descriptor, const Dims &at) -> Value {
     uint32_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * static_cast<uint32_t>(shared.elementBytes());
-    Value low = arith::AddIOp::create(b, from, i32(offset >> 4));
-    low = arith::ExtUIOp::create(b, b.getI64Type(), low);
-    return arith::OrIOp::create(b, low, i64(static_cast<int64_t>(descriptor.high << 32)));
+    Value low = arith::AddIOp::create(t.b, from, t.i32(offset >> 4));
+    low = arith::ExtUIOp::create(t.b, t.b.getI64Type(), low);
+    return arith::OrIOp::create(t.b, low, t.i64(static_cast<int64_t>(descriptor.high << 32)));
   };
   Value bStart = start(op.getB(), bShared, *bDescriptor, false), aStart;
   if (aBuffer) aStart = start(op.getA(), aShared, *aDescriptor, true);
   std::optional<Registers> a;
   if (!aBuffer) a.emplace(ttg::layoutOf(op.getA().getType()));
 
-  Parts sums = get(op.getC());
-  Value useC = op.getUseC() ? getScalar(op.getUseC()) : Value();
+  Parts sums = t.get(op.getC());
+  Value useC = op.getUseC() ? t.getScalar(op.getUseC()) : Value();
   // A product that starts from zeros does not read them, so that nobody has to write them.
   if (!useC && (matchPattern(op.getC(), m_PosZeroFloat()) || matchPattern(op.getC(), m_Zero())))
-    useC = constant(b.getI1Type(), b.getBoolAttr(false));
+    useC = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
   // Registers of A are packed before the fence that orders them with the products.
   std::map<std::pair<int64_t, int64_t>, SmallVector<Value>> packedA;
   int64_t width = 32 / aElement.getIntOrFloatBitWidth();
@@ -216,12 +217,12 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
           for (int64_t i = 0; i < width; ++i) {
             std::optional<size_t> reg = a->at({at[0] + row, at[1] + half + i});
             if (!reg) return op.emitError("the first operand is not in wgmma's layout");
-            values.push_back(get(op.getA())[*reg]);
+            values.push_back(t.get(op.getA())[*reg]);
           }
-          words.push_back(packed(values));
+          words.push_back(packed(t, values));
         }
     }
-  ptx::WgmmaFenceOp::create(b);
+  ptx::WgmmaFenceOp::create(t.b);
   for (int64_t first = 0; first < layout.registersPerThread(); first += count) {
     Dims at = coordinatesOf(layout.shape, layout.apply(first, 0, 0, 0));
     for (int64_t k = 0; k < depth; k += step) {
@@ -234,30 +235,30 @@ LogicalResult ThreadLowering::lowerWgmma(ttg::WgmmaOp op) {
         return op.emitError("the first operand is not in wgmma's layout");
       Value bValue = matrix(bStart, bShared, *bDescriptor, {k, at[1]});
       ValueRange c = ValueRange(sums).slice(static_cast<size_t>(first), static_cast<size_t>(count));
-      auto product = ptx::WgmmaOp::create(b, c.getTypes(), aValues, bValue, c, k == 0 ? useC : Value(), static_cast<uint32_t>(n), aFormat,
+      auto product = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == 0 ? useC : Value(), static_cast<uint32_t>(n), aFormat,
                                           bFormat, dFormat, aBuffer && !aDescriptor->alongK, !bDescriptor->alongK);
       for (auto [index, value] : llvm::enumerate(product.getD()))
         sums[static_cast<size_t>(first) + index] = value;
     }
   }
-  ptx::WgmmaCommitOp::create(b);
-  set(op.getD(), std::move(sums));
+  ptx::WgmmaCommitOp::create(t.b);
+  t.set(op.getD(), std::move(sums));
   return success();
 }
 
-LogicalResult ThreadLowering::lowerWgmmaWait(ttg::WgmmaWaitOp op) {
-  Parts values = gather(op.getTiles());
-  auto wait = ptx::WgmmaWaitOp::create(b, ValueRange(values).getTypes(), op.getPending(), values);
-  scatter(op.getResults(), wait.getResults());
+LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
+  Parts values = t.gather(op.getTiles());
+  auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
+  t.scatter(op.getResults(), wait.getResults());
   return success();
 }
 
 //===------------------------------------------------------------------------------------------------- multiply and add
 
-LogicalResult ThreadLowering::lowerFmaDot(ttg::FmaDotOp op) {
+LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
   auto dType = cast<RankedTensorType>(op.getD().getType());
   Layout layout = ttg::layoutOf(dType);
-  Type type = scalarType(dType.getElementType());
+  Type type = t.scalarType(dType.getElementType());
   auto aType = cast<ttg::BufferType>(op.getA().getType()), bType = cast<ttg::BufferType>(op.getB().getType());
   size_t rank = layout.shape.size(), m = rank - 2, n = rank - 1;
   int64_t depth = aType.getShape().back(), aBytes = aType.getLayout().layout().elementBytes();
@@ -273,30 +274,30 @@ LogicalResult ThreadLowering::lowerFmaDot(ttg::FmaDotOp op) {
     for (int axis : {0, 1})
       for (uint32_t basis : layout.basesOf(axis == 0 ? Axis::lane : Axis::warp))
         places[axis].push_back(static_cast<uint32_t>(offsetOf(coordinatesOf(layout.shape, basis), inA)));
-    Value inTile = arith::AddIOp::create(b, xorBases(lane, places[0]), xorBases(warp, places[1]));
-    return arith::AddIOp::create(b, getScalar(buffer), inTile);
+    Value inTile = arith::AddIOp::create(t.b, xorBases(t, t.lane, places[0]), xorBases(t, t.warp, places[1]));
+    return arith::AddIOp::create(t.b, t.getScalar(buffer), inTile);
   };
   Value aStart = first(op.getA(), true), bStart = first(op.getB(), false);
 
   auto widened = [&](Value value, Type element) -> FailureOr<Value> {
     if (value.getType() == type) return value;
-    if (isa<IntegerType>(type) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(b, type, value));
-    if (isa<FloatType>(type) && isa<FloatType>(element)) return convertFloats({value}, element, type, /*towardZero=*/false)[0];
+    if (isa<IntegerType>(type) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, type, value));
+    if (isa<FloatType>(type) && isa<FloatType>(element)) return convertFloats(t, {value}, element, type, /*towardZero=*/false)[0];
     return op.emitError("products of ") << element << " in " << type << " are not built for GPUs";
   };
-  auto loop = scf::ForOp::create(b, i32(0), i32(depth), i32(1), get(op.getC()));
-  OpBuilder::InsertionGuard guard(b);
+  auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(1), t.get(op.getC()));
+  OpBuilder::InsertionGuard guard(t.b);
   if (!loop.getBody()->empty()) loop.getBody()->back().erase();
-  b.setInsertionPointToEnd(loop.getBody());
+  t.b.setInsertionPointToEnd(loop.getBody());
   Value k = loop.getInductionVar();
-  Value aPlace = arith::AddIOp::create(b, aStart, arith::MulIOp::create(b, k, i32(aBytes)));
-  Value bPlace = arith::AddIOp::create(b, bStart, arith::MulIOp::create(b, k, i32(layout.shape[n] * bBytes)));
+  Value aPlace = arith::AddIOp::create(t.b, aStart, arith::MulIOp::create(t.b, k, t.i32(aBytes)));
+  Value bPlace = arith::AddIOp::create(t.b, bStart, arith::MulIOp::create(t.b, k, t.i32(layout.shape[n] * bBytes)));
   std::map<int64_t, Value> loaded[2];
   auto element = [&](bool inA, int64_t offset) -> FailureOr<Value> {
     Value &known = loaded[inA][offset];
     if (known) return known;
-    Type stored = (inA ? aType : bType).getElementType(), inMemory = scalarType(stored);
-    auto load = ptx::LoadSharedOp::create(b, TypeRange{inMemory}, inA ? aPlace : bPlace, Value(), static_cast<uint32_t>(offset));
+    Type stored = (inA ? aType : bType).getElementType(), inMemory = t.scalarType(stored);
+    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, inA ? aPlace : bPlace, Value(), static_cast<uint32_t>(offset));
     FailureOr<Value> wide = widened(load.getValues()[0], stored);
     if (succeeded(wide)) known = *wide;
     return wide;
@@ -308,14 +309,14 @@ LogicalResult ThreadLowering::lowerFmaDot(ttg::FmaDotOp op) {
     if (failed(x) || failed(y)) return failure();
     Value sum = loop.getRegionIterArg(static_cast<unsigned>(reg));
     if (isa<IntegerType>(type)) {
-      sums.push_back(arith::AddIOp::create(b, arith::MulIOp::create(b, *x, *y), sum));
+      sums.push_back(arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, *x, *y), sum));
     } else {
       constexpr auto fused = arith::FastMathFlags::contract;
-      sums.push_back(arith::AddFOp::create(b, arith::MulFOp::create(b, *x, *y, fused), sum, fused));
+      sums.push_back(arith::AddFOp::create(t.b, arith::MulFOp::create(t.b, *x, *y, fused), sum, fused));
     }
   }
-  scf::YieldOp::create(b, sums);
-  set(op.getD(), Parts(loop.getResults()));
+  scf::YieldOp::create(t.b, sums);
+  t.set(op.getD(), Parts(loop.getResults()));
   return success();
 }
 

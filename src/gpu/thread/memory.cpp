@@ -2,8 +2,7 @@
 // (ttg.vector):
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
-#include "gpu/schedule/scratch.h"
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,17 +12,17 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Type ThreadLowering::memoryType(Type scalar) {
-  return scalar.isInteger(1) ? Type(b.getI8Type()) : scalar;
+Type memoryType(ThreadContext &t, Type scalar) {
+  return scalar.isInteger(1) ? Type(t.b.getI8Type()) : scalar;
 }
 
-Value ThreadLowering::toMemory(Value scalar) {
-  return scalar.getType().isInteger(1) ? Value(arith::ExtUIOp::create(b, b.getI8Type(), scalar)) : scalar;
+Value toMemory(ThreadContext &t, Value scalar) {
+  return scalar.getType().isInteger(1) ? Value(arith::ExtUIOp::create(t.b, t.b.getI8Type(), scalar)) : scalar;
 }
 
-Value ThreadLowering::fromMemory(Value stored, Type scalar) {
+Value fromMemory(ThreadContext &t, Value stored, Type scalar) {
   if (stored.getType() == scalar) return stored;
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, stored, zero(stored.getType()));
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, stored, t.zero(stored.getType()));
 }
 
 static ptx::Cache cacheOf(tt::CacheModifier modifier) {
@@ -66,28 +65,28 @@ static bool isExclusive(Value pointer) {
   return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
 }
 
-void ThreadLowering::orderAccess(Value pointer, bool writes) {
+static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
   Value root = rootOf(pointer);
-  bool clashes = llvm::any_of(sinceBarrier, [&](const GlobalAccess &before) {
+  bool clashes = llvm::any_of(t.sinceBarrier, [&](const GlobalAccess &before) {
     if (!writes && !before.writes) return false;
     if (root && before.root && root != before.root) return false;
-    return before.pointer != pointer || config.getCtas() > 1 || !isExclusive(pointer);
+    return before.pointer != pointer || t.config.getCtas() > 1 || !isExclusive(pointer);
   });
   if (clashes) {
-    meet();
-    sinceBarrier.clear();
+    meet(t);
+    t.sinceBarrier.clear();
   }
-  sinceBarrier.push_back({root, pointer, writes});
+  t.sinceBarrier.push_back({root, pointer, writes});
 }
 
-void ThreadLowering::expectTurn(Operation *loop) {
+void expectTurn(ThreadContext &t, Operation *loop) {
   loop->walk([&](Operation *op) {
     Value pointer;
     if (auto load = dyn_cast<tt::LoadOp>(op)) pointer = load.getPtr();
     if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
     if (!pointer) return;
     bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
-    sinceBarrier.push_back({rootOf(pointer), changes ? Value() : pointer, isa<tt::StoreOp>(op)});
+    t.sinceBarrier.push_back({rootOf(pointer), changes ? Value() : pointer, isa<tt::StoreOp>(op)});
   });
 }
 
@@ -101,45 +100,50 @@ static bool isTrue(Value predicate) {
   return matchPattern(predicate, m_One());
 }
 
-LogicalResult ThreadLowering::lowerLoad(tt::LoadOp op) {
-  orderAccess(op.getPtr(), /*writes=*/false);
-  Type type = scalarType(getElementTypeOrSelf(op.getType()));
-  Type inMemory = memoryType(type);
-  const Parts &addresses = get(op.getPtr());
+LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
+  orderAccess(t, op.getPtr(), /*writes=*/false);
+  Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
+  Type inMemory = memoryType(t, type);
+  const Parts &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   Parts results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
-    Value predicate = op.getMask() ? get(op.getMask())[reg] : Value();
+    Value predicate = op.getMask() ? t.get(op.getMask())[reg] : Value();
     if (predicate && isTrue(predicate)) predicate = {};
     SmallVector<Value> other;
     if (op.getOther() && predicate)
       for (size_t i = 0; i < width; ++i)
-        other.push_back(toMemory(get(op.getOther())[reg + i]));
-    auto load = ptx::LoadGlobalOp::create(b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
+        other.push_back(toMemory(t, t.get(op.getOther())[reg + i]));
+    auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
                                           evictionOf(op.getEvict()), op.getIsVolatile());
     for (Value value : load.getValues())
-      results.push_back(fromMemory(value, type));
+      results.push_back(fromMemory(t, value, type));
   }
-  set(op.getResult(), std::move(results));
+  t.set(op.getResult(), std::move(results));
   return success();
 }
 
-LogicalResult ThreadLowering::lowerStore(tt::StoreOp op) {
-  orderAccess(op.getPtr(), /*writes=*/true);
+static Value performs(ThreadContext &t, Type pointer) {
+  if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(t, ttg::layoutOf(tile));
+  return isFirstThread(t);
+}
+
+LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
+  orderAccess(t, op.getPtr(), /*writes=*/true);
   // Only one of the threads that hold an element stores it.
-  Value first = performs(op.getPtr().getType());
-  const Parts &addresses = get(op.getPtr());
+  Value first = performs(t, op.getPtr().getType());
+  const Parts &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = first;
-    if (op.getMask() && !isTrue(get(op.getMask())[reg])) {
-      Value mask = get(op.getMask())[reg];
-      predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
+    if (op.getMask() && !isTrue(t.get(op.getMask())[reg])) {
+      Value mask = t.get(op.getMask())[reg];
+      predicate = first ? Value(arith::AndIOp::create(t.b, first, mask)) : mask;
     }
     SmallVector<Value> values;
     for (size_t i = 0; i < width; ++i)
-      values.push_back(toMemory(get(op.getValue())[reg + i]));
-    ptx::StoreGlobalOp::create(b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
+      values.push_back(toMemory(t, t.get(op.getValue())[reg + i]));
+    ptx::StoreGlobalOp::create(t.b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
   }
   return success();
 }
@@ -181,23 +185,18 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
   return ptx::Atomic::exch;
 }
 
-Value ThreadLowering::performs(Type pointer) {
-  if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(ttg::layoutOf(tile));
-  return isFirstThread();
-}
-
-Parts ThreadLowering::shareResults(Operation *op, const Parts &results, Type pointer) {
+static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results, Type pointer) {
   if (scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
-  Value base = scratch(op);
-  ptx::BarrierOp::create(b); // whoever used the room before has read it
+  Value base = scratch(t, op);
+  ptx::BarrierOp::create(t.b); // whoever used the room before has read it
   auto tile = dyn_cast<RankedTensorType>(pointer);
   if (tile)
-    storeFlat(base, results, ttg::layoutOf(tile), 0);
+    storeFlat(t, base, results, ttg::layoutOf(tile), 0);
   else
-    ptx::StoreSharedOp::create(b, base, ValueRange{toMemory(results.front())}, performs(pointer));
-  ptx::BarrierOp::create(b);
-  return tile ? loadAllFlat(base, ttg::layoutOf(tile), type) : Parts{loadFlat(base, i32(0), type)};
+    ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
+  ptx::BarrierOp::create(t.b);
+  return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : Parts{loadFlat(t, base, t.i32(0), type)};
 }
 
 /// What memory holds afterwards.
@@ -217,81 +216,81 @@ static Value combined(ImplicitLocOpBuilder &b, tt::RMWOp kind, Value old, Value 
   return value;
 }
 
-Value ThreadLowering::atomicByCompareSwap(tt::AtomicRMWOp op, ptx::Order order, ptx::Scope scope, Value address, Value value,
-                                          Value predicate) {
-  Type type = value.getType(), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
-  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, bits, x)); };
-  Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
+static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Order order, ptx::Scope scope, Value address, Value value,
+                                 Value predicate) {
+  Type type = value.getType(), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
+  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
+  Value always = arith::ConstantOp::create(t.b, t.b.getBoolAttr(true));
   auto first =
-      ptx::LoadGlobalOp::create(b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, false);
+      ptx::LoadGlobalOp::create(t.b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, false);
   Value goesOn = predicate ? predicate : always;
-  auto loop = scf::WhileOp::create(b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
-  OpBuilder::InsertionGuard guard(b);
-  SmallVector<Location> places(2, b.getLoc());
-  Block *test = b.createBlock(&loop.getBefore(), {}, TypeRange{bits, b.getI1Type()}, places);
-  scf::ConditionOp::create(b, test->getArgument(1), ValueRange{test->getArgument(0)});
-  Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {b.getLoc()});
+  auto loop = scf::WhileOp::create(t.b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
+  OpBuilder::InsertionGuard guard(t.b);
+  SmallVector<Location> places(2, t.b.getLoc());
+  Block *test = t.b.createBlock(&loop.getBefore(), {}, TypeRange{bits, t.b.getI1Type()}, places);
+  scf::ConditionOp::create(t.b, test->getArgument(1), ValueRange{test->getArgument(0)});
+  Block *body = t.b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {t.b.getLoc()});
   Value seen = body->getArgument(0);
-  Value old = bits == type ? seen : Value(arith::BitcastOp::create(b, type, seen));
+  Value old = bits == type ? seen : Value(arith::BitcastOp::create(t.b, type, seen));
   Value found =
-      ptx::CompareSwapOp::create(b, bits, order, scope, address, seen, asBits(combined(b, op.getAtomicRmwOp(), old, value)), Value());
-  scf::YieldOp::create(b, ValueRange{found, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, found, seen)});
-  b.setInsertionPointAfter(loop);
-  return bits == type ? loop.getResult(0) : Value(arith::BitcastOp::create(b, type, loop.getResult(0)));
+      ptx::CompareSwapOp::create(t.b, bits, order, scope, address, seen, asBits(combined(t.b, op.getAtomicRmwOp(), old, value)), Value());
+  scf::YieldOp::create(t.b, ValueRange{found, arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, found, seen)});
+  t.b.setInsertionPointAfter(loop);
+  return bits == type ? loop.getResult(0) : Value(arith::BitcastOp::create(t.b, type, loop.getResult(0)));
 }
 
-LogicalResult ThreadLowering::lowerAtomic(tt::AtomicRMWOp op) {
+LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   Type pointer = op.getPtr().getType();
-  Value first = performs(pointer);
+  Value first = performs(t, pointer);
   ptx::Order order = orderOf(op.getSem());
   ptx::Scope scope = scopeOf(op.getScope());
-  Type type = scalarType(getElementTypeOrSelf(op.getType()));
+  Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
   int64_t bits = type.getIntOrFloatBitWidth();
   if (bits < 16) return op.emitError("an atomic operation of ") << bits << " bits is not built for GPUs";
   bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
-  bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && target.clusters)));
+  bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.clusters)));
   // One thread speaks for the block: what the others did before is released, too.
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (!isa<RankedTensorType>(pointer) && releases) meet();
+  if (!isa<RankedTensorType>(pointer) && releases) meet(t);
   Parts results;
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
-    Value predicate = first, value = get(op.getVal())[reg];
+  for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
+    Value predicate = first, value = t.get(op.getVal())[reg];
     if (op.getMask()) {
-      Value mask = get(op.getMask())[reg];
-      predicate = first ? Value(arith::AndIOp::create(b, first, mask)) : mask;
+      Value mask = t.get(op.getMask())[reg];
+      predicate = first ? Value(arith::AndIOp::create(t.b, first, mask)) : mask;
     }
     if (!native) {
-      results.push_back(atomicByCompareSwap(op, order, scope, address, value, predicate));
+      results.push_back(atomicByCompareSwap(t, op, order, scope, address, value, predicate));
       continue;
     }
-    auto atomic = ptx::AtomicOp::create(b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value},
+    auto atomic = ptx::AtomicOp::create(t.b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value},
                                         predicate, op.getResult().use_empty());
     results.push_back(atomic.getOld()[0]);
   }
-  set(op.getResult(), shareResults(op, results, pointer));
+  t.set(op.getResult(), shareResults(t, op, results, pointer));
   return success();
 }
 
-LogicalResult ThreadLowering::lowerCompareSwap(tt::AtomicCASOp op) {
+LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   Type pointer = op.getPtr().getType();
-  Value first = performs(pointer);
+  Value first = performs(t, pointer);
   if (op->hasAttr(ttg::firstBlockName)) {
-    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ptx::ClusterRankOp::create(b, b.getI32Type()), i32(0));
-    first = first ? Value(arith::AndIOp::create(b, first, isFirst)) : isFirst;
+    Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(0));
+    first = first ? Value(arith::AndIOp::create(t.b, first, isFirst)) : isFirst;
   }
   ptx::Order order = orderOf(op.getSem());
-  Type type = scalarType(getElementTypeOrSelf(op.getType())), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  Type type = t.scalarType(getElementTypeOrSelf(op.getType())), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
   if (bits.getIntOrFloatBitWidth() < 16) return op.emitError("a compare-and-swap of 8 bits is not built for GPUs");
-  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, bits, x)); };
+  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (!isa<RankedTensorType>(pointer) && releases) meet();
+  if (!isa<RankedTensorType>(pointer) && releases) meet(t);
   Parts results;
-  for (auto [reg, address] : llvm::enumerate(get(op.getPtr()))) {
-    Value old = ptx::CompareSwapOp::create(b, bits, order, scopeOf(op.getScope()), address, asBits(get(op.getCmp())[reg]),
-                                           asBits(get(op.getVal())[reg]), first);
-    results.push_back(bits == type ? old : Value(arith::BitcastOp::create(b, type, old)));
+  for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
+    Value old = ptx::CompareSwapOp::create(t.b, bits, order, scopeOf(op.getScope()), address, asBits(t.get(op.getCmp())[reg]),
+                                           asBits(t.get(op.getVal())[reg]), first);
+    results.push_back(bits == type ? old : Value(arith::BitcastOp::create(t.b, type, old)));
   }
-  set(op.getResult(), shareResults(op, results, pointer));
+  t.set(op.getResult(), shareResults(t, op, results, pointer));
   return success();
 }
 

@@ -5,8 +5,7 @@
 // A total comes from another register, by a butterfly shuffle, or through shared memory from another warp. Values wait: what comes before
 // this thread's lowest run of registers is gathered in `before` and combined into them once, at the end. Backwards it is the same with the
 // bits inverted.
-#include "gpu/schedule/scratch.h"
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -18,180 +17,187 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-
 /// What precedes a run of registers. `exists` null: yes if `values` is not empty.
 struct Before {
   Parts values;
   Value exists;
 };
 
+/// A scan under way. A run is a set of registers that hold neighbours along the dimension; its own elements are combined already.
+struct Scan {
+  tt::ScanOp op;
+  bool reverse = false;
+  HeldTiles held;                   ///< values, combined within their runs
+  int64_t runMask = 0;              ///< the register bits within a run
+  int64_t doneMask = 0;             ///< the register bits within a total
+  std::map<int64_t, Parts> totals;  ///< by register, with the bits of doneMask 0
+  std::map<int64_t, Before> before; ///< by register, with the bits of runMask 0
+  Block &region() { return op.getCombineOp().front(); }
+};
 } // namespace
 
-LogicalResult ThreadLowering::lowerScan(tt::ScanOp op) {
-  Layout given = ttg::layoutOf(op.getSrcs().front().getType()), layout = scanLayout(given, op.getAxis());
-  std::optional<std::vector<AxisBit>> order = scanOrder(layout, op.getAxis());
-  if (!order) return op.emitError("a scan in this layout is not built for GPUs");
-  Block &region = op.getCombineOp().front();
-  size_t operands = op.getSrcs().size();
-  int64_t registers = layout.registersPerThread();
-  bool reverse = op.getReverse();
-
-  std::vector<Parts> held(static_cast<size_t>(registers)); // held[register][operand]
-  for (Value tile : op.getSrcs()) {
-    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(get(tile)) : convertParts(op, get(tile), given, layout);
-    if (failed(values)) return failure();
-    for (auto [reg, value] : llvm::enumerate(*values))
-      held[reg].push_back(value);
-  }
-
-  // The lowest bits, as long as they are registers: values are combined at once.
-  size_t next = 0;
-  int64_t runMask = 0;
-  for (; next < order->size() && (*order)[next].axis == Axis::reg; ++next) {
-    int64_t bit = int64_t(1) << (*order)[next].bit;
-    for (int64_t reg = 0; reg < registers; ++reg) {
-      bool upper = bool(reg & bit) != reverse;
-      if (!upper) continue;
-      int64_t lastOfLower = ((reg & ~runMask) | (reverse ? 0 : runMask)) ^ bit;
-      FailureOr<Parts> both = combine(region, held[static_cast<size_t>(lastOfLower)], held[static_cast<size_t>(reg)]);
-      if (failed(both)) return failure();
-      held[static_cast<size_t>(reg)] = *both;
-    }
-    runMask |= bit;
-  }
-
-  std::map<int64_t, Parts> totals;  // by register, with the bits of all that is in the total 0
-  std::map<int64_t, Before> before; // by register, with the bits of the lowest run 0
-  for (int64_t reg = 0; reg < registers; ++reg) {
-    if (reg & runMask) continue;
-    totals[reg] = held[static_cast<size_t>(reverse ? reg : reg | runMask)];
-    before[reg] = {};
-  }
-  int64_t doneMask = runMask;
-
-  /// Puts `lower` in front of what precedes a run, in the threads where `applies` (null: all).
-  auto prepend = [&](Before &run, const Parts &lower, Value applies) -> LogicalResult {
-    if (run.values.empty()) {
-      run.values = lower;
-      run.exists = applies;
-      return success();
-    }
-    FailureOr<Parts> both = combine(region, lower, run.values);
-    if (failed(both)) return failure();
-    Parts joined = *both;
-    if (run.exists)
-      for (size_t i = 0; i < operands; ++i)
-        joined[i] = arith::SelectOp::create(b, run.exists, joined[i], lower[i]);
-    if (applies)
-      for (size_t i = 0; i < operands; ++i)
-        joined[i] = arith::SelectOp::create(b, applies, joined[i], run.values[i]);
-    run.values = joined;
-    if (!applies)
-      run.exists = {};
-    else if (run.exists)
-      run.exists = arith::OrIOp::create(b, run.exists, applies);
-    return success();
-  };
-
-  for (; next < order->size(); ++next) {
-    AxisBit place = (*order)[next];
-    int64_t bit = int64_t(1) << place.bit;
-    if (place.axis == Axis::block) return op.emitError("a scan across the blocks of a cluster is not built for GPUs");
-    if (place.axis == Axis::reg) {
-      std::map<int64_t, Parts> joined;
-      for (auto &[reg, total] : totals) {
-        if (reg & bit) continue;
-        int64_t lower = reverse ? reg | bit : reg, upper = lower ^ bit;
-        for (auto &[run, preceding] : before)
-          if ((run & ~doneMask) == upper && failed(prepend(preceding, totals[lower], {}))) return failure();
-        FailureOr<Parts> both = combine(region, totals[lower], totals[upper]);
-        if (failed(both)) return failure();
-        joined[reg] = *both;
-      }
-      totals = std::move(joined);
-      doneMask |= bit;
-      continue;
-    }
-    Value own = place.axis == Axis::lane ? lane : warp;
-    Value isUpper = arith::CmpIOp::create(b, reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
-                                          arith::AndIOp::create(b, own, i32(bit)), i32(0));
-    std::map<int64_t, Parts> others = place.axis == Axis::lane ? totalsOfLane(totals, bit) : totalsOfWarp(op, totals, bit);
-    for (auto &[reg, total] : totals) {
-      const Parts &other = others[reg];
-      Parts lower, upper;
-      for (size_t i = 0; i < operands; ++i) {
-        lower.push_back(arith::SelectOp::create(b, isUpper, other[i], total[i]));
-        upper.push_back(arith::SelectOp::create(b, isUpper, total[i], other[i]));
-      }
-      for (auto &[run, preceding] : before)
-        if ((run & ~doneMask) == reg && failed(prepend(preceding, lower, isUpper))) return failure();
-      bool isLast = next + 1 == order->size();
-      if (isLast) continue; // nobody asks for the whole's total
-      FailureOr<Parts> both = combine(region, lower, upper);
-      if (failed(both)) return failure();
-      total = *both;
-    }
-  }
-
-  for (int64_t reg = 0; reg < registers; ++reg) {
-    const Before &preceding = before[reg & ~runMask];
-    if (preceding.values.empty()) continue;
-    Parts &mine = held[static_cast<size_t>(reg)];
-    FailureOr<Parts> both = combine(region, preceding.values, mine);
-    if (failed(both)) return failure();
-    for (size_t i = 0; i < operands; ++i)
-      mine[i] = preceding.exists ? Value(arith::SelectOp::create(b, preceding.exists, (*both)[i], mine[i])) : (*both)[i];
-  }
-  for (size_t i = 0; i < operands; ++i) {
-    Parts results;
-    for (int64_t reg = 0; reg < registers; ++reg)
-      results.push_back(held[static_cast<size_t>(reg)][i]);
-    Layout wanted = ttg::layoutOf(op.getResults()[i].getType());
-    FailureOr<Parts> converted = wanted == layout ? FailureOr<Parts>(results) : convertParts(op, results, layout, wanted);
-    if (failed(converted)) return failure();
-    set(op.getResults()[i], std::move(*converted));
-  }
-  return success();
-}
-
-std::map<int64_t, Parts> ThreadLowering::totalsOfLane(const std::map<int64_t, Parts> &totals, int64_t bit) {
+static std::map<int64_t, Parts> totalsOfLane(ThreadContext &t, const std::map<int64_t, Parts> &totals, int64_t bit) {
   std::map<int64_t, Parts> others;
   for (auto &[reg, total] : totals)
-    for (Value value : total) {
-      Value sent = toMemory(value);
-      sent = ptx::ShuffleOp::create(b, sent.getType(), ptx::Shuffle::bfly, sent, i32(bit));
-      others[reg].push_back(fromMemory(sent, value.getType()));
-    }
+    others[reg] = ofOtherLane(t, total, bit);
   return others;
 }
 
 /// A slot for each total and thread: its warp's neighbour reads what the thread of the same lane wrote.
-std::map<int64_t, Parts> ThreadLowering::totalsOfWarp(Operation *op, const std::map<int64_t, Parts> &totals, int64_t bit) {
-  Value base = scratch(op);
-  int64_t threads = config.getWarps() * 32;
-  Value neighbour = arith::XOrIOp::create(b, thread, i32(bit << laneBits));
-  ptx::BarrierOp::create(b);
+static std::map<int64_t, Parts> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, Parts> &totals, int64_t bit) {
+  Value base = scratch(t, op);
+  int64_t threads = t.config.getWarps() * 32;
+  Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
+  ptx::BarrierOp::create(t.b);
   std::map<int64_t, Parts> others;
   for (bool loads : {false, true}) {
     int64_t start = 0;
     for (size_t i = 0; i < totals.begin()->second.size(); ++i) {
-      Type type = totals.begin()->second[i].getType(), inMemory = memoryType(type);
+      Type type = totals.begin()->second[i].getType(), inMemory = memoryType(t, type);
       int64_t bytes = inMemory.getIntOrFloatBitWidth() / 8;
       start = (start + 7) / 8 * 8;
-      Value address = arith::AddIOp::create(b, base, arith::MulIOp::create(b, loads ? neighbour : thread, i32(bytes)));
+      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? neighbour : t.thread, t.i32(bytes)));
       for (auto &[reg, total] : totals) {
         if (loads) {
-          auto load = ptx::LoadSharedOp::create(b, TypeRange{inMemory}, address, Value(), static_cast<uint32_t>(start));
-          others[reg].push_back(fromMemory(load.getValues()[0], type));
+          auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, address, Value(), static_cast<uint32_t>(start));
+          others[reg].push_back(fromMemory(t, load.getValues()[0], type));
         } else {
-          ptx::StoreSharedOp::create(b, address, ValueRange{toMemory(total[i])}, Value(), static_cast<uint32_t>(start));
+          ptx::StoreSharedOp::create(t.b, address, ValueRange{toMemory(t, total[i])}, Value(), static_cast<uint32_t>(start));
         }
         start += threads * bytes;
       }
     }
-    if (!loads) ptx::BarrierOp::create(b);
+    if (!loads) ptx::BarrierOp::create(t.b);
   }
   return others;
+}
+
+/// The lowest bits, as long as they are registers: values are combined at once. Returns how many bits that were.
+static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit> order) {
+  size_t next = 0;
+  int64_t registers = static_cast<int64_t>(scan.held.size());
+  for (; next < order.size() && order[next].axis == Axis::reg; ++next) {
+    int64_t bit = int64_t(1) << order[next].bit;
+    for (int64_t reg = 0; reg < registers; ++reg) {
+      bool upper = bool(reg & bit) != scan.reverse;
+      if (!upper) continue;
+      int64_t lastOfLower = ((reg & ~scan.runMask) | (scan.reverse ? 0 : scan.runMask)) ^ bit;
+      FailureOr<Parts> both = combine(t, scan.region(), scan.held[static_cast<size_t>(lastOfLower)], scan.held[static_cast<size_t>(reg)]);
+      if (failed(both)) return failure();
+      scan.held[static_cast<size_t>(reg)] = *both;
+    }
+    scan.runMask |= bit;
+  }
+  for (int64_t reg = 0; reg < registers; ++reg) {
+    if (reg & scan.runMask) continue;
+    scan.totals[reg] = scan.held[static_cast<size_t>(scan.reverse ? reg : reg | scan.runMask)];
+    scan.before[reg] = {};
+  }
+  scan.doneMask = scan.runMask;
+  return next;
+}
+
+/// Puts `lower` in front of what precedes a run, in the threads where `applies` (null: all).
+static LogicalResult prepend(ThreadContext &t, Scan &scan, Before &run, const Parts &lower, Value applies) {
+  if (run.values.empty()) {
+    run.values = lower;
+    run.exists = applies;
+    return success();
+  }
+  FailureOr<Parts> both = combine(t, scan.region(), lower, run.values);
+  if (failed(both)) return failure();
+  Parts joined = *both;
+  if (run.exists)
+    for (size_t i = 0; i < joined.size(); ++i)
+      joined[i] = arith::SelectOp::create(t.b, run.exists, joined[i], lower[i]);
+  if (applies)
+    for (size_t i = 0; i < joined.size(); ++i)
+      joined[i] = arith::SelectOp::create(t.b, applies, joined[i], run.values[i]);
+  run.values = joined;
+  if (!applies)
+    run.exists = {};
+  else if (run.exists)
+    run.exists = arith::OrIOp::create(t.b, run.exists, applies);
+  return success();
+}
+
+/// The same for all runs that the total of `group` belongs to.
+static LogicalResult prependToGroup(ThreadContext &t, Scan &scan, int64_t group, const Parts &lower, Value applies) {
+  for (auto &[run, preceding] : scan.before)
+    if ((run & ~scan.doneMask) == group && failed(prepend(t, scan, preceding, lower, applies))) return failure();
+  return success();
+}
+
+/// A bit that tells registers apart, above bits that do not.
+static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
+  std::map<int64_t, Parts> joined;
+  for (auto &[reg, total] : scan.totals) {
+    if (reg & bit) continue;
+    int64_t lower = scan.reverse ? reg | bit : reg, upper = lower ^ bit;
+    if (failed(prependToGroup(t, scan, upper, scan.totals[lower], {}))) return failure();
+    FailureOr<Parts> both = combine(t, scan.region(), scan.totals[lower], scan.totals[upper]);
+    if (failed(both)) return failure();
+    joined[reg] = *both;
+  }
+  scan.totals = std::move(joined);
+  scan.doneMask |= bit;
+  return success();
+}
+
+/// A bit that tells lanes or warps apart. Behind the last one nobody asks for the whole's total.
+static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_t bit, bool isLast) {
+  Value own = axis == Axis::lane ? t.lane : t.warp;
+  Value isUpper = arith::CmpIOp::create(t.b, scan.reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
+                                        arith::AndIOp::create(t.b, own, t.i32(bit)), t.i32(0));
+  std::map<int64_t, Parts> others = axis == Axis::lane ? totalsOfLane(t, scan.totals, bit) : totalsOfWarp(t, scan.op, scan.totals, bit);
+  for (auto &[reg, total] : scan.totals) {
+    const Parts &other = others[reg];
+    Parts lower, upper;
+    for (size_t i = 0; i < total.size(); ++i) {
+      lower.push_back(arith::SelectOp::create(t.b, isUpper, other[i], total[i]));
+      upper.push_back(arith::SelectOp::create(t.b, isUpper, total[i], other[i]));
+    }
+    if (failed(prependToGroup(t, scan, reg, lower, isUpper))) return failure();
+    if (isLast) continue;
+    FailureOr<Parts> both = combine(t, scan.region(), lower, upper);
+    if (failed(both)) return failure();
+    total = *both;
+  }
+  return success();
+}
+
+/// What precedes each run, combined into its values.
+static LogicalResult addPreceding(ThreadContext &t, Scan &scan) {
+  for (size_t reg = 0; reg < scan.held.size(); ++reg) {
+    const Before &preceding = scan.before[static_cast<int64_t>(reg) & ~scan.runMask];
+    if (preceding.values.empty()) continue;
+    Parts &mine = scan.held[reg];
+    FailureOr<Parts> both = combine(t, scan.region(), preceding.values, mine);
+    if (failed(both)) return failure();
+    for (size_t i = 0; i < mine.size(); ++i)
+      mine[i] = preceding.exists ? Value(arith::SelectOp::create(t.b, preceding.exists, (*both)[i], mine[i])) : (*both)[i];
+  }
+  return success();
+}
+
+LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
+  Layout layout = scanLayout(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
+  std::optional<std::vector<AxisBit>> order = scanOrder(layout, op.getAxis());
+  if (!order) return op.emitError("a scan in this layout is not built for GPUs");
+  FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
+  if (failed(held)) return failure();
+  Scan scan{.op = op, .reverse = op.getReverse(), .held = std::move(*held)};
+  FailureOr<size_t> done = scanRuns(t, scan, *order);
+  if (failed(done)) return failure();
+  for (size_t next = *done; next < order->size(); ++next) {
+    auto [axis, number] = (*order)[next];
+    int64_t bit = int64_t(1) << number;
+    if (axis == Axis::block) return op.emitError("a scan across the blocks of a cluster is not built for GPUs");
+    bool isLast = next + 1 == order->size();
+    if (failed(axis == Axis::reg ? scanRegisters(t, scan, bit) : scanThreads(t, scan, axis, bit, isLast))) return failure();
+  }
+  if (failed(addPreceding(t, scan))) return failure();
+  return setInLayouts(t, op, scan.held, layout);
 }
 
 } // namespace tilewright::gpu

@@ -2,7 +2,8 @@
 // is said by its type, so that every access is one address of the thread plus constants:
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
-#include "gpu/thread/thread_lowering.h"
+#include "gpu/layout/proof.h"
+#include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -19,281 +20,312 @@ static SharedLayout sharedOf(Value buffer) {
 
 //===------------------------------------------------------------------------------------------------------------- addresses
 
-ThreadLowering::SharedPlaces::SharedPlaces(ThreadLowering &lowering, Value base, const Layout &layout, const SharedLayout &shared)
-    : lowering(lowering), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)) {
-  auto &b = lowering.b;
-  inTile = arith::XOrIOp::create(b, lowering.xorBases(lowering.lane, offsets[static_cast<size_t>(Axis::lane)]),
-                                 lowering.xorBases(lowering.warp, offsets[static_cast<size_t>(Axis::warp)]));
-  this->base = base;
-}
-
-std::pair<Value, uint32_t> ThreadLowering::SharedPlaces::of(int64_t reg) {
-  auto &b = lowering.b;
-  const std::vector<uint32_t> &registers = offsets[static_cast<size_t>(Axis::reg)];
-  uint32_t added = 0, turned = 0;
-  for (size_t bit = 0; bit < registers.size(); ++bit)
-    if (reg >> bit & 1) (additive >> bit & 1 ? added : turned) ^= registers[bit];
-  Value &address = addresses[turned];
-  if (!address) {
-    Value place = turned ? Value(arith::XOrIOp::create(b, inTile, lowering.i32(turned))) : inTile;
-    address = arith::AddIOp::create(b, base, place);
+namespace {
+/// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added.
+class SharedPlaces {
+public:
+  SharedPlaces(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared)
+      : t(t), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)), base(base) {
+    inTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, offsets[static_cast<size_t>(Axis::lane)]),
+                                   xorBases(t, t.warp, offsets[static_cast<size_t>(Axis::warp)]));
   }
-  return {address, added};
-}
+
+  std::pair<Value, uint32_t> of(int64_t reg) {
+    const std::vector<uint32_t> &registers = offsets[static_cast<size_t>(Axis::reg)];
+    uint32_t added = 0, turned = 0;
+    for (size_t bit = 0; bit < registers.size(); ++bit)
+      if (reg >> bit & 1) (additive >> bit & 1 ? added : turned) ^= registers[bit];
+    Value &address = addresses[turned];
+    if (!address) {
+      Value place = turned ? Value(arith::XOrIOp::create(t.b, inTile, t.i32(turned))) : inTile;
+      address = arith::AddIOp::create(t.b, base, place);
+    }
+    return {address, added};
+  }
+
+private:
+  ThreadContext &t;
+  OffsetBases offsets;
+  uint64_t additive;
+  Value base, inTile;
+  llvm::DenseMap<uint32_t, Value> addresses;
+};
+} // namespace
 
 //===--------------------------------------------------------------------------------------------------------------- buffers
 
-LogicalResult ThreadLowering::lowerAlloc(Operation *op) {
+/// The address of an allocation; null if it has none.
+static Value allocated(ThreadContext &t, Operation *op) {
   auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
-  if (!offset) return op->emitError("this buffer has no place in shared memory");
-  Value base = ptx::SharedBaseOp::create(b, b.getI32Type());
-  Value address = arith::AddIOp::create(b, base, i32(offset.getInt()));
-  set(op->getResult(0), {address});
-  auto barriers = dyn_cast<ttg::BarriersType>(op->getResult(0).getType());
-  if (!barriers) return success();
+  if (!offset) return {};
+  Value base = ptx::SharedBaseOp::create(t.b, t.b.getI32Type());
+  return arith::AddIOp::create(t.b, base, t.i32(offset.getInt()));
+}
+
+LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
+  Value address = allocated(t, op);
+  if (!address) return op.emitError("this buffer has no place in shared memory");
+  t.set(op.getResult(), {address});
+  return success();
+}
+
+LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
+  Value address = allocated(t, op);
+  if (!address) return op.emitError("these barriers have no place in shared memory");
+  t.set(op.getResult(), {address});
   constexpr int64_t barrierBytes = 8;
-  for (int64_t i = 0; i < barriers.getCount(); ++i)
-    ptx::MbarrierInitOp::create(b, arith::AddIOp::create(b, address, i32(i * barrierBytes)), 1, isFirstThread());
-  ptx::MbarrierInitFenceOp::create(b);
-  ptx::BarrierOp::create(b);
+  for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i)
+    ptx::MbarrierInitOp::create(t.b, arith::AddIOp::create(t.b, address, t.i32(i * barrierBytes)), 1, isFirstThread(t));
+  ptx::MbarrierInitFenceOp::create(t.b);
+  ptx::BarrierOp::create(t.b);
   return success();
 }
 
-Value ThreadLowering::isFirstThread() {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
-}
-
-LogicalResult ThreadLowering::lowerSlot(ttg::SlotOp op) {
+LogicalResult lowerSlot(ThreadContext &t, ttg::SlotOp op) {
   int64_t step = cast<ttg::BufferType>(op.getBuffer().getType()).tileBytes();
-  Value offset = arith::MulIOp::create(b, getScalar(op.getIndex()), i32(step));
-  set(op.getResult(), {arith::AddIOp::create(b, getScalar(op.getBuffer()), offset)});
+  Value offset = arith::MulIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(step));
+  t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getBuffer()), offset)});
   return success();
 }
 
-Value ThreadLowering::barrierAt(Value barriers, Value index) {
-  return arith::AddIOp::create(b, getScalar(barriers), arith::ShLIOp::create(b, getScalar(index), i32(3)));
+/// The same address.
+LogicalResult lowerView(ThreadContext &t, ttg::ViewOp op) {
+  t.set(op.getResult(), {t.getScalar(op.getBuffer())});
+  return success();
+}
+
+static Value barrierAt(ThreadContext &t, Value barriers, Value index) {
+  return arith::AddIOp::create(t.b, t.getScalar(barriers), arith::ShLIOp::create(t.b, t.getScalar(index), t.i32(3)));
 }
 
 /// Bits of 1 to 8 bytes as an integer, and back.
-Value ThreadLowering::packed(ValueRange values) {
+Value packed(ThreadContext &t, ValueRange values) {
   int64_t bits = 0;
   for (Value value : values)
     bits += value.getType().getIntOrFloatBitWidth();
-  Type type = b.getIntegerType(static_cast<unsigned>(bits));
-  if (values.size() > 1) return ptx::PackOp::create(b, type, values);
-  return values[0].getType() == type ? values[0] : Value(arith::BitcastOp::create(b, type, values[0]));
+  Type type = t.b.getIntegerType(static_cast<unsigned>(bits));
+  if (values.size() > 1) return ptx::PackOp::create(t.b, type, values);
+  return values[0].getType() == type ? values[0] : Value(arith::BitcastOp::create(t.b, type, values[0]));
 }
 
-Parts ThreadLowering::unpacked(Value word, Type element) {
+Parts unpacked(ThreadContext &t, Value word, Type element) {
   int64_t count = word.getType().getIntOrFloatBitWidth() / element.getIntOrFloatBitWidth();
   if (count > 1) {
     SmallVector<Type> types(static_cast<size_t>(count), element);
-    return Parts(ptx::UnpackOp::create(b, types, word).getResults());
+    return Parts(ptx::UnpackOp::create(t.b, types, word).getResults());
   }
-  return {word.getType() == element ? word : Value(arith::BitcastOp::create(b, element, word))};
+  return {word.getType() == element ? word : Value(arith::BitcastOp::create(t.b, element, word))};
 }
 
-Parts ThreadLowering::loadTile(Value base, const Layout &layout, const SharedLayout &shared, Type type) {
-  Type inMemory = memoryType(type);
-  SharedPlaces places(*this, base, layout, shared);
+/// Whether the plan of an access to a buffer holds; if not, `op` is told.
+template <typename Plan>
+static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layout &layout, const Plan &plan,
+                           std::optional<std::string> (*wrongIn)(const Plan &, const Layout &, const SharedLayout &)) {
+  std::optional<std::string> wrong = wrongInBuffer(shared);
+  if (!wrong) wrong = wrongIn(plan, layout, shared);
+  return wrong ? ttg::planIsWrong(op, "an access to shared memory", *wrong) : success();
+}
+
+FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
+  Type inMemory = memoryType(t, type);
+  SharedPlaces places(t, base, layout, shared);
   Parts results(static_cast<size_t>(layout.registersPerThread()), Value());
   std::optional<MatrixPlan> matrix = ldmatrixPlan(layout, shared);
-  if (matrix && matrix->matrices == 4 && memoryType(type) == type) {
-    Value place = arith::XOrIOp::create(b, xorBases(lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                        xorBases(warp, matrix->warpOffsets));
+  if (matrix && matrix->matrices == 4 && memoryType(t, type) == type) {
+    if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
+    Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
+                                        xorBases(t, t.warp, matrix->warpOffsets));
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(b, base, arith::XOrIOp::create(b, place, i32(instruction.offset)));
-      SmallVector<Type> words(static_cast<size_t>(matrix->matrices), b.getI32Type());
-      auto load = ptx::LdmatrixOp::create(b, words, address, matrix->transposed);
+      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, place, t.i32(instruction.offset)));
+      SmallVector<Type> words(static_cast<size_t>(matrix->matrices), t.b.getI32Type());
+      auto load = ptx::LdmatrixOp::create(t.b, words, address, matrix->transposed);
       for (auto [index, word] : llvm::enumerate(load.getValues()))
-        for (auto [at, value] : llvm::enumerate(unpacked(word, type)))
+        for (auto [at, value] : llvm::enumerate(unpacked(t, word, type)))
           results[static_cast<size_t>(instruction.firstRegister) + index * static_cast<size_t>(matrix->perWord) + at] = value;
     }
     return results;
   }
   VectorAccess access = vectorAccess(layout, shared);
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (results[static_cast<size_t>(vector.registers[0])]) continue;
     auto [address, offset] = places.of(vector.registers[0]);
     // At most 8 values are loaded at once: more are packed in words.
     size_t count = vector.registers.size();
     size_t perWord = count > 8 ? count / 4 : 1;
-    Type word = perWord > 1 ? Type(b.getI32Type()) : inMemory;
+    Type word = perWord > 1 ? Type(t.b.getI32Type()) : inMemory;
     SmallVector<Type> types(count / perWord, word);
-    auto load = ptx::LoadSharedOp::create(b, types, address, Value(), static_cast<uint32_t>(offset));
+    auto load = ptx::LoadSharedOp::create(t.b, types, address, Value(), static_cast<uint32_t>(offset));
     Parts values;
     for (Value value : load.getValues()) {
       if (perWord == 1)
         values.push_back(value);
       else
-        llvm::append_range(values, unpacked(value, inMemory));
+        llvm::append_range(values, unpacked(t, value, inMemory));
     }
     for (auto [reg, value] : llvm::zip(vector.registers, values))
-      results[static_cast<size_t>(reg)] = fromMemory(value, type);
+      results[static_cast<size_t>(reg)] = fromMemory(t, value, type);
   }
   return results;
 }
 
-void ThreadLowering::storeTile(Value base, const Layout &layout, const SharedLayout &shared, ValueRange held, bool stmatrix) {
+LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, ValueRange held,
+                        bool stmatrix) {
   std::optional<MatrixPlan> matrix;
   if (stmatrix && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp)) matrix = stmatrixPlan(layout, shared);
   Type type = held.front().getType();
-  if (matrix && matrix->matrices == 4 && memoryType(type) == type) {
-    Value place = arith::XOrIOp::create(b, xorBases(lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                        xorBases(warp, matrix->warpOffsets));
+  if (matrix && matrix->matrices == 4 && memoryType(t, type) == type) {
+    if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
+    Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
+                                        xorBases(t, t.warp, matrix->warpOffsets));
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(b, base, arith::XOrIOp::create(b, place, i32(instruction.offset)));
+      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, place, t.i32(instruction.offset)));
       SmallVector<Value> words;
       for (int64_t i = 0; i < matrix->matrices; ++i)
-        words.push_back(
-            packed(held.slice(static_cast<size_t>(instruction.firstRegister + i * matrix->perWord), static_cast<size_t>(matrix->perWord))));
-      ptx::StmatrixOp::create(b, address, words, matrix->transposed);
+        words.push_back(packed(
+            t, held.slice(static_cast<size_t>(instruction.firstRegister + i * matrix->perWord), static_cast<size_t>(matrix->perWord))));
+      ptx::StmatrixOp::create(t.b, address, words, matrix->transposed);
     }
-    return;
+    return success();
   }
-  SharedPlaces places(*this, base, layout, shared);
-  Value first = holdsFirstCopy(layout);
+  SharedPlaces places(t, base, layout, shared);
+  Value first = holdsFirstCopy(t, layout);
   VectorAccess access = vectorAccess(layout, shared);
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   llvm::DenseSet<int64_t> stored;
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (stored.contains(vector.registers[0])) continue;
     SmallVector<Value> values;
     for (int64_t reg : vector.registers) {
-      values.push_back(toMemory(held[static_cast<size_t>(reg)]));
+      values.push_back(toMemory(t, held[static_cast<size_t>(reg)]));
       stored.insert(reg);
     }
     if (values.size() > 8) {
       SmallVector<Value> words;
       size_t perWord = values.size() / 4;
       for (size_t i = 0; i < values.size(); i += perWord)
-        words.push_back(packed(ValueRange(values).slice(i, perWord)));
+        words.push_back(packed(t, ValueRange(values).slice(i, perWord)));
       values = words;
     }
     auto [address, offset] = places.of(vector.registers[0]);
-    ptx::StoreSharedOp::create(b, address, values, first, static_cast<uint32_t>(offset));
+    ptx::StoreSharedOp::create(t.b, address, values, first, static_cast<uint32_t>(offset));
   }
-}
-
-LogicalResult ThreadLowering::lowerLoadShared(ttg::LoadSharedOp op) {
-  auto tile = cast<RankedTensorType>(op.getType());
-  set(op.getResult(),
-      loadTile(getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), scalarType(tile.getElementType())));
   return success();
 }
 
-LogicalResult ThreadLowering::lowerStoreShared(ttg::StoreSharedOp op) {
-  storeTile(getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), get(op.getSrc()), target.wgmma);
+LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
+  auto tile = cast<RankedTensorType>(op.getType());
+  FailureOr<Parts> loaded =
+      loadTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), t.scalarType(tile.getElementType()));
+  if (failed(loaded)) return failure();
+  t.set(op.getResult(), std::move(*loaded));
+  return success();
+}
+
+LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
+  return storeTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), t.get(op.getSrc()),
+                   t.target.wgmma);
+}
+
+LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp) {
+  ptx::BarrierOp::create(t.b);
+  return success();
+}
+
+LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp) {
+  if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older ones have no engine that it could matter to
   return success();
 }
 
 //===----------------------------------------------------------------------------------------------------- asynchronous copies
 
-LogicalResult ThreadLowering::lowerCopyAsync(ttg::CopyAsyncOp op) {
+LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   Layout layout = ttg::layoutOf(op.getPointers().getType());
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   // As wide as both memories have neighbours: pointers' in `ttg.vector` elements.
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t elements = std::min<int64_t>(width ? width.getInt() : 1, access.bytes / shared.elementBytes());
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return op.emitError("an asynchronous copy moves 4 bytes at least");
-  SharedPlaces places(*this, getScalar(op.getBuffer()), layout, shared);
-  const Parts &pointers = get(op.getPointers());
-  Value first = holdsFirstCopy(layout);
+  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
+  SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared);
+  const Parts &pointers = t.get(op.getPointers());
+  Value first = holdsFirstCopy(t, layout);
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
   for (const VectorAccess::Vector &vector : access.vectors)
     for (size_t i = 0; i < vector.registers.size(); i += static_cast<size_t>(elements)) {
       size_t reg = static_cast<size_t>(vector.registers[i]);
       auto [address, offset] = places.of(vector.registers[i]);
-      Value mask = op.getMask() ? get(op.getMask())[reg] : Value();
+      Value mask = op.getMask() ? t.get(op.getMask())[reg] : Value();
       // Copies would write the same bytes again; a false mask writes zeros, so that it cannot keep them off.
       if (first) return op.emitError("a tile that several threads hold cannot be copied asynchronously");
-      ptx::CopyAsyncOp::create(b, address, pointers[reg], mask, static_cast<uint32_t>(bytes), static_cast<uint32_t>(offset), evict);
+      ptx::CopyAsyncOp::create(t.b, address, pointers[reg], mask, static_cast<uint32_t>(bytes), static_cast<uint32_t>(offset), evict);
     }
   return success();
 }
 
 /// The boxes of a tile: one a block of columns. `emit` gets a box's coordinates and the address of its bytes.
-LogicalResult ThreadLowering::forBoxes(Operation *op, Value buffer, ValueRange coordinates,
-                                       llvm::function_ref<void(ValueRange, Value)> emit) {
+static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, ValueRange coordinates,
+                              llvm::function_ref<void(ValueRange, Value)> emit) {
   std::optional<TmaBox> box = tmaBox(sharedOf(buffer));
   if (!box) return op->emitError("the copy engine cannot fill this buffer");
-  Value base = getScalar(buffer);
+  Value base = t.getScalar(buffer);
   for (int64_t i = 0; i < box->copies; ++i) {
     SmallVector<Value> at;
     for (Value coordinate : coordinates)
-      at.push_back(getScalar(coordinate));
-    if (i) at[0] = arith::AddIOp::create(b, at[0], i32(i * box->box[0]));
-    emit(at, i ? Value(arith::AddIOp::create(b, base, i32(i * box->bytes))) : base);
+      at.push_back(t.getScalar(coordinate));
+    if (i) at[0] = arith::AddIOp::create(t.b, at[0], t.i32(i * box->box[0]));
+    emit(at, i ? Value(arith::AddIOp::create(t.b, base, t.i32(i * box->bytes))) : base);
   }
   return success();
 }
 
-LogicalResult ThreadLowering::lowerTmaLoad(ttg::TmaLoadOp op) {
-  Value barrier = barrierAt(op.getBarriers(), op.getIndex());
-  Value predicate = isFirstThread();
-  if (op.getPredicate()) predicate = arith::AndIOp::create(b, predicate, getScalar(op.getPredicate()));
+LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
+  Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
+  Value predicate = isFirstThread(t);
+  if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
-  return forBoxes(op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
-    ptx::TmaLoadOp::create(b, getScalar(op.getMap()), at, address, barrier, predicate, evict, IntegerAttr());
+  return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), at, address, barrier, predicate, evict, IntegerAttr());
   });
 }
 
-LogicalResult ThreadLowering::lowerTmaStore(ttg::TmaStoreOp op) {
-  Value predicate = isFirstThread();
-  LogicalResult done = forBoxes(op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
-    ptx::TmaStoreOp::create(b, getScalar(op.getMap()), at, address, predicate, ptx::ReduxAttr());
+LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
+  Value predicate = isFirstThread(t);
+  LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
+    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), at, address, predicate, ptx::ReduxAttr());
   });
-  if (succeeded(done)) ptx::TmaCommitOp::create(b); // of the other threads: empty groups
+  if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // of the other threads: empty groups
   return done;
 }
 
-LogicalResult ThreadLowering::lowerBarrierExpect(ttg::BarrierExpectOp op) {
-  Value predicate = isFirstThread();
-  if (op.getPredicate()) predicate = arith::AndIOp::create(b, predicate, getScalar(op.getPredicate()));
-  ptx::MbarrierExpectOp::create(b, barrierAt(op.getBarriers(), op.getIndex()), op.getBytes(), predicate);
+LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp op) {
+  Value predicate = isFirstThread(t);
+  if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
+  ptx::MbarrierExpectOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), op.getBytes(), predicate);
   return success();
 }
 
-std::optional<LogicalResult> ThreadLowering::lowerShared(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<LogicalResult>>(op)
-      .Case<ttg::AllocOp, ttg::AllocBarriersOp>([&](auto o) { return lowerAlloc(o); })
-      .Case<ttg::SlotOp>([&](auto o) { return lowerSlot(o); })
-      .Case<ttg::ViewOp>([&](auto o) {
-        set(o.getResult(), {getScalar(o.getBuffer())});
-        return success();
-      })
-      .Case<ttg::LoadSharedOp>([&](auto o) { return lowerLoadShared(o); })
-      .Case<ttg::StoreSharedOp>([&](auto o) { return lowerStoreShared(o); })
-      .Case<ttg::SyncOp>([&](auto) {
-        ptx::BarrierOp::create(b);
-        return success();
-      })
-      .Case<ttg::FenceAsyncOp>([&](auto) {
-        if (target.tma) ptx::FenceAsyncOp::create(b); // older ones have no engine that it could matter to
-        return success();
-      })
-      .Case<ttg::BarrierExpectOp>([&](auto o) { return lowerBarrierExpect(o); })
-      .Case<ttg::BarrierWaitOp>([&](auto o) {
-        ptx::MbarrierWaitOp::create(b, barrierAt(o.getBarriers(), o.getIndex()), getScalar(o.getParity()));
-        return success();
-      })
-      .Case<ttg::CopyAsyncOp>([&](auto o) { return lowerCopyAsync(o); })
-      .Case<ttg::CopyCommitOp>([&](auto) {
-        ptx::CopyCommitOp::create(b);
-        return success();
-      })
-      .Case<ttg::CopyWaitOp>([&](auto o) {
-        ptx::CopyWaitOp::create(b, o.getPending());
-        return success();
-      })
-      .Case<ttg::TmaLoadOp>([&](auto o) { return lowerTmaLoad(o); })
-      .Case<ttg::TmaStoreOp>([&](auto o) { return lowerTmaStore(o); })
-      .Case<ttg::TmaStoreWaitOp>([&](auto o) {
-        ptx::TmaWaitOp::create(b, o.getPending(), /*read=*/true);
-        return success();
-      })
-      .Default([](Operation *) { return std::nullopt; });
+LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
+  ptx::MbarrierWaitOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), t.getScalar(op.getParity()));
+  return success();
+}
+
+LogicalResult lowerCopyCommit(ThreadContext &t, ttg::CopyCommitOp) {
+  ptx::CopyCommitOp::create(t.b);
+  return success();
+}
+
+LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op) {
+  ptx::CopyWaitOp::create(t.b, op.getPending());
+  return success();
+}
+
+LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op) {
+  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/true);
+  return success();
 }
 
 } // namespace tilewright::gpu

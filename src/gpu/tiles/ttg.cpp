@@ -174,6 +174,10 @@ LogicalResult ttg::onKernelsWithLayouts(ModuleOp module, function_ref<LogicalRes
   });
 }
 
+InFlightDiagnostic ttg::planIsWrong(Operation *op, StringRef plan, StringRef wrong) {
+  return op->emitError("this is a bug of Tilewright: the plan of ") << plan << " does not hold: " << wrong;
+}
+
 void ttg::eraseDead(Operation *root) {
   // Users before what they use, what is inside before what is around it.
   root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
@@ -241,7 +245,21 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
 #define GET_OP_CLASSES
 #include "gpu/tiles/ttg_ops.cpp.inc"
 
+namespace {
+/// Layouts are long: a dump names each once, at its top.   #layout = #ttg.layout<64x64, ...>      tensor<64x64xf32, #layout>
+class Aliases : public OpAsmDialectInterface {
+public:
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attribute, raw_ostream &stream) const override {
+    if (!isa<LayoutAttr>(attribute)) return AliasResult::NoAlias;
+    stream << "layout";
+    return AliasResult::OverridableAlias;
+  }
+};
+} // namespace
+
 void TTGDialect::initialize() {
+  addInterfaces<Aliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "gpu/tiles/ttg_attrs.cpp.inc"

@@ -48,6 +48,8 @@ mlir::LogicalResult onKernels(mlir::ModuleOp module,
 /// as many threads as the kernel has, that holds all of its elements; and what is combined element by element has one layout.
 mlir::LogicalResult onKernelsWithLayouts(mlir::ModuleOp module,
                                          llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
+/// An error that no input should bring about: a plan of ours, for `op`, does not hold. `wrong` says in what.
+mlir::InFlightDiagnostic planIsWrong(mlir::Operation *op, llvm::StringRef plan, llvm::StringRef wrong);
 /// Erases the operations inside of `root` that do nothing and whose results nobody uses.
 void eraseDead(mlir::Operation *root);
 /// The extents of a tile.

@@ -1,0 +1,119 @@
+// Plans that prove themselves, before they become code. The rules are stated here on their own, not as the planners came to their answers,
+// so that a planner's slip is a refusal that names it, never a wrong number. What a plan assumes of a turn of a loop with S slots:
+//   A ring's copy for turn t is started before the loop, for t < S - lag, or in turn t - (S - lag): so each turn's wait has one arrival,
+//   and it is started before the wait. The copy that turn i starts goes to the slot that turn i - lag has read. With lag 0 this turn's own
+//   readers must stand before the sync that the refills stand behind; with lag 1 the turn before's are over, but for products that run on
+//   over the back edge, which are retired behind the last product that starts; with lag 2 these are over, too.
+#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/shared_plan.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+//===------------------------------------------------------------------------------------------------------------- schedules
+
+/// Whether `op` stands in the block at or behind `earlier`.
+static bool notBefore(Operation *op, Operation *earlier) {
+  return op == earlier || earlier->isBeforeInBlock(op);
+}
+
+/// Where this warp is done with what an access reads: an asynchronous product at the next wait for all products.
+static Operation *endOfRead(Operation *access, Operation *inBody) {
+  if (!isa<ttg::WgmmaOp>(access)) return inBody;
+  if (access != inBody) return inBody; // an inner loop drains its products before it ends
+  for (Operation *op = access->getNextNode(); op; op = op->getNextNode())
+    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op); wait && wait.getPending() == 0) return op;
+  return nullptr;
+}
+
+/// Every access of a ring's buffers stands between its first reader and the place where it is retired.
+static std::optional<std::string> wrongInReaders(const Ring &ring, scf::ForOp loop) {
+  if (ring.copies.empty() || !ring.firstReader || !ring.retired) return "a ring has no copies or no readers";
+  if (ring.firstReader->getBlock() != loop.getBody() || ring.retired->getBlock() != loop.getBody())
+    return "a ring is read outside of its loop";
+  for (const Copy &copy : ring.copies) {
+    ttg::StoreSharedOp store = copy.store;
+    ttg::AllocOp alloc = copy.alloc;
+    for (Operation *access : accessesOf(alloc)) {
+      if (access == store) continue;
+      Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
+      if (!inBody) return "a slot is read outside of the loop";
+      if (!notBefore(inBody, ring.firstReader)) return "a slot is read before the wait for its copy";
+      Operation *end = endOfRead(access, inBody);
+      if (!end) return "a product is never waited for";
+      if (!notBefore(ring.retired, end)) return "a slot is given back while it is still read";
+    }
+  }
+  return {};
+}
+
+/// The refill of a ring comes after the last read of the slot that it fills.
+static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, const Ring &ring, bool isAhead) {
+  if (isAhead) {
+    // Its product of the turn before was retired at the end of that turn, and the sync there has shown it to all.
+    ttg::WgmmaOp ahead = schedule.ahead;
+    if (ring.firstReader != ahead.getOperation()) return "what is started ahead is not the first ring's reader";
+    if (ring.lag != 0 || !schedule.refillAfter) return "the ring of what is started ahead is filled too late or too early";
+    return {};
+  }
+  if (schedule.inFlight.empty()) {
+    if (ring.lag >= 1) return {};
+    if (!schedule.refillAfter) return "a slot is filled at the top of the turn that reads it";
+    if (!notBefore(schedule.refillAfter, ring.retired)) return "a slot is filled before its last read";
+    return {};
+  }
+  if (ring.lag == 0) return "a slot is filled while a product that runs on reads it";
+  ttg::WgmmaOp last = schedule.inFlight.back();
+  if (ring.lag == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, last)))
+    return "a slot is filled before the product that reads it is retired";
+  return {};
+}
+
+std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  if (schedule.stages < 2) return "one slot cannot be filled while it is read";
+  if (schedule.rings.empty()) return "nothing runs ahead";
+  if (schedule.refillAfter && schedule.refillAfter->getBlock() != loop.getBody()) return "slots are filled outside of the loop";
+  if (schedule.ahead && !schedule.inFlight.empty()) return "a product is started ahead of others that run on";
+  for (ttg::WgmmaOp product : schedule.inFlight)
+    if (product->getBlock() != loop.getBody()) return "a product of an inner loop runs on";
+  std::optional<int64_t> asyncDistance; // one wait serves all rings by cp.async: it counts groups, one a turn
+  for (const Ring &ring : schedule.rings) {
+    if (ring.lag < 0 || ring.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
+    if (!ring.tma) {
+      if (schedule.refillAfter) return "copies by threads are shown to all at the top of a turn only";
+      if (asyncDistance.value_or(ring.distance(schedule.stages)) != ring.distance(schedule.stages))
+        return "copies of different turns are waited for together";
+      asyncDistance = ring.distance(schedule.stages);
+    }
+    if (std::optional<std::string> wrong = wrongInReaders(ring, loop)) return wrong;
+    bool isAhead = schedule.ahead && &ring == schedule.rings.begin();
+    if (std::optional<std::string> wrong = wrongInRefill(schedule, ring, isAhead)) return wrong;
+  }
+  return {};
+}
+
+//===---------------------------------------------------------------------------------------------------------- shared memory
+
+std::optional<std::string> wrongIn(const SharedPlan &plan) {
+  constexpr int64_t swizzleStart = 1024, barrierBytes = 8;
+  SmallVector<const SharedRoom *> byOffset;
+  for (const SharedRoom &room : plan.rooms) {
+    if (room.offset < 0 || room.bytes < 0 || room.offset + room.bytes > plan.bytes) return "a place lies outside of the memory asked for";
+    if (room.first > room.last) return "a place is given up before it is used";
+    if (isa<ttg::AllocOp>(room.op) && room.offset % swizzleStart) return "a buffer does not start where its swizzle does";
+    if (room.isBarriers && room.offset % barrierBytes) return "a barrier is not aligned";
+    byOffset.push_back(&room);
+  }
+  llvm::sort(byOffset, [](const SharedRoom *x, const SharedRoom *y) { return x->offset < y->offset; });
+  for (size_t i = 0; i < byOffset.size(); ++i)
+    for (size_t j = i + 1; j < byOffset.size() && byOffset[j]->offset < byOffset[i]->offset + byOffset[i]->bytes; ++j) {
+      const SharedRoom &x = *byOffset[i], &y = *byOffset[j];
+      bool together = x.isBarriers || y.isBarriers || (x.first <= y.last && y.first <= x.last);
+      if (together && x.overlaps(y)) return "two places that are in use at the same time overlap";
+    }
+  return {};
+}
+
+} // namespace tilewright::gpu

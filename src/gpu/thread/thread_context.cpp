@@ -1,0 +1,128 @@
+// Types, values and places of one thread: see thread_context.h.
+#include "gpu/thread/thread_context.h"
+
+#include "gpu/schedule/scratch.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+//===--------------------------------------------------------------------------------------------------- types and values
+
+Type ThreadContext::scalarType(Type element) {
+  if (isa<ttg::BufferType, ttg::BarriersType>(element)) return b.getI32Type();
+  if (isa<tt::PointerType>(element)) return b.getI64Type();
+  if (auto number = dyn_cast<FloatType>(element); number && number.getWidth() == 8) return b.getI8Type();
+  return element;
+}
+
+int64_t ThreadContext::partsOf(Type type) {
+  return isa<RankedTensorType>(type) ? ttg::layoutOf(type).registersPerThread() : 1;
+}
+
+void ThreadContext::appendTypes(Type type, SmallVectorImpl<Type> &types) {
+  types.append(static_cast<size_t>(partsOf(type)), scalarType(getElementTypeOrSelf(type)));
+}
+
+Parts ThreadContext::gather(ValueRange values) {
+  Parts all;
+  for (Value value : values)
+    llvm::append_range(all, get(value));
+  return all;
+}
+
+void ThreadContext::scatter(ValueRange values, ValueRange scalars) {
+  for (Value value : values) {
+    size_t count = static_cast<size_t>(partsOf(value.getType()));
+    set(value, Parts(scalars.take_front(count)));
+    scalars = scalars.drop_front(count);
+  }
+}
+
+Value ThreadContext::i32(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+Value ThreadContext::i64(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
+Value ThreadContext::constant(Type type, Attribute value) {
+  // An 8-bit float is its bits.
+  if (auto number = dyn_cast<FloatAttr>(value); number && number.getType() != type)
+    value = b.getIntegerAttr(type, number.getValue().bitcastToAPInt());
+  return arith::ConstantOp::create(b, cast<TypedAttr>(value));
+}
+Value ThreadContext::zero(Type type) {
+  return arith::ConstantOp::create(b, b.getZeroAttr(type));
+}
+
+Value programId(ThreadContext &t, int64_t axis) {
+  Value block = ptx::BlockIdOp::create(t.b, t.b.getI32Type(), static_cast<uint32_t>(axis));
+  return axis == 0 && t.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, block, t.i32(t.config.getCtas()))) : block;
+}
+
+Value programCount(ThreadContext &t, int64_t axis) {
+  Value blocks = ptx::BlockCountOp::create(t.b, t.b.getI32Type(), static_cast<uint32_t>(axis));
+  return axis == 0 && t.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, blocks, t.i32(t.config.getCtas()))) : blocks;
+}
+
+Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases) {
+  // Bits that move equally far go together: one mask and one shift.
+  std::map<int64_t, int64_t> masks; // by distance
+  for (size_t from = 0; from < bases.size(); ++from)
+    for (uint32_t rest = bases[from]; rest; rest &= rest - 1)
+      masks[llvm::countr_zero(rest) - static_cast<int64_t>(from)] |= int64_t(1) << from;
+  Value sum;
+  for (auto [distance, mask] : masks) {
+    Value part = arith::AndIOp::create(t.b, place, t.i32(mask));
+    if (distance > 0) part = arith::ShLIOp::create(t.b, part, t.i32(distance));
+    if (distance < 0) part = arith::ShRUIOp::create(t.b, part, t.i32(-distance));
+    sum = sum ? Value(arith::XOrIOp::create(t.b, sum, part)) : part;
+  }
+  return sum ? sum : t.i32(0);
+}
+
+Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg) {
+  Value place =
+      arith::XOrIOp::create(t.b, xorBases(t, t.lane, layout.basesOf(Axis::lane)), xorBases(t, t.warp, layout.basesOf(Axis::warp)));
+  uint32_t moved = 0, own = layout.apply(reg, 0, 0, 0);
+  for (Axis axis : {Axis::lane, Axis::warp})
+    for (uint32_t basis : layout.basesOf(axis))
+      moved |= basis;
+  // Bits that only registers set are added: what differs by a constant can share an address.
+  if (moved & own) return arith::XOrIOp::create(t.b, place, t.i32(own));
+  return arith::AddIOp::create(t.b, place, t.i32(own));
+}
+
+Value holdsFirstCopy(ThreadContext &t, const Layout &layout) {
+  uint64_t lanes = layout.freeMask(Axis::lane), warps = layout.freeMask(Axis::warp);
+  if (!lanes && !warps) return {};
+  Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(lanes | warps << 5)));
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
+}
+
+Value isFirstThread(ThreadContext &t) {
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.thread, t.i32(0));
+}
+
+void meet(ThreadContext &t) {
+  if (t.config.getCtas() == 1) {
+    ptx::BarrierOp::create(t.b);
+    return;
+  }
+  ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
+  ptx::ClusterWaitOp::create(t.b);
+}
+
+Value scratch(ThreadContext &t, Operation *op) {
+  auto place = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+  int64_t offset = place ? place.getInt() : 0;
+  t.sharedBytes = std::max(t.sharedBytes, offset + gpu::scratchBytes(op));
+  Value base = ptx::SharedBaseOp::create(t.b, t.b.getI32Type());
+  return offset ? arith::AddIOp::create(t.b, base, t.i32(offset)) : base;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,85 @@
+// What becomes of a program that two blocks share.
+// RUN: tilewright opt %s --split-over-blocks -split-input-file | FileCheck %s
+
+#config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
+// Each block adds up its half; what both have found is combined by both, and the first block alone stores it.
+// CHECK-LABEL: tt.func public @sum
+// CHECK: %[[rank:.*]] = ptx.cluster_rank
+// CHECK: %[[first:.*]] = arith.cmpi eq, %[[rank]]
+// CHECK: arith.muli %[[rank]], %c128_i32
+// CHECK: tt.load {{.*}} : tensor<128x!tt.ptr<f32>>
+// CHECK: "tt.reduce"
+// CHECK: : (tensor<128xf32>) -> f32
+// CHECK: %[[both:.*]]:2 = ttg.read_blocks
+// CHECK: tt.join %[[both]]#0, %[[both]]#1
+// CHECK: : (tensor<1x2xf32>) -> tensor<1xf32>
+// CHECK: tt.store %{{.*}}, %{{.*}}, %[[first]]
+tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %i = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32>
+  %p = tt.splat %x : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
+  %q = tt.addptr %p, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+  %v = tt.load %q : tensor<256x!tt.ptr<f32>>
+  %s = "tt.reduce"(%v) <{axis = 0 : i32}> ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tt.reduce.return %c : f32
+  }) : (tensor<256xf32>) -> f32
+  tt.store %y, %s : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
+// A product splits its rows: the second operand is whole in both blocks, and nothing is exchanged.
+// CHECK-LABEL: tt.func public @product
+// CHECK-NOT: ttg.read_blocks
+// CHECK: tt.dot {{.*}} : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+// CHECK-NOT: ttg.read_blocks
+// CHECK: tt.store {{.*}} : tensor<64x64x!tt.ptr<f32>>
+tt.func public @product(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %as = tt.splat %p : !tt.ptr<f16> -> tensor<128x64x!tt.ptr<f16>>
+  %bs = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %a = tt.load %as : tensor<128x64x!tt.ptr<f16>>
+  %b = tt.load %bs : tensor<64x64x!tt.ptr<f16>>
+  %d = tt.dot %a, %b, %zero : tensor<128x64xf16> * tensor<64x64xf16> -> tensor<128x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<128x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
+// Its columns where there are too few rows.
+// CHECK-LABEL: tt.func public @columns
+// CHECK: tt.dot {{.*}} : tensor<16x64xf16> * tensor<64x32xf16> -> tensor<16x32xf32>
+tt.func public @columns(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+  %as = tt.splat %p : !tt.ptr<f16> -> tensor<16x64x!tt.ptr<f16>>
+  %bs = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %a = tt.load %as : tensor<16x64x!tt.ptr<f16>>
+  %b = tt.load %bs : tensor<64x64x!tt.ptr<f16>>
+  %d = tt.dot %a, %b, %zero : tensor<16x64xf16> * tensor<64x64xf16> -> tensor<16x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<16x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<16x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
+// What is done to memory once the first block does; the others get from it what came back.
+// CHECK-LABEL: tt.func public @count
+// CHECK: %[[first:.*]] = arith.cmpi eq
+// CHECK: %[[old:.*]] = tt.atomic_rmw {{.*}}, %[[first]]
+// CHECK: %[[one:.*]] = tt.splat %[[old]]
+// CHECK: %[[seen:.*]]:2 = ttg.read_blocks %[[one]]
+// CHECK: tt.unsplat %[[seen]]#0
+tt.func public @count(%p: !tt.ptr<i32>, %o: !tt.ptr<i32>) attributes {ttg.config = #config} {
+  %one = arith.constant 1 : i32
+  %old = tt.atomic_rmw add, acq_rel, gpu, %p, %one : (!tt.ptr<i32>, i32) -> i32
+  tt.store %o, %old : !tt.ptr<i32>
+  tt.return
+}

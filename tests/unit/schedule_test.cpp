@@ -1,0 +1,201 @@
+// Schedules and plans of shared memory prove themselves: what the planners make holds, and what was tampered with is caught before it
+// becomes code.
+#include "gpu/passes.h"
+#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/shared_plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright;
+using namespace tilewright::gpu;
+
+namespace {
+
+/// A kernel as select-tensor-cores leaves it, and the schedule of its loop.
+class Schedule : public testing::Test {
+protected:
+  Schedule() {
+    mlir::DialectRegistry registry;
+    tt::registerDialects(registry);
+    registry.insert<ptx::PtxDialect, ttg::TTGDialect>();
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  void load(const std::string &config, const std::string &body) {
+    std::string source = "#config = #ttg.config<" + config +
+                         ">\n#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, "
+                         "swizzle = 0>\ntt.func public @kernel(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>, "
+                         "%x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {\n"
+                         "%c0 = arith.constant 0 : i32\n%c64 = arith.constant 64 : i32\n%c128 = arith.constant 128 : i32\n" +
+                         body + "tt.return\n}\n";
+    module = mlir::parseSourceString<mlir::ModuleOp>(source, &context, "test.mlir");
+    ASSERT_TRUE(module);
+    ASSERT_TRUE(mlir::succeeded(assignLayouts(*module)) && mlir::succeeded(selectTensorCores(*module)));
+    function = *module->getOps<tt::FuncOp>().begin();
+    function.walk([&](mlir::scf::ForOp found) { loop = found; });
+  }
+
+  LoopSchedule schedule(int64_t stages) {
+    std::optional<LoopSchedule> schedule = scheduleLoop(loop, true);
+    EXPECT_TRUE(schedule);
+    placeRefills(*schedule, stages, ttg::configOf(function));
+    EXPECT_EQ(wrongIn(*schedule), std::nullopt);
+    return *schedule;
+  }
+
+  void caught(LoopSchedule doctored, llvm::function_ref<void(LoopSchedule &)> change) {
+    change(doctored);
+    EXPECT_TRUE(wrongIn(doctored));
+  }
+
+  /// Sums accumulate in place: products run on over the back edge.
+  void loadGemm() {
+    load("warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = \"sm_90a\"", R"(
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %a = ttg.descriptor_load %x[%k, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %b = ttg.descriptor_load %x[%c0, %k] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+)");
+  }
+
+  /// Two products, one waits for the other.
+  void loadAttention(const std::string &maxRegisters) {
+    load("warps = 8, ctas = 1, stages = 2, maxRegisters = " + maxRegisters + ", target = \"sm_90a\"", R"(
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %nothing = arith.constant dense<0.0> : tensor<128x128xf32>
+  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+  %r = scf.for %i = %c0 to %n step %c128 iter_args(%acc = %zero) -> (tensor<128x64xf32>) : i32 {
+    %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %t = tt.trans %k {order = array<i32: 1, 0>} : tensor<128x64xf16> -> tensor<64x128xf16>
+    %s = tt.dot %q, %t, %nothing : tensor<128x64xf16> * tensor<64x128xf16> -> tensor<128x128xf32>
+    %e = math.exp2 %s : tensor<128x128xf32>
+    %w = arith.truncf %e : tensor<128x128xf32> to tensor<128x128xf16>
+    %d = tt.dot %w, %v, %acc : tensor<128x128xf16> * tensor<128x64xf16> -> tensor<128x64xf32>
+    scf.yield %d : tensor<128x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<128x64x!tt.ptr<f32>>
+)");
+  }
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  tt::FuncOp function;
+  mlir::scf::ForOp loop;
+};
+
+TEST_F(Schedule, productsThatRunOn) {
+  loadGemm();
+  LoopSchedule good = schedule(3);
+  ASSERT_EQ(good.rings.size(), 1u);
+  ASSERT_EQ(good.inFlight.size(), 1u);
+  EXPECT_EQ(good.rings[0].lag, 1);
+  caught(good, [](LoopSchedule &s) { s.stages = 1; });
+  caught(good, [](LoopSchedule &s) { s.rings.clear(); });
+  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 0; });      // filled while it is read
+  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 3; });      // started where it is waited for
+  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; }); // before the product of the turn before is retired
+  caught(good, [](LoopSchedule &s) { s.refillAfter = &s.loop.getBody()->front(); });
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.loop; });
+  caught(good, [](LoopSchedule &s) { s.rings[0].retired = s.rings[0].firstReader; }); // given back while it is read
+  caught(good, [](LoopSchedule &s) { s.rings[0].firstReader = s.rings[0].retired; }); // read before the wait
+  caught(good, [](LoopSchedule &s) { s.ahead = s.inFlight[0]; });
+}
+
+TEST_F(Schedule, productStartedAhead) {
+  loadAttention("0");
+  LoopSchedule good = schedule(2);
+  ASSERT_EQ(good.rings.size(), 2u);
+  ASSERT_TRUE(good.ahead);
+  caught(good, [](LoopSchedule &s) { std::swap(s.rings[0], s.rings[1]); });
+  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 1; });
+  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; }); // before the values are read
+}
+
+TEST_F(Schedule, oneTurnAfterTheOther) {
+  loadAttention("128");
+  LoopSchedule good = schedule(2);
+  ASSERT_EQ(good.rings.size(), 2u);
+  ASSERT_FALSE(good.ahead);
+  EXPECT_EQ(good.rings[0].lag, 0);
+  EXPECT_EQ(good.rings[1].lag, 1);
+  caught(good, [](LoopSchedule &s) { s.rings[1].lag = 0; }); // the values' slot is read further down
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; });
+  caught(good, [](LoopSchedule &s) { s.rings[1].lag = 2; });
+}
+
+TEST_F(Schedule, copiesByThreads) {
+  load("warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = \"sm_80\"", R"(
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %row = tt.expand_dims %range {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %col = tt.expand_dims %range {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %stride = arith.constant dense<64> : tensor<64x1xi32>
+  %rows = arith.muli %row, %stride : tensor<64x1xi32>
+  %r2 = tt.broadcast %rows : tensor<64x1xi32> -> tensor<64x64xi32>
+  %c2 = tt.broadcast %col : tensor<1x64xi32> -> tensor<64x64xi32>
+  %offsets = arith.addi %r2, %c2 : tensor<64x64xi32>
+  %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %at = arith.muli %k, %c64 : i32
+    %q = tt.addptr %p, %at : !tt.ptr<f16>, i32
+    %s = tt.splat %q : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+    %t = tt.addptr %s, %offsets : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
+    %a = tt.load %t : tensor<64x64x!tt.ptr<f16>>
+    %d = tt.dot %a, %a, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+)");
+  // Before the pipeline has merged them the tile has two buffers, and a load with two uses does not run ahead: one is enough here.
+  mlir::Operation *second = nullptr;
+  function.walk([&](ttg::StoreSharedOp store) { second = store; });
+  auto stored = mlir::cast<ttg::StoreSharedOp>(second);
+  mlir::OpBuilder b(stored.getSrc().getDefiningOp());
+  stored.getSrcMutable().assign(b.clone(*stored.getSrc().getDefiningOp())->getResult(0));
+  LoopSchedule good = schedule(3);
+  ASSERT_FALSE(good.rings.empty());
+  EXPECT_FALSE(good.rings[0].tma);
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].retired; }); // behind the sync that shows the data
+  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 0; });
+  caught(good, [](LoopSchedule &s) { s.rings.push_back(s.rings[0]), s.rings.back().lag += 1; }); // one wait, two distances
+}
+
+TEST_F(Schedule, placesInSharedMemory) {
+  loadAttention("0");
+  SharedPlan good = planShared(function);
+  ASSERT_EQ(wrongIn(good), std::nullopt);
+  auto caughtPlan = [&](llvm::function_ref<void(SharedPlan &)> change) {
+    SharedPlan doctored = good;
+    change(doctored);
+    EXPECT_TRUE(wrongIn(doctored));
+  };
+  int64_t pairs = 0;
+  for (size_t i = 0; i < good.rooms.size(); ++i) {
+    caughtPlan([&](SharedPlan &p) { p.rooms[i].offset += 16; });
+    caughtPlan([&](SharedPlan &p) { p.rooms[i].offset = p.bytes; });
+    caughtPlan([&](SharedPlan &p) { p.rooms[i].first = p.rooms[i].last + 1; });
+    for (size_t j = 0; j < i; ++j) {
+      if (good.rooms[i].first > good.rooms[j].last || good.rooms[j].first > good.rooms[i].last) continue;
+      ++pairs;
+      caughtPlan([&](SharedPlan &p) { p.rooms[i].offset = p.rooms[j].offset; });
+    }
+  }
+  EXPECT_GT(pairs, 0);
+  caughtPlan([](SharedPlan &p) { p.bytes -= 1; });
+  caughtPlan([](SharedPlan &p) { p.rooms[0].isBarriers = true, p.rooms[0].offset = p.rooms[1].offset; });
+}
+
+} // namespace
