@@ -64,6 +64,9 @@ LogicalResult ThreadLowering::lowerReadBlocks(ttg::ReadBlocksOp op) {
   return success();
 }
 
+/// Fewer parts are read by every lane: loads from shared memory overlap, and shuffles wait for one another.
+constexpr int64_t fewestPartsToShare = 16;
+
 LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
   int64_t dim = op.getAxis();
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), layout = reductionLayout(given, dim);
@@ -99,8 +102,7 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
 
   // Lanes: a butterfly for each bit, after which all of them hold the result. Both lanes of a pair combine in one order, so that they get
   // the same bits.
-  for (int64_t bit = 0; bit < 5; ++bit) {
-    if (!(plan->laneMask >> bit & 1)) continue;
+  auto exchange = [&](int64_t bit) -> LogicalResult {
     Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, lane, i32(int64_t(1) << bit)), i32(0));
     for (int64_t reg : left) {
       Parts mine = held[static_cast<size_t>(reg)], first, second;
@@ -115,9 +117,14 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
     }
-  }
+    return success();
+  };
+  for (int64_t bit = 0; bit < 5; ++bit)
+    if (plan->laneMask >> bit & 1)
+      if (failed(exchange(bit))) return failure();
 
-  // Warps: each writes what it has, everybody reads all of it. `slot` numbers the elements of the result, `part` the warps along `dim`.
+  // Warps: each writes what it has, everybody reads all of it; of many warps, each lane one, which a second butterfly combines (a row over
+  // 32 warps: 1 load and 5 shuffles in place of 32 loads). `slot` numbers the elements of the result, `part` the warps along `dim`.
   if (plan->warpMask) {
     int64_t parts_ = int64_t(1) << llvm::popcount(plan->warpMask);
     const Layout &reduced = plan->result;
@@ -159,13 +166,22 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
       for (size_t i = 0; i < operands; ++i)
         ptx::StoreSharedOp::create(b, address(i, index, part), ValueRange{toMemory(held[static_cast<size_t>(reg)][i])}, first);
     ptx::BarrierOp::create(b);
+    SmallVector<int64_t> sharing; // bits of lanes that would read the same parts
+    for (int64_t bit = 0; bit < 5 && parts_ >= fewestPartsToShare; ++bit)
+      if (freeLanes >> bit & 1 && (int64_t(2) << sharing.size()) <= parts_) sharing.push_back(bit);
+    std::vector<uint32_t> shareBases(5, 0);
+    for (auto [number, bit] : llvm::enumerate(sharing))
+      shareBases[static_cast<size_t>(bit)] = 1u << number;
+    Value share = sharing.empty() ? Value() : xorBases(lane, shareBases);
     for (auto [index, reg] : llvm::enumerate(left)) {
       Parts sum;
-      for (int64_t which = 0; which < parts_; ++which) {
+      for (int64_t which = 0; which < parts_ >> sharing.size(); ++which) {
         Parts next_;
+        Value part_ = i32(which << sharing.size());
+        if (share) part_ = arith::AddIOp::create(b, share, part_);
         for (size_t i = 0; i < operands; ++i) {
           Type type = held[static_cast<size_t>(reg)][i].getType();
-          auto load = ptx::LoadSharedOp::create(b, TypeRange{memoryType(type)}, address(i, index, i32(which)), Value());
+          auto load = ptx::LoadSharedOp::create(b, TypeRange{memoryType(type)}, address(i, index, part_), Value());
           next_.push_back(fromMemory(load.getValues()[0], type));
         }
         if (which == 0) {
@@ -178,6 +194,8 @@ LogicalResult ThreadLowering::lowerReduce(tt::ReduceOp op) {
       }
       held[static_cast<size_t>(reg)] = sum;
     }
+    for (int64_t bit : sharing)
+      if (failed(exchange(bit))) return failure();
   }
 
   for (size_t i = 0; i < operands; ++i) {
