@@ -41,6 +41,30 @@ tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<
 
 // -----
 
+// Pairs are split, and joined again: the joined tile wants nothing of its own and follows the store, which stays wide.
+// CHECK-LABEL: tt.func public @pairs
+// CHECK: tt.load {{.*}} {ttg.vector = 4 : i32}
+// CHECK-NOT: ttg.convert_layout
+// CHECK: tt.store {{.*}} {ttg.vector = 4 : i32}
+tt.func public @pairs(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f32> {tt.divisibility = 16 : i32}) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %i = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32>
+  %px = tt.splat %x : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>>
+  %ax = tt.addptr %px, %i : tensor<512x!tt.ptr<f32>>, tensor<512xi32>
+  %t = tt.load %ax : tensor<512x!tt.ptr<f32>>
+  %pairs = tt.reshape %t : tensor<512xf32> -> tensor<256x2xf32>
+  %a, %b = tt.split %pairs : tensor<256x2xf32> -> tensor<256xf32>
+  %sum = arith.addf %a, %b : tensor<256xf32>
+  %difference = arith.subf %a, %b : tensor<256xf32>
+  %joined = tt.join %sum, %difference : tensor<256xf32> -> tensor<256x2xf32>
+  %row = tt.reshape %joined : tensor<256x2xf32> -> tensor<512xf32>
+  %py = tt.splat %y : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>>
+  %ay = tt.addptr %py, %i : tensor<512x!tt.ptr<f32>>, tensor<512xi32>
+  tt.store %ay, %row : tensor<512x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
 // read along rows, written along columns: one conversion, and both accesses are wide
 // CHECK-LABEL: tt.func public @transpose
 // CHECK: tt.load {{.*}} {ttg.vector = 4 : i32}

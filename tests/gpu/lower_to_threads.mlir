@@ -19,6 +19,31 @@ tt.func public @scale(%x: !tt.ptr<f32>, %by: f32) attributes {"ttg.config" = #tt
 
 // -----
 
+// a sum over 32 warps: each lane reads what one of them has, and five butterflies more combine that
+// CHECK-LABEL: tt.func @manyWarps
+tt.func public @manyWarps(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 32, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %i = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32>
+  %p = tt.splat %x : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>>
+  %q = tt.addptr %p, %i : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32>
+  %v = tt.load %q : tensor<1024x!tt.ptr<f32>>
+  // CHECK-COUNT-5: ptx.shuffle bfly
+  // CHECK: ptx.store_shared
+  // CHECK: ptx.load_shared
+  // CHECK-NOT: ptx.load_shared
+  // CHECK-COUNT-5: ptx.shuffle bfly
+  // CHECK-NOT: ptx.shuffle
+  %r = "tt.reduce"(%v) <{axis = 0 : i32}> ({
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tt.reduce.return %s : f32
+  }) : (tensor<1024xf32>) -> f32
+  // CHECK: ptx.store_global
+  tt.store %y, %r : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
 // a sum over one warp is registers, then five butterflies, and no shared memory
 // CHECK-LABEL: tt.func @sum
 tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {

@@ -172,12 +172,19 @@ def test_functions(op, dtype):
 @pytest.mark.parametrize("op", ["exp", "exp2", "log", "log2", "sqrt"])
 def test_functions_at_the_borders(op):
     inf, nan = np.inf, np.nan
-    more = [-inf, 88.0, 89.0, -87.0, -100.0, -150.0] if "exp" in op else [-1.0]
+    more = [-inf, -3.4e38, 88.0, 88.7, 89.0, 1e8, -87.0, -100.0, -150.0, -1e8] if "exp" in op else [-1.0]
     x = np.array([0.0, -0.0, 1.0, inf, nan, 3.4e38, 1e-40, 1e-45, *more], np.float32)
     with np.errstate(all="ignore"):
         expected = MATH[op](wide(x)).astype(np.float32)
     # A subnormal result may be off by one of its own few digits.
     np.testing.assert_allclose(unary(op, x), expected, rtol=2e-6, atol=3e-45)
+
+
+def test_exp_everywhere():
+    x = np.linspace(-87.3, 88.7, 256 * 16).astype(np.float32).reshape(16, 256)
+    result = np.stack([unary("exp", row) for row in x])
+    np.testing.assert_allclose(result, np.exp(wide(x)), rtol=4e-7)
+    assert unary("exp", np.zeros(1, np.float32))[0] == 1  # exactly
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

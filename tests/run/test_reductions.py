@@ -55,6 +55,26 @@ def test_arg(op, dtype):
     assert out[0] == (np.argmax(x) if op == "argmax" else np.argmin(x))
 
 
+@triton.jit
+def reduce_rows_kernel(x_ptr, sum_ptr, arg_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AXIS: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
+    kept = tl.arange(0, ROWS if AXIS == 1 else COLUMNS)
+    tl.store(sum_ptr + kept, tl.sum(x, axis=AXIS))
+    tl.store(arg_ptr + kept, tl.argmax(x, axis=AXIS))
+
+
+@pytest.mark.parametrize("warps", [8, 16, 32])
+@pytest.mark.parametrize("shape", [(1, 4096), (2, 2048), (64, 128), (512, 16)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_many_warps(shape, axis, warps):
+    """Of many warps along the axis, the lanes that hold copies of a result share what has to be read."""
+    x = random(shape, "int32", 3, -40, 40)  # exact sums, and ties
+    sums, args = (np.full(shape[1 - axis], -1, np.int32) for _ in range(2))
+    reduce_rows_kernel[(1,)](x, sums, args, *shape, AXIS=axis, num_warps=warps)
+    np.testing.assert_array_equal(sums, x.sum(axis))
+    np.testing.assert_array_equal(args, x.argmax(axis))
+
+
 def test_xor():
     x = random(256, "int32", 1)
     out = np.zeros(1, np.int32)

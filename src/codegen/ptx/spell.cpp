@@ -206,7 +206,7 @@ static std::string roundingIntrinsic(ptx::Unit kind) {
   }
 }
 
-/// Without .ftz: denormals stay. f64 has approximations of 1/sqrt only; the others are rounded correctly there.
+/// Without .ftz, unless it is asked for: denormals stay. f64 has approximations of 1/sqrt only; the others are rounded correctly there.
 static LogicalResult lower(ptx::SpecialOp op, Place &at) {
   Type type = op.getValue().getType();
   std::string name = ptx::stringifyUnit(op.getKind()).str();
@@ -224,7 +224,9 @@ static LogicalResult lower(ptx::SpecialOp op, Place &at) {
     else
       return op.emitError("there is no ") << name << " of f64";
   } else if (type.isF32()) {
-    name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32" : name + ".approx.f32";
+    name = op.getKind() == ptx::Unit::sqrt_rn   ? "sqrt.rn.f32"
+           : op.getKind() == ptx::Unit::ex2_ftz ? "ex2.approx.ftz.f32"
+                                                : name + ".approx.f32";
   } else {
     return op.emitError("there is no ") << name << " of " << type;
   }

@@ -110,25 +110,28 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
   return success();
 }
 
-/// Lanes: a butterfly for each bit, after which all of them hold the result. Both lanes of a pair combine in one order, so that they get
-/// the same bits.
-static LogicalResult reduceLanes(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
-  for (int64_t bit = 0; bit < laneBits; ++bit) {
-    if (!(plan.laneMask >> bit & 1)) continue;
-    int64_t distance = int64_t(1) << bit;
-    Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
-    for (Parts &mine : held) {
-      Parts first, second;
-      for (Value value : mine) {
-        Value other = ofOtherLane(t, value, distance).front();
-        first.push_back(arith::SelectOp::create(t.b, isLater, other, value));
-        second.push_back(arith::SelectOp::create(t.b, isLater, value, other));
-      }
-      FailureOr<Parts> both = combine(t, region, first, second);
-      if (failed(both)) return failure();
-      mine = *both;
+/// Combines what the two lanes have whose numbers differ in this bit. Both combine in one order, so that they get the same bits.
+static LogicalResult combineLanePairs(ThreadContext &t, Block &region, int64_t bit, HeldTiles &held) {
+  int64_t distance = int64_t(1) << bit;
+  Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
+  for (Parts &mine : held) {
+    Parts first, second;
+    for (Value value : mine) {
+      Value other = ofOtherLane(t, value, distance).front();
+      first.push_back(arith::SelectOp::create(t.b, isLater, other, value));
+      second.push_back(arith::SelectOp::create(t.b, isLater, value, other));
     }
+    FailureOr<Parts> both = combine(t, region, first, second);
+    if (failed(both)) return failure();
+    mine = *both;
   }
+  return success();
+}
+
+/// Lanes: a butterfly for each bit, after which all of them hold the result.
+static LogicalResult reduceLanes(ThreadContext &t, Block &region, uint64_t laneMask, HeldTiles &held) {
+  for (int64_t bit = 0; bit < laneBits; ++bit)
+    if (laneMask >> bit & 1 && failed(combineLanePairs(t, region, bit, held))) return failure();
   return success();
 }
 
@@ -175,11 +178,55 @@ static Value partOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMas
   return xorBases(t, t.warp, bases);
 }
 
-/// Warps: each writes what it has to shared memory, everybody reads all of it.
+/// Bits of the lanes that would read the same parts and share them instead: each lane reads what one warp has, and a second butterfly
+/// combines (a row over 32 warps: 1 load and 5 shuffles in place of 32 loads). Fewer than 16 parts are read by every lane: loads from shared
+/// memory overlap, and shuffles wait for one another.
+static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
+  constexpr int64_t fewestPartsToShare = 16;
+  uint64_t sharing = 0;
+  for (int64_t bit = 0; bit < laneBits && partCount >= fewestPartsToShare; ++bit)
+    if (freeLanes >> bit & 1 && (int64_t(2) << llvm::popcount(sharing)) <= partCount) sharing |= uint64_t(1) << bit;
+  return sharing;
+}
+
+/// The lane's number among those that share: the bits of `sharing`, side by side.
+static Value shareOfLane(ThreadContext &t, uint64_t sharing) {
+  std::vector<uint32_t> bases(laneBits, 0);
+  uint32_t next = 1;
+  for (int64_t bit = 0; bit < laneBits; ++bit)
+    if (sharing >> bit & 1) {
+      bases[static_cast<size_t>(bit)] = next;
+      next <<= 1;
+    }
+  return xorBases(t, t.lane, bases);
+}
+
+/// Everybody reads what the warps have left; lanes that share read a part of it each.
+static LogicalResult readWarps(ThreadContext &t, Block &region, const WarpParts &parts, uint64_t sharing, HeldTiles &held) {
+  int64_t shares = int64_t(1) << llvm::popcount(sharing);
+  Value share = sharing ? shareOfLane(t, sharing) : Value();
+  for (auto [reg, values] : llvm::enumerate(held)) {
+    Parts sum;
+    for (int64_t first = 0; first < parts.partCount; first += shares) {
+      Value part = share ? Value(arith::AddIOp::create(t.b, share, t.i32(first))) : t.i32(first);
+      Parts next;
+      for (auto [i, value] : llvm::enumerate(values)) {
+        Type type = value.getType();
+        auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(t, type)}, parts.address(i, reg, part), Value());
+        next.push_back(fromMemory(t, load.getValues()[0], type));
+      }
+      FailureOr<Parts> both = first == 0 ? FailureOr<Parts>(next) : combine(t, region, sum, next);
+      if (failed(both)) return failure();
+      sum = *both;
+    }
+    values = sum;
+  }
+  return reduceLanes(t, region, sharing, held);
+}
+
+/// Warps: each writes what it has to shared memory, and all read it.
 static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout &layout, const ReductionPlan &plan, HeldTiles &held) {
-  Block &region = op.getCombineOp().front();
   const Layout &reduced = plan.result;
-  size_t operands = op.getSrcs().size();
   WarpParts parts(t, plan, held.front(), scratch(t, op));
   Value part = partOfWarp(t, layout, plan.warpMask);
   // In `reduced` the bits along the dimension tell copies apart, so that exactly one lane stores; warps along it all store, each its part.
@@ -190,25 +237,10 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout
     return op.emitError("a reduction whose registers hold copies is not built for GPUs");
   ptx::BarrierOp::create(t.b);
   for (auto [reg, values] : llvm::enumerate(held))
-    for (size_t i = 0; i < operands; ++i)
-      ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, values[i])}, first);
+    for (auto [i, value] : llvm::enumerate(values))
+      ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, value)}, first);
   ptx::BarrierOp::create(t.b);
-  for (auto [reg, values] : llvm::enumerate(held)) {
-    Parts sum;
-    for (int64_t which = 0; which < parts.partCount; ++which) {
-      Parts next;
-      for (size_t i = 0; i < operands; ++i) {
-        Type type = values[i].getType();
-        auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(t, type)}, parts.address(i, reg, t.i32(which)), Value());
-        next.push_back(fromMemory(t, load.getValues()[0], type));
-      }
-      FailureOr<Parts> both = which == 0 ? FailureOr<Parts>(next) : combine(t, region, sum, next);
-      if (failed(both)) return failure();
-      sum = *both;
-    }
-    values = sum;
-  }
-  return success();
+  return readWarps(t, op.getCombineOp().front(), parts, sharingLanes(freeLanes, parts.partCount), held);
 }
 
 LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
@@ -218,7 +250,7 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
-  if (failed(held) || failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, *plan, *held))) return failure();
+  if (failed(held) || failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, plan->laneMask, *held))) return failure();
   if (plan->warpMask && failed(reduceWarps(t, op, layout, *plan, *held))) return failure();
   return setInLayouts(t, op, *held, plan->result);
 }

@@ -165,15 +165,19 @@ public:
 
   Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
 
-  /// e^x = 2^(x log2 e). The product's rounding, which would grow with x, is put back as a factor near 1; where the product overflows, a
-  /// maximum replaces what that leaves.
+  /// e^x = 2^n 2^rest with a whole n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23 rounds a number to a whole one,
+  /// which is then in the low bits, where a shift makes an exponent of it. n is cut to -126..126 beforehand, as a fraction of that range
+  /// (ptxas makes fma.sat of the two): beyond it the rest grows instead, so that overflow, denormals, infinities and NaN come out as they
+  /// should.
   Value exp(Value x) {
-    x = arith::MaximumFOp::create(b, x, m.real(-104)); // already 0; keeps NaN
-    Value log2e = m.real(1.4426950408889634), high = m.multiply(x, log2e);
-    Value low = m.multiplyAdd(x, log2e, arith::NegFOp::create(b, high));
-    low = m.multiplyAdd(x, m.real(1.925963033500011e-08), low);
-    Value factor = arith::MaxNumFOp::create(b, m.multiplyAdd(low, m.real(0.6931471805599453), m.real(1)), m.real(0.5));
-    return m.multiply(unit(ptx::Unit::ex2, high), factor);
+    constexpr double range = 252, log2e = 1.4426950408889634, log2eLow = 1.925963033500011e-08, rounding = 0x1.8p23;
+    Value part = m.multiplyAdd(x, m.real(log2e / range), m.real(0.5));
+    part = arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, part, m.real(0)), m.real(1));
+    Value shifted = m.multiplyAdd(part, m.real(range), m.real(rounding + 127 - range / 2)); // in its low bits n + 127
+    Value whole = m.subtract(shifted, m.real(rounding + 127));
+    Value rest = m.multiplyAdd(x, m.real(log2e), arith::NegFOp::create(b, whole));
+    rest = m.multiplyAdd(x, m.real(log2eLow), rest);
+    return m.multiply(unit(ptx::Unit::ex2_ftz, rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
   }
 
   /// Halves away from zero. The difference to the truncated value is exact.

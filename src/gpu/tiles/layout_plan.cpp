@@ -384,13 +384,22 @@ LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
   });
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { link(op); });
   formClasses();
-  // Products first, then the large, then those beside a class that has chosen.
+  // Products first, then the large, then those beside a class that has chosen. A class without wishes waits for its neighbours: between
+  // x0, x1 = split(reshape(load(p))) and store(q, reshape(join(y0, y1))) the joined tile is as large as the stored one, and would take any
+  // layout, to which the store then has to be converted.
   auto hasNeighbour = [&](const Class &one) {
     return llvm::any_of(one.borders, [&](size_t index) { return decided(borders[index].from) || decided(borders[index].to); });
   };
+  auto hasWishes = [&](const Class &one) {
+    return !one.accesses.empty() || !one.reductions.empty() || !one.scans.empty() || !one.dots.empty() ||
+           llvm::any_of(transfers, [&](const auto &transfer) { return holds(one, transfer.first); });
+  };
   for (size_t done = 0; done < classes.size(); ++done) {
     Class *next = nullptr;
-    auto rank = [&](const Class &one) { return std::tuple(!one.dots.empty(), one.elements, hasNeighbour(one)); };
+    auto rank = [&](const Class &one) {
+      bool beside = hasNeighbour(one);
+      return std::tuple(!one.dots.empty(), beside || hasWishes(one), one.elements, beside);
+    };
     for (Class &one : classes)
       if (!one.layout && (!next || rank(one) > rank(*next))) next = &one;
     choose(*next);
