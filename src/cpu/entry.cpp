@@ -6,6 +6,8 @@
 // A program is a function of its own, so an early return is a return.
 
 #include "cpu/lowering.h"
+#include "ir/refusal.h"
+#include "ir/slots.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,30 +17,13 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// The order of SlotKind in compile.h.
-enum Slot : uint8_t { pointer, i1, i8, i16, i32, i64, f16, bf16, f32, f64 };
-
-static std::optional<Slot> slotOf(Type type) {
-  if (isa<PointerType>(type)) return pointer;
-  if (type.isInteger(1)) return i1;
-  if (type.isInteger(8)) return i8;
-  if (type.isInteger(16)) return i16;
-  if (type.isInteger(32)) return i32;
-  if (type.isInteger(64)) return i64;
-  if (type.isF16()) return f16;
-  if (type.isBF16()) return bf16;
-  if (type.isF32()) return f32;
-  if (type.isF64()) return f64;
-  return std::nullopt;
-}
-
 LogicalResult Lowering::createFunctions(FuncOp source, LoopsInfo &info) {
   MLIRContext *context = b.getContext();
   Type address = pointerType(context), word = b.getI32Type(), index = b.getI64Type(), none = LLVM::LLVMVoidType::get(context);
   llvm::SmallVector<Type> parameters;
   for (Type type : source.getArgumentTypes()) {
-    auto slot = slotOf(type);
-    if (!slot) return source.emitError() << "an argument of type " << type << " is not supported by the cpu back end";
+    std::optional<SlotKind> slot = slotKindOf(type);
+    if (!slot) return tilewright::refuse(source, Diag::argumentSlot, {spelled(type)});
     info.slots.push_back(*slot);
     parameters.push_back(lowered(type));
   }

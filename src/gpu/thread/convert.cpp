@@ -19,7 +19,7 @@ LogicalResult ThreadLowering::lowerConvert(ttg::ConvertLayoutOp op) {
 
 FailureOr<Parts> ThreadLowering::convertParts(Operation *op, const Parts &held, const Layout &from, const Layout &to) {
   Type type = held.front().getType(), inMemory = memoryType(type);
-  MatrixInstructions matrices{.ldmatrix = true, .stmatrix = target.wgmma};
+  MatrixInstructions matrices{.ldmatrix = true, .stmatrix = target.stmatrix};
   ConversionPlan plan = planConversion(from, to, inMemory.getIntOrFloatBitWidth(), matrices);
   if (plan.kind == Conversion::cluster) return op->emitError("a conversion between the blocks of a cluster is not built for GPUs");
   Parts results;

@@ -29,7 +29,7 @@ static std::optional<ptx::Format> byteFormat(Type type) {
 Parts ThreadLowering::widenBytes(const Parts &bytes, Type format) {
   Parts results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !target.fp8Mma) {
+  if (!known || !target.fp8Convert) {
     floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
     for (Value byte : bytes)
       results.push_back(floats::widenFromBits(m, byte, format));
@@ -50,7 +50,7 @@ Parts ThreadLowering::widenBytes(const Parts &bytes, Type format) {
 Parts ThreadLowering::narrowToBytes(const Parts &values, Type format, bool towardZero) {
   Parts results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !target.fp8Mma || towardZero) {
+  if (!known || !target.fp8Convert || towardZero) {
     floats::MathOps m(b, fusedMultiplyAdd, b.getF32Type());
     for (Value value : values)
       results.push_back(floats::narrowToBits(m, value, format, towardZero));

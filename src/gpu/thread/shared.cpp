@@ -182,7 +182,7 @@ LogicalResult ThreadLowering::lowerLoadShared(ttg::LoadSharedOp op) {
 }
 
 LogicalResult ThreadLowering::lowerStoreShared(ttg::StoreSharedOp op) {
-  storeTile(getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), get(op.getSrc()), target.wgmma);
+  storeTile(getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), get(op.getSrc()), target.stmatrix);
   return success();
 }
 
