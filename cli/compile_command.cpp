@@ -2,7 +2,8 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
-#include "pipeline/compile.h"
+#include "pipeline/dump.h"
+#include "pipeline/steps.h"
 #include "support/files.h"
 
 #include <cstdio>
@@ -23,6 +24,9 @@ static const CommandSpec &spec() {
          {"--signature", "TEXT", "what it is compiled for"},
          {"--target", "cpu[:LEVEL]|cuda:SM", "sse2, avx2, avx512 or native (the default); or a GPU, as cuda:sm_90a"},
          {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
+         {"--until", "STEP", "in place of --emit: stop after this step; --until steps lists them"},
+         {"--from", "STEP", "FILE is what a dump holds of a kernel before this step: go on with it"},
+         {"--dump", "DIR", "write what each step leaves to numbered files of this folder"},
          {"-o", "OUT", "a file; default the standard output"},
          {"--time", "", "print the seconds of each step"}}};
     for (const OptionSpec &option : codeOptions())
@@ -59,65 +63,128 @@ static int writeOutput(const std::string &bytes, const std::string &path) {
   return done ? static_cast<int>(success) : fail("cannot write '" + path + "': " + done.error());
 }
 
+namespace {
+/// What the command line asks for, but for the file.
+struct Order {
+  CompileRequest request;
+  Stage stage = Stage::tt;
+  std::string from, until, dump, output;
+  bool writesOutput = true;
+};
+} // namespace
+
+static bool isStep(const CompileRequest &request, llvm::StringRef name) {
+  return llvm::any_of(stepsFor(request), [&](const Step *step) { return step->name == name; });
+}
+
+static int listSteps(const CompileRequest &request) {
+  int64_t number = 0;
+  for (const Step *step : stepsFor(request))
+    std::printf("%02lld  %-22s %s\n", static_cast<long long>(++number), step->name.data(), step->summary.data());
+  return success;
+}
+
+/// 0, or the exit status.
+static int readTarget(const CommandLine &line, CompileRequest &request) {
+  std::string text = line.get("--target", "cpu");
+  std::optional<CpuTarget> cpu;
+  if (text == "cpu")
+    cpu = hostCpu();
+  else if (text.rfind("cpu:", 0) == 0)
+    cpu = cpuTarget(text.substr(4));
+  else if (text.rfind("cuda:", 0) == 0)
+    request.gpu = gpuTarget(text.substr(5));
+  if (cpu) request.target = *cpu;
+  if (cpu || request.gpu) return success;
+  return fail("there is no target '" + text + "'; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512 and cuda: with one of " +
+              gpuTargetNames());
+}
+
+/// How far: to a stage, or to a step. 0, or the exit status.
+static int readWay(const CommandLine &line, Order &order) {
+  bool gpu = order.request.gpu.has_value();
+  order.from = line.get("--from", "");
+  order.until = line.get("--until", "");
+  order.dump = line.get("--dump", "");
+  order.output = line.get("-o", "");
+  // A dump without another wish goes all the way, and prints nothing.
+  bool wishes = line.has("--emit") || line.has("--until");
+  order.writesOutput = wishes || order.dump.empty() || !order.output.empty();
+  if (line.has("--emit") && line.has("--until")) return fail("--emit names a stage and --until a step: give one of them");
+  std::string last = order.dump.empty() || wishes ? "tt" : gpu ? "ptx" : "asm";
+  std::optional<Stage> stage = stageOf(line.get("--emit", last), gpu);
+  if (!stage)
+    return fail("there is no stage '" + line.get("--emit", "") + "' for " + line.get("--target", "cpu") + "; the stages are " +
+                stageNames(gpu));
+  order.stage = *stage;
+  for (const std::string &step : {order.from, order.until})
+    if (!step.empty() && !isStep(order.request, step))
+      return fail("there is no step '" + step + "' for " + line.get("--target", "cpu") + "; '--until steps' lists them");
+  return success;
+}
+
+static std::optional<std::string> compileIt(const Order &order, Diagnostics &diagnostics) {
+  if (!order.until.empty()) return emitAfter(order.request, order.from, order.until, diagnostics);
+  if (!order.from.empty()) return emitStageFrom(order.request, order.from, order.stage, diagnostics);
+  return emitStage(order.request, order.stage, diagnostics);
+}
+
+/// The kernel of IR text. 0, or the exit status.
+static int readText(const std::string &path, const CommandLine &line, Order &order, Diagnostics &diagnostics) {
+  if (order.stage == Stage::ast) return fail("IR text has no syntax tree; its stages begin with tt");
+  if (line.has("--signature")) return fail("IR text is compiled for the types it has: --signature is for Python files");
+  Result<std::string> text = readFile(path);
+  if (!text) return fail("cannot read '" + path + "': " + text.error());
+  std::shared_ptr<const IrKernel> kernel =
+      order.from.empty() ? readIrKernel(*text, path, line.get("--kernel", ""), diagnostics) : dumpedKernel(*text, path);
+  if (!kernel) return report(diagnostics, ourError);
+  order.request.kernel = KernelSource(kernel);
+  return success;
+}
+
 int compileMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(spec(), argc, argv, status);
   if (!line) return status;
+  Order order;
+  CompileRequest &request = order.request;
+  if (int failed = readTarget(*line, request)) return failed;
+  if (line->get("--until", "") == "steps") return listSteps(request);
   if (line->words.size() != 1) return fail("compile wants one FILE");
   const std::string &path = line->words.front();
-  std::string targetText = line->get("--target", "cpu");
-  std::optional<CpuTarget> target;
-  std::optional<GpuTarget> gpu;
-  if (targetText == "cpu")
-    target = hostCpu();
-  else if (targetText.rfind("cpu:", 0) == 0)
-    target = cpuTarget(targetText.substr(4));
-  else if (targetText.rfind("cuda:", 0) == 0)
-    gpu = gpuTarget(targetText.substr(5));
-  if (!target && !gpu)
-    return fail("there is no target '" + targetText + "'; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512 and cuda: with one of " +
-                gpuTargetNames());
-  std::optional<Stage> stage = stageOf(line->get("--emit", "tt"), gpu.has_value());
-  if (!stage)
-    return fail("there is no stage '" + line->get("--emit", "") + "' for " + targetText + "; the stages are " +
-                stageNames(gpu.has_value()));
-
-  Diagnostics diagnostics;
-  CompileRequest request;
-  if (target) request.target = *target;
-  request.gpu = gpu;
+  if (int failed = readWay(*line, order)) return failed;
   std::optional<KernelOptions> options = readCodeOptions(*line);
   if (!options) return userError;
   request.options = *options;
-  if (gpu) {
-    request.options.backend = "cuda";
-    request.options.capability = gpu->capability;
-  }
-  if (line->has("--time"))
-    request.onStep = [](llvm::StringRef step, double seconds) {
-      std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, step.str().c_str());
-    };
-  std::optional<std::string> output;
+
+  Diagnostics diagnostics;
+  std::optional<FileKernel> kernel;
   if (isIrFile(path)) {
-    if (*stage == Stage::ast) return fail("IR text has no syntax tree; its stages are tt, loops, llvm, asm and obj");
-    if (line->has("--signature")) return fail("IR text is compiled for the types it has: --signature is for Python files");
-    Result<std::string> text = readFile(path);
-    if (!text) return fail("cannot read '" + path + "': " + text.error());
-    output = emitTextStage(*text, path, request, line->get("--kernel", ""), *stage, diagnostics);
+    if (int failed = readText(path, *line, order, diagnostics)) return failed;
   } else {
-    std::optional<FileKernel> kernel = loadKernel(path, line->get("--kernel", ""), diagnostics);
+    if (!order.from.empty()) return fail("--from goes on with the text of a dump, not with a Python file");
+    kernel = loadKernel(path, line->get("--kernel", ""), diagnostics);
     if (!kernel) return report(diagnostics, ourError);
     request.kernel = kernel->function.get();
-    if (*stage != Stage::ast) {
+    if (order.stage != Stage::ast) {
       std::optional<std::vector<ArgumentSpec>> args = parseSignature(line->get("--signature", ""), *kernel->function, diagnostics);
       if (!args) return report(diagnostics, ourError);
       request.args = std::move(*args);
     }
-    output = emitStage(request, *stage, diagnostics);
   }
+  std::optional<Dump> dump;
+  if (!order.dump.empty()) dump.emplace(order.dump, request.kernel.file()->text(), isIrFile(path) ? "mlir" : "py");
+  bool time = line->has("--time");
+  request.dump = order.dump;
+  request.onStep = [&](const StepDone &done) {
+    if (time) std::fprintf(stderr, "%9.3f ms  %s\n", done.seconds * 1e3, done.step.str().c_str());
+    if (dump) dump->see(done);
+  };
+  std::optional<std::string> output = compileIt(order, diagnostics);
   if (!output) return report(diagnostics, ourError);
   report(diagnostics, success);
-  return writeOutput(*output, line->get("-o", ""));
+  if (dump && !dump->problem().empty()) return fail("cannot write " + dump->problem());
+  return order.writesOutput ? writeOutput(*output, order.output) : static_cast<int>(success);
 }
 
 } // namespace tilewright

@@ -58,8 +58,6 @@ static int explainKernel(const std::string &path, const CommandLine &line) {
   std::optional<KernelOptions> options = readCodeOptions(line);
   if (!options) return userError;
   request.options = *options;
-  request.options.backend = "cuda";
-  request.options.capability = request.gpu->capability;
   Diagnostics diagnostics;
   std::optional<FileKernel> kernel = loadKernel(path, line.get("--kernel", ""), diagnostics);
   if (!kernel) return report(diagnostics, ourError);
@@ -68,7 +66,9 @@ static int explainKernel(const std::string &path, const CommandLine &line) {
   if (!args) return report(diagnostics, ourError);
   request.args = std::move(*args);
   gpu::Explainer explainer;
-  request.onModule = [&](llvm::StringRef step, mlir::ModuleOp module) { explainer.see(step, module); };
+  request.onStep = [&](const StepDone &done) {
+    if (done.module) explainer.see(done.step, *done.module);
+  };
   std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
   if (!artifact) return report(diagnostics, ourError);
   report(diagnostics, success);

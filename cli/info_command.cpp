@@ -1,7 +1,7 @@
 // `tilewright info` and `cache`: what there is.
 
 #include "cli/command.h"
-#include "pipeline/compile.h"
+#include "pipeline/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
 #include "support/files.h"

@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// What codeOptions() offers. Nothing, after a printed error, for a bad number.
+/// What codeOptions() offers. Nothing, after a printed error, for what is no number; which numbers make sense the compiler knows.
 std::optional<KernelOptions> readCodeOptions(const CommandLine &line);
 
 } // namespace tilewright

@@ -245,8 +245,6 @@ int simulateRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gri
   request.kernel = setup.kernel.function.get();
   request.args = *specs;
   request.options = choice.options.kernel;
-  request.options.backend = "cuda";
-  request.options.capability = target->capability;
   request.gpu = target;
   std::shared_ptr<SimulatedKernel> kernel = SimulatedKernel::create(request, diagnostics);
   if (!kernel) return report(diagnostics, ourError);

@@ -144,10 +144,11 @@ int interpretKernel(const InterpretRun &run) {
   options.skipAsserts = !run.request.options.debug;
   options.checkBounds = run.checkBounds;
   options.memory = run.memory;
-  Stepper stepper(program->module(), run.stepLimit);
+  HeldModule held = program->hold();
+  Stepper stepper(*held, run.stepLimit);
   if (run.step) options.onStep = [&](const InterpretStep &step) { return stepper(step); };
   std::array<int64_t, 3> grid{run.grid.extent[0], run.grid.extent[1], run.grid.extent[2]};
-  llvm::Error error = interpret(program->module(), run.request.kernel->name, args, grid, 0, *programs, options);
+  llvm::Error error = interpret(*held, run.request.kernel.name(), args, grid, 0, *programs, options);
   if (!error) return success;
   return fail(llvm::toString(std::move(error)));
 }

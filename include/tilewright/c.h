@@ -31,6 +31,7 @@ TW_API const char *twVersion(void);
 TW_API const char *twErrorText(const TwError *error);
 TW_API void twErrorFree(TwError *error);
 
+/* Kernels of a Python file, or the one of IR text (.ttir, .mlir). */
 TW_API TwModule *twModuleFromFile(const char *path, TwError **error);
 /* `name` stands for a file name in messages. */
 TW_API TwModule *twModuleFromSource(const char *source, const char *name, TwError **error);

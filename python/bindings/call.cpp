@@ -49,18 +49,11 @@ int64_t integerOption(nb::handle value, llvm::StringRef name) {
   return nb::cast<int64_t>(number);
 }
 
-void checkPowerOfTwo(int64_t value, llvm::StringRef name) {
-  if (value <= 0 || (value & (value - 1)) != 0) raise(PyExc_ValueError, name.str() + " must be a power of 2, not " + std::to_string(value));
-}
-
 void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::StringRef name) {
   switch (option) {
-  case Option::numWarps: options.kernel.numWarps = integerOption(value, name); return checkPowerOfTwo(options.kernel.numWarps, name);
-  case Option::numCtas: options.kernel.numCtas = integerOption(value, name); return checkPowerOfTwo(options.kernel.numCtas, name);
-  case Option::numStages:
-    options.kernel.numStages = integerOption(value, name);
-    if (options.kernel.numStages < 0) raise(PyExc_ValueError, "num_stages must not be negative");
-    return;
+  case Option::numWarps: options.kernel.numWarps = integerOption(value, name); return;
+  case Option::numCtas: options.kernel.numCtas = integerOption(value, name); return;
+  case Option::numStages: options.kernel.numStages = integerOption(value, name); return;
   case Option::maxnreg:
     if (!value.is_none()) options.kernel.maxnreg = integerOption(value, name);
     return;

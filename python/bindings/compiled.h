@@ -7,11 +7,11 @@ namespace tilewright::python {
 
 struct PyCompiled {
   std::shared_ptr<const CompiledKernel> compiled; // null: for the interpreter or the simulator
-  std::shared_ptr<const JitFunction> function;    // null: compiled from IR text
+  std::shared_ptr<const JitFunction> function;    // of IR text: its name and parameters alone
   std::vector<ArgumentSpec> specs;
   KernelOptions options;
-  std::optional<GpuTarget> simulated; // compiled for the simulator of this GPU
-  std::string text;                   // the IR text it was compiled from
+  std::optional<GpuTarget> simulated;   // compiled for the simulator of this GPU
+  std::shared_ptr<const IrKernel> text; // the IR text it was compiled from, if it was
 
   CompileRequest request() const;
   /// `stream`: of a GPU; None: the current one.

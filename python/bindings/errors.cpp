@@ -36,6 +36,9 @@ static PyObject *callError(Diag id) {
   case Diag::constexprArgument: return PyExc_TypeError;
   case Diag::badGrid:
   case Diag::invalidOption:
+  case Diag::launchOption:
+  case Diag::noClusters:
+  case Diag::textArgument:
   case Diag::badSignature: return PyExc_ValueError;
   case Diag::mixedDevices:
   case Diag::tensorMapRefused: return PyExc_ValueError;

@@ -3,6 +3,7 @@
 #include "core.h"
 
 #include "ir/interpret/interpret.h"
+#include "pipeline/program.h"
 #include "runtime/simulated.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -29,10 +30,10 @@ std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileReques
   }
   kernel->impl->program = TileProgram::create(request, diagnostics);
   if (!kernel->impl->program) return nullptr;
-  kernel->impl->name = request.kernel->name;
+  kernel->impl->name = request.kernel.name();
   kernel->impl->specs = request.args;
   kernel->impl->debug = request.options.debug;
-  for (const JitFunction::Parameter &parameter : request.kernel->parameters)
+  for (const JitFunction::Parameter &parameter : request.kernel.face()->parameters)
     kernel->impl->parameters.push_back(parameter.name);
   return kernel;
 }
@@ -79,7 +80,7 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
   options.skipAsserts = !impl->debug;
   options.print = [&](llvm::StringRef line) { printed += line; };
   int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
-  llvm::Error error = interpret(impl->program->module(), impl->name, args, grid.extent, 0, programs, options);
+  llvm::Error error = interpret(*impl->program->hold(), impl->name, args, grid.extent, 0, programs, options);
   return error ? llvm::toString(std::move(error)) : std::string();
 }
 

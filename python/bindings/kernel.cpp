@@ -99,7 +99,7 @@ nb::object compiledObject(std::shared_ptr<PyCompiled> compiled) {
 
 CompileRequest PyCompiled::request() const {
   CompileRequest request;
-  request.kernel = function.get();
+  request.kernel = text ? KernelSource(text) : KernelSource(function.get());
   request.args = specs;
   request.options = options;
   if (simulated)

@@ -113,7 +113,6 @@ nb::object launchKernel(PyKernel &self, nb::handle gridObject, const PyArguments
 // Runs an already compiled kernel: one argument for each parameter, constants included.
 void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle stream) const {
   if (!compiled) raise(PyExc_RuntimeError, "this kernel was compiled for the interpreter; launch the function itself");
-  if (!function) raise(PyExc_RuntimeError, "a kernel that was compiled from IR text cannot be launched from Python");
   Call call;
   PyKernel::State state;
   readCall(state, *function, UnpackedArguments(args, nb::handle()), call);
@@ -124,6 +123,7 @@ void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle strea
   if ((call.options.device >= 0) != (compiled->gpu() != nullptr))
     raise(PyExc_ValueError, std::string("this kernel was compiled for ") + (compiled->gpu() ? "a GPU" : "the CPU") +
                                 ", and its arguments are " + (compiled->gpu() ? "in the CPU's memory" : "on a GPU"));
+  if (text && !fitsText(*text, call.arguments, diagnostics)) raiseErrors(diagnostics, nullptr);
   if (!start(*compiled, grid, call, diagnostics)) raiseErrors(diagnostics, function.get());
 }
 

@@ -5,6 +5,7 @@
 
 #include "evaluate/builtins.h"
 #include "evaluate/module.h"
+#include "pipeline/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
@@ -74,9 +75,9 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
     const std::string &object = self.compiled->artifact().object;
     return nb::bytes(object.data(), object.size());
   }
-  if (!self.function) {
-    if (*stage == Stage::tt || *stage == Stage::ast) return nb::str(self.text.c_str(), self.text.size());
-    raise(PyExc_KeyError, name);
+  if (self.text && *stage == Stage::ast) {
+    std::string_view source = self.text->file->text();
+    return nb::str(source.data(), source.size());
   }
   Diagnostics diagnostics;
   std::optional<std::string> text;
@@ -138,6 +139,31 @@ void defineCompiled(nb::module_ &module) {
       });
 }
 
+static void readOptions(nb::dict options, KernelOptions &out) {
+  auto given = [&](const char *name) { return options.contains(name) && !nb::object(options[name]).is_none(); };
+  auto number = [&](const char *name, int64_t &field) {
+    if (given(name)) field = nb::cast<int64_t>(options[name]);
+  };
+  number("num_warps", out.numWarps);
+  number("num_stages", out.numStages);
+  number("num_ctas", out.numCtas);
+  if (options.contains("debug")) out.debug = nb::cast<bool>(nb::bool_(options["debug"]));
+  if (options.contains("enable_fp_fusion")) out.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
+  if (given("maxnreg")) out.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
+}
+
+/// Compiles for the request's machine and loads the code. Without the GIL.
+static std::shared_ptr<CompiledKernel> compileNow(const CompileRequest &request, Diagnostics &diagnostics) {
+  std::shared_ptr<CompiledKernel> loaded;
+  if (request.gpu) {
+    if (std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics)) loaded = CompiledKernel::load(std::move(*artifact));
+  } else if (std::unique_ptr<CpuArtifact> artifact = compileForCpu(request, diagnostics)) {
+    loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
+  }
+  if (loaded) loaded->setSpecs(request.kernel.irKernel() ? request.kernel.irKernel()->specs : request.args);
+  return loaded;
+}
+
 /// triton.compile(ASTSource(...)): specialised by a description instead of arguments. `types`: for each parameter its type's name, or None
 /// where `constants` has its value; `aligned`: the parameters that are multiples of 16.
 static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, std::vector<int64_t> aligned,
@@ -161,53 +187,50 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
   }
   for (int64_t position : aligned)
     if (position >= 0 && position < static_cast<int64_t>(out->specs.size())) out->specs[static_cast<size_t>(position)].divisibility = 16;
-  auto number = [&](const char *name, int64_t &field) {
-    if (options.contains(name) && !nb::object(options[name]).is_none()) field = nb::cast<int64_t>(options[name]);
-  };
-  number("num_warps", out->options.numWarps);
-  number("num_stages", out->options.numStages);
-  number("num_ctas", out->options.numCtas);
-  if (options.contains("debug")) out->options.debug = nb::cast<bool>(nb::bool_(options["debug"]));
-  if (options.contains("enable_fp_fusion")) out->options.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
-  if (options.contains("maxnreg") && !nb::object(options["maxnreg"]).is_none())
-    out->options.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
+  readOptions(options, out->options);
   Diagnostics diagnostics;
+  CompileRequest request = out->request();
   if (!target.empty()) {
     std::optional<GpuTarget> gpu = gpuTarget(target);
     if (!gpu) raise(PyExc_ValueError, "there is no GPU target '" + target + "': there are " + gpuTargetNames());
     out->options.backend = "cuda";
     out->options.capability = gpu->capability;
-    CompileRequest request = out->request();
     request.gpu = *gpu;
+  }
+  {
     nb::gil_scoped_release release;
-    if (std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics)) {
-      std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));
-      loaded->setSpecs(out->specs);
-      out->compiled = std::move(loaded);
-    }
-  } else {
-    nb::gil_scoped_release release;
-    if (std::unique_ptr<CpuArtifact> artifact = compileForCpu(out->request(), diagnostics))
-      if (std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact), diagnostics)) {
-        loaded->setSpecs(out->specs);
-        out->compiled = std::move(loaded);
-      }
+    out->compiled = compileNow(request, diagnostics);
   }
   showWarnings(diagnostics);
   if (!out->compiled) raiseErrors(diagnostics, out->function.get());
   return out;
 }
 
-static std::shared_ptr<PyCompiled> compileText(std::string text, std::string file) {
+/// triton.compile("kernel.ttir"): an empty target is this processor.
+static std::shared_ptr<PyCompiled> compileText(const std::string &text, const std::string &file, nb::dict options,
+                                               const std::string &target) {
   auto out = std::make_shared<PyCompiled>();
+  readOptions(options, out->options);
+  CompileRequest request;
+  if (target.empty()) {
+    request.target = hostCpu();
+  } else {
+    request.gpu = gpuTarget(target);
+    if (!request.gpu) raise(PyExc_ValueError, "there is no GPU target '" + target + "': there are " + gpuTargetNames());
+    out->options.backend = "cuda";
+  }
   Diagnostics diagnostics;
   {
     nb::gil_scoped_release release;
-    if (std::unique_ptr<CpuArtifact> artifact = compileTextForCpu(text, file, "", hostCpu(), diagnostics))
-      out->compiled = CompiledKernel::load(std::move(*artifact), diagnostics);
+    if ((out->text = readIrKernel(text, file, "", diagnostics))) {
+      request.kernel = KernelSource(out->text);
+      request.options = out->options;
+      out->compiled = compileNow(request, diagnostics);
+    }
   }
   if (!out->compiled) raiseErrors(diagnostics, nullptr);
-  out->text = std::move(text);
+  out->function = out->text->face;
+  out->specs = out->text->specs;
   return out;
 }
 
@@ -323,7 +346,7 @@ NB_MODULE(_core, module) {
       "set_default_device", [](int64_t device) { return defaultDevice().exchange(device); },
       "Where launches without tensors run: a CUDA device, or -1 for the CPU. Returns what it was.", "device"_a);
   module.def("default_device", [] { return defaultDevice().load(); });
-  module.def("compile_text", &compileText, "text"_a, "file"_a);
+  module.def("compile_text", &compileText, "text"_a, "file"_a, "options"_a, "target"_a = "");
   module.def("cache_directory", [] { return cacheDirectory(); });
   module.def("cache_enabled", [] { return cacheEnabled(); });
   module.def("cache_load", [](const std::string &key) -> nb::object {

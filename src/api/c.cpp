@@ -4,6 +4,7 @@
 #include "tilewright/c.h"
 
 #include "evaluate/module.h"
+#include "support/files.h"
 #include "syntax/parser.h"
 #include "tune/autotune.h"
 
@@ -19,13 +20,16 @@ struct TwError {
 };
 
 struct TwModule {
-  std::shared_ptr<Namespace> scope;
+  std::shared_ptr<Namespace> scope;     // of a Python file
+  std::shared_ptr<const IrKernel> text; // of IR text
   std::vector<std::string> kernels;
 };
 
 struct TwKernel {
   TunedKernel tuned;
+  std::shared_ptr<const IrKernel> text; // null for functions
   explicit TwKernel(std::shared_ptr<const JitFunction> function) : tuned(std::move(function)) {}
+  explicit TwKernel(std::shared_ptr<const IrKernel> text) : tuned(text), text(text) {}
 };
 
 struct TwMeta {
@@ -42,7 +46,7 @@ static TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics 
     setError(error, diagnostics.render());
     return nullptr;
   }
-  auto *module = new TwModule{scope, {}};
+  auto *module = new TwModule{scope, nullptr, {}};
   module->kernels = kernelNames(*scope);
   return module;
 }
@@ -102,10 +106,10 @@ static LaunchOptions launchOptions(const TwOptions *options) {
   LaunchOptions result;
   if (!options) return result;
   result.threads = options->threads;
-  if (options->numWarps > 0) result.kernel.numWarps = options->numWarps;
-  if (options->numStages > 0) result.kernel.numStages = options->numStages;
-  if (options->numCtas > 0) result.kernel.numCtas = options->numCtas;
-  if (options->maxRegisters > 0) result.kernel.maxnreg = options->maxRegisters;
+  if (options->numWarps != 0) result.kernel.numWarps = options->numWarps;
+  if (options->numStages != 0) result.kernel.numStages = options->numStages;
+  if (options->numCtas != 0) result.kernel.numCtas = options->numCtas;
+  if (options->maxRegisters != 0) result.kernel.maxnreg = options->maxRegisters;
   result.stream = options->stream;
   result.cooperative = options->cooperative != 0;
   result.programmaticLaunch = options->programmaticLaunch != 0;
@@ -124,7 +128,19 @@ void twErrorFree(TwError *error) {
   delete error;
 }
 
+static TwModule *textModule(const std::string &path, TwError **error) {
+  Diagnostics diagnostics;
+  Result<std::string> bytes = readFile(path);
+  if (!bytes) diagnostics.error({}, Diag::fileNotFound, {path, bytes.error()});
+  std::shared_ptr<const IrKernel> text = bytes ? readIrKernel(*bytes, path, "", diagnostics) : nullptr;
+  if (text) return new TwModule{nullptr, text, {text->name}};
+  setError(error, diagnostics.render());
+  return nullptr;
+}
+
 TwModule *twModuleFromFile(const char *path, TwError **error) {
+  llvm::StringRef name = path;
+  if (name.ends_with(".ttir") || name.ends_with(".mlir")) return textModule(path, error);
   Diagnostics diagnostics;
   return makeModule(loadModule(path, diagnostics), diagnostics, error);
 }
@@ -146,6 +162,11 @@ const char *twModuleKernelName(const TwModule *module, size_t index) {
 }
 
 TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error) {
+  if (module->text && module->text->name == name) return new TwKernel(module->text);
+  if (module->text) {
+    setError(error, "there is no kernel '" + std::string(name) + "' in " + std::string(module->text->file->name()) + "\n");
+    return nullptr;
+  }
   Diagnostics diagnostics;
   if (std::shared_ptr<const JitFunction> function = findKernel(*module->scope, name, diagnostics)) return new TwKernel(std::move(function));
   setError(error, diagnostics.render());
@@ -205,9 +226,14 @@ char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, s
   LaunchOptions launch = launchOptions(options);
   std::optional<std::string> text;
   if (std::optional<BoundArguments> bound = bindArguments(kernel->tuned.function(), converted.positional, converted.named, diagnostics)) {
-    if (std::optional<std::vector<ArgumentSpec>> specs = specialize(kernel->tuned.function(), *bound, diagnostics)) {
+    std::optional<std::vector<ArgumentSpec>> specs;
+    if (!kernel->text)
+      specs = specialize(kernel->tuned.function(), *bound, diagnostics);
+    else if (*wanted != Stage::ast)
+      specs = kernel->text->specs;
+    if (specs) {
       CompileRequest request;
-      request.kernel = &kernel->tuned.function();
+      request.kernel = kernel->text ? KernelSource(kernel->text) : KernelSource(&kernel->tuned.function());
       request.args = std::move(*specs);
       request.options = launch.kernel;
       request.target = hostCpu();

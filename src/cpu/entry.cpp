@@ -8,7 +8,8 @@
 #include "cpu/evaluate.h"
 #include "cpu/lower.h"
 #include "cpu/operations.h"
-#include "support/slots.h"
+#include "ir/refusal.h"
+#include "ir/slots.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,29 +20,15 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-static std::optional<SlotKind> slotOf(Type type) {
-  if (isa<PointerType>(type)) return SlotKind::pointer;
-  if (type.isInteger(1)) return SlotKind::i1;
-  if (type.isInteger(8)) return SlotKind::i8;
-  if (type.isInteger(16)) return SlotKind::i16;
-  if (type.isInteger(32)) return SlotKind::i32;
-  if (type.isInteger(64)) return SlotKind::i64;
-  if (type.isF16()) return SlotKind::f16;
-  if (type.isBF16()) return SlotKind::bf16;
-  if (type.isF32()) return SlotKind::f32;
-  if (type.isF64()) return SlotKind::f64;
-  return std::nullopt;
-}
-
 static LogicalResult createFunctions(Context &ctx, FuncOp source, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
   MLIRContext *context = b.getContext();
   Type address = pointerType(context), word = b.getI32Type(), index = b.getI64Type(), none = LLVM::LLVMVoidType::get(context);
   llvm::SmallVector<Type> parameters;
   for (Type type : source.getArgumentTypes()) {
-    auto slot = slotOf(type);
-    if (!slot) return source.emitError() << "an argument of type " << type << " is not supported by the cpu back end";
-    info.slots.push_back(static_cast<uint8_t>(*slot));
+    std::optional<SlotKind> slot = slotKindOf(type);
+    if (!slot) return tilewright::refuse(source, Diag::argumentSlot, {spelled(type)});
+    info.slots.push_back(*slot);
     parameters.push_back(lowered(ctx, type));
   }
   size_t count = parameters.size();

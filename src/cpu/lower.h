@@ -5,6 +5,7 @@
 // tiles that are expensive and wanted more than once; those live in a scratch arena. Code size therefore does not follow the block size.
 #pragma once
 
+#include "support/slots.h"
 #include "support/target.h"
 
 #include "llvm/Support/LogicalResult.h"
@@ -20,9 +21,9 @@ class ModuleOp;
 namespace tilewright {
 
 struct LoopsInfo {
-  std::string entry;          // symbol of the function of type KernelEntry
-  int64_t arenaBytes = 0;     // scratch of one worker
-  std::vector<uint8_t> slots; // SlotKind of each argument
+  std::string entry;           // symbol of the function of type KernelEntry
+  int64_t arenaBytes = 0;      // scratch of one worker
+  std::vector<SlotKind> slots; // of each argument
 };
 
 // What a program calls to print and to fail; the process that runs it defines them (codegen/host_calls.cpp):

@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Casting.h"
 
+#include <limits>
+
 namespace tilewright {
 
 namespace {
@@ -70,14 +72,14 @@ MaybeValue constexprFunction(const NativeCall &call) {
   return Value::callable(std::move(marked));
 }
 
-/// An option of a Config; its default where host code decides about it.
+/// An option of a Config; its default where host code decides about it. Which numbers make sense the compiler knows (support/options.h).
 std::optional<int64_t> configNumber(const NativeCall &call, size_t position, llvm::StringRef name, int64_t otherwise) {
   const Value *value = call.argument(position, name);
   if (value && value->asHost()) call.diagnostics.warning(call.range, Diag::hostConfigs, {name.str()});
   if (!value || value->asHost() || value->isNone()) return otherwise;
   std::optional<Int> number = value->toInt();
-  if (!number || *number < 1 || *number > 65536) {
-    call.diagnostics.error(call.range, Diag::badConfig, {"Config: " + name.str() + " has to be a positive int, not " + value->repr(), ""});
+  if (!number || *number > std::numeric_limits<int64_t>::max() || *number < std::numeric_limits<int64_t>::min()) {
+    call.diagnostics.error(call.range, Diag::badConfig, {"Config: " + name.str() + " has to be an int, not " + value->repr(), ""});
     return std::nullopt;
   }
   return static_cast<int64_t>(*number);
@@ -102,13 +104,16 @@ MaybeValue makeConfig(const NativeCall &call) {
     if (!llvm::is_contained(known, name) && !value.asHost() && nearestName(name, {"num_warps", "num_stages", "num_ctas", "maxnreg"}) != "")
       return failUnknown(call.diagnostics, call.range, Diag::badConfig, {"Config has no option '" + name + "'", ""}, name,
                          {"num_warps", "num_stages", "num_ctas", "maxnreg"});
+  constexpr int64_t noLimit = -1;
+  const Value *limit = call.argument(4, "maxnreg");
+  bool isLimited = limit && !limit->asHost() && !limit->isNone();
   std::optional<int64_t> warps = configNumber(call, 1, "num_warps", 4), stages = configNumber(call, 2, "num_stages", 3),
-                         ctas = configNumber(call, 3, "num_ctas", 1), registers = configNumber(call, 4, "maxnreg", 0);
+                         ctas = configNumber(call, 3, "num_ctas", 1), registers = configNumber(call, 4, "maxnreg", noLimit);
   if (!warps || !stages || !ctas || !registers) return std::nullopt;
   config.numWarps = *warps;
   config.numStages = *stages;
   config.numCtas = *ctas;
-  if (*registers) config.maxnreg = *registers;
+  if (isLimited) config.maxnreg = *registers;
   return Value::nameSpace(std::make_shared<ConfigObject>(std::move(config)));
 }
 

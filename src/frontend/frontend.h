@@ -2,6 +2,7 @@
 #pragma once
 
 #include "evaluate/value.h"
+#include "support/options.h"
 
 #include "mlir/IR/OwningOpRef.h"
 
@@ -19,16 +20,6 @@ struct ArgumentSpec {
   int64_t divisibility = 1;          // 16: value (or address) is a multiple of 16
   std::vector<ArgumentSpec> members; // a tuple's or *args', in order; constant and type are then unset (constant-only tuples are constants)
   std::vector<std::string> fieldNames; // of a namedtuple's members
-};
-
-/// Launch options that enter the code.
-struct KernelOptions {
-  int64_t numWarps = 4, numStages = 3, numCtas = 1;
-  std::optional<int64_t> maxnreg;
-  bool debug = false; // device_assert, overflow checks
-  bool fpFusion = true;
-  std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
-  int64_t capability = 0;      // 90 for sm_90
 };
 
 /// Reads "x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024, ACT='relu', BIAS=None" or, without names, "*fp32, *fp32, i32, 1024" in parameter order.

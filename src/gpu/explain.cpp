@@ -473,7 +473,7 @@ struct Explainer::Impl {
   void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target) {
     Layout from = ttg::layoutOf(op.getSrc().getType()), to = ttg::layoutOf(op.getType());
     auto tile = cast<RankedTensorType>(op.getType());
-    ConversionPlan plan = planConversion(from, to, bitsOf(tile.getElementType()), {.ldmatrix = true, .stmatrix = target.wgmma});
+    ConversionPlan plan = planConversion(from, to, bitsOf(tile.getElementType()), {.ldmatrix = true, .stmatrix = target.stmatrix});
     if (plan.kind <= Conversion::registers) return; // costs nothing
     std::string text = tileText(tile) + " from " + layoutName(from) + " to " + layoutName(to) + ": ";
     if (plan.shuffle) {
@@ -519,7 +519,7 @@ struct Explainer::Impl {
           .Case([&](ttg::StoreSharedOp o) {
             Layout layout = ttg::layoutOf(o.getSrc().getType());
             std::optional<MatrixPlan> matrix;
-            if (target.wgmma) matrix = stmatrixPlan(layout, bufferOf(o.getBuffer()));
+            if (target.stmatrix) matrix = stmatrixPlan(layout, bufferOf(o.getBuffer()));
             part = "written in " + layoutName(layout) + " " + accessText(layout, bufferOf(o.getBuffer()), matrix);
           })
           .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + layoutName(ttg::layoutOf(o.getPointers().getType())); })

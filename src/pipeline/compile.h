@@ -1,8 +1,9 @@
-// The compiler's face: a kernel function and what it is specialised for go in, an artifact comes out. compile.cpp is the one place that
-// knows the order of things.
+// The compiler's face: a kernel and what it is specialised for go in, an artifact comes out. pipeline.cpp is the one place that knows the
+// order of things.
 #pragma once
 
-#include "frontend/frontend.h"
+#include "pipeline/source.h"
+#include "support/options.h"
 #include "support/slots.h"
 #include "support/target.h"
 
@@ -11,6 +12,10 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace mlir {
+class ModuleOp;
+}
 
 namespace tilewright {
 
@@ -30,61 +35,35 @@ using KernelEntry = void (*)(const uint64_t *args, const int32_t *grid, int64_t 
 /// loops, assembly and object are of processors; ttg, threads, ptx and cubin of GPUs.
 enum class Stage { ast, tt, loops, llvm, assembly, object, ttg, threads, ptx, cubin };
 
+/// What a step has done, for observers. The module is gone once code has been generated; `output` is the code, and empty before.
+struct StepDone {
+  llvm::StringRef step;
+  double seconds = 0;
+  mlir::ModuleOp *module = nullptr;
+  llvm::StringRef output;
+  llvm::StringRef suffix; // of a file that holds `output`: "ptx"
+};
+
 struct CompileRequest {
-  const JitFunction *kernel = nullptr;
-  std::vector<ArgumentSpec> args;
+  KernelSource kernel;
+  std::vector<ArgumentSpec> args; // of a Python function; IR text has its types
   KernelOptions options;
   CpuTarget target;
   std::optional<GpuTarget> gpu; // set: for this GPU, and `target` is of no meaning
-  /// Seconds each step took, by name, if wanted.
-  std::function<void(llvm::StringRef step, double seconds)> onStep;
-  /// The module after each step for a GPU, if wanted.
-  std::function<void(llvm::StringRef step, mlir::ModuleOp module)> onModule;
+  std::function<void(const StepDone &)> onStep;
+  std::string dump; // for messages: the folder to which `onStep` writes what each step leaves, if it does
 };
 
 /// Null after an error.
 std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagnostics &diagnostics);
 /// For request.gpu, which must be set. Null after an error.
 std::unique_ptr<GpuArtifact> compileForGpu(const CompileRequest &request, Diagnostics &diagnostics);
-/// The kernel at one stage, as text (object: bytes). Nothing after an error.
+/// The kernel at one stage, as text (object and cubin: bytes). Nothing after an error.
 std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics);
-/// The same from TTIR text instead of a kernel file; `name` may be empty where there is one public function.
-std::unique_ptr<CpuArtifact> compileTextForCpu(const std::string &text, const std::string &fileName, llvm::StringRef name,
-                                               const CpuTarget &target, Diagnostics &diagnostics);
-
-/// As emitStage, from TTIR text: of the request, target, options and onStep are used. There is no Stage::ast of it.
-std::optional<std::string> emitTextStage(const std::string &text, const std::string &fileName, const CompileRequest &request,
-                                         llvm::StringRef name, Stage stage, Diagnostics &diagnostics);
-
-/// The tt module, ready for the interpreter. It owns its context.
-class TileProgram {
-public:
-  static std::unique_ptr<TileProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
-  ~TileProgram();
-  mlir::ModuleOp module() const;
-
-private:
-  TileProgram();
-  struct Impl;
-  std::unique_ptr<Impl> impl;
-};
-
-/// The ptx program of a kernel for request.gpu, ready for the simulator. It lives as long as the thread that made it.
-class ThreadProgram {
-public:
-  static std::unique_ptr<ThreadProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
-  ~ThreadProgram();
-  mlir::ModuleOp module() const;
-  /// What it asks of a launch; without code.
-  const GpuArtifact &artifact() const;
-
-private:
-  ThreadProgram();
-  struct Impl;
-  std::unique_ptr<Impl> impl;
-};
-
-/// Identifies this build of the compiler in cache keys.
-std::string buildId();
+/// The kernel after the step `until`. With `from`, request.kernel is what a dump holds of it before that step; empty: from the beginning.
+/// Both are names of steps of the request's machine (pipeline/steps.h).
+std::optional<std::string> emitAfter(const CompileRequest &request, llvm::StringRef from, llvm::StringRef until, Diagnostics &diagnostics);
+/// emitStage, going on from a dump with the step `from`.
+std::optional<std::string> emitStageFrom(const CompileRequest &request, llvm::StringRef from, Stage stage, Diagnostics &diagnostics);
 
 } // namespace tilewright

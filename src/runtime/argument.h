@@ -6,6 +6,7 @@
 #pragma once
 
 #include "frontend/frontend.h"
+#include "pipeline/source.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -87,6 +88,10 @@ std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm
 /// What the compiler is told about `arguments`. Nothing after an error (a float for `x: tl.int32`, a pointer for a constexpr).
 std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments,
                                                     Diagnostics &diagnostics);
+
+/// Whether arguments keep what IR text takes for granted about them: types, and multiples that addresses and sizes are. False after an
+/// error.
+bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
 
 /// Bytes that are equal exactly where `specialize` gives equal answers.
 using SpecializationKey = llvm::SmallVector<uint8_t, 256>;

@@ -1,9 +1,11 @@
-// An entry: "TWCACHE1", the length of the payload (8 bytes, little endian), its BLAKE3 digest (64 hex digits), the payload.
-// The folder has 256 sub-folders by the first two digits of the key, as file systems dislike folders of a hundred thousand files.
+// An entry: "TWCACHE2", the digest of its key (64 hex digits), the length of the payload (8 bytes, little endian), its BLAKE3 digest (64
+// hex digits), the payload. With its key, an entry that was copied to another name is not taken for that one's. The folder has 256
+// sub-folders by the first two digits of the key, as file systems dislike folders of a hundred thousand files.
 
 #include "runtime/cache.h"
 
-#include "evaluate/module.h"
+#include "codegen/ptx/text.h"
+#include "pipeline/build_id.h"
 #include "runtime/argument.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -18,9 +20,10 @@
 
 namespace tilewright {
 
-static constexpr std::string_view magic = "TWCACHE1";
+static constexpr std::string_view magic = "TWCACHE2";
 static constexpr std::string_view suffix = ".twc";
-static constexpr size_t headerBytes = 8 + 8 + 64;
+static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
+static constexpr int64_t mostBytes = int64_t(1) << 30;
 
 bool cacheEnabled() {
   const char *setting = std::getenv("TILEWRIGHT_CACHE");
@@ -47,22 +50,37 @@ static uint64_t numberAt(std::string_view bytes, size_t offset) {
 }
 
 // The payload, or why there is none.
-static Result<std::string> checkEntry(std::string bytes) {
+static Result<std::string> checkEntry(std::string bytes, std::string_view key) {
   if (bytes.size() < headerBytes) return Failure{"it ends within its header"};
-  if (std::string_view(bytes).substr(0, 8) != magic) return Failure{"it does not begin as entries do"};
-  if (numberAt(bytes, 8) != bytes.size() - headerBytes) return Failure{"it is not as long as it should be"};
   std::string_view view = bytes;
-  if (hashHex(view.substr(headerBytes)) != view.substr(16, 64)) return Failure{"its checksum is wrong"};
+  if (view.substr(0, 8) != magic) return Failure{"it does not begin as entries do"};
+  if (view.substr(8, digits) != hashHex(key)) return Failure{"it was made for something else"};
+  if (numberAt(bytes, 8 + digits) != bytes.size() - headerBytes) return Failure{"it is not as long as it should be"};
+  if (hashHex(view.substr(headerBytes)) != view.substr(16 + digits, digits)) return Failure{"its checksum is wrong"};
   bytes.erase(0, headerBytes);
   return bytes;
+}
+
+// Whatever is wrong with the folder is told once, not for each kernel.
+static void warnOnce(Diag id, const std::string &why, Diagnostics &diagnostics) {
+  static std::atomic<bool> reported{false};
+  if (!reported.exchange(true)) diagnostics.warning({}, id, {cacheDirectory(), why});
+}
+
+/// Machine code is taken from this folder and run, so it must be this user's own.
+static bool mayUseFolder(Diagnostics &diagnostics) {
+  Result<void> safe = checkPrivateFolder(cacheDirectory());
+  if (!safe) warnOnce(Diag::unsafeCache, safe.error(), diagnostics);
+  return bool(safe);
 }
 
 std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagnostics) {
   if (!cacheEnabled()) return std::nullopt;
   std::string path = entryPath(key);
-  Result<std::string> file = readFile(path);
-  if (!file) return std::nullopt; // absent, or not readable, which storing will report
-  Result<std::string> payload = checkEntry(std::move(*file));
+  if (::access(path.c_str(), F_OK) != 0) return std::nullopt; // absent, or not readable, which storing will report
+  if (!mayUseFolder(diagnostics)) return std::nullopt;
+  Result<std::string> payload = readPrivateFile(path, mostBytes);
+  if (payload) payload = checkEntry(std::move(*payload), key);
   if (payload) return std::move(*payload);
   diagnostics.warning({}, Diag::damagedCache, {path, payload.error()});
   ::unlink(path.c_str());
@@ -71,16 +89,18 @@ std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagn
 
 void storeCached(const std::string &key, std::string_view bytes, Diagnostics &diagnostics) {
   if (!cacheEnabled()) return;
+  // What does not exist yet is made for this user alone; what does is looked at before anything is put into it.
+  Result<void> done = makePrivateDirectories(cacheDirectory());
+  if (done && !mayUseFolder(diagnostics)) return;
+  if (done) done = makePrivateDirectories(entryFolder(key));
   std::string file(magic);
   file.reserve(headerBytes + bytes.size());
+  file += hashHex(key);
   appendNumber(file, bytes.size());
   file += hashHex(bytes);
   file += bytes;
-  Result<void> done = makeDirectories(entryFolder(key));
   if (done) done = writeFileAtomically(entryPath(key), file);
-  if (done) return;
-  static std::atomic<bool> reported{false};
-  if (!reported.exchange(true)) diagnostics.warning({}, Diag::cacheUnusable, {cacheDirectory(), done.error()});
+  if (!done) warnOnce(Diag::cacheUnusable, done.error(), diagnostics);
 }
 
 std::string encodeArtifact(const CpuArtifact &artifact) {
@@ -260,16 +280,12 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
 std::string kernelCacheKey(const CompileRequest &request) {
   const KernelOptions &options = request.options;
   Hasher hasher;
-  hasher.add("kernel").add(buildId()).add(dependencyHash(*request.kernel)).add(request.kernel->name);
-  hasher.add(signatureText(*request.kernel, request.args));
-  // A function given as an argument is part of the code, and its name says nothing about its body.
-  for (const ArgumentSpec &spec : request.args)
-    if (spec.constant)
-      if (std::shared_ptr<const JitFunction> function = spec.constant->asFunction()) hasher.add(dependencyHash(*function));
+  hasher.add("kernel").add(buildId()).add(request.kernel.name()).add(request.kernel.hash(request.args));
+  if (const JitFunction *function = request.kernel.function()) hasher.add(signatureText(*function, request.args));
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
-  hasher.addInteger(options.debug).addInteger(options.fpFusion).add(options.backend).addInteger(options.capability);
+  hasher.addInteger(options.debug).addInteger(options.fpFusion);
   if (request.gpu) {
-    hasher.add("gpu").add(request.gpu->name).add(request.gpu->ptxVersion).addInteger(request.gpu->sharedBytes);
+    hasher.add("gpu").add(request.gpu->name).add(request.gpu->ptxVersion).addInteger(request.gpu->sharedBytes).add(assemblerIdentity());
     return hasher.hex();
   }
   const CpuTarget &target = request.target;
@@ -281,6 +297,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
 // Calls visit(path, bytes) for every entry of the folder.
 template <typename F> static void forEachEntry(F &&visit) {
   std::string root = cacheDirectory();
+  if (!checkPrivateFolder(root)) return;
   DIR *top = ::opendir(root.c_str());
   if (!top) return;
   while (dirent *folder = ::readdir(top)) {

@@ -1,6 +1,7 @@
 // Compiled kernels and tuning results on disk, shared by any number of processes.
 //
-// An entry is a file named by the hash of everything that its content depends on. It is written to a temporary file and renamed, so
+// An entry is a file named by the hash of everything that its content depends on. Its code is run, so only a folder that nobody else can
+// write to is used, and only files of this user in it (support/files). It is written to a temporary file and renamed, so
 // readers see whole entries only; a checksum in the header finds those damaged later. A cache must never stop a program: a folder that
 // cannot be written, or is full, means working without it and one warning.
 #pragma once
@@ -28,7 +29,7 @@ std::optional<CpuArtifact> decodeArtifact(std::string_view bytes);
 std::string encodeArtifact(const GpuArtifact &artifact);
 std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes);
 
-/// The key of a kernel: compiler build, source with all it depends on, specialisation, options, target.
+/// The key of a kernel: compiler build (LLVM included), source with all it depends on, specialisation, options, target, assembler.
 std::string kernelCacheKey(const CompileRequest &request);
 
 struct CacheUse {

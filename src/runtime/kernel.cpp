@@ -215,6 +215,7 @@ bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVe
 }
 
 Kernel::Kernel(std::shared_ptr<const JitFunction> function) : jit(std::move(function)) {}
+Kernel::Kernel(std::shared_ptr<const IrKernel> kernel) : jit(kernel->face), text(std::move(kernel)) {}
 Kernel::~Kernel() = default;
 
 // Where the tensors are that were seen so far.
@@ -328,6 +329,7 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
 
 std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                                       Diagnostics &diagnostics) {
+  if (text && !fitsText(*text, arguments, diagnostics)) return nullptr;
   const gpu::CudaDevice *device = nullptr;
   if (options.device >= 0) {
     device = gpu::CudaDevice::get(options.device, diagnostics);
@@ -344,33 +346,25 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   };
   if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
 
-  if (device && 32 * options.kernel.numWarps > device->threadsPerBlock) {
-    diagnostics.error({}, Diag::outOfResources,
-                      {"threads", std::to_string(32 * options.kernel.numWarps), std::to_string(device->threadsPerBlock)});
-    return nullptr;
-  }
   // One thread compiles; those that wanted the same find it done.
   std::lock_guard<std::mutex> compiling(compileLock);
   if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
-  std::optional<std::vector<ArgumentSpec>> specs = specialize(*jit, arguments, diagnostics);
+  std::optional<std::vector<ArgumentSpec>> specs = text ? std::optional(text->specs) : specialize(*jit, arguments, diagnostics);
   if (!specs) return nullptr;
   CompileRequest request;
-  request.kernel = jit.get();
+  request.kernel = text ? KernelSource(text) : KernelSource(jit.get());
   request.args = *specs;
   request.options = options.kernel;
-  if (device) {
+  if (device)
     request.gpu = device->target;
-    request.options.backend = "cuda";
-    request.options.capability = device->target.capability;
-  } else {
+  else
     request.target = hostCpu();
-  }
 
   double start = secondsNow(), assembling = 0;
   bool fromCache = false;
   std::shared_ptr<CompiledKernel> loaded;
-  request.onStep = [&](llvm::StringRef step, double seconds) {
-    if (step == "assemble") assembling += seconds;
+  request.onStep = [&](const StepDone &done) {
+    if (done.step == "assemble") assembling += done.seconds;
   };
   if (device) {
     std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);

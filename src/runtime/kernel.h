@@ -95,10 +95,11 @@ private:
 bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
                    llvm::SmallVectorImpl<uint64_t> &slots);
 
-/// A jit function with its compiled specialisations. Heuristics and autotuning are in tune/. Thread-safe.
+/// A jit function, or the kernel of IR text, with its compiled specialisations. Heuristics and autotuning are in tune/. Thread-safe.
 class Kernel {
 public:
   explicit Kernel(std::shared_ptr<const JitFunction> function);
+  explicit Kernel(std::shared_ptr<const IrKernel> text);
   ~Kernel();
   Kernel(const Kernel &) = delete;
   Kernel &operator=(const Kernel &) = delete;
@@ -123,7 +124,8 @@ private:
     using is_transparent = void;
     size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
   };
-  std::shared_ptr<const JitFunction> jit;
+  std::shared_ptr<const JitFunction> jit; // of IR text: its name and parameters alone
+  std::shared_ptr<const IrKernel> text;   // null for functions
   mutable std::mutex mapLock, compileLock;
   std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, KeyHash, std::equal_to<>> versions;
 };

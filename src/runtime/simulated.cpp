@@ -2,6 +2,7 @@
 #include "runtime/simulated.h"
 
 #include "gpu/machine/simulate.h"
+#include "pipeline/program.h"
 #include "runtime/cuda/maps.h"
 #include "support/artifact.h"
 
@@ -23,7 +24,7 @@ std::shared_ptr<SimulatedKernel> SimulatedKernel::create(const CompileRequest &r
   kernel->impl->program = ThreadProgram::create(request, diagnostics);
   if (!kernel->impl->program) return nullptr;
   kernel->impl->specs = request.args;
-  for (const JitFunction::Parameter &parameter : request.kernel->parameters)
+  for (const JitFunction::Parameter &parameter : request.kernel.face()->parameters)
     kernel->impl->parameters.push_back(parameter.name);
   return kernel;
 }
@@ -85,7 +86,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   }
   std::array<int64_t, 3> blocks = grid.extent;
   blocks[0] *= artifact.ctas;
-  std::optional<gpu::SimulationError> error = gpu::simulate(impl->program->module(), artifact.entry, blocks, args, options);
+  std::optional<gpu::SimulationError> error = gpu::simulate(*impl->program->hold(), artifact.entry, blocks, args, options);
   return error ? error->message() : std::string();
 }
 

@@ -14,7 +14,7 @@ struct SimulateLaunch {
   std::function<void(llvm::StringRef)> print;
 };
 
-/// One specialisation. Not safe to run on two threads at once; it lives as long as the thread that made it.
+/// One specialisation. Two threads that run it take turns.
 class SimulatedKernel {
 public:
   /// For request.gpu, which must be set. Null after an error.

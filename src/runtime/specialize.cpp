@@ -141,6 +141,43 @@ std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, l
   return specs;
 }
 
+namespace {
+
+/// Integers have no sign in the IR, and a pointer may be to anything of its width that is as much a float.
+bool isLike(const Argument &argument, const Type &declared) {
+  if (declared.isPointer()) {
+    if (!argument.isPointer()) return false;
+    Scalar want = declared.scalar(), have = argument.element();
+    return byteSize(want) == byteSize(have) && isFloat(want) == isFloat(have) && (!isFloat(want) || want == have || isFp8(want));
+  }
+  if (argument.kind() == Argument::Kind::floating) return isFloat(declared.scalar());
+  if (!argument.isNumber()) return false;
+  if (isFloat(declared.scalar())) return true;
+  int64_t bits = bitWidth(declared.scalar()), value = argument.asInteger();
+  if (bits == 64) return true;
+  return value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << bits);
+}
+
+} // namespace
+
+bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
+  for (auto [parameter, spec, argument] : llvm::zip(kernel.face->parameters, kernel.specs, arguments)) {
+    auto refuse = [&](const std::string &what, const std::string &passed, const char *advice) {
+      diagnostics.error({}, Diag::textArgument, {parameter.name, what, passed, advice});
+      return false;
+    };
+    if (!isLike(argument, spec.type))
+      return refuse("is " + signatureName(spec.type), argument.describe(), "the text is compiled for its own types only");
+    if (spec.divisibility <= 1) continue;
+    uint64_t bits = argument.isPointer() ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
+    if (bits % static_cast<uint64_t>(spec.divisibility) != 0)
+      return refuse("is a multiple of " + std::to_string(spec.divisibility),
+                    argument.isPointer() ? "an address that is none" : std::to_string(argument.asInteger()),
+                    "take tt.divisibility out of the text, or pass what keeps it");
+  }
+  return true;
+}
+
 /// Appends the facts about arguments that decide between specialisations.
 class KeyWriter {
 public:

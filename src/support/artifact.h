@@ -94,7 +94,7 @@ struct GpuArtifact {
   std::string entry;       // the name of the .entry
   std::string ptx;         // ends without a NUL byte
   std::string cubin;       // empty: the driver assembles the PTX
-  std::string target;      // "sm_90a": GpuTarget::name
+  std::string target;      // GpuTarget::name
   int64_t warps = 4;       // of one CTA, producers and the like included: threads of a block = 32 * warps
   int64_t ctas = 1;        // of one cluster. The grid of a launch counts programs; the runtime multiplies its x by this
   int64_t sharedBytes = 0; // dynamic

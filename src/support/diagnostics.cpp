@@ -30,7 +30,7 @@ std::string_view diagHint(Diag id) {
 }
 
 // {0} to {9}; an argument that was not given is empty.
-static std::string fill(std::string_view text, std::initializer_list<std::string> args) {
+static std::string fill(std::string_view text, const std::vector<std::string> &args) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
     bool isArgument = text[i] == '{' && i + 2 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9' && text[i + 2] == '}';
@@ -39,10 +39,14 @@ static std::string fill(std::string_view text, std::initializer_list<std::string
       continue;
     }
     size_t index = static_cast<size_t>(text[i + 1] - '0');
-    if (index < args.size()) result += *(args.begin() + index);
+    if (index < args.size()) result += args[index];
     i += 2;
   }
   return result;
+}
+
+std::string diagMessage(Diag id, const std::vector<std::string> &args) {
+  return fill(diagText(id), args);
 }
 
 static void place(Diagnostic &diagnostic, SourceRange range) {
@@ -59,7 +63,7 @@ static void place(Diagnostic &diagnostic, SourceRange range) {
   diagnostic.length = std::max<int64_t>(1, std::min(wanted, rest));
 }
 
-Diagnostic &Diagnostics::add(Severity severity, SourceRange range, Diag id, std::initializer_list<std::string> args) {
+Diagnostic &Diagnostics::add(Severity severity, SourceRange range, Diag id, const std::vector<std::string> &args) {
   Diagnostic &diagnostic = records.emplace_back();
   diagnostic.severity = severity;
   diagnostic.id = id;
@@ -71,6 +75,11 @@ Diagnostic &Diagnostics::add(Severity severity, SourceRange range, Diag id, std:
 }
 
 Diagnostic &Diagnostics::error(SourceRange range, Diag id, std::initializer_list<std::string> args) {
+  ++errors;
+  return add(Severity::error, range, id, args);
+}
+
+Diagnostic &Diagnostics::error(SourceRange range, Diag id, const std::vector<std::string> &args) {
   ++errors;
   return add(Severity::error, range, id, args);
 }

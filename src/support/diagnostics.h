@@ -22,6 +22,8 @@ enum class Diag : uint16_t {
 std::string_view diagName(Diag id);
 std::string_view diagText(Diag id);
 std::string_view diagHint(Diag id);
+/// The row's text with its arguments filled in.
+std::string diagMessage(Diag id, const std::vector<std::string> &args);
 
 /// One finished message. Holds copies, so it outlives the source it is about.
 struct Diagnostic {
@@ -43,6 +45,7 @@ class Diagnostics {
 public:
   /// Adds an error; the returned reference takes notes. {i} in the row's text and hint is replaced by args[i].
   Diagnostic &error(SourceRange range, Diag id, std::initializer_list<std::string> args = {});
+  Diagnostic &error(SourceRange range, Diag id, const std::vector<std::string> &args);
   Diagnostic &warning(SourceRange range, Diag id, std::initializer_list<std::string> args = {});
   /// A note to attach to `Diagnostic::notes` ("called from here").
   static Diagnostic note(SourceRange range, std::string message);
@@ -61,7 +64,7 @@ public:
   std::string render() const;
 
 private:
-  Diagnostic &add(Severity severity, SourceRange range, Diag id, std::initializer_list<std::string> args);
+  Diagnostic &add(Severity severity, SourceRange range, Diag id, const std::vector<std::string> &args);
   std::vector<Diagnostic> records;
   int64_t errors = 0;
 };

@@ -17,33 +17,83 @@ static Failure systemFailure() {
   return {std::strerror(errno)};
 }
 
-Result<std::string> readFile(const std::string &path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return systemFailure();
-  struct stat status{};
-  if (::fstat(fd, &status) != 0 || S_ISDIR(status.st_mode)) {
-    if (S_ISDIR(status.st_mode)) errno = EISDIR;
-    Failure failure = systemFailure();
-    ::close(fd);
-    return failure;
-  }
+/// Everything that an open file holds. Pipes and files under /proc have no size, so the end is found by reading.
+static Result<std::string> readAll(int fd) {
   std::string bytes;
-  bytes.reserve(static_cast<size_t>(status.st_size));
-  // Pipes and files under /proc have no size, so the end is found by reading.
   while (true) {
     char chunk[1 << 16];
     ssize_t count = ::read(fd, chunk, sizeof(chunk));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      Failure failure = systemFailure();
-      ::close(fd);
-      return failure;
-    }
-    if (count == 0) break;
+    if (count < 0) return systemFailure();
+    if (count == 0) return bytes;
     bytes.append(chunk, static_cast<size_t>(count));
   }
-  ::close(fd);
-  return bytes;
+}
+
+namespace {
+/// Closes a file at the end of its life.
+struct OpenFile {
+  int fd;
+  explicit OpenFile(int fd) : fd(fd) {}
+  ~OpenFile() {
+    if (fd >= 0) ::close(fd);
+  }
+  OpenFile(const OpenFile &) = delete;
+  OpenFile &operator=(const OpenFile &) = delete;
+};
+} // namespace
+
+Result<std::string> readFile(const std::string &path) {
+  OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0) return systemFailure();
+  struct stat status{};
+  if (::fstat(file.fd, &status) != 0) return systemFailure();
+  if (S_ISDIR(status.st_mode)) return Failure{std::strerror(EISDIR)};
+  return readAll(file.fd);
+}
+
+static bool isOthersToWrite(const struct stat &status) {
+  return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes) {
+  // Without O_NONBLOCK, opening a pipe would wait for somebody to write.
+  OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file.fd < 0) return errno == ELOOP ? Failure{"it is a symbolic link"} : systemFailure();
+  struct stat status{};
+  if (::fstat(file.fd, &status) != 0) return systemFailure();
+  if (!S_ISREG(status.st_mode)) return Failure{"it is not a regular file"};
+  if (status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
+  if (isOthersToWrite(status)) return Failure{"other users may write to it"};
+  if (status.st_size > mostBytes) return Failure{"it is larger than anything that is kept here"};
+  return readAll(file.fd);
+}
+
+// From the root to the folder. A link may lead anywhere as long as nobody else could have laid it.
+Result<void> checkPrivateFolder(const std::string &name) {
+  std::string path = name;
+  if (path.empty() || path[0] != '/') {
+    char here[4096];
+    if (!::getcwd(here, sizeof(here))) return systemFailure();
+    path = std::string(here) + "/" + path;
+  }
+  while (path.size() > 1 && path.back() == '/')
+    path.pop_back();   // "link/" would be what the link leads to
+  bool shared = false; // whether others may write to the folder that holds this part of the path
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    std::string part = path.substr(0, end);
+    struct stat status{};
+    if (::lstat(part.c_str(), &status) != 0) return errno == ENOENT ? Result<void>() : Result<void>(systemFailure());
+    if (S_ISLNK(status.st_mode)) {
+      if (shared) return Failure{"'" + part + "' is a symbolic link in a folder that other users may write to"};
+      if (::stat(part.c_str(), &status) != 0) return systemFailure();
+    }
+    bool isLast = end == std::string::npos;
+    if (isLast && status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
+    if (isLast && isOthersToWrite(status)) return Failure{"other users may write to it"};
+    if (isLast) return {};
+    shared = isOthersToWrite(status);
+  }
 }
 
 Result<void> writeFileAtomically(const std::string &path, std::string_view bytes) {
@@ -53,7 +103,7 @@ Result<void> writeFileAtomically(const std::string &path, std::string_view bytes
   int fd = -1;
   for (int64_t attempt = 0; attempt < 100 && fd < 0; ++attempt) {
     temporary = path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
-    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0 && errno != EEXIST) return systemFailure();
   }
   if (fd < 0) return systemFailure();
@@ -77,10 +127,10 @@ Result<void> writeFileAtomically(const std::string &path, std::string_view bytes
   return systemFailure();
 }
 
-Result<void> makeDirectories(const std::string &path) {
+static Result<void> makeWithMode(const std::string &path, mode_t mode) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
-    if (!part.empty() && ::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
+    if (!part.empty() && ::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
       // A read-only parent answers EROFS or EACCES even where the folder exists.
       int mkdirError = errno;
       struct stat status{};
@@ -98,6 +148,13 @@ Result<void> makeDirectories(const std::string &path) {
     return systemFailure();
   }
   return {};
+}
+
+Result<void> makeDirectories(const std::string &path) {
+  return makeWithMode(path, 0755);
+}
+Result<void> makePrivateDirectories(const std::string &path) {
+  return makeWithMode(path, 0700);
 }
 
 std::string cacheDirectory() {

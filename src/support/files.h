@@ -17,6 +17,16 @@ Result<void> writeFileAtomically(const std::string &path, std::string_view bytes
 /// The folder and those above it; no error if they exist.
 Result<void> makeDirectories(const std::string &path);
 
+/// The same, made so that no other user can look into them.
+Result<void> makePrivateDirectories(const std::string &path);
+
+/// Whether nobody but this user (and root) can put anything into the folder, or put another in its place: code that is found there is then
+/// this user's own. Fails with the reason; a folder that is not there yet is fine.
+Result<void> checkPrivateFolder(const std::string &path);
+/// As readFile, for a file that must be this user's own: no link, nothing but a regular file, not writable by others, of at most
+/// `mostBytes`.
+Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes);
+
 /// Where compiled kernels are kept: $TILEWRIGHT_CACHE_DIR, or "tilewright" under $XDG_CACHE_HOME or ~/.cache. Not created here.
 std::string cacheDirectory();
 

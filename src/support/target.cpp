@@ -127,22 +127,24 @@ std::string GpuTarget::llvmFeatures() const {
 }
 
 std::optional<GpuTarget> gpuTarget(std::string_view name) {
+  const GpuTarget *best = nullptr; // a number is the last row of it, which can do most
   for (const GpuTarget &target : gpuTargets()) {
-    std::string number = std::to_string(target.capability);
-    if (name == target.name || name == number || name == "sm_" + number) return target;
+    if (name == target.name) return target;
+    if (name == std::to_string(target.capability)) best = &target;
   }
+  if (best) return *best;
   return std::nullopt;
 }
 
-std::optional<GpuTarget> gpuTargetFor(int64_t major, int64_t minor) {
+bool runsOn(const GpuTarget &target, int64_t major, int64_t minor) {
   int64_t capability = major * 10 + minor;
-  // Code for an "a" target runs on exactly that capability; other code also on later ones of the same major number.
+  return target.ofOneCard() ? target.capability == capability : target.capability <= capability;
+}
+
+std::optional<GpuTarget> gpuTargetFor(int64_t major, int64_t minor) {
   const GpuTarget *best = nullptr;
-  for (const GpuTarget &target : gpuTargets()) {
-    bool exact = target.name.back() == 'a';
-    if (target.capability == capability) return target;
-    if (!exact && target.capability / 10 == major && target.capability < capability) best = &target;
-  }
+  for (const GpuTarget &target : gpuTargets())
+    if (runsOn(target, major, minor)) best = &target;
   if (best) return *best;
   return std::nullopt;
 }

@@ -27,28 +27,47 @@ const CpuTarget &hostCpu();
 /// "sse2", "avx2", "avx512", "native"; nothing for other words. Caches are the host's.
 std::optional<CpuTarget> cpuTarget(std::string_view level);
 
-/// An NVIDIA GPU. What it can do is a flag each (targets.def), so that nothing asks for a model.
+/// An NVIDIA GPU. What it can do is a field each (targets.def), so that nothing asks for a model, and no field stands for another fact.
 struct GpuTarget {
-  std::string name;        // "sm_90a": what --target cuda:NAME and ptxas -arch take
-  int64_t capability = 0;  // 90; for tl.target_info and messages
-  std::string ptxVersion;  // "8.3"
+  std::string name;        // what --target cuda:NAME and ptxas -arch take
+  int64_t capability = 0;  // major * 10 + minor; for tl.target_info and messages
+  std::string ptxVersion;  // the ISA version that the code is written in: "8.3"
   int64_t sharedBytes = 0; // the most dynamic shared memory of one block
-  bool cpAsync = false;    // cp.async: global to shared memory without registers
-  bool bf16Mma = false;    // mma.sync of bf16 and tf32
-  bool fp8Mma = false;     // products of fp8
-  bool tma = false;        // cp.async.bulk and tensor maps
-  bool mbarrier = false;
-  bool clusters = false;
-  bool wgmma = false;
-  bool setmaxnreg = false;
+
+  int64_t threadsPerBlock = 1024;        // at most
+  int64_t blocksPerCluster = 16;         // at most; more than 8 take a kernel that asks for it
+  int64_t registersPerThread = 255;      // at most, of 32 bits
+  int64_t registersPerProcessor = 65536; // of 32 bits
+  int64_t sectorBytes = 32;              // what the L2 cache moves at once
+
+  bool cpAsync = false;              // cp.async: global to shared memory without registers
+  bool mbarrier = false;             // barriers as objects in shared memory
+  bool bf16Mma = false;              // products of bf16 by mma.sync, and conversion of pairs to bf16
+  bool tf32Mma = false;              // products of tf32 by mma.sync, and conversion to tf32
+  bool fp8Mma = false;               // products of fp8 by mma.sync
+  bool fp8Convert = false;           // conversion from and to pairs of fp8
+  bool bf16Atomics = false;          // atomic addition of bf16
+  bool stmatrix = false;             // 8x8 matrices from registers to shared memory
+  bool elect = false;                // elect.sync
+  bool mbarrierTransactions = false; // mbarriers that count bytes, arrivals in numbers, waits that sleep
+  bool tma = false;                  // cp.async.bulk and tensor maps
+  bool clusters = false;             // blocks that see each other's shared memory
+  bool wgmma = false;                // products by four warps, from shared memory
+  bool setmaxnreg = false;           // registers move between warps
+  bool tcgen05OfCard = false;        // the card has tcgen05 and tensor memory, which its "a" code would reach; a fact, not used
+
   std::string llvmFeatures() const; // "+ptx83": LLVM's feature string
+  /// Whether the code runs on its own kind of card only; other code runs on all later ones, too.
+  bool ofOneCard() const { return name.back() == 'a'; }
 };
 
-/// "sm_90a", "sm_89", "sm_80" ...; "sm_90" and "90" are taken, too. Nothing for other words.
+/// By its name, or by a number ("90"), which is the best code for that card. Nothing for other words.
 std::optional<GpuTarget> gpuTarget(std::string_view name);
-/// The target whose code runs on a GPU of this compute capability, or nothing: it is older than all, or made for another code format.
+/// The best target whose code runs on a GPU of this compute capability. Nothing for one that is older than all.
 std::optional<GpuTarget> gpuTargetFor(int64_t major, int64_t minor);
-/// "sm_80, sm_86, ...": for messages.
+/// Whether a GPU of this compute capability runs the target's code.
+bool runsOn(const GpuTarget &target, int64_t major, int64_t minor);
+/// All names, with commas: for messages.
 std::string gpuTargetNames();
 
 } // namespace tilewright

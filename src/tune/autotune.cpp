@@ -6,6 +6,7 @@
 #include "tune/autotune.h"
 
 #include "evaluate/module.h"
+#include "pipeline/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
@@ -70,6 +71,10 @@ TunedKernel::TunedKernel(std::shared_ptr<const JitFunction> function) : plain(st
   if (!kernel.autotune) return;
   for (const std::string &name : kernel.autotune->key)
     if (std::optional<size_t> index = parameterIndex(kernel, name)) isKey[*index] = true;
+}
+
+TunedKernel::TunedKernel(std::shared_ptr<const IrKernel> text) : plain(std::move(text)) {
+  isKey.resize(plain.function().parameters.size());
 }
 
 // Done at the first launch, where an error can be reported.

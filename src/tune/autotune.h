@@ -30,6 +30,8 @@ struct TuneReport {
 class TunedKernel {
 public:
   explicit TunedKernel(std::shared_ptr<const JitFunction> function);
+  /// IR text leaves no choice.
+  explicit TunedKernel(std::shared_ptr<const IrKernel> text);
 
   Kernel &kernel() { return plain; }
   const JitFunction &function() const { return plain.function(); }

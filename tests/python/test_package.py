@@ -9,6 +9,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from tilewright.backends.compiler import GPUTarget
 
 SCRIPT = """
 import sys
@@ -168,3 +169,47 @@ def test_set_allocator():
     triton.set_allocator(lambda size, alignment, stream: None)
     with pytest.raises(TypeError):
         triton.set_allocator(3)
+
+
+TTIR = """
+tt.func public @twice(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("x_ptr"), %n: i32 loc("n")) {
+  %r = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %b = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+  %p = tt.addptr %b, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+  %s = tt.splat %n : i32 -> tensor<64xi32>
+  %m = arith.cmpi slt, %r, %s : tensor<64xi32>
+  %v = tt.load %p, %m : tensor<64x!tt.ptr<f32>>
+  %t = arith.addf %v, %v : tensor<64xf32>
+  tt.store %p, %t, %m : tensor<64x!tt.ptr<f32>>
+  tt.return
+}
+"""
+
+
+def test_launch_ir_text(tmp_path):
+    """It is launched as a function of the same parameters; what the text takes for granted is asked for (textArgument)."""
+    path = tmp_path / "twice.ttir"
+    path.write_text(TTIR)
+    made = triton.compile(str(path))
+    memory = np.zeros(80, np.float32)
+    start = -memory.ctypes.data % 16 // 4
+    x = memory[start:start + 64]
+    x[:] = np.arange(64)
+    made[(1,)](x, 60)
+    np.testing.assert_array_equal(x, np.where(np.arange(64) < 60, 2, 1) * np.arange(64))
+    with pytest.raises(ValueError, match="argument 'x_ptr' .* is a multiple of 16, but an address that is none is passed"):
+        made[(1,)](memory[start + 1:start + 65], 60)
+    with pytest.raises(ValueError, match="argument 'x_ptr' .* is .fp32, but "):
+        made[(1,)](x.astype(np.float64), 60)
+    with pytest.raises(ValueError, match="argument 'n' .* is i32, but "):
+        made[(1,)](x, 2**40)
+
+
+def test_ir_text_for_gpus(tmp_path):
+    path = tmp_path / "twice.ttir"
+    path.write_text(TTIR)
+    for capability, name in ((80, "sm_80"), (90, "sm_90a"), (100, "sm_100"), (120, "sm_120")):
+        made = triton.compile(str(path), target=GPUTarget("cuda", capability, 32), options={"num_warps": 2})
+        assert f".target {name}\n" in made.asm["ptx"] and ".entry twice(" in made.asm["ptx"] and ".reqntid 64" in made.asm["ptx"]
+    with pytest.raises(ValueError, match="num_warps is 3"):
+        triton.compile(str(path), target=GPUTarget("cuda", 90, 32), options={"num_warps": 3})

@@ -175,6 +175,14 @@ TEST_F(Cuda, CodeForAnOlderDevice) {
   // A driver may take the code of older devices and not that of its own.
   EXPECT_EXIT(opens("", 12030, "", "it speaks CUDA 12.3, and at least 12.4 is needed"), succeeds, "");
   EXPECT_EXIT(opens("sm_80", 12030, "sm_80", ""), succeeds, "");
+  EXPECT_EXIT(opens("sm_90", 13000, "sm_90", ""), succeeds, "");
+  fake().major[0] = 12; // newer than Hopper
+  EXPECT_EXIT(opens("", 13000, "sm_120", ""), succeeds, "");
+  EXPECT_EXIT(opens("sm_80", 13000, "sm_80", ""), succeeds, "");
+  EXPECT_EXIT(opens("sm_90", 13000, "sm_90", ""), succeeds, "");
+  EXPECT_EXIT(opens("sm_90a", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_90a'"), succeeds, "");
+  fake().major[0] = 21; // newer than this compiler
+  EXPECT_EXIT(opens("", 13000, "sm_120", ""), succeeds, "");
   fake().major[0] = 8;
   EXPECT_EXIT(opens("sm_90a", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_90a'"), succeeds, "");
 }

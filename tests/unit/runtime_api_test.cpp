@@ -11,6 +11,7 @@
 #include <new>
 #include <numeric>
 #include <thread>
+#include <unistd.h>
 
 static std::atomic<int64_t> allocations{0};
 
@@ -164,6 +165,47 @@ TEST_F(Api, ErrorsAreValues) {
   EXPECT_NE(done.error().find("api.py:20:"), std::string::npos) << done.error();
   EXPECT_FALSE(kernel("add").launch(1, {x, y}));
   EXPECT_FALSE(kernel("add").launch(-1, {x, y, out, 1000, {"BLOCK", 64}}));
+  tilewright::Options options;
+  options.numWarps = 3;
+  auto warps = kernel("add").launch(1, {x, y, out, 1000, {"BLOCK", 64}}, options);
+  ASSERT_FALSE(warps);
+  EXPECT_NE(warps.error().find("num_warps is 3, but it has to be a power of two"), std::string::npos) << warps.error();
+}
+
+TEST_F(Api, LaunchesIrText) {
+  std::string path = "/tmp/tilewright-api-" + std::to_string(::getpid()) + ".ttir";
+  std::FILE *file = std::fopen(path.c_str(), "w");
+  std::fputs(R"(tt.func public @twice(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32) {
+    %r = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+    %b = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %p = tt.addptr %b, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %s = tt.splat %n : i32 -> tensor<64xi32>
+    %m = arith.cmpi slt, %r, %s : tensor<64xi32>
+    %v = tt.load %p, %m : tensor<64x!tt.ptr<f32>>
+    %t = arith.addf %v, %v : tensor<64xf32>
+    tt.store %p, %t, %m : tensor<64x!tt.ptr<f32>>
+    tt.return
+  })",
+             file);
+  std::fclose(file);
+  auto module = tilewright::Module::fromFile(path);
+  ::unlink(path.c_str());
+  ASSERT_TRUE(module) << module.error();
+  EXPECT_EQ(module->kernelNames(), std::vector<std::string>{"twice"});
+  EXPECT_FALSE(module->kernel("thrice"));
+  auto twice = module->kernel("twice");
+  ASSERT_TRUE(twice);
+  alignas(16) float numbers[64];
+  for (int i = 0; i < 64; ++i)
+    numbers[i] = static_cast<float>(i);
+  auto done = twice->launch(1, {std::span<float>(numbers, 64), 60});
+  ASSERT_TRUE(done) << done.error();
+  EXPECT_EQ(numbers[59], 118);
+  EXPECT_EQ(numbers[60], 60);
+  // What the text takes for granted is asked for.
+  auto crooked = twice->launch(1, {std::span<float>(numbers + 1, 63), 60});
+  ASSERT_FALSE(crooked);
+  EXPECT_NE(crooked.error().find("is a multiple of 16, but an address that is none is passed"), std::string::npos) << crooked.error();
 }
 
 TEST_F(Api, EmitsStages) {

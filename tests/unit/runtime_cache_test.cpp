@@ -67,6 +67,70 @@ TEST_F(Cache, FindsEveryDamage) {
   EXPECT_FALSE(diagnostics.hasErrors());
 }
 
+TEST_F(Cache, TakesNoEntryOfAnotherKey) {
+  std::string other = hashHex("another key");
+  storeCached(key, "code of one kernel", diagnostics);
+  storeCached(other, "code of another", diagnostics);
+  ASSERT_TRUE(writeFileAtomically(path(other), *readFile(path(key))));
+  EXPECT_FALSE(loadCached(other, diagnostics));
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_NE(diagnostics.all()[0].message.find("it was made for something else"), std::string::npos);
+}
+
+TEST_F(Cache, TakesOnlyRegularFiles) {
+  storeCached(key, "bytes", diagnostics);
+  std::string file = path(key), entry = *readFile(file);
+  auto refused = [&](const char *why) {
+    EXPECT_FALSE(loadCached(key, diagnostics)) << why;
+    ASSERT_FALSE(diagnostics.all().empty()) << why;
+    EXPECT_NE(diagnostics.all().back().message.find(why), std::string::npos) << diagnostics.render();
+    ::unlink(file.c_str());
+    diagnostics.clear();
+  };
+  ::unlink(file.c_str());
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  refused("it is not a regular file");
+  ASSERT_EQ(::symlink("/dev/zero", file.c_str()), 0);
+  refused("it is a symbolic link");
+  ASSERT_TRUE(writeFileAtomically(file, entry));
+  ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
+  refused("other users may write to it");
+  if (::geteuid() != 0) return;
+  ASSERT_TRUE(writeFileAtomically(file, entry));
+  ASSERT_EQ(::chown(file.c_str(), 1000, 1000), 0);
+  refused("it belongs to user 1000");
+}
+
+// Each in a process of its own: the warning comes once.
+TEST_F(Cache, TakesOnlyPrivateFolders) {
+  storeCached(key, "bytes", diagnostics);
+  auto refuses = [this](const char *why) {
+    bool loaded = loadCached(key, diagnostics).has_value();
+    storeCached(key, "bytes", diagnostics);
+    bool good = !loaded && diagnostics.all().size() == 1 && diagnostics.all()[0].id == Diag::unsafeCache &&
+                diagnostics.all()[0].message.find(why) != std::string::npos;
+    if (!good) std::fputs(diagnostics.render().c_str(), stderr);
+    std::exit(good ? 0 : 1);
+  };
+  auto succeeds = testing::ExitedWithCode(0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  EXPECT_EXIT(refuses("other users may write to it"), succeeds, "");
+  ASSERT_EQ(::chmod(folder.c_str(), 0770), 0);
+  EXPECT_EXIT(refuses("other users may write to it"), succeeds, "");
+  ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+  std::string link = folder + "-link"; // /tmp is everybody's
+  ASSERT_EQ(::symlink(folder.c_str(), link.c_str()), 0);
+  ::setenv("TILEWRIGHT_CACHE_DIR", (link + "/").c_str(), 1);
+  EXPECT_EXIT(refuses("is a symbolic link in a folder that other users may write to"), succeeds, "");
+  ::unlink(link.c_str());
+  ::setenv("TILEWRIGHT_CACHE_DIR", folder.c_str(), 1);
+  EXPECT_EQ(loadCached(key, diagnostics), "bytes");
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown(folder.c_str(), 1000, 1000), 0);
+  EXPECT_EXIT(refuses("it belongs to user 1000"), succeeds, "");
+  ASSERT_EQ(::chown(folder.c_str(), 0, 0), 0);
+}
+
 TEST_F(Cache, CanBeOff) {
   ::setenv("TILEWRIGHT_CACHE", "0", 1);
   storeCached(key, "bytes", diagnostics);

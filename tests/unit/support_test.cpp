@@ -3,6 +3,8 @@
 #include "support/diagnostics.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/options.h"
+#include "support/target.h"
 
 #include <gtest/gtest.h>
 
@@ -119,4 +121,73 @@ TEST(Files, CacheFolderFollowsTheEnvironment) {
   unsetenv("XDG_CACHE_HOME");
   setenv("HOME", "/h", 1);
   EXPECT_EQ(cacheDirectory(), "/h/.cache/tilewright");
+}
+
+TEST(GpuTargets, EveryCardFromAmpereOnHasOne) {
+  auto nameFor = [](int64_t major, int64_t minor) {
+    std::optional<GpuTarget> target = gpuTargetFor(major, minor);
+    return target ? target->name : std::string();
+  };
+  EXPECT_EQ(nameFor(7, 5), "");
+  EXPECT_EQ(nameFor(8, 0), "sm_80");
+  EXPECT_EQ(nameFor(8, 6), "sm_86");
+  EXPECT_EQ(nameFor(8, 8), "sm_87");
+  EXPECT_EQ(nameFor(8, 9), "sm_89");
+  EXPECT_EQ(nameFor(9, 0), "sm_90a");
+  EXPECT_EQ(nameFor(10, 0), "sm_100");
+  EXPECT_EQ(nameFor(10, 3), "sm_103");
+  EXPECT_EQ(nameFor(11, 0), "sm_103"); // newer than its neighbours in the table: the last one whose code it runs
+  EXPECT_EQ(nameFor(12, 0), "sm_120");
+  EXPECT_EQ(nameFor(12, 1), "sm_120");
+  EXPECT_EQ(nameFor(15, 0), "sm_120");
+}
+
+TEST(GpuTargets, NamesAndNumbers) {
+  EXPECT_EQ(gpuTarget("sm_90")->name, "sm_90");
+  EXPECT_EQ(gpuTarget("sm_90a")->name, "sm_90a");
+  EXPECT_EQ(gpuTarget("90")->name, "sm_90a");
+  EXPECT_EQ(gpuTarget("100")->name, "sm_100");
+  EXPECT_FALSE(gpuTarget("sm_42"));
+  EXPECT_FALSE(gpuTarget(""));
+}
+
+TEST(GpuTargets, CodeOfOneCardStaysThere) {
+  EXPECT_TRUE(runsOn(*gpuTarget("sm_90a"), 9, 0));
+  EXPECT_FALSE(runsOn(*gpuTarget("sm_90a"), 10, 0));
+  EXPECT_TRUE(runsOn(*gpuTarget("sm_90"), 10, 0));
+  EXPECT_TRUE(runsOn(*gpuTarget("sm_80"), 12, 0));
+  EXPECT_FALSE(runsOn(*gpuTarget("sm_100"), 9, 0));
+  for (const char *name : {"sm_100", "sm_103", "sm_120"}) {
+    GpuTarget target = *gpuTarget(name);
+    EXPECT_TRUE(target.tma && target.clusters && target.stmatrix && target.mbarrierTransactions) << name;
+    EXPECT_FALSE(target.wgmma || target.setmaxnreg) << name;
+  }
+  EXPECT_EQ(gpuTarget("sm_120")->sharedBytes, 99 * 1024);
+}
+
+TEST(KernelOptions, AreCheckedForTheTarget) {
+  auto says = [](KernelOptions options, const char *target) {
+    Diagnostics diagnostics;
+    std::optional<GpuTarget> gpu = gpuTarget(target);
+    bool good = options.check(gpu ? &*gpu : nullptr, diagnostics);
+    EXPECT_EQ(good, !diagnostics.hasErrors());
+    return good ? std::string() : std::string(diagName(diagnostics.all()[0].id));
+  };
+  for (const char *target : {"", "sm_80", "sm_90a", "sm_120"}) {
+    EXPECT_EQ(says({}, target), "");
+    EXPECT_EQ(says({.numWarps = 1, .numStages = 0}, target), "");
+    EXPECT_EQ(says({.numWarps = 32, .maxnreg = 255}, target), "");
+    for (int64_t warps : {0, 3, -4, 6})
+      EXPECT_EQ(says({.numWarps = warps}, target), "launchOption");
+    for (int64_t ctas : {0, 3, -2, 32})
+      EXPECT_EQ(says({.numCtas = ctas}, target), "launchOption");
+    EXPECT_EQ(says({.numStages = -1}, target), "launchOption");
+    EXPECT_EQ(says({.maxnreg = 0}, target), "launchOption");
+  }
+  EXPECT_EQ(says({.numWarps = 64}, ""), "");
+  EXPECT_EQ(says({.numWarps = 64}, "sm_90a"), "outOfResources");
+  EXPECT_EQ(says({.numWarps = int64_t(1) << 62}, "sm_90a"), "outOfResources");
+  EXPECT_EQ(says({.numCtas = 2}, ""), "");
+  EXPECT_EQ(says({.numCtas = 2}, "sm_80"), "noClusters");
+  EXPECT_EQ(says({.numCtas = 16}, "sm_90a"), "");
 }

@@ -173,19 +173,16 @@ class IRSource:
 
 
 def compile(src, target=None, options=None, _env_vars=None):
-    """Compiles an ASTSource for `target` (none: the active driver's), or the path of a .ttir file for this CPU."""
-    is_text = not isinstance(src, ASTSource)
+    """Compiles an ASTSource, or the path of a .ttir file, for `target` (none: the active driver's)."""
     if target is None:
-        target = GPUTarget("cpu", "", 1) if is_text else driver.active.get_current_target()
+        target = driver.active.get_current_target()
     if target.backend not in ("cpu", "cuda"):
         raise ValueError(f"compile: there is no back end for '{target.backend}'; kernels are compiled for 'cpu' and 'cuda'")
-    if is_text and target.backend != "cpu":
-        raise ValueError("compile: .ttir files are compiled for 'cpu' only; give an ASTSource for a GPU")
-    if not is_text:
-        name = str(target.arch) if target.backend == "cuda" else ""
+    name = str(target.arch) if target.backend == "cuda" else ""
+    if isinstance(src, ASTSource):
         return CompiledKernel(_core.compile_described(src.fn, *src.describe(), dict(options or {}), name))
     source = src if isinstance(src, IRSource) else IRSource(src)
-    return CompiledKernel(_core.compile_text(source.src, str(source.path)))
+    return CompiledKernel(_core.compile_text(source.src, str(source.path), dict(options or {}), name))
 
 
 class _Backend:

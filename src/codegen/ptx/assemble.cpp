@@ -1,6 +1,6 @@
 // PTX -> cubin by NVIDIA's assembler, a program of its own: it reads a file, writes a file, and says on the way what a kernel costs:
 //     ptxas info    : 0 bytes gmem
-//     ptxas info    : Compiling entry function 'add' for 'sm_90a'
+//     ptxas info    : Compiling entry function 'add' for 'sm_NN'
 //         0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //     ptxas info    : Used 24 registers, used 1 barriers, 1024 bytes smem, 540 bytes cmem[0]
 // Where it is not installed the driver assembles the same text when the kernel is loaded.
@@ -15,6 +15,7 @@
 #include <spawn.h>
 #include <sstream>
 #include <string_view>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -32,6 +33,14 @@ std::string findPtxas() {
     if (::access(file.c_str(), X_OK) == 0) return file;
   }
   return "";
+}
+
+std::string assemblerIdentity() {
+  std::string path = findPtxas();
+  struct stat status{};
+  if (path.empty() || ::stat(path.c_str(), &status) != 0) return "driver";
+  return path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec);
 }
 
 namespace {

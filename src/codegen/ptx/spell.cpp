@@ -107,9 +107,9 @@ static LogicalResult lower(ptx::SharedBaseOp op, Place &at) {
   return success();
 }
 
-/// elect.sync picks a lane with a predicate that is known to be uniform; before sm_90 lane 0 does as well.
+/// elect.sync picks a lane with a predicate that is known to be uniform; on older cards lane 0 does as well.
 static LogicalResult lower(ptx::ElectOp op, Place &at) {
-  if (!at.target.clusters) {
+  if (!at.target.elect) {
     Value lane = LLVM::AndOp::create(at.b, threadId(at), at.i32(31));
     replace(op, LLVM::ICmpOp::create(at.b, LLVM::ICmpPredicate::eq, lane, at.i32(0)).getResult());
     return success();
@@ -273,7 +273,7 @@ static LogicalResult lower(ptx::ConvertPairOp op, Place &at) {
   ptx::Format format = op.getFormat();
   bool sixteen = format == ptx::Format::f16 || format == ptx::Format::bf16;
   if (!sixteen && !isFp8(format)) return op.emitError("no conversion of a pair to this format");
-  if (isFp8(format) && failed(need(op, at, at.target.fp8Mma))) return failure();
+  if (isFp8(format) && failed(need(op, at, at.target.fp8Convert))) return failure();
   if (bitsOf(op.getResult().getType()) != (sixteen ? 32 : 16)) return op.emitError("the result has the bits of two values");
   std::string name = std::string("cvt.rn.") + (sixteen ? "" : "satfinite.") + ptx::stringifyFormat(format).str() + "x2.f32";
   replace(op, compute(at, name, op.getResult().getType(), {op.getHigh(), op.getLow()}));
@@ -283,12 +283,12 @@ static LogicalResult lower(ptx::ConvertPairOp op, Place &at) {
 static LogicalResult lower(ptx::ConvertOp op, Place &at) {
   Type from = op.getValue().getType(), to = op.getResult().getType();
   if (op.getFrom() == ptx::Format::f32 && op.getTo() == ptx::Format::tf32 && from.isF32() && to.isF32()) {
-    if (failed(need(op, at, at.target.bf16Mma))) return failure();
+    if (failed(need(op, at, at.target.tf32Mma))) return failure();
     replace(op, at.bitcast(compute(at, "cvt.rna.tf32.f32", at.integer(32), op.getValue()), to));
     return success();
   }
   if (isFp8(op.getFrom()) && op.getTo() == ptx::Format::f16 && from.isInteger(16) && to.isInteger(32)) {
-    if (failed(need(op, at, at.target.fp8Mma))) return failure();
+    if (failed(need(op, at, at.target.fp8Convert))) return failure();
     replace(op, compute(at, "cvt.rn.f16x2." + ptx::stringifyFormat(op.getFrom()).str() + "x2", to, op.getValue()));
     return success();
   }

@@ -30,7 +30,7 @@ static std::string formats(ptx::Format d, ptx::Format a, ptx::Format b) {
 
 static LogicalResult lower(ptx::MmaOp op, Place &at) {
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
-  if (failed(need(op, at, isFp8(a) ? at.target.fp8Mma : at.target.bf16Mma))) return failure();
+  if (failed(need(op, at, isFp8(a) ? at.target.fp8Mma : a == ptx::Format::tf32 ? at.target.tf32Mma : at.target.bf16Mma))) return failure();
   if (depthOf(a) != depthOf(op.getBFormat()) || op.getC().getTypes() != op.getD().getTypes())
     return op.emitError("operands of a product belong together");
   Asm code(at);

@@ -172,7 +172,7 @@ static LogicalResult lower(ptx::LdmatrixOp op, Place &at) {
 }
 
 static LogicalResult lower(ptx::StmatrixOp op, Place &at) {
-  if (failed(need(op, at, at.target.wgmma)) || failed(checkMatrices(op, op.getValues().size()))) return failure();
+  if (failed(need(op, at, at.target.stmatrix)) || failed(checkMatrices(op, op.getValues().size()))) return failure();
   Asm code(at);
   std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
   SmallVector<std::string> names;
@@ -192,7 +192,7 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
   std::string bits = std::to_string(bitsOf(type));
   if (kind == ptx::Atomic::fadd) {
     if (count == 1 && (type.isF32() || type.isF64())) return ".add.f" + bits;
-    if (!type.isF16() && !(type.isBF16() && target.clusters)) return ""; // those of bf16 came with clusters
+    if (!type.isF16() && !(type.isBF16() && target.bf16Atomics)) return "";
     return (type.isF16() ? ".add.noftz.f16" : ".add.noftz.bf16") + std::string(count == 2 ? "x2" : "");
   }
   if (count != 1 || (bits != "32" && bits != "64")) return "";
@@ -307,25 +307,25 @@ static LogicalResult lower(ptx::MbarrierInvalidateOp op, Place &at) {
   return onBarrier(op, at, "mbarrier.inval.shared::cta.b64", op.getBarrier(), "", op.getPredicate());
 }
 static LogicalResult lower(ptx::MbarrierInitFenceOp op, Place &at) {
-  return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "fence.mbarrier_init.release.cluster;");
+  return failed(need(op, at, at.target.clusters)) ? failure() : plain(op, at, "fence.mbarrier_init.release.cluster;");
 }
 static LogicalResult lower(ptx::MbarrierExpectOp op, Place &at) {
-  if (failed(need(op, at, at.target.tma))) return failure();
+  if (failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
 }
-/// A count of arrivals is an operand from sm_90 on.
+/// Older cards take one arrival at a time.
 static LogicalResult lower(ptx::MbarrierArriveOp op, Place &at) {
-  if (op.getCount() != 1 && failed(need(op, at, at.target.tma))) return failure();
+  if (op.getCount() != 1 && failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
   return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
 }
-/// try_wait sleeps in hardware for a while and then says no, so it is asked again; labels in braces are local. sm_80 can only ask.
+/// try_wait sleeps in hardware for a while and then says no, so it is asked again; labels in braces are local. Older cards can only ask.
 static LogicalResult lower(ptx::MbarrierWaitOp op, Place &at) {
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
   std::string address = code.address(op.getBarrier()), parity = code.in(op.getParity());
-  std::string name = at.target.tma ? "mbarrier.try_wait" : "mbarrier.test_wait";
+  std::string name = at.target.mbarrierTransactions ? "mbarrier.try_wait" : "mbarrier.test_wait";
   code.emit("{ .reg .pred done; again: " + name + ".parity.shared::cta.b64 done, " + address + ", " + parity + "; @!done bra.uni again; }",
             Effect::writes);
   replace(op, {});

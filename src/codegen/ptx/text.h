@@ -35,6 +35,8 @@ struct Cubin {
 
 /// The assembler: TILEWRIGHT_PTXAS, or ptxas on PATH. Empty if there is none.
 std::string findPtxas();
+/// What tells one assembler from another, for cache keys: its path, size and age. "driver" where there is none and the driver assembles.
+std::string assemblerIdentity();
 /// Assembles `ptx`. Nothing, and `error`, if there is no assembler or it refuses.
 std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, std::string &error);
 

@@ -152,7 +152,7 @@ def Ptx_LdmatrixOp : PtxTogether<"ldmatrix"> {
   let assemblyFormat = "$address attr-dict `->` type($values)";
 }
 def Ptx_StmatrixOp : PtxTogether<"stmatrix"> {
-  let summary = "8x8 matrices of 16-bit elements (1, 2 or 4) to shared memory; the inverse of ldmatrix (sm_90)";
+  let summary = "8x8 matrices of 16-bit elements (1, 2 or 4) to shared memory; the inverse of ldmatrix";
   let arguments = (ins I32:$address, Variadic<I32>:$values, UnitAttr:$transposed, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$address `,` $values attr-dict";
 }
@@ -191,7 +191,7 @@ def Ptx_ShuffleOp : PtxTogether<"shuffle", [AllTypesMatch<["value", "result"]>]>
   let assemblyFormat = "$kind $value `,` $lane attr-dict `:` type($value)";
 }
 def Ptx_ReduxOp : PtxTogether<"redux"> {
-  let summary = "combination of the value over all 32 lanes (sm_80)";
+  let summary = "combination of the value over all 32 lanes";
   let arguments = (ins Ptx_Redux:$kind, I32:$value);
   let results = (outs I32:$result);
   let assemblyFormat = "$kind $value attr-dict";

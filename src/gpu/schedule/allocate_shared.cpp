@@ -8,6 +8,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/IR/Builders.h"
@@ -24,7 +25,7 @@ public:
 
   LogicalResult run() {
     plan = planShared(function);
-    if (plan.bytes > target.sharedBytes) return refuse();
+    if (plan.bytes > target.sharedBytes) return tooMuch();
     if (std::optional<std::string> wrong = wrongIn(plan)) return ttg::planIsWrong(function, "shared memory", *wrong);
     for (const SharedRoom &room : plan.rooms)
       room.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(room.offset));
@@ -37,17 +38,16 @@ public:
   }
 
 private:
-  LogicalResult refuse() {
-    InFlightDiagnostic error = function.emitError("out of resource: shared memory, Required: ")
-                               << plan.bytes << ", Hardware limit: " << target.sharedBytes
-                               << ". Reducing block sizes or `num_stages` may help";
+  LogicalResult tooMuch() {
+    InFlightDiagnostic error =
+        refuse(function, Diag::outOfResources, {"shared memory", std::to_string(plan.bytes), std::to_string(target.sharedBytes)});
     SmallVector<const SharedRoom *> largest;
     for (const SharedRoom &room : plan.rooms)
       largest.push_back(&room);
     llvm::sort(largest, [](const SharedRoom *x, const SharedRoom *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
     constexpr size_t shown = 4;
     for (const SharedRoom *room : ArrayRef(largest).take_front(shown)) {
-      Diagnostic &note = error.attachNote(room->op->getLoc()) << room->bytes << " bytes";
+      mlir::Diagnostic &note = error.attachNote(room->op->getLoc()) << room->bytes << " bytes";
       if (auto alloc = dyn_cast<ttg::AllocOp>(room->op)) {
         note << ": " << alloc.getType().getDepth() << " x tile of ";
         llvm::interleave(alloc.getType().getShape(), note, "x");

@@ -52,7 +52,7 @@ static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Par
 
 FailureOr<Parts> convertParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to) {
   Type type = held.front().getType(), inMemory = memoryType(t, type);
-  MatrixInstructions matrices{.ldmatrix = true, .stmatrix = t.target.wgmma};
+  MatrixInstructions matrices{.ldmatrix = true, .stmatrix = t.target.stmatrix};
   ConversionPlan plan = planConversion(from, to, inMemory.getIntOrFloatBitWidth(), matrices);
   if (plan.kind == Conversion::cluster) return op->emitError("a conversion between the blocks of a cluster is not built for GPUs");
   Parts results;

@@ -29,7 +29,7 @@ static std::optional<ptx::Format> byteFormat(Type type) {
 Parts widenBytes(ThreadContext &t, const Parts &bytes, Type format) {
   Parts results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !t.target.fp8Mma) {
+  if (!known || !t.target.fp8Convert) {
     floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
     for (Value byte : bytes)
       results.push_back(floats::widenFromBits(m, byte, format));
@@ -50,7 +50,7 @@ Parts widenBytes(ThreadContext &t, const Parts &bytes, Type format) {
 static Parts narrowToBytes(ThreadContext &t, const Parts &values, Type format, bool towardZero) {
   Parts results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !t.target.fp8Mma || towardZero) {
+  if (!known || !t.target.fp8Convert || towardZero) {
     floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
     for (Value value : values)
       results.push_back(floats::narrowToBits(m, value, format, towardZero));

@@ -248,7 +248,7 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   int64_t bits = type.getIntOrFloatBitWidth();
   if (bits < 16) return op.emitError("an atomic operation of ") << bits << " bits is not built for GPUs";
   bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
-  bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.clusters)));
+  bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.bf16Atomics)));
   // One thread speaks for the block: what the others did before is released, too.
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (!isa<RankedTensorType>(pointer) && releases) meet(t);

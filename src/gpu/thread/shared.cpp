@@ -224,7 +224,7 @@ LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
 
 LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
   return storeTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), t.get(op.getSrc()),
-                   t.target.wgmma);
+                   t.target.stmatrix);
 }
 
 LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp) {

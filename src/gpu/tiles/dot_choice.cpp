@@ -1,4 +1,4 @@
-// 128x64xf16 * 64x256xf16 with 8 warps on sm_90a: wgmma m64n256k16, two warpgroups of 64 rows, both operands in shared memory.
+// 128x64xf16 * 64x256xf16 with 8 warps where there is wgmma: wgmma m64n256k16, two warpgroups of 64 rows, both operands in shared memory.
 // 16x16xf16 * 16x16xf16: mma.sync m16n8k16. 32x32xf32 with full precision: multiply and add.
 #include "gpu/tiles/dot_choice.h"
 
@@ -45,7 +45,7 @@ static int64_t operandBits(tt::DotOp op, const GpuTarget &target) {
   if (a != b) return 0;
   if (a.isF16() && toFloat) return 16;
   if (a.isBF16() && (toFloat || d.isBF16()) && target.bf16Mma) return 16;
-  if (a.isF32() && d.isF32() && op.getInputPrecision() == tt::InputPrecision::TF32 && target.bf16Mma) return 32;
+  if (a.isF32() && d.isF32() && op.getInputPrecision() == tt::InputPrecision::TF32 && target.tf32Mma) return 32;
   if (a.isInteger(8) && d.isInteger(32)) return 8;
   return 0;
 }
@@ -55,7 +55,7 @@ static std::string notFormats(tt::DotOp op, const GpuTarget &target) {
   Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
   Type d = getElementTypeOrSelf(op.getType());
   if (operandBits(op, target)) return "";
-  if (a.isF32() && b == a && d == a && target.bf16Mma)
+  if (a.isF32() && b == a && d == a && target.tf32Mma)
     return "operands of f32 are multiplied in full precision unless input_precision is 'tf32'";
   std::string text;
   llvm::raw_string_ostream(text) << "the tensor cores of " << target.name << " have no product of " << a << " and " << b << " in " << d;

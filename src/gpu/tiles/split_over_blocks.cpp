@@ -13,6 +13,7 @@
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
 #include "gpu/tiles/layout_plan.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -668,11 +669,8 @@ private:
 LogicalResult splitOverBlocks(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) -> LogicalResult {
     if (config.getCtas() == 1) return success();
-    if (!target.clusters)
-      return function.emitError("programs of several blocks (num_ctas = ")
-             << config.getCtas() << ") are not built for " << config.getTarget();
-    constexpr int64_t mostBlocks = 16;
-    if (config.getCtas() > mostBlocks) return function.emitError("a program has at most ") << mostBlocks << " blocks (num_ctas)";
+    if (!target.clusters) return refuse(function, Diag::noClusters, {std::to_string(config.getCtas()), target.name});
+    if (config.getCtas() > target.blocksPerCluster) return bug(function, "a program has more blocks than a cluster holds");
     Splitter(function, config.getCtas()).run();
     return success();
   });

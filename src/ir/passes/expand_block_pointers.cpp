@@ -8,6 +8,7 @@
 // Everything is computed in i64, so a tensor of more than 2^31 elements is addressed rightly. A descriptor always checks its bounds.
 // Parts of a block pointer:  base, shape i64, strides i64, offsets i32.     Parts of a descriptor: base, shape i64, strides i64, nan i1.
 #include "ir/passes.h"
+#include "ir/refusal.h"
 #include "ir/tt.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -277,7 +278,8 @@ struct ExpandDescriptorReduce : Pattern<tt::DescriptorReduceOp> {
     RankedTensorType tile = op.getDesc().getType().getBlockType();
     std::optional<tt::RMWOp> atomic = atomicOf(op.getKind(), tile.getElementType());
     if (!atomic)
-      return op.emitError("cannot do '") << tt::stringifyDescriptorReduceKind(op.getKind()) << "' on elements of " << tile.getElementType();
+      return refuse(op, Diag::descriptorReduceType,
+                    {tt::stringifyDescriptorReduceKind(op.getKind()).str(), spelled(tile.getElementType())});
     Emitter emit(rewriter, op.getLoc(), tile);
     Access access = emit.access(Block(operands.getDesc(), tile.getRank()), op.getIndices(), allDims(tile));
     tt::AtomicRMWOp::create(emit.b, tile, *atomic, access.pointers, emit.shaped(op.getSrc(), tile), access.mask, tt::MemSemantic::RELAXED,
@@ -346,8 +348,7 @@ LogicalResult openArguments(tt::FuncOp func) {
       return true;
     };
     if (!follows(1, 32) || !follows(1 + rank, 64))
-      return func.emitError("argument ") << index << " is a descriptor, so " << rank << " sizes (i32) and " << rank
-                                         << " strides (i64) must follow it";
+      return refuse(func, Diag::descriptorSizes, {std::to_string(index), std::to_string(rank)});
     BlockArgument arg = func.getArgument(index);
     types[index] = tt::PointerType::get(desc.getBlockType().getElementType());
     OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());

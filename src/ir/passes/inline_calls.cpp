@@ -4,6 +4,7 @@
 //   after:  scf.if %done {} else { ... the body of @helper, with %x for its argument ... }    tt.return
 // A function that calls itself, directly or through others, is an error: there is no stack on a machine of tiles.
 #include "ir/passes.h"
+#include "ir/refusal.h"
 #include "ir/tt.h"
 
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
@@ -23,7 +24,7 @@ class Lifting : public ControlFlowToSCFTransformation {
 public:
   FailureOr<Operation *> createUnreachableTerminator(Location loc, OpBuilder &builder, Region &region) override {
     auto func = dyn_cast<tt::FuncOp>(region.getParentOp());
-    if (!func) return emitError(loc, "a loop without an end in the body of an element-wise map");
+    if (!func) return refuse(loc, Diag::endlessMap, {});
     SmallVector<Value> results;
     for (Type type : func.getResultTypes())
       results.push_back(ub::PoisonOp::create(builder, loc, type));
@@ -76,15 +77,14 @@ private:
   LogicalResult visit(tt::FuncOp func) {
     if (states.count(func)) return success(); // a cycle is reported at its call
     states[func] = State::open;
-    if (func.isExternal()) return func.emitError("@") << func.getName() << " is declared, but its body is not in this module";
+    if (func.isExternal()) return refuse(func, Diag::declaredOnly, {func.getName().str()});
     if (failed(lift(func))) return failure();
     SmallVector<tt::CallOp> calls;
     func.walk([&](tt::CallOp call) { calls.push_back(call); });
     for (tt::CallOp call : calls) {
       auto callee = symbols.lookup<tt::FuncOp>(call.getCallee());
-      if (!callee) return call.emitError("calls @") << call.getCallee() << ", which is no function of this module";
-      if (states.count(callee) && states[callee] == State::open)
-        return call.emitError("recursion: @") << callee.getName() << " is still running when it is called here; write it as a loop";
+      if (!callee) return refuse(call, Diag::unknownCallee, {call.getCallee().str()});
+      if (states.count(callee) && states[callee] == State::open) return refuse(call, Diag::recursiveIr, {callee.getName().str()});
       if (failed(visit(callee))) return failure();
       inlineBody(call, callee);
     }
@@ -104,7 +104,7 @@ private:
       Lifting lifting;
       DominanceInfo dominance(func);
       if (failed(transformCFGToSCF(*region, lifting, dominance)) || !region->hasOneBlock())
-        return func.emitError("the branches of @") << func.getName() << " cannot be written as if and while";
+        return bug(func, "its branches could not be turned into if and while");
     }
     func.walk([](scf::IndexSwitchOp op) {
       if (!op.getCases().empty()) turnIntoIfs(op);

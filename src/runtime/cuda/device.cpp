@@ -20,21 +20,24 @@ int64_t cudaDeviceCount() {
   return std::min<int64_t>(count, maxDevices);
 }
 
-/// TILEWRIGHT_GPU_TARGET=sm_80 makes the code of that GPU, which newer ones run, too: their driver assembles its PTX.
-static bool lowerTarget(CudaDevice &device, Diagnostics &diagnostics) {
+/// What code is made for: the device, or the older GPU that TILEWRIGHT_GPU_TARGET names, whose code newer ones run, too (their driver
+/// assembles its PTX). Nothing after an error.
+static std::optional<GpuTarget> targetOf(const CudaDevice &device, Diagnostics &diagnostics) {
   const char *name = std::getenv("TILEWRIGHT_GPU_TARGET");
-  if (!name || !*name) return true;
-  std::optional<GpuTarget> wanted = gpuTarget(name);
-  bool runs = wanted && (wanted->name.back() == 'a' ? wanted->capability == 10 * device.major + device.minor
-                                                    : wanted->capability <= 10 * device.major + device.minor);
-  if (!runs) {
+  if (name && *name) {
+    std::optional<GpuTarget> wanted = gpuTarget(name);
+    if (wanted && runsOn(*wanted, device.major, device.minor)) return wanted;
     diagnostics.error({}, Diag::invalidOption,
                       {"TILEWRIGHT_GPU_TARGET is '" + std::string(name) + "', whose code " + device.name + " does not run",
                        "code is made for " + gpuTargetNames() + "; name the GPU's own or an older one"});
-    return false;
+    return std::nullopt;
   }
-  device.target = std::move(*wanted);
-  return true;
+  std::optional<GpuTarget> own = gpuTargetFor(device.major, device.minor);
+  if (!own)
+    diagnostics.error({}, Diag::cudaUnsupported,
+                      {device.name + " (device " + std::to_string(device.ordinal) + ")",
+                       std::to_string(device.major) + "." + std::to_string(device.minor), gpuTargetNames()});
+  return own;
 }
 
 /// The first CUDA that takes the target's PTX: 8.4 came with 12.4.
@@ -88,15 +91,9 @@ std::unique_ptr<CudaDevice> CudaDevice::open(int64_t ordinal, Diagnostics &diagn
     diagnostics.error({}, Diag::cudaNoDevice, {which, driver->describe(state)});
     return nullptr;
   }
-  std::optional<GpuTarget> target = gpuTargetFor(device->major, device->minor);
-  if (!target) {
-    diagnostics.error(
-        {}, Diag::cudaUnsupported,
-        {device->name + " (device " + which + ")", std::to_string(device->major) + "." + std::to_string(device->minor), gpuTargetNames()});
-    return nullptr;
-  }
+  std::optional<GpuTarget> target = targetOf(*device, diagnostics);
+  if (!target) return nullptr;
   device->target = std::move(*target);
-  if (!lowerTarget(*device, diagnostics)) return nullptr;
   if (int64_t needed = versionFor(device->target); driver->version < needed) {
     diagnostics.error({}, Diag::cudaTooOld, {versionText(driver->version), versionText(needed)});
     return nullptr;

@@ -1,0 +1,11 @@
+// Which compiler this is, for cache keys: what another build made may differ in every byte.
+#pragma once
+
+#include <string>
+
+namespace tilewright {
+
+/// The digest of the object file that holds this code and, where LLVM and MLIR are shared libraries, of those as well.
+std::string buildId();
+
+} // namespace tilewright

@@ -1,0 +1,86 @@
+#include "pipeline/ir_text.h"
+
+#include "ir/refusal.h"
+#include "ir/tt.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+/// MLIR's parser recurses, and ends in a stack overflow on text that no compiler wrote. Where that would begin, or nothing.
+static std::optional<uint32_t> tooDeep(llvm::StringRef text, int64_t most) {
+  int64_t depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    char c = text[at];
+    if (c == '"') {
+      for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+        if (text[at] == '\\') ++at;
+    } else if (text.substr(at).starts_with("//")) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == '{' || c == '(' || c == '[') {
+      if (++depth > most) return static_cast<uint32_t>(at);
+    } else if (c == '}' || c == ')' || c == ']') {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
+/// MLIR answers operations of dialects that it does not know with advice about options that nobody has here. So they are let in and asked
+/// out again.
+static OwningOpRef<ModuleOp> parse(MLIRContext &context, const SourceFile &file) {
+  context.allowUnregisteredDialects(true);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(file.text(), ParserConfig(&context), file.name());
+  context.allowUnregisteredDialects(false);
+  if (!module) return nullptr;
+  auto isForeign = [](Operation *op) {
+    auto opaque = [](Type type) { return isa<OpaqueType>(type); };
+    return !op->isRegistered() || llvm::any_of(op->getOperandTypes(), opaque) || llvm::any_of(op->getResultTypes(), opaque) ||
+           llvm::any_of(op->getAttrs(), [](NamedAttribute attribute) { return isa<OpaqueAttr>(attribute.getValue()); });
+  };
+  bool foreign = module
+                     ->walk([&](Operation *op) {
+                       if (!isForeign(op)) return WalkResult::advance();
+                       refuse(op, Diag::foreignDialect, {});
+                       return WalkResult::interrupt();
+                     })
+                     .wasInterrupted();
+  if (foreign) return nullptr;
+  return module;
+}
+
+OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, const std::string &name, Diagnostics &diagnostics) {
+  constexpr int64_t deepest = 1000;
+  if (std::optional<uint32_t> at = tooDeep(file.text(), deepest)) {
+    diagnostics.error({&file, *at, *at + 1}, Diag::nestedTooDeeply, {std::to_string(deepest)});
+    return nullptr;
+  }
+  OwningOpRef<ModuleOp> module = parse(context, file);
+  if (!module || name.empty()) return module;
+  bool found = false;
+  std::string names;
+  for (auto function : module->getOps<tt::FuncOp>()) {
+    if (!function.isPublic()) continue;
+    found |= function.getName() == name;
+    names += (names.empty() ? "" : ", ") + function.getName().str();
+    if (function.getName() != name) function.setPrivate();
+  }
+  if (found) return module;
+  std::string hint = names.empty() ? "no tt.func of it is public" : "its kernels are " + names;
+  diagnostics.error({}, Diag::unknownKernel, {name, std::string(file.name()), hint});
+  return nullptr;
+}
+
+std::string irText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  stream << "\n";
+  return text;
+}
+
+} // namespace tilewright

@@ -1,0 +1,23 @@
+// IR text as a module, from a file that somebody wrote: nothing in it may make the compiler fail otherwise than with an error.
+#pragma once
+
+#include "support/diagnostics.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+namespace mlir {
+class MLIRContext;
+class ModuleOp;
+} // namespace mlir
+
+namespace tilewright {
+
+/// The module in `file`, with the function `name` (if not empty) as its only public one. Null after an error, which MLIR reports to the
+/// context's handler where it is about the text.
+mlir::OwningOpRef<mlir::ModuleOp> readIrText(mlir::MLIRContext &context, const SourceFile &file, const std::string &name,
+                                             Diagnostics &diagnostics);
+
+/// A module as text that readIrText takes back.
+std::string irText(mlir::ModuleOp module);
+
+} // namespace tilewright

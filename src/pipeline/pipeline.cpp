@@ -1,0 +1,128 @@
+// THE pipeline: how source becomes machine code, for every door (a Python function, a C++ program, IR text) and every machine.
+//
+// The steps and their order are a table (steps.cpp). A door chooses where to begin, where to end, and who watches. After each step the
+// module is verified, and searched for what the step has promised to have removed; so a mistake of ours is told where it was made.
+
+#include "pipeline/steps.h"
+
+#include "pipeline/ir_text.h"
+#include "pipeline/program.h"
+#include "syntax/parser.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace tilewright {
+
+Compilation::Compilation(const CompileRequest &request, Stage wanted, Diagnostics &diagnostics)
+    : request(request), options(request.options), wanted(wanted), diagnostics(diagnostics), context(ContextHold::any()),
+      errors(*context, request.kernel.file(), request.dump, diagnostics) {
+  options.backend = request.gpu ? "cuda" : "cpu";
+  options.capability = request.gpu ? request.gpu->capability : 0;
+}
+
+/// Every promise of `gone` so far, and those of this step.
+static void promise(const Step &step, llvm::SmallVectorImpl<llvm::StringRef> &gone) {
+  if (step.changesDialects) gone.clear();
+  llvm::StringRef(step.gone).split(gone, ' ', -1, /*KeepEmpty=*/false);
+}
+
+/// What a step left is well-formed and holds nothing that must be gone.
+static bool check(Compilation &c, llvm::ArrayRef<llvm::StringRef> gone) {
+  c.errors.enterCheck();
+  if (failed(verify(*c.module))) return false;
+  std::string left = leftOver(*c.module, gone);
+  if (left.empty()) return true;
+  c.errors.bug("'" + left + "' must not be in the module any more");
+  return false;
+}
+
+static bool runStep(const Step &step, Compilation &c) {
+  c.errors.enter(step.name);
+  auto start = std::chrono::steady_clock::now();
+  bool done = succeeded(step.pass ? step.pass(*c.module) : step.run(c));
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!done && !c.diagnostics.hasErrors()) c.errors.bug("it gives no reason");
+  if (!done) return false;
+  bool isCode = !c.output.empty();
+  ModuleOp module = *c.module;
+  llvm::StringRef suffix = c.request.gpu ? (c.gpu.cubin.empty() ? "ptx" : "cubin") : c.wanted == Stage::assembly ? "s" : "o";
+  if (c.wanted == Stage::llvm) suffix = "ll";
+  if (c.request.onStep) c.request.onStep({step.name, seconds, isCode ? nullptr : &module, c.output, suffix});
+  return true;
+}
+
+/// Runs the steps from `from` (empty: the first) to `until`. The first one always runs: it brings the module.
+static bool runSteps(Compilation &c, llvm::StringRef from, llvm::StringRef until) {
+  if (!c.request.options.check(c.request.gpu ? &*c.request.gpu : nullptr, c.diagnostics)) return false;
+  llvm::SmallVector<llvm::StringRef> gone;
+  bool skipping = !from.empty(), first = true;
+  for (const Step *step : stepsFor(c.request)) {
+    skipping = skipping && step->name != from;
+    if (!skipping || first) {
+      if (!runStep(*step, c)) return false;
+      if (!skipping) promise(*step, gone);
+      if (c.output.empty() && !check(c, gone)) return false;
+    }
+    first = false;
+    if (step->name == until) return true;
+  }
+  return true;
+}
+
+std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::object, diagnostics);
+  if (!runSteps(c, "", lastStepOf(Stage::object, false))) return nullptr;
+  c.cpu.object = std::move(c.output);
+  return std::make_unique<CpuArtifact>(std::move(c.cpu));
+}
+
+std::unique_ptr<GpuArtifact> compileForGpu(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::cubin, diagnostics);
+  if (!runSteps(c, "", lastStepOf(Stage::cubin, true))) return nullptr;
+  return std::make_unique<GpuArtifact>(std::move(c.gpu));
+}
+
+static std::optional<std::string> emit(const CompileRequest &request, llvm::StringRef from, llvm::StringRef until, Stage wanted,
+                                       Diagnostics &diagnostics) {
+  Compilation c(request, wanted, diagnostics);
+  if (!runSteps(c, from, until)) return std::nullopt;
+  if (!c.output.empty()) return std::move(c.output);
+  if (until != lastStepOf(Stage::cubin, true)) return irText(*c.module);
+  diagnostics.error(
+      {}, Diag::invalidOption,
+      {"a cubin for " + request.gpu->name + " needs ptxas, which is not found", "put it on PATH, or name it in TILEWRIGHT_PTXAS"});
+  return std::nullopt;
+}
+
+std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics) {
+  if (stage == Stage::ast) return printAst(*request.kernel.function()->module);
+  return emitStageFrom(request, "", stage, diagnostics);
+}
+
+std::optional<std::string> emitStageFrom(const CompileRequest &request, llvm::StringRef from, Stage stage, Diagnostics &diagnostics) {
+  return emit(request, from, lastStepOf(stage, request.gpu.has_value()), stage, diagnostics);
+}
+
+std::optional<std::string> emitAfter(const CompileRequest &request, llvm::StringRef from, llvm::StringRef until, Diagnostics &diagnostics) {
+  return emit(request, from, until, request.gpu ? Stage::cubin : Stage::object, diagnostics);
+}
+
+std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::tt, diagnostics);
+  if (!runSteps(c, "", "emit-tiles")) return nullptr;
+  return std::make_unique<TileProgram>(c.context.shared(), std::move(c.module));
+}
+
+std::unique_ptr<ThreadProgram> ThreadProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::threads, diagnostics);
+  if (!runSteps(c, "", lastStepOf(Stage::threads, true))) return nullptr;
+  return std::make_unique<ThreadProgram>(c.context.shared(), std::move(c.module), std::make_unique<GpuArtifact>(std::move(c.gpu)));
+}
+
+} // namespace tilewright

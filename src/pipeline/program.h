@@ -1,0 +1,61 @@
+// Kernels as IR that something runs: the interpreter the tiles, the simulator the threads. A program lives as long as its owner wants, on
+// whatever thread: it keeps the context that its module is made in.
+#pragma once
+
+#include "pipeline/compile.h"
+#include "pipeline/context.h"
+
+namespace tilewright {
+
+/// A program's module, with its context held: other threads that run programs of the same context wait until this is gone.
+class HeldModule {
+public:
+  HeldModule(ContextHold hold, mlir::ModuleOp module) : hold(std::move(hold)), module(module) {}
+  mlir::ModuleOp operator*() const { return module; }
+
+private:
+  ContextHold hold;
+  mlir::ModuleOp module;
+};
+
+/// A module and its context, which outlives it.
+class OwnedModule {
+public:
+  OwnedModule(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module);
+  ~OwnedModule();
+  OwnedModule(const OwnedModule &) = delete;
+  OwnedModule &operator=(const OwnedModule &) = delete;
+  HeldModule hold() const;
+
+private:
+  std::shared_ptr<SharedContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// The tt module, ready for the interpreter.
+class TileProgram {
+public:
+  static std::unique_ptr<TileProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
+  HeldModule hold() const { return owned.hold(); }
+  TileProgram(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module);
+
+private:
+  OwnedModule owned;
+};
+
+/// The ptx program of a kernel for request.gpu, ready for the simulator.
+class ThreadProgram {
+public:
+  static std::unique_ptr<ThreadProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
+  ~ThreadProgram();
+  HeldModule hold() const { return owned.hold(); }
+  /// What it asks of a launch; without code.
+  const GpuArtifact &artifact() const { return *launch; }
+  ThreadProgram(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module, std::unique_ptr<GpuArtifact> launch);
+
+private:
+  OwnedModule owned;
+  std::unique_ptr<GpuArtifact> launch;
+};
+
+} // namespace tilewright

@@ -1,0 +1,110 @@
+#include "pipeline/source.h"
+
+#include "evaluate/module.h"
+#include "ir/tt.h"
+#include "pipeline/context.h"
+#include "pipeline/diagnose.h"
+#include "pipeline/ir_text.h"
+#include "support/hash.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+const SourceFile *KernelSource::file() const {
+  if (text) return text->file.get();
+  return jit && jit->module ? jit->module->source.get() : nullptr;
+}
+
+std::string KernelSource::hash(llvm::ArrayRef<ArgumentSpec> args) const {
+  Hasher hasher;
+  if (text) return hasher.add("text").add(text->name).add(text->file->text()).hex();
+  hasher.add("function").add(jit->name).add(dependencyHash(*jit));
+  // A function given as an argument is part of the code, and its name says nothing about its body.
+  for (const ArgumentSpec &spec : args)
+    if (spec.constant)
+      if (std::shared_ptr<const JitFunction> given = spec.constant->asFunction()) hasher.add(dependencyHash(*given));
+  return hasher.hex();
+}
+
+OwningOpRef<ModuleOp> KernelSource::emit(MLIRContext &context, llvm::ArrayRef<ArgumentSpec> args, const KernelOptions &options,
+                                         Diagnostics &diagnostics) const {
+  if (text) return readIrText(context, *text->file, text->name, diagnostics);
+  return emitTiles(context, *jit, args, options, diagnostics);
+}
+
+//===------------------------------------------------------------------------------------------------------------ IR text
+
+/// The language's type of an argument. Integers have no sign in the IR: they count as signed, and a launch passes either kind.
+static std::optional<tilewright::Type> languageTypeOf(mlir::Type type) {
+  if (auto pointer = dyn_cast<tt::PointerType>(type)) {
+    std::optional<tilewright::Type> element = languageTypeOf(pointer.getPointeeType());
+    if (!element) return std::nullopt;
+    return tilewright::Type::pointer(*element, false, 1);
+  }
+  if (auto integer = dyn_cast<IntegerType>(type)) return parseTypeName("i" + std::to_string(integer.getWidth()));
+  if (type.isF16()) return tilewright::Type(Scalar::fp16);
+  if (type.isBF16()) return tilewright::Type(Scalar::bf16);
+  if (type.isF32()) return tilewright::Type(Scalar::fp32);
+  if (type.isF64()) return tilewright::Type(Scalar::fp64);
+  if (isa<Float8E5M2Type>(type)) return tilewright::Type(Scalar::fp8e5);
+  if (isa<Float8E4M3FNType>(type)) return tilewright::Type(Scalar::fp8e4nv);
+  if (isa<Float8E5M2FNUZType>(type)) return tilewright::Type(Scalar::fp8e5b16);
+  if (isa<Float8E4M3FNUZType>(type)) return tilewright::Type(Scalar::fp8e4b8);
+  return std::nullopt;
+}
+
+/// "x_ptr" of loc("x_ptr"), by which upstream names arguments; else "arg0".
+static std::string parameterName(BlockArgument argument) {
+  if (auto named = dyn_cast<NameLoc>(argument.getLoc())) return named.getName().str();
+  return "arg" + std::to_string(argument.getArgNumber());
+}
+
+static void describe(tt::FuncOp function, IrKernel &kernel) {
+  auto face = std::make_shared<JitFunction>();
+  face->name = kernel.name = function.getName().str();
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    bool isDescriptor = isa<tt::TensorDescType>(type); // passed as the address of its first element
+    JitFunction::Parameter &parameter = face->parameters.emplace_back();
+    parameter.name = function.isExternal() ? "arg" + std::to_string(index) : parameterName(function.getArgument(index));
+    ArgumentSpec &spec = kernel.specs.emplace_back();
+    mlir::Type passed = isDescriptor ? tt::PointerType::get(cast<tt::TensorDescType>(type).getBlockType().getElementType()) : type;
+    spec.type = languageTypeOf(passed).value_or(tilewright::Type());
+    if (auto promised = function.getArgAttrOfType<IntegerAttr>(index, "tt.divisibility")) spec.divisibility = promised.getInt();
+  }
+  kernel.face = std::move(face);
+}
+
+std::shared_ptr<const IrKernel> readIrKernel(const std::string &text, const std::string &fileName, const std::string &name,
+                                             Diagnostics &diagnostics) {
+  auto kernel = std::make_shared<IrKernel>();
+  kernel->file = SourceFile::create(fileName, text, 1);
+  ContextHold context = ContextHold::any();
+  DiagnosticForwarder errors(*context, kernel->file.get(), "", diagnostics);
+  OwningOpRef<ModuleOp> module = readIrText(*context, *kernel->file, name, diagnostics);
+  if (!module) return nullptr;
+  std::string names;
+  tt::FuncOp found;
+  for (auto function : module->getOps<tt::FuncOp>()) {
+    if (!function.isPublic()) continue;
+    names += (names.empty() ? "" : ", ") + function.getName().str();
+    if (!found) found = function;
+  }
+  if (!found || names != found.getName()) {
+    if (names.empty())
+      diagnostics.error({}, Diag::invalidOption, {"'" + fileName + "' has no kernel", "a kernel is a tt.func that is public"});
+    else
+      diagnostics.error({}, Diag::invalidOption, {"'" + fileName + "' has several kernels: " + names, "choose one by --kernel NAME"});
+    return nullptr;
+  }
+  describe(found, *kernel);
+  return kernel;
+}
+
+std::shared_ptr<const IrKernel> dumpedKernel(const std::string &text, const std::string &fileName) {
+  auto kernel = std::make_shared<IrKernel>();
+  kernel->file = SourceFile::create(fileName, text, 1);
+  return kernel;
+}
+
+} // namespace tilewright

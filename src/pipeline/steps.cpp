@@ -1,0 +1,228 @@
+#include "pipeline/steps.h"
+
+#include "codegen/lower.h"
+#include "codegen/object.h"
+#include "codegen/ptx/lower.h"
+#include "codegen/ptx/text.h"
+#include "cpu/lower.h"
+#include "gpu/passes.h"
+#include "gpu/tiles/tensor_map.h"
+#include "gpu/tiles/ttg.h"
+#include "ir/passes.h"
+#include "ir/refusal.h"
+#include "ir/slots.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+//===------------------------------------------------------------------------------------------ steps that are not passes
+
+static LogicalResult emitKernel(Compilation &c) {
+  c.module = c.request.kernel.emit(*c.context, c.request.args, c.options, c.diagnostics);
+  return success(c.module.get() != nullptr);
+}
+
+/// Loops are the first that know about a launch: the slots of its arguments, the scratch of a worker.
+static LogicalResult toLoops(Compilation &c) {
+  LoopsInfo info;
+  if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, info))) return failure();
+  c.cpu.entry = info.entry;
+  c.cpu.arenaBytes = info.arenaBytes;
+  c.cpu.slots = std::move(info.slots);
+  return success();
+}
+
+static LogicalResult loopsToLlvm(Compilation &c) {
+  if (c.options.fpFusion) allowFpFusion(*c.module);
+  return lowerToLlvm(*c.module);
+}
+
+static LogicalResult generateForCpu(Compilation &c) {
+  CodeKind kind = c.wanted == Stage::llvm ? CodeKind::llvm : c.wanted == Stage::assembly ? CodeKind::assembly : CodeKind::object;
+  std::optional<std::string> code = generateCode(*c.module, c.request.target, kind);
+  if (!code) return failure();
+  c.output = std::move(*code);
+  return success();
+}
+
+/// Says on the kernel what it is compiled for, so that passes need nothing but the module. Notes the slots while arguments have their
+/// types.
+static LogicalResult configure(Compilation &c) {
+  for (auto kernel : c.module->getOps<tt::FuncOp>()) {
+    c.gpu.entry = kernel.getName().str();
+    for (mlir::Type type : kernel.getArgumentTypes()) {
+      std::optional<SlotKind> slot = slotKindOf(type);
+      if (!slot) return refuse(kernel, Diag::argumentSlot, {spelled(type)});
+      c.gpu.slots.push_back(*slot);
+    }
+    auto target = StringAttr::get(kernel.getContext(), c.request.gpu->name);
+    kernel->setAttr(ttg::configName, ttg::ConfigAttr::get(kernel.getContext(), c.options.numWarps, c.options.numCtas, c.options.numStages,
+                                                          c.options.maxnreg.value_or(0), target));
+  }
+  return success();
+}
+
+/// What a launch must bring: threads, shared memory, tensor maps.
+static LogicalResult takeLaunchFacts(Compilation &c) {
+  for (auto kernel : c.module->getOps<tt::FuncOp>()) {
+    std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
+    if (!maps) return failure();
+    c.gpu.maps = std::move(*maps);
+    auto launch = kernel->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
+    if (!launch) return bug(kernel, "it does not say how many threads it has");
+    c.gpu.warps = launch.getThreads() / 32;
+    c.gpu.ctas = launch.getCluster();
+    c.gpu.sharedBytes = launch.getSharedBytes();
+    c.gpu.maxnreg = launch.getMaxRegisters();
+    kernel.walk([&](Operation *op) { c.gpu.printsOrAsserts |= isa<ptx::PrintOp, ptx::AssertFailOp>(op); });
+  }
+  return success();
+}
+
+static LogicalResult threadsToLlvm(Compilation &c) {
+  if (c.options.fpFusion) allowFpFusion(*c.module);
+  return lowerPtxToLlvm(*c.module, *c.request.gpu);
+}
+
+static LogicalResult generateForGpu(Compilation &c) {
+  std::optional<std::string> text = generatePtx(*c.module, *c.request.gpu, c.wanted == Stage::llvm ? CodeKind::llvm : CodeKind::assembly);
+  if (!text) return failure();
+  c.gpu.target = c.request.gpu->name;
+  c.output = std::move(*text);
+  return success();
+}
+
+/// Without an assembler on this machine the PTX is the artifact: the driver has one of its own.
+static LogicalResult assemble(Compilation &c) {
+  c.gpu.ptx = std::move(c.output);
+  c.output.clear();
+  if (findPtxas().empty()) return success();
+  std::string problem;
+  std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, *c.request.gpu, problem);
+  if (!cubin) {
+    c.diagnostics.error({}, Diag::assemblerFailed, {c.gpu.entry, problem});
+    return failure();
+  }
+  c.output = c.gpu.cubin = std::move(cubin->bytes);
+  c.gpu.registers = cubin->registers;
+  c.gpu.spillBytes = cubin->spillBytes;
+  c.gpu.localBytes = cubin->localBytes;
+  return success();
+}
+
+//===---------------------------------------------------------------------------------------------------------- the table
+
+// clang-format off
+constexpr Step steps[] = {
+    // tt: tiles, for any machine
+    {"emit-tiles", Machine::any, nullptr, emitKernel, "",
+     "translate the Python function, or read the IR text"},
+    {"inline-calls", Machine::any, inlineCalls, nullptr, "tt.call cf.",
+     "replace every call by what it calls, and branches by structured control flow"},
+    {"simplify-calls", Machine::any, simplify, nullptr, "",
+     "clean up what inlining has left"},
+    {"expand-block-pointers", Machine::any, expandBlockPointers, nullptr,
+     "tt.make_tensor_ptr tt.advance tt.make_tensor_descriptor tt.descriptor_load tt.descriptor_store tt.descriptor_reduce tt.descriptor_gather tt.descriptor_scatter",
+     "turn block pointers and tensor descriptors into tiles of pointers with masks"},
+    {"simplify", Machine::any, simplify, nullptr, "",
+     "fold, canonicalise, remove what is common or unused, and hoist out of loops"},
+    {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",
+     "carry one scalar through a loop where a tile only moves by a uniform amount"},
+    {"simplify-again", Machine::any, simplify, nullptr, "",
+     "bring the carried scalars to the bases of their pointers"},
+
+    // processors: loops of vectors
+    {"lower-to-loops", Machine::processor, nullptr, toLoops, "tt. tile",
+     "turn tiles into loop nests of vectors", true},
+    {"lower-to-llvm", Machine::processor, nullptr, loopsToLlvm, "scf. arith. math. cf. ub.",
+     "turn loops and arithmetic into the LLVM dialect", true},
+    {"generate-code", Machine::processor, nullptr, generateForCpu, "",
+     "select instructions: object code"},
+
+    // GPUs: tiles with layouts
+    {"configure", Machine::gpu, nullptr, configure, "",
+     "say on the kernel what it is compiled for"},
+    {"split-over-blocks", Machine::gpu, gpu::splitOverBlocks, nullptr, "",
+     "let the blocks of a program share its tiles"},
+    {"drop-wraparound", Machine::gpu, gpu::dropWraparound, nullptr, "",
+     "turn the modulo in addresses of products' operands into masks"},
+    {"form-descriptors", Machine::gpu, gpu::formDescriptors, nullptr, "",
+     "load and store products' tiles through tensor maps, where addresses are affine"},
+    {"simplify-addresses", Machine::gpu, simplify, nullptr, "",
+     "drop the address arithmetic that tensor maps have replaced"},
+    {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",
+     "say which thread of a GPU holds which element of each tile"},
+    {"select-tensor-cores", Machine::gpu, gpu::selectTensorCores, nullptr, "",
+     "turn products into instructions, and their operands into buffers"},
+    {"pipeline", Machine::gpu, gpu::pipeline, nullptr, "ttg.descriptor_load ttg.descriptor_store",
+     "start loads ahead of the loop that needs them, through rings in shared memory"},
+    {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
+     "give buffers, barriers and scratch their places in shared memory"},
+    // ptx: the scalars of one thread
+    {"lower-to-threads", Machine::gpu, gpu::lowerToThreads, nullptr, "ttg. tile",
+     "turn tiles with layouts into one GPU thread's scalars", true},
+    {"simplify-threads", Machine::gpu, simplify, nullptr, "",
+     "clean up one thread's scalars"},
+    {"share-addresses", Machine::gpu, gpu::shareAddresses, nullptr, "",
+     "let addresses of a GPU thread at constant distances share their computation"},
+    {"take-launch-facts", Machine::gpu, nullptr, takeLaunchFacts, "",
+     "note what a launch must bring: threads, shared memory, tensor maps"},
+    {"spell-ptx", Machine::gpu, nullptr, threadsToLlvm, "tt. ptx. scf. arith. math. cf. ub.",
+     "spell each PTX operation for LLVM", true},
+    {"generate-ptx", Machine::gpu, nullptr, generateForGpu, "",
+     "select instructions: PTX"},
+    {"assemble", Machine::gpu, nullptr, assemble, "",
+     "assemble the PTX, where there is ptxas"},
+};
+// clang-format on
+
+llvm::ArrayRef<Step> allSteps() {
+  return steps;
+}
+
+std::vector<const Step *> stepsFor(const CompileRequest &request) {
+  std::vector<const Step *> way;
+  auto machine = static_cast<uint8_t>(request.gpu ? Machine::gpu : Machine::processor);
+  for (const Step &step : steps)
+    if (static_cast<uint8_t>(step.machine) & machine) way.push_back(&step);
+  return way;
+}
+
+llvm::StringRef lastStepOf(Stage stage, bool gpu) {
+  switch (stage) {
+  case Stage::ast: return "";
+  case Stage::tt: return "simplify-calls";
+  case Stage::loops: return "lower-to-loops";
+  case Stage::ttg: return "allocate-shared";
+  case Stage::threads: return "take-launch-facts";
+  case Stage::llvm: return gpu ? "generate-ptx" : "generate-code";
+  case Stage::assembly:
+  case Stage::object: return "generate-code";
+  case Stage::ptx: return "generate-ptx";
+  case Stage::cubin: return "assemble";
+  }
+  return "";
+}
+
+std::string leftOver(ModuleOp module, llvm::ArrayRef<llvm::StringRef> gone) {
+  bool noTiles = llvm::is_contained(gone, "tile");
+  llvm::SmallDenseMap<OperationName, bool, 32> allowed; // a module has a few dozen kinds of operations
+  Operation *found = nullptr;
+  module->walk([&](Operation *op) {
+    auto [known, fresh] = allowed.try_emplace(op->getName(), true);
+    if (fresh)
+      for (llvm::StringRef name : gone) {
+        llvm::StringRef kind = op->getName().getStringRef();
+        bool kept = kind == "tt.func" || kind == "tt.return"; // a kernel is one to its end
+        if (!kept && (name.ends_with(".") ? kind.starts_with(name) : kind == name)) known->second = false;
+      }
+    bool tile = noTiles && llvm::any_of(op->getResultTypes(), [](mlir::Type type) { return isa<RankedTensorType>(type); });
+    if (known->second && !tile) return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found ? found->getName().getStringRef().str() : "";
+}
+
+} // namespace tilewright

@@ -1,0 +1,56 @@
+// The steps from source to machine code, in their order: one table, which the compiler runs, `tilewright opt` offers as passes, --time and
+// --dump list, --from and --until name, and docs/architecture.md explains.
+#pragma once
+
+#include "pipeline/compile.h"
+#include "pipeline/context.h"
+#include "pipeline/diagnose.h"
+#include "support/artifact.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tilewright {
+
+/// One compilation under way: what the steps work on.
+struct Compilation {
+  Compilation(const CompileRequest &request, Stage wanted, Diagnostics &diagnostics);
+
+  const CompileRequest &request;
+  KernelOptions options; // the request's, with the target's facts
+  Stage wanted;          // which kind of code the last step makes
+  Diagnostics &diagnostics;
+  ContextHold context;
+  DiagnosticForwarder errors;
+
+  mlir::OwningOpRef<mlir::ModuleOp> module; // until code is generated
+  std::string output;                       // then
+  CpuArtifact cpu;
+  GpuArtifact gpu;
+};
+
+enum class Machine : uint8_t { processor = 1, gpu = 2, any = 3 };
+
+struct Step {
+  llvm::StringLiteral name;
+  Machine machine;
+  /// A pass is a function of the module alone; other steps need more of the compilation. One of the two is set.
+  llvm::LogicalResult (*pass)(mlir::ModuleOp);
+  llvm::LogicalResult (*run)(Compilation &);
+  /// What may no longer be in the module from here on: names of operations, "cf." for all of a dialect, "tile" for values of tile type.
+  llvm::StringLiteral gone;
+  llvm::StringLiteral summary;
+  /// The dialects change here: what earlier steps have promised about the old ones is of no meaning any more.
+  bool changesDialects = false;
+};
+
+/// All steps, of all machines.
+llvm::ArrayRef<Step> allSteps();
+/// The steps of the request's machine, in their order.
+std::vector<const Step *> stepsFor(const CompileRequest &request);
+/// The step after which a kernel is at this stage.
+llvm::StringRef lastStepOf(Stage stage, bool gpu);
+/// Which of the names in `gone` the module still holds; empty if none.
+std::string leftOver(mlir::ModuleOp module, llvm::ArrayRef<llvm::StringRef> gone);
+
+} // namespace tilewright

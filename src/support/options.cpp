@@ -1,0 +1,39 @@
+// The rules are upstream's: numbers of warps and of blocks are powers of two, because layouts are linear maps over bits; num_stages = 0
+// means the same as 1, a loop without a pipeline.
+#include "support/options.h"
+
+namespace tilewright {
+
+static bool isPowerOfTwo(int64_t value) {
+  return value > 0 && (value & (value - 1)) == 0;
+}
+
+static bool refuse(const char *name, int64_t value, const char *wanted, const char *advice, Diagnostics &diagnostics) {
+  diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), wanted, advice});
+  return false;
+}
+
+bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const {
+  constexpr int64_t mostStages = 65536, mostRegisters = 65536, lanes = 32;
+  if (!isPowerOfTwo(numWarps)) return refuse("num_warps", numWarps, "a power of two", "4 and 8 are usual", diagnostics);
+  if (!isPowerOfTwo(numCtas) || numCtas > 16) return refuse("num_ctas", numCtas, "a power of two from 1 to 16", "1 is usual", diagnostics);
+  if (numStages < 0 || numStages > mostStages)
+    return refuse("num_stages", numStages, "from 0 to 65536", "0 and 1 mean that loops load nothing ahead; 2 to 5 are usual", diagnostics);
+  if (maxnreg && (*maxnreg < 1 || *maxnreg > mostRegisters))
+    return refuse("maxnreg", *maxnreg, "from 1 to 65536", "a GPU's thread has 24 to 255 registers; None sets no limit", diagnostics);
+  if (!gpu) return true; // a processor runs a program on one core, whatever number of warps and blocks a GPU would take
+  if (numWarps > gpu->threadsPerBlock / lanes) {
+    // Too large for the card rather than senseless: a tuner goes on with its next configuration.
+    int64_t threads = 0;
+    if (__builtin_mul_overflow(numWarps, lanes, &threads)) threads = INT64_MAX;
+    diagnostics.error({}, Diag::outOfResources, {"threads", std::to_string(threads), std::to_string(gpu->threadsPerBlock)});
+    return false;
+  }
+  if (numCtas > 1 && !gpu->clusters) {
+    diagnostics.error({}, Diag::noClusters, {std::to_string(numCtas), gpu->name});
+    return false;
+  }
+  return true;
+}
+
+} // namespace tilewright

@@ -1,0 +1,26 @@
+// What a launch may choose about the code of a kernel. Every door (a call from Python, triton.Config, the C interface, the command) fills
+// the same fields and checks nothing itself: the compiler calls check() before it does anything else.
+#pragma once
+
+#include "support/diagnostics.h"
+#include "support/target.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+struct KernelOptions {
+  int64_t numWarps = 4, numStages = 3, numCtas = 1;
+  std::optional<int64_t> maxnreg; // the most registers of a thread
+  bool debug = false;             // device_assert, overflow checks
+  bool fpFusion = true;
+  std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
+  int64_t capability = 0;      // of the GPU, major * 10 + minor
+
+  /// Whether code can be made with these options; `gpu` is null for processors, which have no use for most of them. False after an error.
+  bool check(const GpuTarget *gpu, Diagnostics &diagnostics) const;
+};
+
+} // namespace tilewright
