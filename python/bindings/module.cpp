@@ -48,7 +48,8 @@ static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact
   Diagnostics diagnostics;
   std::optional<std::string> text;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     text = emitStage(self.request(), *known, diagnostics);
   }
   if (!text) raiseErrors(diagnostics, self.function.get());
@@ -81,7 +82,8 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
   Diagnostics diagnostics;
   std::optional<std::string> text;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     text = emitStage(self.request(), *stage, diagnostics);
   }
   if (!text) raiseErrors(diagnostics, self.function.get());
@@ -179,17 +181,19 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
     out->options.capability = gpu->capability;
     CompileRequest request = out->request();
     request.gpu = *gpu;
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     if (std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics)) {
       std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));
-      loaded->setSpecs(out->specs);
+      loaded->setSpecs(*out->function, out->specs);
       out->compiled = std::move(loaded);
     }
   } else {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     if (std::unique_ptr<CpuArtifact> artifact = compileForCpu(out->request(), diagnostics))
       if (std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact), diagnostics)) {
-        loaded->setSpecs(out->specs);
+        loaded->setSpecs(*out->function, out->specs);
         out->compiled = std::move(loaded);
       }
   }
@@ -202,7 +206,8 @@ static std::shared_ptr<PyCompiled> compileText(std::string text, std::string fil
   auto out = std::make_shared<PyCompiled>();
   Diagnostics diagnostics;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     if (std::unique_ptr<CpuArtifact> artifact = compileTextForCpu(text, file, "", hostCpu(), diagnostics))
       out->compiled = CompiledKernel::load(std::move(*artifact), diagnostics);
   }
@@ -274,7 +279,7 @@ static nb::dict cudaDevice(int64_t ordinal) {
 static void cudaSynchronize(int64_t ordinal) {
   Diagnostics diagnostics;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
     if (const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics)) device->synchronize(diagnostics);
   }
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
@@ -308,6 +313,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = TILEWRIGHT_VERSION;
   defineKernel(module);
   defineCompiled(module);
+  defineCompiling(module);
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);

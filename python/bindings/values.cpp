@@ -14,7 +14,7 @@ namespace tilewright::python {
 Shared share(nb::handle object) {
   return Shared(object.inc_ref().ptr(), [](PyObject *held) {
     if (!Py_IsInitialized()) return;
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     Py_DECREF(held);
   });
 }
@@ -98,7 +98,7 @@ public:
   std::string name() const override { return functionName; }
   std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords, SourceRange range,
                             Diagnostics &diagnostics) const override {
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     try {
       nb::list positional;
       for (const Value &arg : args)

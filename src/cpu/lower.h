@@ -23,6 +23,7 @@ struct LoopsInfo {
   std::string entry;          // symbol of the function of type KernelEntry
   int64_t arenaBytes = 0;     // scratch of one worker
   std::vector<uint8_t> slots; // SlotKind of each argument
+  std::vector<bool> writes;   // of each argument: whether the kernel may write through it
 };
 
 // What a program calls to print and to fail; the process that runs it defines them (codegen/host_calls.cpp):

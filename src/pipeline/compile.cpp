@@ -12,6 +12,7 @@
 #include "gpu/tiles/ttg.h"
 #include "ir/passes.h"
 #include "ir/tt.h"
+#include "ir/written_arguments.h"
 #include "support/artifact.h"
 #include "support/hash.h"
 #include "syntax/parser.h"
@@ -152,6 +153,8 @@ static bool lowerForCpu(ModuleOp module, const CpuTarget &target, bool fpFusion,
                         Diagnostics &diagnostics) {
   for (const Step &step : machineFreeSteps)
     if (!runStep(step, module, onStep, diagnostics)) return false;
+  for (auto kernel : module.getOps<tt::FuncOp>())
+    info.writes = writtenArguments(kernel);
   bool lowered = succeeded(timed(onStep, "lower-to-loops", [&] {
     return success(succeeded(lowerToLoops(module, target, fpFusion, info)) && succeeded(verify(module)));
   }));
@@ -224,6 +227,7 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     if (!slots) return false;
     artifact.entry = kernel.getName().str();
     artifact.slots = std::move(*slots);
+    artifact.writes = writtenArguments(kernel);
     const KernelOptions &options = request.options;
     auto config = ttg::ConfigAttr::get(module.getContext(), options.numWarps, options.numCtas, options.numStages,
                                        options.maxnreg.value_or(0), StringAttr::get(module.getContext(), request.gpu->name));
@@ -275,6 +279,7 @@ static std::unique_ptr<CpuArtifact> finish(ModuleOp module, const LoopsInfo &inf
   artifact->arenaBytes = info.arenaBytes;
   for (uint8_t slot : info.slots)
     artifact->slots.push_back(SlotKind(slot));
+  artifact->writes = info.writes;
   return artifact;
 }
 
