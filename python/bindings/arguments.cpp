@@ -118,7 +118,9 @@ Argument arrayArgument(nb::handle object, const char *parameter) {
   constexpr int writeable = 0x0400; // NPY_ARRAY_WRITEABLE
   Extent extent =
       extentOf(array->rank, [&](int64_t i) { return array->shape[i]; }, [&](int64_t i) { return array->strides[i]; }, 1, byteSize(scalar));
-  return Argument::pointer(array->data, scalar, extent.bytes).with(memoryOf(array->data, extent, (array->flags & writeable) == 0));
+  Argument argument = Argument::pointer(array->data, scalar, extent.bytes);
+  argument.setMemory(memoryOf(array->data, extent, (array->flags & writeable) == 0));
+  return argument;
 }
 
 Argument tensorArgument(nb::handle object, const char *parameter);
@@ -127,6 +129,13 @@ void *addressOf(nb::handle number) {
   void *address = PyLong_AsVoidPtr(number.ptr());
   if (!address && PyErr_Occurred()) throw nb::python_error();
   return address;
+}
+
+/// The error for a tensor whose data_ptr() fails, such as PyTorch's fake tensors, with the parameter's name.
+[[noreturn]] void refuseWithoutMemory(nb::python_error &error, const char *parameter) {
+  if (!error.matches(PyExc_RuntimeError)) throw error;
+  std::string text = parameter ? "parameter '" + std::string(parameter) + "': " : "";
+  raise(PyExc_ValueError, text + "the memory of this tensor cannot be reached: " + nb::cast<std::string>(nb::str(error.value())));
 }
 
 // Calls a method without arguments, by an interned name.
@@ -149,7 +158,13 @@ Argument torchSubclassArgument(nb::handle object, const char *parameter) {
     if (PyErr_Occurred()) throw nb::python_error();
     return tensorArgument(object, parameter);
   }
-  void *address = addressOf(callMethod(object, addressName));
+  void *address = nullptr;
+  try {
+    address = addressOf(callMethod(object, addressName));
+  } catch (nb::python_error &error) {
+    refuseWithoutMemory(error, parameter);
+  }
+  if (!address) return tensorArgument(object, parameter); // it is empty, or only describes a tensor
   // Other accelerators number their devices, too. Memory of theirs is known by the device's type only, which is found out once.
   static const bool isCuda = nb::cast<std::string>(object.attr("device").attr("type")) == "cuda";
   if (!isCuda) return tensorArgument(object, parameter);
@@ -209,17 +224,25 @@ Argument tensorArgument(nb::handle object, const char *parameter) {
                                   nb::cast<std::string>(nb::str(device)) + "', where kernels do not run; they run on 'cpu' and 'cuda'");
     }
   }
-  void *data = addressOf(object.attr("data_ptr")());
+  void *data = nullptr;
+  try {
+    data = addressOf(object.attr("data_ptr")());
+  } catch (nb::python_error &error) {
+    refuseWithoutMemory(error, parameter);
+  }
   Extent extent = extentOfTensor(object, byteSize(scalar));
-  return Argument::pointer(data, scalar, extent.bytes, ordinal).with(memoryOf(data, extent, false));
+  Argument argument = Argument::pointer(data, scalar, extent.bytes, ordinal);
+  argument.setMemory(memoryOf(data, extent, false));
+  return argument;
 }
 
 /// What tilewright.reinterpret gives: the memory of another array, with elements of another type.
 Argument wrappedArgument(nb::handle object, const char *parameter) {
   Argument base = toArgument(object.attr("base"), parameter);
   if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
-  return Argument::pointer(base.address(), scalarOf(object.attr("dtype"), object, parameter), base.bytes(), base.device())
-      .with(base.memory());
+  Argument argument = Argument::pointer(base.address(), scalarOf(object.attr("dtype"), object, parameter), base.bytes(), base.device());
+  argument.setMemory(base.memory());
+  return argument;
 }
 
 // The device whose memory an address is, where the array does not say.
@@ -264,7 +287,9 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
     device = deviceOfAddress(address);
   std::vector<int64_t> shape;
   bool empty = nb::try_cast(nb::object(interface.attr("get")("shape")), shape) && llvm::is_contained(shape, 0);
-  return Argument::pointer(address, scalar, 0, device).with(memoryOf(address, {0, empty, false}, readOnly));
+  Argument argument = Argument::pointer(address, scalar, 0, device);
+  argument.setMemory(memoryOf(address, {0, empty, false}, readOnly));
+  return argument;
 }
 
 std::optional<Scalar> dlpackScalar(nb::dlpack::dtype type) {
@@ -321,7 +346,9 @@ template <typename Array> Argument exchangedAs(nb::handle object, const char *pa
       static_cast<int64_t>(array.ndim()), [&](int64_t i) { return static_cast<int64_t>(array.shape(static_cast<size_t>(i))); },
       [&](int64_t i) { return array.stride(static_cast<size_t>(i)); }, bytes, bytes);
   void *address = const_cast<void *>(static_cast<const void *>(array.data()));
-  return Argument::pointer(address, *scalar, extent.bytes, isDevice ? array.device_id() : -1).with(memoryOf(address, extent, readOnly));
+  Argument argument = Argument::pointer(address, *scalar, extent.bytes, isDevice ? array.device_id() : -1);
+  argument.setMemory(memoryOf(address, extent, readOnly));
+  return argument;
 }
 
 std::vector<int64_t> integers(nb::handle sequence) {
@@ -359,9 +386,10 @@ Argument descriptorArgument(nb::handle object, const char *parameter) {
           " and its strides are " + text(strides));
   if (llvm::any_of(shape, [](int64_t extent) { return extent < 0; })) wrong("has no negative extents; its shape is " + text(shape));
   if (llvm::any_of(block, [](int64_t extent) { return extent <= 0; })) wrong("has a block_shape of positive extents, not " + text(block));
-  return Argument::descriptor(base.address(), base.element(), std::move(shape), std::move(strides), std::move(block), base.bytes(),
-                              base.device())
-      .with(base.memory());
+  Argument argument = Argument::descriptor(base.address(), base.element(), std::move(shape), std::move(strides), std::move(block),
+                                           base.bytes(), base.device());
+  argument.setMemory(base.memory());
+  return argument;
 }
 
 Family familyOf(nb::handle object) {
@@ -415,6 +443,7 @@ Argument integerArgument(nb::handle object) {
 }
 
 Argument tupleArgument(nb::handle object, const char *parameter) {
+  NestedObject nested;
   std::vector<Argument> members;
   for (nb::handle item : nb::iter(object))
     members.push_back(toArgument(item, parameter));

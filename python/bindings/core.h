@@ -35,6 +35,13 @@ nb::handle packageObject(const char *module, const char *name);
 
 // ---- values.cpp
 
+/// While it lives, the members of a list, tuple or dict are read. ValueError where such objects are nested too deeply, or hold themselves.
+class NestedObject {
+public:
+  NestedObject();
+  ~NestedObject();
+};
+
 /// Any object as the compiler sees it. Objects that mean nothing to it are HostValues.
 Value toValue(nb::handle object);
 /// The Python object for a value; a Python error (TypeError) for HostValues.

@@ -31,18 +31,22 @@ WithGil::~WithGil() {
   PyGILState_Release(state);
 }
 
+static constinit std::atomic<bool> ends{false};
+// Of the thread that holds the gate closed.
+[[gnu::tls_model("initial-exec")]] static constinit thread_local bool closedHere = false;
+
 WithoutGil::WithoutGil() : state(PyEval_SaveThread()) {}
 WithoutGil::~WithoutGil() {
+  // Python's own check comes too late for those that are on their way through frames of C++.
+  if (ends.load(std::memory_order_relaxed) && !closedHere) stopForGood();
   orStopForGood([&] { PyEval_RestoreThread(state); });
 }
 
 // ---- the gate
 
 static constexpr uint32_t closedBit = uint32_t(1) << 31;
-static std::atomic<uint32_t> gate{0};
-static std::atomic<bool> ends{false};
-static thread_local uint32_t nested = 0; // Compiling scopes of this thread
-static thread_local bool closedHere = false;
+static constinit std::atomic<uint32_t> gate{0};
+static constinit thread_local uint32_t nested = 0; // Compiling scopes of this thread
 
 Compiling::Compiling() {
   if (nested++ > 0 || closedHere) return;

@@ -188,15 +188,17 @@ static bool isMainThread() {
     uint32_t asked = UINT32_MAX;
     bool isMain = false;
   };
-  static constinit thread_local Answer answer;
-  static const bool registered = [] {
-    pthread_atfork(nullptr, nullptr, [] {
-      forks.fetch_add(1);
-      new (&watcher) Watcher; // its thread is not in the child, and its lock may be held
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Answer answer;
+  if (uint32_t now = forks.load(std::memory_order_relaxed); answer.asked != now) {
+    static std::once_flag registered;
+    std::call_once(registered, [] {
+      pthread_atfork(nullptr, nullptr, [] {
+        forks.fetch_add(1);
+        new (&watcher) Watcher; // its thread is not in the child, and its lock may be held
+      });
     });
-    return true;
-  }();
-  if (uint32_t now = forks.load(std::memory_order_relaxed); registered && answer.asked != now) answer = {now, isPythonsMainThread()};
+    answer = {now, isPythonsMainThread()};
+  }
   return answer.isMain;
 }
 

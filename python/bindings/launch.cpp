@@ -28,7 +28,8 @@ constexpr int64_t stackToRun = 16 << 10, stackToCompile = 128 << 10;
 
 /// Whether this thread has so much stack left. False after an error.
 bool hasStack(int64_t needed, Diagnostics &diagnostics) {
-  static constinit thread_local const char *lowest = nullptr; // asking takes a system call, on the main thread several
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local const char *lowest =
+      nullptr; // asking takes a system call, on the main thread several
   char here = 0;
   if (!lowest) {
     pthread_attr_t attributes;

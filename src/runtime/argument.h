@@ -48,11 +48,7 @@ public:
   static Argument descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
                              std::vector<int64_t> blockShape, int64_t bytes, int64_t device = -1);
 
-  /// The same argument, with memory of that kind.
-  Argument with(Memory memory) && {
-    memoryKind = memory;
-    return std::move(*this);
-  }
+  void setMemory(Memory memory) { memoryKind = memory; }
 
   Kind kind() const { return argumentKind; }
   bool isPointer() const { return argumentKind == Kind::pointer; }

@@ -118,6 +118,7 @@ READ_ONLY = [read_only, view_of_bytes, lambda: memoryview(bytes(64)).cast("f"), 
 
 @pytest.mark.parametrize("make", READ_ONLY)
 def test_read_only_memory_is_not_written(make, engine):
+    """readOnlyArgument"""
     with pytest.raises(ValueError, match="kernel 'copy_kernel' writes to 'out_ptr', whose memory is read-only"):
         copy_kernel[(1,)](np.ones(16, np.float32), make(), BLOCK=16)
 
@@ -192,6 +193,7 @@ def test_descriptors():
 
 
 def test_a_broadcast_view_is_read_but_not_written(engine):
+    """broadcastArgument"""
     one = np.ones(1, np.float32)
     view = np.lib.stride_tricks.as_strided(one, (16,), (0,), writeable=True)
     with pytest.raises(ValueError, match="writes to 'out_ptr', a broadcast view"):
@@ -224,6 +226,7 @@ class Device:
 
 @pytest.mark.parametrize("tensor", [Tensor(0), Tensor(0, (16,)), Tensor(0, (4, 4), Device())])
 def test_tensors_without_memory_are_refused_by_name(tensor, engine):
+    """absentMemory"""
     with pytest.raises(ValueError, match="kernel 'copy_kernel' cannot use 'x_ptr': it has elements but no memory"):
         copy_kernel[(1,)](tensor, np.zeros(16, np.float32), BLOCK=16)
 

@@ -120,7 +120,7 @@ def test_ctrl_c_ends_a_program_as_usual(tmp_path):
 
 
 def test_a_handler_of_the_program_decides(tmp_path):
-    """One that does not raise sees the first SIGINT after the launch; a second one ends the launch."""
+    """One that does not raise sees the first SIGINT after the launch; a second one ends it (interruptedLaunch)."""
     out = succeed(tmp_path, '''
         seen = []
         signal.signal(signal.SIGINT, lambda *_: seen.append(1))
