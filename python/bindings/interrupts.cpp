@@ -44,6 +44,10 @@ void hookInterrupt() {
   ::sigaction(SIGINT, nullptr, &found);
   if (found.sa_handler == SIG_DFL || found.sa_handler == SIG_IGN) return;
   if ((found.sa_flags & SA_SIGINFO) && found.sa_sigaction == countInterrupt) return;
+  // Python puts its own handler back at signal.signal(). Anybody else's may call ours, and must not be called by it.
+  static bool hooked = false;
+  if (hooked && found.sa_handler != beforeInterrupt.sa_handler) return;
+  hooked = true;
   beforeInterrupt = found;
   struct sigaction action = found;
   action.sa_flags |= SA_SIGINFO;

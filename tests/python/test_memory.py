@@ -244,3 +244,15 @@ def test_strides_of_tensors_are_read():
     one = np.ones(1, np.float32)
     with pytest.raises(ValueError, match="broadcast view"):
         copy_kernel[(1,)](np.zeros(16, np.float32), Tensor(one.ctypes.data, (16,), None, (0,)), BLOCK=16)
+
+
+class Fake(Tensor):
+    """As PyTorch's fake tensors: asking for the address is an error."""
+
+    def data_ptr(self):
+        raise RuntimeError("cannot access the data pointer")
+
+
+def test_fake_tensors_are_refused_by_name():
+    with pytest.raises(ValueError, match="parameter 'x_ptr': the memory of this tensor cannot be reached: cannot access"):
+        copy_kernel[(1,)](Fake(0, (16,)), np.zeros(16, np.float32), BLOCK=16)

@@ -179,13 +179,18 @@ def test_launches_of_other_threads_go_on(tmp_path):
     assert out == "interrupted\nTrue\n"
 
 
-def test_the_command_ends_by_ctrl_c(tmp_path):
-    command = os.path.join(os.path.dirname(os.environ["PYTHONPATH"].split(os.pathsep)[0]), "bin", "tilewright")
-    if not os.path.exists(command):
+def command(tmp_path, *arguments):
+    """The command line that runs a kernel of the prelude."""
+    program = os.path.join(os.path.dirname(os.environ["PYTHONPATH"].split(os.pathsep)[0]), "bin", "tilewright")
+    if not os.path.exists(program):
         pytest.skip("there is no command beside this package")
-    kernel = tmp_path / "forever.py"
-    kernel.write_text(PRELUDE)
-    arguments = [command, "run", str(kernel), "--kernel", "forever", "--grid", "1", "--arg", "out=zeros:i32[1]", "--arg", "n=1073741824"]
+    kernels = tmp_path / "kernels.py"
+    kernels.write_text(PRELUDE)
+    return [program, "run", str(kernels), "--grid", "1", *arguments]
+
+
+def test_the_command_ends_by_ctrl_c(tmp_path):
+    arguments = command(tmp_path, "--kernel", "forever", "--arg", "out=zeros:i32[1]", "--arg", "n=1073741824")
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     time.sleep(2)
     assert process.poll() is None, process.stdout.read()
@@ -220,6 +225,13 @@ def test_faulthandler_has_its_say(tmp_path, when):
     ''')
     assert done.returncode == -signal.SIGSEGV
     assert "tilewright: kernel 'far' used" in done.stderr and "Fatal Python error: Segmentation fault" in done.stderr
+
+
+def test_the_command_explains_a_bad_address(tmp_path):
+    arguments = command(tmp_path, "--kernel", "far", "--arg", "out=zeros:f32[64]", "--arg", "distance=1099511627776", "--arg", "BLOCK=64")
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGSEGV
+    assert "tilewright: kernel 'far' used the address 0x" in done.stderr and "The nearest argument is 'out'" in done.stderr
 
 
 def test_bad_addresses_elsewhere_are_not_ours(tmp_path):
