@@ -357,8 +357,13 @@ std::vector<int64_t> integers(nb::handle sequence) {
     nb::object number = nb::steal(PyNumber_Index(item.ptr()));
     if (!number.is_valid()) {
       PyErr_Clear();
-      number = nb::steal(PyNumber_Index(item.attr("value").ptr())); // a constexpr
-      if (!number.is_valid()) throw nb::python_error();
+      nb::object value = nb::getattr(item, "value", nb::none()); // a constexpr
+      number = nb::steal(PyNumber_Index(value.ptr()));
+      if (!number.is_valid()) {
+        PyErr_Clear();
+        raise(PyExc_TypeError,
+              "the shape, strides and block_shape of a tensor descriptor are ints, not " + nb::cast<std::string>(nb::repr(item)));
+      }
     }
     int overflow = 0;
     out.push_back(PyLong_AsLongLongAndOverflow(number.ptr(), &overflow));

@@ -229,8 +229,8 @@ def test_a_grid_that_changes_while_it_is_read():
 @pytest.mark.parametrize("change, message", [
     (dict(block_shape=[]), "needs a block_shape"), (dict(shape=[-1, -1]), "no negative extents"),
     (dict(shape=[8]), "one extent and one stride for each dimension"), (dict(block_shape=[8, 0]), "positive extents"),
-    (dict(shape=[2**70, 8]), "does not fit in 64 bits")])
+    (dict(shape=[2**70, 8]), "does not fit in 64 bits"), (dict(shape="ab"), "are ints, not 'a'")])
 def test_bad_descriptors_are_refused(change, message):
     fields = dict(base=np.zeros((8, 8), np.float32), shape=[8, 8], strides=[8, 1], block_shape=[8, 8]) | change
-    with pytest.raises((ValueError, OverflowError), match=message):
+    with pytest.raises((ValueError, OverflowError, TypeError), match=message):
         constant_kernel[(1,)](np.zeros(1, np.float32), Described(**fields))
