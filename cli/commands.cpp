@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/opt.h"
+#include "runtime/signals.h"
 #include "support/target.h"
 
 #include <cerrno>
@@ -59,6 +60,7 @@ static int finish(int status) {
 /// Visible, because the self-contained release keeps everything in one library that the command is a door to.
 extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char **argv) {
   if (argc < 2) return printHelp(stderr, userError);
+  tilewright::reportBadAddresses();
   std::string_view name = argv[1];
   if (name == "--help" || name == "-h" || name == "help") return printHelp(stdout, success);
   if (name == "--version") name = "info";

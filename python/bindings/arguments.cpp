@@ -40,6 +40,7 @@ enum class Family : uint8_t {
   none,
   array,
   tensor,
+  wrapper,
   torch,
   torchSubclass,
   cudaArray,
@@ -82,23 +83,60 @@ Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
   return *scalar;
 }
 
-// Bytes from the first element on, where all elements lie behind it; otherwise 0: unknown.
-int64_t span(int64_t rank, const Py_ssize_t *shape, const Py_ssize_t *strides, int64_t itemBytes) {
-  int64_t bytes = itemBytes;
+/// How the elements of an array lie in memory.
+struct Extent {
+  int64_t bytes;  // from the first element on, where all elements lie behind it; otherwise 0: unknown
+  bool empty;     // there are no elements
+  bool broadcast; // several elements lie at one place
+};
+
+/// From shape and strides, one dimension after the other; strides in units of `unit` bytes.
+template <typename Shape, typename Strides>
+Extent extentOf(int64_t rank, const Shape &shape, const Strides &strides, int64_t unit, int64_t itemBytes) {
+  Extent extent{itemBytes, false, false};
+  bool backwards = false;
   for (int64_t i = 0; i < rank; ++i) {
-    if (shape[i] == 0 || strides[i] < 0) return 0;
-    bytes += (shape[i] - 1) * strides[i];
+    int64_t size = shape(i), stride = strides(i) * unit;
+    extent.empty |= size == 0;
+    backwards |= stride < 0;
+    extent.broadcast |= size > 1 && stride == 0;
+    extent.bytes += (size - 1) * stride;
   }
-  return bytes;
+  if (extent.empty || backwards) extent.bytes = 0;
+  extent.broadcast &= !extent.empty;
+  return extent;
+}
+
+Memory memoryOf(const void *address, const Extent &extent, bool readOnly) {
+  if (!address && !extent.empty) return Memory::absent;
+  return readOnly ? Memory::readOnly : extent.broadcast ? Memory::broadcast : Memory::plain;
 }
 
 Argument arrayArgument(nb::handle object, const char *parameter) {
   auto *array = reinterpret_cast<ArrayHead *>(object.ptr());
   Scalar scalar = scalarOf(array->dtype, object, parameter);
-  return Argument::pointer(array->data, scalar, span(array->rank, array->shape, array->strides, byteSize(scalar)));
+  constexpr int writeable = 0x0400; // NPY_ARRAY_WRITEABLE
+  Extent extent =
+      extentOf(array->rank, [&](int64_t i) { return array->shape[i]; }, [&](int64_t i) { return array->strides[i]; }, 1, byteSize(scalar));
+  Argument argument = Argument::pointer(array->data, scalar, extent.bytes);
+  argument.setMemory(memoryOf(array->data, extent, (array->flags & writeable) == 0));
+  return argument;
 }
 
 Argument tensorArgument(nb::handle object, const char *parameter);
+
+void *addressOf(nb::handle number) {
+  void *address = PyLong_AsVoidPtr(number.ptr());
+  if (!address && PyErr_Occurred()) throw nb::python_error();
+  return address;
+}
+
+/// The error for a tensor whose data_ptr() fails, such as PyTorch's fake tensors, with the parameter's name.
+[[noreturn]] void refuseWithoutMemory(nb::python_error &error, const char *parameter) {
+  if (!error.matches(PyExc_RuntimeError)) throw error;
+  std::string text = parameter ? "parameter '" + std::string(parameter) + "': " : "";
+  raise(PyExc_ValueError, text + "the memory of this tensor cannot be reached: " + nb::cast<std::string>(nb::str(error.value())));
+}
 
 // Calls a method without arguments, by an interned name.
 nb::object callMethod(nb::handle object, PyObject *name) {
@@ -120,8 +158,13 @@ Argument torchSubclassArgument(nb::handle object, const char *parameter) {
     if (PyErr_Occurred()) throw nb::python_error();
     return tensorArgument(object, parameter);
   }
-  void *address = PyLong_AsVoidPtr(callMethod(object, addressName).ptr());
-  if (!address && PyErr_Occurred()) throw nb::python_error();
+  void *address = nullptr;
+  try {
+    address = addressOf(callMethod(object, addressName));
+  } catch (nb::python_error &error) {
+    refuseWithoutMemory(error, parameter);
+  }
+  if (!address) return tensorArgument(object, parameter); // it is empty, or only describes a tensor
   // Other accelerators number their devices, too. Memory of theirs is known by the device's type only, which is found out once.
   static const bool isCuda = nb::cast<std::string>(object.attr("device").attr("type")) == "cuda";
   if (!isCuda) return tensorArgument(object, parameter);
@@ -140,6 +183,31 @@ Argument torchArgument(nb::handle object, const char *parameter) {
   return argument;
 }
 
+/// A list or tuple of ints, or a method that gives one; nothing if the object has no such attribute.
+std::optional<std::vector<int64_t>> extentsOf(nb::handle object, const char *name) {
+  nb::object found = nb::getattr(object, name, nb::none());
+  if (PyCallable_Check(found.ptr())) found = found();
+  std::vector<int64_t> extents;
+  if (!nb::try_cast(found, extents)) return std::nullopt;
+  return extents;
+}
+
+/// Where the elements of something like a tensor lie, as far as it tells.
+Extent extentOfTensor(nb::handle object, int64_t itemBytes) {
+  std::optional<std::vector<int64_t>> shape = extentsOf(object, "shape");
+  if (!shape) {
+    nb::object count = nb::getattr(object, "numel", nb::none());
+    bool empty = PyCallable_Check(count.ptr()) && nb::cast<int64_t>(count()) == 0;
+    return {0, empty, false};
+  }
+  auto rank = static_cast<int64_t>(shape->size());
+  std::optional<std::vector<int64_t>> strides = extentsOf(object, "stride");
+  bool known = strides && strides->size() == shape->size();
+  auto at = [](const std::vector<int64_t> &list) { return [&list](int64_t i) { return list[static_cast<size_t>(i)]; }; };
+  if (known) return extentOf(rank, at(*shape), at(*strides), itemBytes, itemBytes);
+  return {0, llvm::is_contained(*shape, 0), false};
+}
+
 // What PyTorch's tensors look like; many others look so, too.
 Argument tensorArgument(nb::handle object, const char *parameter) {
   Scalar scalar = scalarOf(object.attr("dtype"), object, parameter);
@@ -156,15 +224,25 @@ Argument tensorArgument(nb::handle object, const char *parameter) {
                                   nb::cast<std::string>(nb::str(device)) + "', where kernels do not run; they run on 'cpu' and 'cuda'");
     }
   }
-  nb::object address = object.attr("data_ptr")();
-  void *data = PyLong_AsVoidPtr(address.ptr());
-  if (PyErr_Occurred()) throw nb::python_error();
-  int64_t bytes = 0;
-  if (nb::object count = nb::getattr(object, "numel", nb::object()); count.is_valid() && PyCallable_Check(count.ptr())) {
-    nb::object contiguous = nb::getattr(object, "is_contiguous", nb::object());
-    if (contiguous.is_valid() && nb::cast<bool>(contiguous())) bytes = nb::cast<int64_t>(count()) * byteSize(scalar);
+  void *data = nullptr;
+  try {
+    data = addressOf(object.attr("data_ptr")());
+  } catch (nb::python_error &error) {
+    refuseWithoutMemory(error, parameter);
   }
-  return Argument::pointer(data, scalar, bytes, ordinal);
+  Extent extent = extentOfTensor(object, byteSize(scalar));
+  Argument argument = Argument::pointer(data, scalar, extent.bytes, ordinal);
+  argument.setMemory(memoryOf(data, extent, false));
+  return argument;
+}
+
+/// What tilewright.reinterpret gives: the memory of another array, with elements of another type.
+Argument wrappedArgument(nb::handle object, const char *parameter) {
+  Argument base = toArgument(object.attr("base"), parameter);
+  if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
+  Argument argument = Argument::pointer(base.address(), scalarOf(object.attr("dtype"), object, parameter), base.bytes(), base.device());
+  argument.setMemory(base.memory());
+  return argument;
 }
 
 // The device whose memory an address is, where the array does not say.
@@ -193,8 +271,8 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
     if (!known) refuse(object, parameter, "kernels have no element type '" + type + "'");
     scalar = *known;
   }
-  void *address = PyLong_AsVoidPtr(nb::object(interface["data"][0]).ptr());
-  if (!address && PyErr_Occurred()) throw nb::python_error();
+  void *address = addressOf(interface["data"][0]);
+  bool readOnly = nb::cast<bool>(nb::bool_(interface["data"][1]));
   nb::object stream = interface.attr("get")("stream");
   if (!stream.is_none()) {
     StreamHints &hints = StreamHints::current();
@@ -207,15 +285,25 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
     device = nb::cast<int64_t>(own);
   else if (address)
     device = deviceOfAddress(address);
-  return Argument::pointer(address, scalar, 0, device);
+  std::vector<int64_t> shape;
+  bool empty = nb::try_cast(nb::object(interface.attr("get")("shape")), shape) && llvm::is_contained(shape, 0);
+  Argument argument = Argument::pointer(address, scalar, 0, device);
+  argument.setMemory(memoryOf(address, {0, empty, false}, readOnly));
+  return argument;
 }
 
+template <typename Array> Argument exchangedAs(nb::handle object, const char *parameter, const Array &array, bool readOnly);
+
 Argument exchangedArgument(nb::handle object, const char *parameter) {
-  nb::ndarray<nb::ro> array;
-  if (!nb::try_cast(object, array)) {
-    PyErr_Clear();
-    refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
-  }
+  // What is read-only is not given to those who ask for something that can be written.
+  if (nb::ndarray<> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, false);
+  PyErr_Clear();
+  if (nb::ndarray<nb::ro> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, true);
+  PyErr_Clear();
+  refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
+}
+
+template <typename Array> Argument exchangedAs(nb::handle object, const char *parameter, const Array &array, bool readOnly) {
   int kind = array.device_type();
   // Pinned and managed memory (3, 13) is the host's and the device's.
   bool isDevice = kind == nb::device::cuda::value || kind == 13;
@@ -227,14 +315,13 @@ Argument exchangedArgument(nb::handle object, const char *parameter) {
   if (!scalar) refuse(object, parameter, "kernels have no such element type");
   // The object itself keeps the memory; the caller holds it for as long as the launch takes.
   int64_t bytes = byteSize(*scalar);
-  for (size_t i = 0; i < array.ndim(); ++i) {
-    if (array.shape(i) == 0 || array.stride(i) < 0) {
-      bytes = 0;
-      break;
-    }
-    bytes += (static_cast<int64_t>(array.shape(i)) - 1) * array.stride(i) * byteSize(*scalar);
-  }
-  return Argument::pointer(const_cast<void *>(array.data()), *scalar, bytes, isDevice ? array.device_id() : -1);
+  Extent extent = extentOf(
+      static_cast<int64_t>(array.ndim()), [&](int64_t i) { return static_cast<int64_t>(array.shape(static_cast<size_t>(i))); },
+      [&](int64_t i) { return array.stride(static_cast<size_t>(i)); }, bytes, bytes);
+  void *address = const_cast<void *>(static_cast<const void *>(array.data()));
+  Argument argument = Argument::pointer(address, *scalar, extent.bytes, isDevice ? array.device_id() : -1);
+  argument.setMemory(memoryOf(address, extent, readOnly));
+  return argument;
 }
 
 std::vector<int64_t> integers(nb::handle sequence) {
@@ -243,10 +330,17 @@ std::vector<int64_t> integers(nb::handle sequence) {
     nb::object number = nb::steal(PyNumber_Index(item.ptr()));
     if (!number.is_valid()) {
       PyErr_Clear();
-      number = nb::steal(PyNumber_Index(item.attr("value").ptr())); // a constexpr
-      if (!number.is_valid()) throw nb::python_error();
+      nb::object value = nb::getattr(item, "value", nb::none()); // a constexpr
+      number = nb::steal(PyNumber_Index(value.ptr()));
+      if (!number.is_valid()) {
+        PyErr_Clear();
+        raise(PyExc_TypeError,
+              "the shape, strides and block_shape of a tensor descriptor are ints, not " + nb::cast<std::string>(nb::repr(item)));
+      }
     }
-    out.push_back(nb::cast<int64_t>(number));
+    int overflow = 0;
+    out.push_back(PyLong_AsLongLongAndOverflow(number.ptr(), &overflow));
+    if (overflow) raise(PyExc_OverflowError, nb::cast<std::string>(nb::str(number)) + " does not fit in 64 bits");
   }
   return out;
 }
@@ -258,8 +352,22 @@ Argument descriptorArgument(nb::handle object, const char *parameter) {
       nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
     raise(PyExc_ValueError,
           "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
-  return Argument::descriptor(base.address(), base.element(), integers(object.attr("shape")), integers(object.attr("strides")),
-                              integers(object.attr("block_shape")), base.bytes(), base.device());
+  std::vector<int64_t> shape = integers(object.attr("shape")), strides = integers(object.attr("strides")),
+                       block = integers(object.attr("block_shape"));
+  auto text = [](const std::vector<int64_t> &numbers) { return nb::cast<std::string>(nb::str(nb::cast(numbers))); };
+  auto wrong = [&](const std::string &what) {
+    raise(PyExc_ValueError, (parameter ? "parameter '" + std::string(parameter) + "': " : "") + "a tensor descriptor " + what);
+  };
+  if (block.empty()) wrong("needs a block_shape of at least one dimension");
+  if (shape.size() != block.size() || strides.size() != block.size())
+    wrong("has one extent and one stride for each dimension of its block_shape " + text(block) + "; its shape is " + text(shape) +
+          " and its strides are " + text(strides));
+  if (llvm::any_of(shape, [](int64_t extent) { return extent < 0; })) wrong("has no negative extents; its shape is " + text(shape));
+  if (llvm::any_of(block, [](int64_t extent) { return extent <= 0; })) wrong("has a block_shape of positive extents, not " + text(block));
+  Argument argument = Argument::descriptor(base.address(), base.element(), std::move(shape), std::move(strides), std::move(block),
+                                           base.bytes(), base.device());
+  argument.setMemory(base.memory());
+  return argument;
 }
 
 Family familyOf(nb::handle object) {
@@ -271,6 +379,8 @@ Family familyOf(nb::handle object) {
   if (nb::hasattr(object, "_tilewright_value") || nb::hasattr(object, "_tilewright_name") || nb::isinstance<PyKernel>(object))
     return Family::ours;
   if (nb::hasattr(object, "data_ptr")) {
+    static nb::handle wrapper = packageObject("runtime.jit", "TensorWrapper");
+    if (PyObject_IsInstance(raw, wrapper.ptr()) == 1) return Family::wrapper;
     nb::object modules = nb::module_::import_("sys").attr("modules");
     if (PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch"))
       if (nb::object tensor = nb::getattr(torch, "Tensor", nb::none());
@@ -311,6 +421,7 @@ Argument integerArgument(nb::handle object) {
 }
 
 Argument tupleArgument(nb::handle object, const char *parameter) {
+  NestedObject nested;
   std::vector<Argument> members;
   for (nb::handle item : nb::iter(object))
     members.push_back(toArgument(item, parameter));
@@ -325,6 +436,13 @@ Argument constantArgument(nb::handle object, const char *parameter) {
   Value value = toValue(object);
   if (value.asHost()) refuse(object, parameter, "");
   return Argument::constant(std::move(value));
+}
+
+Argument numpyScalarArgument(nb::handle object, const char *parameter) {
+  nb::object plain = object.attr("item")();
+  if (Py_TYPE(plain.ptr()) == Py_TYPE(object.ptr())) // numpy.longdouble has no equal among Python's numbers
+    refuse(object, parameter, "kernels have no such type; convert it with float() or int()");
+  return toArgument(plain, parameter);
 }
 
 } // namespace
@@ -373,6 +491,7 @@ Argument toArgument(nb::handle object, const char *parameter) {
   case Family::torch: return torchArgument(object, parameter);
   case Family::torchSubclass: return torchSubclassArgument(object, parameter);
   case Family::tensor: return tensorArgument(object, parameter);
+  case Family::wrapper: return wrappedArgument(object, parameter);
   case Family::cudaArray: return cudaArrayArgument(object, parameter);
   case Family::exchange:
   case Family::buffer: return exchangedArgument(object, parameter);
@@ -382,7 +501,7 @@ Argument toArgument(nb::handle object, const char *parameter) {
     Scalar scalar = scalarOf(object, object, parameter);
     return Argument::constant(Value::type(scalar));
   }
-  case Family::numpyScalar: return toArgument(object.attr("item")(), parameter);
+  case Family::numpyScalar: return numpyScalarArgument(object, parameter);
   default: return constantArgument(object, parameter);
   }
 }

@@ -257,17 +257,19 @@ nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments) {
   return bound;
 }
 
-Grid readGrid(nb::handle grid) {
-  bool isTuple = PyTuple_Check(grid.ptr()), isList = PyList_Check(grid.ptr());
-  if (!isTuple && !isList)
-    raise(PyExc_TypeError, "grid must be a tuple or a callable returning one, not " + nb::cast<std::string>(nb::repr(grid)) +
-                               (PyLong_Check(grid.ptr()) ? "; write kernel[(n,)](...)" : ""));
-  Py_ssize_t rank = PySequence_Size(grid.ptr());
+Grid readGrid(nb::handle given) {
+  if (!PyTuple_Check(given.ptr()) && !PyList_Check(given.ptr()))
+    raise(PyExc_TypeError, "grid must be a tuple or a callable returning one, not " + nb::cast<std::string>(nb::repr(given)) +
+                               (PyLong_Check(given.ptr()) ? "; write kernel[(n,)](...)" : ""));
+  // A list may change while its items are asked what numbers they are.
+  nb::object grid = PyTuple_Check(given.ptr()) ? nb::borrow(given) : nb::steal(PyList_AsTuple(given.ptr()));
+  if (!grid.is_valid()) throw nb::python_error();
+  Py_ssize_t rank = PyTuple_Size(grid.ptr());
   if (rank < 1 || rank > 3) raise(PyExc_ValueError, "a grid has one to three extents, not " + std::to_string(rank));
   Grid out;
   out.rank = rank;
   for (Py_ssize_t i = 0; i < rank; ++i) {
-    PyObject *item = isTuple ? PyTuple_GetItem(grid.ptr(), i) : PyList_GetItem(grid.ptr(), i);
+    PyObject *item = PyTuple_GetItem(grid.ptr(), i);
     nb::object number = PyLong_Check(item) ? nb::borrow(item) : nb::steal(PyNumber_Index(item));
     if (!number.is_valid()) {
       PyErr_Clear();

@@ -7,6 +7,8 @@
 // The GIL: it is released while kernels are compiled and run. Callbacks from the compiler (a name, a function call) take it again.
 #pragma once
 
+#include "gil.h"
+
 #include "runtime/kernel.h"
 
 #include <nanobind/nanobind.h>
@@ -32,6 +34,13 @@ nb::handle packageObject(const char *module, const char *name);
 [[noreturn]] void raise(PyObject *type, const std::string &message);
 
 // ---- values.cpp
+
+/// While it lives, the members of a list, tuple or dict are read. ValueError where such objects are nested too deeply, or hold themselves.
+class NestedObject {
+public:
+  NestedObject();
+  ~NestedObject();
+};
 
 /// Any object as the compiler sees it. Objects that mean nothing to it are HostValues.
 Value toValue(nb::handle object);
@@ -66,7 +75,7 @@ private:
 void checkUnchanged(const std::vector<UsedGlobal> &used);
 
 /// The names a Python function sees: its closure, then its globals.
-std::shared_ptr<Namespace> functionScope(nb::dict globals, nb::dict cells, std::string path);
+std::shared_ptr<Namespace> functionScope(Shared globals, Shared cells, std::string path);
 /// The members of a module, class or other object that holds names.
 std::shared_ptr<Namespace> objectScope(nb::handle object, std::string path);
 
@@ -100,8 +109,11 @@ class InterpretedKernel {
 public:
   static std::shared_ptr<InterpretedKernel> create(const CompileRequest &request, Diagnostics &diagnostics);
   ~InterpretedKernel();
-  /// Runs the grid without the GIL. The text of what went wrong, or empty.
-  std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, std::string &printed) const;
+  /// Whether it may run on the memory of these arguments. False after an error.
+  bool checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const;
+  /// Runs the grid without the GIL, until `stop` (may be null) becomes true. The text of what went wrong, or empty.
+  std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, const std::atomic<bool> *stop,
+                  std::string &printed) const;
 
 private:
   InterpretedKernel();

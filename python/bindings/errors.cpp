@@ -39,7 +39,10 @@ static PyObject *callError(Diag id) {
   case Diag::launchOption:
   case Diag::noClusters:
   case Diag::textArgument:
-  case Diag::badSignature: return PyExc_ValueError;
+  case Diag::badSignature:
+  case Diag::readOnlyArgument:
+  case Diag::broadcastArgument:
+  case Diag::absentMemory: return PyExc_ValueError;
   case Diag::mixedDevices:
   case Diag::tensorMapRefused: return PyExc_ValueError;
   case Diag::deviceAssert:
@@ -49,6 +52,7 @@ static PyObject *callError(Diag id) {
   case Diag::cudaUnsupported:
   case Diag::cudaFailed:
   case Diag::cudaFault:
+  case Diag::smallStack:
   case Diag::slotMismatch: return PyExc_RuntimeError;
   case Diag::noArena: return PyExc_MemoryError;
   case Diag::fileNotFound: return PyExc_FileNotFoundError;
@@ -72,6 +76,7 @@ void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
     static nb::handle type = packageObject("runtime.errors", "PTXASError");
     raise(type.ptr(), first->message);
   }
+  if (first->id == Diag::interruptedLaunch) raiseInterrupt(first->message);
   if (PyObject *type = callError(first->id)) {
     std::string text = first->message;
     if (!first->hint.empty()) text += " (" + first->hint + ")";

@@ -3,6 +3,7 @@
 #include "core.h"
 
 #include "ir/interpret/interpret.h"
+#include "ir/written_arguments.h"
 #include "pipeline/program.h"
 #include "runtime/simulated.h"
 
@@ -15,7 +16,8 @@ struct InterpretedKernel::Impl {
   std::shared_ptr<SimulatedKernel> simulated; // set: in place of the program
   std::string name;
   std::vector<ArgumentSpec> specs;
-  std::vector<std::string> parameters;
+  std::vector<std::string> parameters, slotNames;
+  std::vector<bool> writes; // of each run-time value
   bool debug = false;
 };
 
@@ -24,14 +26,21 @@ InterpretedKernel::~InterpretedKernel() = default;
 
 std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileRequest &request, Diagnostics &diagnostics) {
   std::shared_ptr<InterpretedKernel> kernel(new InterpretedKernel);
+  kernel->impl->name = request.kernel.name();
+  kernel->impl->specs = request.args;
+  kernel->impl->slotNames = namesOfSlots(*request.kernel.face(), request.args);
   if (request.gpu) {
     kernel->impl->simulated = SimulatedKernel::create(request, diagnostics);
-    return kernel->impl->simulated ? kernel : nullptr;
+    if (!kernel->impl->simulated) return nullptr;
+    kernel->impl->writes = kernel->impl->simulated->writes();
+    return kernel;
   }
   kernel->impl->program = TileProgram::create(request, diagnostics);
   if (!kernel->impl->program) return nullptr;
-  kernel->impl->name = request.kernel.name();
-  kernel->impl->specs = request.args;
+  {
+    HeldModule module = kernel->impl->program->hold();
+    if (auto function = (*module).lookupSymbol<tt::FuncOp>(request.kernel.name())) kernel->impl->writes = writtenArguments(function);
+  }
   kernel->impl->debug = request.options.debug;
   for (const JitFunction::Parameter &parameter : request.kernel.face()->parameters)
     kernel->impl->parameters.push_back(parameter.name);
@@ -69,8 +78,13 @@ static void append(const ArgumentSpec &spec, const Argument &argument, const std
     allKnown = false;
 }
 
-std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, std::string &printed) const {
-  if (impl->simulated) return impl->simulated->run(grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }});
+bool InterpretedKernel::checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const {
+  return tilewright::checkMemory(impl->name, impl->specs, arguments, impl->slotNames, impl->writes, diagnostics);
+}
+
+std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, const std::atomic<bool> *stop,
+                                   std::string &printed) const {
+  if (impl->simulated) return impl->simulated->run(grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, stop});
   std::vector<InterpretArg> args;
   InterpretOptions options;
   bool allKnown = true;
@@ -78,6 +92,7 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
     append(impl->specs[i], arguments[i], impl->parameters[i], args, options.memory, allKnown);
   options.checkBounds = checkBounds && allKnown;
   options.skipAsserts = !impl->debug;
+  options.stop = stop;
   options.print = [&](llvm::StringRef line) { printed += line; };
   int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
   llvm::Error error = interpret(*impl->program->hold(), impl->name, args, grid.extent, 0, programs, options);

@@ -70,7 +70,7 @@ std::shared_ptr<const JitFunction> PyKernel::jit() {
   if (!function->decl) raise(PyExc_ValueError, "the source of '" + state->name + "' in " + state->file + " holds no function");
   function->name = function->decl->name;
   function->module = std::move(module);
-  function->globals = functionScope(nb::borrow<nb::dict>(state->globals.get()), nb::borrow<nb::dict>(state->cells.get()), state->file);
+  function->globals = functionScope(state->globals, state->cells, state->file);
   function->noinline_ = state->noinline_;
   function->doNotSpecialize = state->doNotSpecialize;
   function->doNotSpecializeOnAlignment = state->doNotSpecializeOnAlignment;
@@ -92,9 +92,9 @@ std::shared_ptr<const JitFunction> PyKernel::jit() {
 
 // ---- the object that a launch returns
 
-nb::object compiledObject(std::shared_ptr<PyCompiled> compiled) {
+nb::object compiledObject(std::shared_ptr<PyCompiled> compiled, nb::handle kernel) {
   static nb::handle make = packageObject("compiler.compiler", "CompiledKernel");
-  return make(nb::cast(std::move(compiled)));
+  return make(nb::cast(std::move(compiled)), kernel);
 }
 
 CompileRequest PyCompiled::request() const {
@@ -129,7 +129,8 @@ static bool isOnDevice(const Argument &argument) {
 }
 
 /// Runs on the interpreter or the simulator; a null grid only compiles.
-nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) {
+nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments,
+                          const LaunchOptions &options) {
   for (size_t i = 0; i < arguments.size(); ++i)
     if (isOnDevice(arguments[i]))
       raise(PyExc_ValueError, "parameter '" + state.function->parameters[i].name + "': the tensor is on a GPU, and the " +
@@ -162,29 +163,36 @@ nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayR
     std::shared_ptr<InterpretedKernel> made;
     {
       Recorder recorder(used);
-      nb::gil_scoped_release release;
+      WithoutGil release;
+      Compiling compiling;
       made = InterpretedKernel::create(compiled->request(), diagnostics);
     }
     showWarnings(diagnostics);
     if (!made) raiseErrors(diagnostics, state.function.get());
     keepUsed(state, used);
-    entry = {made, share(compiledObject(compiled))};
+    entry = {made, share(compiledObject(compiled, self))};
   }
   std::shared_ptr<InterpretedKernel> kernel = entry.first;
   Shared object = entry.second;
   if (grid) {
     Diagnostics diagnostics;
-    if (!programCount(*grid, diagnostics)) raiseErrors(diagnostics, state.function.get());
+    if (!programCount(*grid, diagnostics) || !kernel->checkMemory(arguments, diagnostics)) raiseErrors(diagnostics, state.function.get());
     std::string printed, problem;
-    bool checkBounds = engineState().checkBounds;
+    bool checkBounds = engineState().checkBounds, interrupted = false;
     {
-      nb::gil_scoped_release release;
-      problem = kernel->run(*grid, arguments, checkBounds, printed);
+      Interruptible here;
+      const std::atomic<bool> *stop = here.stop() ? here.stop() : &interpreterEnds();
+      WithoutGil release;
+      Compiling compiling;
+      problem = kernel->run(*grid, arguments, checkBounds, stop, printed);
+      interrupted = stop->load();
     }
     if (!printed.empty()) {
       std::fwrite(printed.data(), 1, printed.size(), stdout);
       std::fflush(stdout);
     }
+    if (!problem.empty() && interrupted) diagnostics.error({}, Diag::interruptedLaunch, {state.function->name});
+    if (diagnostics.hasErrors()) raiseErrors(diagnostics, state.function.get());
     if (!problem.empty()) {
       static nb::handle type = packageObject("runtime.errors", "InterpreterError");
       raise(type.ptr(), problem);
@@ -193,9 +201,46 @@ nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayR
   return nb::borrow(object.get());
 }
 
+// ---- the garbage collector
+
+// A kernel holds its module's dict, which holds the kernel. Python frees such a ring if each object says what it holds, each reference
+// once: what several C++ objects share (a Shared) is one reference.
+template <typename F> static void forEachReference(PyKernel::State &state, F &&visit) {
+  for (Shared *shared : {&state.globals, &state.cells, &state.parameters})
+    visit(*shared);
+  for (UsedGlobal &used : state.used)
+    for (Shared *shared : {&used.holder, &used.key, &used.value})
+      visit(*shared);
+  for (auto &[compiled, object] : state.objects)
+    visit(object);
+  for (auto &[key, kernel] : state.interpreted)
+    visit(kernel.second);
+}
+
+static int traverseKernel(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  PyKernel *kernel = nb::inst_ptr<PyKernel>(self);
+  if (!kernel->state) return 0;
+  int result = 0;
+  forEachReference(*kernel->state, [&](Shared &shared) {
+    if (result == 0 && shared) result = visit(shared.get(), arg);
+  });
+  return result;
+}
+
+static int clearKernel(PyObject *self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<PyKernel>(self)->state = std::make_shared<PyKernel::State>();
+  return 0;
+}
+
 void defineKernel(nb::module_ &module) {
-  static PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void *>(subscriptKernel)}, {0, nullptr}};
-  nb::class_<PyKernel>(module, "Kernel", nb::dynamic_attr(), nb::type_slots(slots))
+  static PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void *>(subscriptKernel)},
+                                {Py_tp_traverse, reinterpret_cast<void *>(traverseKernel)},
+                                {Py_tp_clear, reinterpret_cast<void *>(clearKernel)},
+                                {0, nullptr}};
+  // Attributes are those of the Python class made from it, which has a dict.
+  nb::class_<PyKernel>(module, "Kernel", nb::type_slots(slots))
       .def(nb::init<>())
       .def(
           "_capture",
@@ -219,7 +264,7 @@ void defineKernel(nb::module_ &module) {
           "do_not_specialize_on_alignment"_a)
       .def(
           "launch",
-          [](PyKernel &self, nb::handle grid, nb::args args, nb::kwargs kwargs) {
+          [](nb::handle_t<PyKernel> self, nb::handle grid, nb::args args, nb::kwargs kwargs) {
             return launchKernel(self, grid, UnpackedArguments(args, kwargs));
           },
           "Compiles if needed and runs the grid; a grid of None only compiles. Returns the compiled kernel.", "grid"_a.none(), "args"_a,
@@ -229,7 +274,8 @@ void defineKernel(nb::module_ &module) {
       .def("_dependency_hash",
            [](PyKernel &self) {
              std::shared_ptr<const JitFunction> function = self.jit();
-             nb::gil_scoped_release release;
+             WithoutGil release;
+             Compiling compiling;
              return dependencyHash(*function);
            })
       .def("_compiled_count", [](PyKernel &self) { return self.state->kernel ? self.state->kernel->compiledCount() : int64_t(0); })

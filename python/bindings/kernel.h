@@ -78,7 +78,7 @@ struct PyKernel::State {
   struct Warm {
     SpecializationKey key;
     std::shared_ptr<const CompiledKernel> compiled;
-    Shared object;
+    Shared object; // shared with `objects`
   };
 
   // Everything below follows from the above, and is made when it is first needed.
@@ -108,17 +108,18 @@ Grid readGrid(nb::handle grid);
 
 // ---- kernel.cpp
 
-/// The Python object for a compiled kernel.
-nb::object compiledObject(std::shared_ptr<PyCompiled> compiled);
+/// The Python object for a compiled kernel, which keeps the kernel that it was made from.
+nb::object compiledObject(std::shared_ptr<PyCompiled> compiled, nb::handle kernel);
 /// Remembers the constants that a compilation has read.
 void keepUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh);
 /// Runs on the interpreter; a null grid only compiles.
-nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options);
+nb::object runInterpreted(nb::handle kernel, PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments,
+                          const LaunchOptions &options);
 
 // ---- launch.cpp
 
 /// Compiles if needed and runs the grid, or only compiles where it is None. The compiled kernel.
-nb::object launchKernel(PyKernel &kernel, nb::handle grid, const PyArguments &arguments);
+nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments);
 /// `kernel[grid]`: the type of what it gives is made here.
 PyObject *subscriptKernel(PyObject *kernel, PyObject *grid);
 

@@ -8,6 +8,7 @@
 #include "kernel.h"
 
 #include "runtime/cuda/kernel.h"
+#include "runtime/signals.h"
 #include "support/artifact.h"
 
 #include <nanobind/stl/string.h>
@@ -15,11 +16,35 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <pthread.h>
 #include <structmember.h>
 
 namespace tilewright::python {
 
 namespace {
+
+// Kernels keep small tiles on the stack, and compilers recurse. A sort takes 70 KB to compile, most kernels less than 50.
+constexpr int64_t stackToRun = 16 << 10, stackToCompile = 128 << 10;
+
+/// Whether this thread has so much stack left. False after an error.
+bool hasStack(int64_t needed, Diagnostics &diagnostics) {
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local const char *lowest =
+      nullptr; // asking takes a system call, on the main thread several
+  char here = 0;
+  if (!lowest) {
+    pthread_attr_t attributes;
+    void *start = nullptr;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
+    pthread_attr_getstack(&attributes, &start, &size);
+    pthread_attr_destroy(&attributes);
+    lowest = static_cast<const char *>(start);
+  }
+  int64_t left = &here - lowest;
+  if (left >= needed) return true;
+  diagnostics.error({}, Diag::smallStack, {std::to_string(left >> 10), std::to_string(needed >> 10)});
+  return false;
+}
 
 /// Where the launch runs and, on a GPU, in which stream.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {
@@ -32,8 +57,8 @@ bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {
   return true;
 }
 
-nb::object objectFor(PyKernel::State &state, const std::shared_ptr<const CompiledKernel> &compiled,
-                     const std::shared_ptr<const JitFunction> &function, const LaunchOptions &options) {
+Shared objectFor(nb::handle self, PyKernel::State &state, const std::shared_ptr<const CompiledKernel> &compiled,
+                 const std::shared_ptr<const JitFunction> &function, const LaunchOptions &options) {
   Shared &object = state.objects[compiled.get()];
   if (!object) {
     auto handle = std::make_shared<PyCompiled>();
@@ -45,22 +70,25 @@ nb::object objectFor(PyKernel::State &state, const std::shared_ptr<const Compile
       handle->options.backend = "cuda";
       if (std::optional<GpuTarget> target = gpuTarget(compiled->gpu()->artifact().target)) handle->options.capability = target->capability;
     }
-    object = share(compiledObject(std::move(handle)));
+    object = share(compiledObject(std::move(handle), self));
   }
-  return nb::borrow(object.get());
+  return object;
 }
 
 /// Without the GIL. `diagnostics` says why not.
-bool start(const CompiledKernel &compiled, const Grid &grid, const Call &call, Diagnostics &diagnostics) {
-  nb::gil_scoped_release release;
+bool start(const CompiledKernel &compiled, const Grid &grid, Call &call, Diagnostics &diagnostics) {
+  if (call.options.device < 0 && !hasStack(stackToRun, diagnostics)) return false;
+  Interruptible here;
+  call.options.stop = here.stop();
+  WithoutGil release;
   llvm::SmallVector<uint64_t, 32> slots;
   return compiled.packSlots(call.arguments, slots, diagnostics) && compiled.launch(grid, slots, call.options, diagnostics);
 }
 
 void remember(PyKernel::State &state, const SpecializationKey &key, const std::shared_ptr<const CompiledKernel> &compiled,
-              nb::handle object) {
+              const Shared &object) {
   constexpr size_t remembered = 4;
-  auto warm = std::make_shared<PyKernel::State::Warm>(PyKernel::State::Warm{key, compiled, share(object)});
+  auto warm = std::make_shared<PyKernel::State::Warm>(PyKernel::State::Warm{key, compiled, object});
   if (state.warm.size() < remembered)
     state.warm.push_back(std::move(warm));
   else
@@ -69,7 +97,8 @@ void remember(PyKernel::State &state, const SpecializationKey &key, const std::s
 
 } // namespace
 
-nb::object launchKernel(PyKernel &self, nb::handle gridObject, const PyArguments &arguments) {
+nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const PyArguments &arguments) {
+  PyKernel &self = *nb::inst_ptr<PyKernel>(kernelObject);
   std::shared_ptr<const JitFunction> function = self.jit();
   std::shared_ptr<PyKernel::State> keep = self.state; // the source may be replaced while this runs
   PyKernel::State &state = *keep;
@@ -79,7 +108,8 @@ nb::object launchKernel(PyKernel &self, nb::handle gridObject, const PyArguments
   Grid grid;
   if (launch) grid = readGrid(PyCallable_Check(gridObject.ptr()) ? gridObject(boundDict(state, arguments)) : nb::borrow(gridObject));
   if (!state.used.empty()) checkUnchanged(state.used);
-  if (engineState().engine != Engine::cpu) return runInterpreted(state, launch ? &grid : nullptr, call.arguments, call.options);
+  if (engineState().engine != Engine::cpu)
+    return runInterpreted(kernelObject, state, launch ? &grid : nullptr, call.arguments, call.options);
   Diagnostics diagnostics;
   if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
 
@@ -97,17 +127,20 @@ nb::object launchKernel(PyKernel &self, nb::handle gridObject, const PyArguments
   std::vector<UsedGlobal> used;
   std::shared_ptr<const CompiledKernel> compiled;
   {
+    if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
+    if (call.options.device < 0) reportBadAddresses();
     Recorder recorder(used);
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     compiled = kernel->compile(call.arguments, call.options, diagnostics);
   }
   bool ok = compiled && (!launch || start(*compiled, grid, call, diagnostics));
   if (!diagnostics.all().empty()) showWarnings(diagnostics);
   if (!used.empty()) keepUsed(state, used);
   if (!ok) raiseErrors(diagnostics, function.get());
-  nb::object object = objectFor(state, compiled, function, call.options);
+  Shared object = objectFor(kernelObject, state, compiled, function, call.options);
   remember(state, key, compiled, object);
-  return object;
+  return nb::borrow(object.get());
 }
 
 // Runs an already compiled kernel: one argument for each parameter, constants included.
@@ -143,7 +176,7 @@ Launcher *launcher(PyObject *object) {
 PyObject *callLauncher(PyObject *self, PyObject *const *values, size_t flagged, PyObject *names) {
   try {
     PyArguments arguments{values, static_cast<size_t>(PyVectorcall_NARGS(flagged)), names};
-    return launchKernel(*nb::inst_ptr<PyKernel>(launcher(self)->kernel), launcher(self)->grid, arguments).release().ptr();
+    return launchKernel(launcher(self)->kernel, launcher(self)->grid, arguments).release().ptr();
   } catch (nb::python_error &error) {
     error.restore();
   } catch (const std::bad_alloc &) {

@@ -49,7 +49,8 @@ static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact
   Diagnostics diagnostics;
   std::optional<std::string> text;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     text = emitStage(self.request(), *known, diagnostics);
   }
   if (!text) raiseErrors(diagnostics, self.function.get());
@@ -82,7 +83,8 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
   Diagnostics diagnostics;
   std::optional<std::string> text;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     text = emitStage(self.request(), *stage, diagnostics);
   }
   if (!text) raiseErrors(diagnostics, self.function.get());
@@ -160,7 +162,7 @@ static std::shared_ptr<CompiledKernel> compileNow(const CompileRequest &request,
   } else if (std::unique_ptr<CpuArtifact> artifact = compileForCpu(request, diagnostics)) {
     loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
   }
-  if (loaded) loaded->setSpecs(request.kernel.irKernel() ? request.kernel.irKernel()->specs : request.args);
+  if (loaded) loaded->setSpecs(*request.kernel.face(), request.kernel.irKernel() ? request.kernel.irKernel()->specs : request.args);
   return loaded;
 }
 
@@ -198,7 +200,8 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
     request.gpu = *gpu;
   }
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     out->compiled = compileNow(request, diagnostics);
   }
   showWarnings(diagnostics);
@@ -221,7 +224,8 @@ static std::shared_ptr<PyCompiled> compileText(const std::string &text, const st
   }
   Diagnostics diagnostics;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
+    Compiling compiling;
     if ((out->text = readIrKernel(text, file, "", diagnostics))) {
       request.kernel = KernelSource(out->text);
       request.options = out->options;
@@ -297,7 +301,7 @@ static nb::dict cudaDevice(int64_t ordinal) {
 static void cudaSynchronize(int64_t ordinal) {
   Diagnostics diagnostics;
   {
-    nb::gil_scoped_release release;
+    WithoutGil release;
     if (const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics)) device->synchronize(diagnostics);
   }
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
@@ -331,6 +335,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = TILEWRIGHT_VERSION;
   defineKernel(module);
   defineCompiled(module);
+  defineCompiling(module);
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);

@@ -47,7 +47,7 @@ void checkUnchanged(const std::vector<UsedGlobal> &used) {
 
 // No exception may cross the compiler, which is built without them.
 template <typename F> static std::optional<Value> guarded(Diagnostics &diagnostics, F &&look) {
-  nb::gil_scoped_acquire gil;
+  WithGil gil;
   try {
     return look();
   } catch (nb::python_error &error) {
@@ -60,7 +60,7 @@ namespace {
 
 class LiveScope : public Namespace {
 public:
-  LiveScope(nb::dict globals, nb::dict cells, std::string path) : globals(share(globals)), cells(share(cells)), file(std::move(path)) {}
+  LiveScope(Shared globals, Shared cells, std::string path) : globals(std::move(globals)), cells(std::move(cells)), file(std::move(path)) {}
   std::string path() const override { return file; }
 
   std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
@@ -68,7 +68,7 @@ public:
   }
 
   std::vector<std::string> names() const override {
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     std::vector<std::string> all;
     for (const Shared &dict : {cells, globals})
       for (auto [key, value] : nb::borrow<nb::dict>(dict.get()))
@@ -114,7 +114,7 @@ public:
   }
 
   std::vector<std::string> names() const override {
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     std::vector<std::string> all;
     nb::object list = nb::steal(PyObject_Dir(object.get()));
     for (nb::handle name : nb::iter(list))
@@ -129,7 +129,7 @@ private:
 
 } // namespace
 
-std::shared_ptr<Namespace> functionScope(nb::dict globals, nb::dict cells, std::string path) {
+std::shared_ptr<Namespace> functionScope(Shared globals, Shared cells, std::string path) {
   return std::make_shared<LiveScope>(std::move(globals), std::move(cells), std::move(path));
 }
 

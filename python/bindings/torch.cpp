@@ -9,8 +9,11 @@
 
 #include "torch.h"
 
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
+#include <memory>
 
 namespace tilewright::python {
 
@@ -21,17 +24,17 @@ using GetAddress = int32_t (*)(void *tensor, void **result);
 using GetStream = int32_t (*)(int32_t device, void **stream);
 constexpr int32_t cudaType = 1; // c10::DeviceType
 
-enum class Known : uint8_t { untried, no, yes };
-
+/// What was found out. It never changes, so threads may read it without a lock.
 struct Interface {
-  Known state = Known::untried;
   size_t offset = 0; // of the at::Tensor in the object
   bool mayBorrow = false;
   GetAddress address = nullptr;
   GetNumber dtype = nullptr, deviceType = nullptr, device = nullptr;
-  std::array<std::optional<Scalar>, 64> scalars; // by PyTorch's number; filled as types are met
 };
-Interface interface;
+constinit std::atomic<const Interface *> interface{nullptr}; // null: not looked for yet, or not there
+constinit std::atomic<bool> lookedFor{false};
+// By PyTorch's number of an element type, one more than ours; 0: not met yet. Filled as types are met.
+constinit std::array<std::atomic<uint8_t>, 64> scalars{};
 
 template <typename F> bool find(F &function, const char *library, const char *name) {
   // Only if it is loaded: a tensor came from it.
@@ -47,79 +50,96 @@ uint64_t word(PyObject *tensor, size_t offset) {
   return value;
 }
 
-void *handleOf(PyObject *tensor) {
+void *handleOf(const Interface &found, PyObject *tensor) {
   char *start = reinterpret_cast<char *>(tensor);
   // A borrowed tensor stands elsewhere.
-  if (interface.mayBorrow && start[sizeof(PyObject)] != 0) return nullptr;
-  return start + interface.offset;
+  if (found.mayBorrow && start[sizeof(PyObject)] != 0) return nullptr;
+  return start + found.offset;
 }
 
-bool tryInterface(nb::handle tensor) {
-  if (!find(interface.address, "libtorch_cpu.so", "aoti_torch_get_data_ptr") ||
-      !find(interface.dtype, "libtorch_cpu.so", "aoti_torch_get_dtype") ||
-      !find(interface.device, "libtorch_cpu.so", "aoti_torch_get_device_index") ||
-      !find(interface.deviceType, "libtorch_cpu.so", "aoti_torch_get_device_type"))
-    return false;
+std::optional<Interface> findInterface(nb::handle tensor) {
+  Interface found;
+  if (!find(found.address, "libtorch_cpu.so", "aoti_torch_get_data_ptr") || !find(found.dtype, "libtorch_cpu.so", "aoti_torch_get_dtype") ||
+      !find(found.device, "libtorch_cpu.so", "aoti_torch_get_device_index") ||
+      !find(found.deviceType, "libtorch_cpu.so", "aoti_torch_get_device_type"))
+    return std::nullopt;
   nb::object data = nb::getattr(tensor, "_cdata", nb::none());
-  if (!PyLong_Check(data.ptr())) return false;
+  if (!PyLong_Check(data.ptr())) return std::nullopt;
   uint64_t expected = PyLong_AsUnsignedLongLong(data.ptr());
   if (word(tensor.ptr(), sizeof(PyObject)) == expected) { // since 2.10: the tensor follows the head
-    interface.offset = sizeof(PyObject);
+    found.offset = sizeof(PyObject);
   } else if (word(tensor.ptr(), sizeof(PyObject) + 8) == expected) { // before: a flag says whether it is borrowed
-    interface.offset = sizeof(PyObject) + 8;
-    interface.mayBorrow = true;
+    found.offset = sizeof(PyObject) + 8;
+    found.mayBorrow = true;
   } else {
-    return false;
+    return std::nullopt;
   }
-  void *handle = handleOf(tensor.ptr()), *address = nullptr;
+  void *handle = handleOf(found, tensor.ptr()), *address = nullptr;
   int32_t device = -1;
-  if (!handle || interface.address(handle, &address) != 0 || interface.device(handle, &device) != 0) return false;
-  return nb::cast<uint64_t>(tensor.attr("data_ptr")()) == reinterpret_cast<uint64_t>(address) &&
-         nb::cast<int64_t>(tensor.attr("get_device")()) == device;
+  if (!handle || found.address(handle, &address) != 0 || found.device(handle, &device) != 0) return std::nullopt;
+  bool agrees = nb::cast<uint64_t>(tensor.attr("data_ptr")()) == reinterpret_cast<uint64_t>(address) &&
+                nb::cast<int64_t>(tensor.attr("get_device")()) == device;
+  return agrees ? std::optional(found) : std::nullopt;
 }
 
-int32_t dtypeOf(PyObject *tensor) {
+/// PyTorch's number of the tensor's element type, or -1.
+int32_t dtypeOf(const Interface &found, void *handle) {
   int32_t dtype = -1;
-  void *handle = interface.state == Known::yes ? handleOf(tensor) : nullptr;
-  if (!handle || interface.dtype(handle, &dtype) != 0 || dtype >= static_cast<int32_t>(interface.scalars.size())) return -1;
+  if (!handle || found.dtype(handle, &dtype) != 0 || dtype >= static_cast<int32_t>(scalars.size())) return -1;
   return dtype;
 }
 
 } // namespace
 
 std::optional<Argument> readTorchTensor(nb::handle tensor) {
-  if (interface.state != Known::yes) return std::nullopt;
-  void *handle = handleOf(tensor.ptr()), *address = nullptr;
-  int32_t dtype = -1, type = -1, device = -1;
-  if (!handle || interface.deviceType(handle, &type) != 0 || type != cudaType) return std::nullopt;
-  if (interface.dtype(handle, &dtype) != 0 || dtype < 0 || dtype >= static_cast<int32_t>(interface.scalars.size())) return std::nullopt;
-  std::optional<Scalar> scalar = interface.scalars[static_cast<size_t>(dtype)];
-  if (!scalar || interface.device(handle, &device) != 0 || interface.address(handle, &address) != 0) return std::nullopt;
-  return Argument::pointer(address, *scalar, 0, device);
+  const Interface *found = interface.load(std::memory_order_acquire);
+  if (!found) return std::nullopt;
+  void *handle = handleOf(*found, tensor.ptr()), *address = nullptr;
+  int32_t type = -1, device = -1;
+  if (!handle || found->deviceType(handle, &type) != 0 || type != cudaType) return std::nullopt;
+  int32_t dtype = dtypeOf(*found, handle);
+  uint8_t scalar = dtype < 0 ? 0 : scalars[static_cast<size_t>(dtype)].load(std::memory_order_relaxed);
+  if (scalar == 0 || found->device(handle, &device) != 0 || found->address(handle, &address) != 0) return std::nullopt;
+  // An empty tensor, or one that only describes one: its methods tell.
+  if (!address) return std::nullopt;
+  return Argument::pointer(address, static_cast<Scalar>(scalar - 1), 0, device);
 }
 
 void learnTorchTensor(nb::handle tensor, Scalar scalar) {
-  if (interface.state == Known::untried) interface.state = tryInterface(tensor) ? Known::yes : Known::no;
-  if (int32_t dtype = dtypeOf(tensor.ptr()); dtype >= 0) interface.scalars[static_cast<size_t>(dtype)] = scalar;
+  // Two threads may both look; one answer is kept.
+  if (!lookedFor.load(std::memory_order_acquire)) {
+    std::optional<Interface> found = findInterface(tensor);
+    const Interface *none = nullptr;
+    if (found)
+      if (auto fresh = std::make_unique<Interface>(*found); interface.compare_exchange_strong(none, fresh.get())) fresh.release();
+    lookedFor.store(true, std::memory_order_release);
+  }
+  const Interface *found = interface.load(std::memory_order_acquire);
+  if (!found) return;
+  if (int32_t dtype = dtypeOf(*found, handleOf(*found, tensor.ptr())); dtype >= 0)
+    scalars[static_cast<size_t>(dtype)].store(static_cast<uint8_t>(scalar) + 1, std::memory_order_relaxed);
 }
 
 // torch._C._cuda_getCurrentRawStream, where there is a PyTorch with CUDA.
 static PyObject *streamGetter() {
-  static PyObject *getter = nullptr;
-  if (getter) return getter;
+  static constinit std::atomic<PyObject *> getter{nullptr};
+  if (PyObject *known = getter.load(std::memory_order_acquire)) return known;
   static PyObject *const name = PyUnicode_InternFromString("torch");
   PyObject *torch = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
   if (!torch) return nullptr;
   nb::object found = nb::getattr(nb::getattr(torch, "_C", nb::none()), "_cuda_getCurrentRawStream", nb::none());
-  if (!found.is_none()) getter = found.release().ptr();
-  return getter;
+  if (found.is_none()) return nullptr;
+  // Kept for good; two threads find the same object.
+  getter.store(found.inc_ref().ptr(), std::memory_order_release);
+  return found.ptr();
 }
 
 std::optional<uint64_t> torchStream(int64_t device) {
-  static Known state = Known::untried;
-  static GetStream get = nullptr;
+  static constinit std::atomic<GetStream> known{nullptr};
+  static constinit std::atomic<bool> tried{false};
   void *stream = nullptr;
-  if (state == Known::yes && get(static_cast<int32_t>(device), &stream) == 0) return reinterpret_cast<uint64_t>(stream);
+  if (GetStream get = known.load(std::memory_order_acquire); get && get(static_cast<int32_t>(device), &stream) == 0)
+    return reinterpret_cast<uint64_t>(stream);
   PyObject *getter = streamGetter();
   if (!getter) return std::nullopt;
   nb::object ordinal = nb::steal(PyLong_FromLongLong(device));
@@ -127,10 +147,11 @@ std::optional<uint64_t> torchStream(int64_t device) {
   nb::object number = nb::steal(PyObject_Vectorcall(getter, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   if (!number.is_valid()) throw nb::python_error();
   uint64_t found = PyLong_AsUnsignedLongLong(number.ptr());
-  if (state == Known::untried) {
-    bool same = find(get, "libtorch_cuda.so", "aoti_torch_get_current_cuda_stream") && get(static_cast<int32_t>(device), &stream) == 0 &&
-                reinterpret_cast<uint64_t>(stream) == found;
-    state = same ? Known::yes : Known::no;
+  if (!tried.exchange(true)) {
+    GetStream get = nullptr;
+    if (find(get, "libtorch_cuda.so", "aoti_torch_get_current_cuda_stream") && get(static_cast<int32_t>(device), &stream) == 0 &&
+        reinterpret_cast<uint64_t>(stream) == found)
+      known.store(get, std::memory_order_release);
   }
   return found;
 }

@@ -14,7 +14,7 @@ namespace tilewright::python {
 Shared share(nb::handle object) {
   return Shared(object.inc_ref().ptr(), [](PyObject *held) {
     if (!Py_IsInitialized()) return;
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     Py_DECREF(held);
   });
 }
@@ -69,7 +69,21 @@ static std::optional<Int> toInt(nb::handle object) {
   return static_cast<Int>((static_cast<unsigned __int128>(static_cast<unsigned long long>(top)) << 64) | bottom);
 }
 
+static thread_local int64_t depth = 0;
+
+NestedObject::NestedObject() {
+  constexpr int64_t deepest = 100;
+  if (depth == deepest)
+    raise(PyExc_ValueError, "a kernel cannot use lists, tuples and dicts that are nested more than " + std::to_string(deepest) +
+                                " levels deep, or that hold themselves");
+  ++depth;
+}
+NestedObject::~NestedObject() {
+  --depth;
+}
+
 static std::vector<Value> items(nb::handle sequence) {
+  NestedObject nested;
   std::vector<Value> out;
   for (nb::handle item : nb::iter(sequence))
     out.push_back(toValue(item));
@@ -89,7 +103,7 @@ public:
   std::string name() const override { return functionName; }
   std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords, SourceRange range,
                             Diagnostics &diagnostics) const override {
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     try {
       nb::list positional;
       for (const Value &arg : args)
@@ -168,6 +182,7 @@ Value toValue(nb::handle object) {
   }
   if (PyList_Check(raw)) return Value::list(items(object));
   if (PyDict_Check(raw)) {
+    NestedObject nested;
     std::vector<std::pair<Value, Value>> pairs;
     for (auto [key, value] : nb::borrow<nb::dict>(object))
       pairs.push_back({toValue(key), toValue(value)});

@@ -16,6 +16,15 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module):
         # Importing under the second name must not change what the module says of itself.
         module.__spec__, module.__loader__ = self._own_spec, self._own_loader
+        _share_loaded()
+
+
+def _share_loaded():
+    """What is loaded has its second name at once. Python would load it again at `import triton.runtime.driver`, and put the module into its
+    package in place of the object of that name."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tilewright."):
+            sys.modules.setdefault("triton" + name.removeprefix("tilewright"), module)
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -1,12 +1,8 @@
-"""The root of all errors of the compiler and its runtime."""
+"""All errors of the compiler and its runtime."""
 
-
-class TritonError(Exception):
-    pass
-
-
-from .compiler.errors import CompilationError, CompileTimeAssertionFailure, UnsupportedLanguageConstruct  # noqa: E402
-from .runtime.errors import AutotunerError, InterpreterError, OutOfResources, PTXASError  # noqa: E402
+from ._errors import (
+    AutotunerError, CompilationError, CompileTimeAssertionFailure, InterpreterError, OutOfResources, PTXASError, TritonError,
+    UnsupportedLanguageConstruct)
 
 __all__ = [
     "TritonError", "CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct", "AutotunerError",

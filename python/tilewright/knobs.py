@@ -124,108 +124,96 @@ class base_knobs:
                     os.environ[key] = text
 
 
-class build_knobs(base_knobs):
-    cc = env_opt_str("CC")
+# ---- the groups: one row a setting, with the environment variable it is read from
 
-    def __init__(self):
-        self.impl = None
+_KINDS = {"text": env_opt_str, "flag": env_bool, "on": lambda key: env_bool(key, True), "maybe": env_opt_bool}
 
-
-class cache_knobs(base_knobs):
-    home_dir = env_str("TRITON_HOME", os.path.expanduser("~/"))
-    dump_dir = env_opt_str("TRITON_DUMP_DIR")
-    override_dir = env_opt_str("TRITON_OVERRIDE_DIR")
-    manager_class = _Env("TRITON_CACHE_MANAGER")
-
-    @property
-    def dir(self):
-        from . import _core
-        return _core.cache_directory()
-
-    @dir.setter
-    def dir(self, folder):
-        os.environ["TILEWRIGHT_CACHE_DIR"] = str(folder)
-
-
-class compilation_knobs(base_knobs):
-    override = env_bool("TRITON_KERNEL_OVERRIDE")
-    dump_ir = env_bool("TRITON_KERNEL_DUMP")
-    store_binary_only = env_bool("TRITON_STORE_BINARY_ONLY")
-    always_compile = env_bool("TRITON_ALWAYS_COMPILE")
-    use_ir_loc = env_opt_str("USE_IR_LOC")
-    enable_asan = env_bool("TRITON_ENABLE_ASAN")
-    disable_line_info = env_bool("TRITON_DISABLE_LINE_INFO")
-    front_end_debugging = env_bool("TRITON_FRONT_END_DEBUGGING")
-    allow_non_constexpr_globals = env_bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
-    enable_experimental_consan = env_bool("TRITON_ENABLE_EXPERIMENTAL_CONSAN")
-
-    def __init__(self):
-        self.listener = None
-        self.instrumentation_mode = ""
-
-
-class autotuning_knobs(base_knobs):
-    cache = env_bool("TRITON_CACHE_AUTOTUNING")
-    print = env_bool("TRITON_PRINT_AUTOTUNING")
+_ROWS = """
+build       cc                          CC                                    text
+cache       dump_dir                    TRITON_DUMP_DIR                       text
+cache       override_dir                TRITON_OVERRIDE_DIR                   text
+cache       manager_class               TRITON_CACHE_MANAGER                  text
+compilation override                    TRITON_KERNEL_OVERRIDE                flag
+compilation dump_ir                     TRITON_KERNEL_DUMP                    flag
+compilation store_binary_only           TRITON_STORE_BINARY_ONLY              flag
+compilation always_compile              TRITON_ALWAYS_COMPILE                 flag
+compilation use_ir_loc                  USE_IR_LOC                            text
+compilation enable_asan                 TRITON_ENABLE_ASAN                    flag
+compilation disable_line_info           TRITON_DISABLE_LINE_INFO              flag
+compilation front_end_debugging         TRITON_FRONT_END_DEBUGGING            flag
+compilation allow_non_constexpr_globals TRITON_ALLOW_NON_CONSTEXPR_GLOBALS    flag
+compilation enable_experimental_consan  TRITON_ENABLE_EXPERIMENTAL_CONSAN     flag
+autotuning  cache                       TRITON_CACHE_AUTOTUNING               flag
+autotuning  print                       TRITON_PRINT_AUTOTUNING               flag
+runtime     interpret                   TRITON_INTERPRET                      flag
+runtime     override_arch               TRITON_OVERRIDE_ARCH                  text
+language    fp32_default                TRITON_F32_DEFAULT                    text
+language    default_fp_fusion           TRITON_DEFAULT_FP_FUSION              on
+nvidia      cuobjdump                   TRITON_CUOBJDUMP_PATH                 text
+nvidia      nvdisasm                    TRITON_NVDISASM_PATH                  text
+nvidia      ptxas                       TRITON_PTXAS_PATH                     text
+nvidia      dump_nvptx                  NVPTX_ENABLE_DUMP                     flag
+nvidia      disable_ptxas_opt           DISABLE_PTXAS_OPT                     flag
+nvidia      ptxas_options               PTXAS_OPTIONS                         text
+nvidia      mock_ptx_version            TRITON_MOCK_PTX_VERSION               text
+nvidia      libdevice_path              TRITON_LIBDEVICE_PATH                 text
+nvidia      libcuda_path                TRITON_LIBCUDA_PATH                   text
+amd         use_buffer_ops              AMDGCN_USE_BUFFER_OPS                 on
+amd         use_block_pingpong          TRITON_HIP_USE_BLOCK_PINGPONG         maybe
+amd         use_async_copy              TRITON_HIP_USE_ASYNC_COPY             flag
+proton      disable                     TRITON_PROTON_DISABLE                 flag
+"""
 
 
-class runtime_knobs(base_knobs):
-    interpret = env_bool("TRITON_INTERPRET")
-    override_arch = env_opt_str("TRITON_OVERRIDE_ARCH")
+def _group(name, others=None, **members):
+    """The class NAME_knobs with the rows of that name. `others`: makes the settings that no environment variable has."""
 
-    def __init__(self):
-        self.debug = _truth(os.environ.get("TRITON_DEBUG", ""))
-        self.launch_enter_hook = HookChain()
-        self.launch_exit_hook = HookChain(reversed=True)
-        self.kernel_load_start_hook = HookChain()
-        self.kernel_load_end_hook = HookChain(reversed=True)
-        self.jit_cache_hook = None
-        self.jit_post_compile_hook = None
-        self.add_stages_inspection_hook = None
+    def start(self):
+        self.__dict__.update(others() if others else {})
 
-    def watched(self):
-        """Whether launches must look at more than their arguments."""
-        state = self.__dict__
-        return (state["debug"] or state["launch_enter_hook"] or state["launch_exit_hook"] or state["jit_cache_hook"] is not None
-                or state["jit_post_compile_hook"] is not None)
+    for group, knob, key, kind in map(str.split, _ROWS.strip().splitlines()):
+        if group == name:
+            members[knob] = _KINDS[kind](key)
+    return type(f"{name}_knobs", (base_knobs,), {"__init__": start, "__module__": __name__, **members})
 
 
-class language_knobs(base_knobs):
-    fp32_default = env_opt_str("TRITON_F32_DEFAULT")
-    default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True)
+def _cache_folder(self):
+    from . import _core
+    return _core.cache_directory()
 
 
-class nvidia_knobs(base_knobs):
-    cuobjdump = env_opt_str("TRITON_CUOBJDUMP_PATH")
-    nvdisasm = env_opt_str("TRITON_NVDISASM_PATH")
-    ptxas = env_opt_str("TRITON_PTXAS_PATH")
-    dump_nvptx = env_bool("NVPTX_ENABLE_DUMP")
-    disable_ptxas_opt = env_bool("DISABLE_PTXAS_OPT")
-    ptxas_options = env_opt_str("PTXAS_OPTIONS")
-    mock_ptx_version = env_opt_str("TRITON_MOCK_PTX_VERSION")
-    libdevice_path = env_opt_str("TRITON_LIBDEVICE_PATH")
-    libcuda_path = env_opt_str("TRITON_LIBCUDA_PATH")
+def _set_cache_folder(self, folder):
+    os.environ["TILEWRIGHT_CACHE_DIR"] = str(folder)
 
 
-class amd_knobs(base_knobs):
-    use_buffer_ops = env_bool("AMDGCN_USE_BUFFER_OPS", True)
-    use_block_pingpong = env_opt_bool("TRITON_HIP_USE_BLOCK_PINGPONG")
-    use_async_copy = env_bool("TRITON_HIP_USE_ASYNC_COPY")
+def _runtime_start():
+    return {
+        "debug": _truth(os.environ.get("TRITON_DEBUG", "")),
+        **{f"{moment}_{side}_hook": HookChain(reversed=side in ("exit", "end"))
+           for moment, sides in (("launch", ("enter", "exit")), ("kernel_load", ("start", "end"))) for side in sides},
+        **dict.fromkeys(("jit_cache_hook", "jit_post_compile_hook", "add_stages_inspection_hook")),
+    }
 
 
-class proton_knobs(base_knobs):
-    disable = env_bool("TRITON_PROTON_DISABLE", False)
+def _watched(self):
+    """Whether launches must look at more than their arguments."""
+    state = self.__dict__
+    return (state["debug"] or state["launch_enter_hook"] or state["launch_exit_hook"] or state["jit_cache_hook"] is not None
+            or state["jit_post_compile_hook"] is not None)
 
 
-build = build_knobs()
-cache = cache_knobs()
-compilation = compilation_knobs()
-autotuning = autotuning_knobs()
-runtime = runtime_knobs()
-language = language_knobs()
-nvidia = nvidia_knobs()
-amd = amd_knobs()
-proton = proton_knobs()
+build_knobs = _group("build", lambda: {"impl": None})
+cache_knobs = _group("cache", home_dir=env_str("TRITON_HOME", os.path.expanduser("~/")), dir=property(_cache_folder, _set_cache_folder))
+compilation_knobs = _group("compilation", lambda: {"listener": None, "instrumentation_mode": ""})
+autotuning_knobs = _group("autotuning")
+runtime_knobs = _group("runtime", _runtime_start, watched=_watched)
+language_knobs = _group("language")
+nvidia_knobs = _group("nvidia")
+amd_knobs = _group("amd")
+proton_knobs = _group("proton")
+
+build, cache, compilation, autotuning = build_knobs(), cache_knobs(), compilation_knobs(), autotuning_knobs()
+runtime, language, nvidia, amd, proton = runtime_knobs(), language_knobs(), nvidia_knobs(), amd_knobs(), proton_knobs()
 
 
 def refresh_knobs():

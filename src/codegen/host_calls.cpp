@@ -32,14 +32,26 @@ void setPrintSink(std::function<void(llvm::StringRef line)> sink) {
 
 namespace {
 struct Guard {
-  LaunchFailure *failure;
+  RunningLaunch *launch;
   std::jmp_buf leave;
 };
 } // namespace
-static thread_local Guard *current = nullptr;
+// Of the model that needs no call to be reached: signal handlers read it.
+[[gnu::tls_model("initial-exec")]] static thread_local Guard *current = nullptr;
 
-bool runGuarded(LaunchFailure &failure, void (*run)(void *), void *data) {
-  Guard guard{&failure, {}};
+RunningLaunch *runningLaunch() {
+  return current ? current->launch : nullptr;
+}
+
+void leaveIfStopped(uintptr_t counter) {
+  Guard *guard = current;
+  if (!guard || !guard->launch->isStopped() || counter < guard->launch->codeBegin || counter >= guard->launch->codeEnd) return;
+  guard->launch->interrupted.store(true);
+  std::longjmp(guard->leave, 1);
+}
+
+bool runGuarded(RunningLaunch &launch, void (*run)(void *), void *data) {
+  Guard guard{&launch, {}};
   Guard *volatile outer = current; // read again after a jump
   current = &guard;
   bool done = _setjmp(guard.leave) == 0;
@@ -115,6 +127,12 @@ static void tilewrightPrint(int32_t x, int32_t y, int32_t z, const char *given, 
   std::fflush(stdout);
 }
 
+/// A kernel that prints without end is in here nearly all the time.
+static void tilewrightPrintAndLook(int32_t x, int32_t y, int32_t z, const char *given, int64_t element, uint64_t bits) {
+  tilewrightPrint(x, y, z, given, element, bits);
+  if (current) leaveIfStopped(current->launch->codeBegin);
+}
+
 static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *given, int64_t element) {
   Guard *guard = current;
   if (!guard) return; // called by a program that loads kernels itself
@@ -123,14 +141,14 @@ static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *
     bool tile = format.starts_with(",");
     std::string index = indexText(format, element);
     auto [place, message] = format.split('\n');
-    std::lock_guard<std::mutex> lock(guard->failure->lock);
-    if (!guard->failure->failed) {
-      std::string &text = guard->failure->text;
+    std::lock_guard<std::mutex> lock(guard->launch->lock);
+    if (!guard->launch->failed) {
+      std::string &text = guard->launch->text;
       if (!place.empty()) text = place.str() + ": ";
       text += "program " + programText(x, y, z) + ": assertion failed";
       if (tile) text += " at element " + index;
       if (!message.empty()) text += ": " + message.str();
-      guard->failure->failed = true;
+      guard->launch->failed = true;
     }
   }
   std::longjmp(guard->leave, 1);
@@ -138,7 +156,7 @@ static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *
 }
 
 void *hostCall(llvm::StringRef name) {
-  if (name == printCall) return reinterpret_cast<void *>(tilewrightPrint);
+  if (name == printCall) return reinterpret_cast<void *>(tilewrightPrintAndLook);
   if (name == assertCall) return reinterpret_cast<void *>(tilewrightAssertFailed);
   return nullptr;
 }

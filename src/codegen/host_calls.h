@@ -1,8 +1,13 @@
 // What compiled kernels call back for: lines of tl.device_print and failed tl.device_assert. Loaded code finds these functions by name.
+// What a thread runs is known here, too: a failed assertion, a bad address and an interruption all end a launch from inside of it.
 #pragma once
 
+#include "support/slots.h"
+
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <atomic>
 #include <csetjmp>
 #include <functional>
 #include <mutex>
@@ -13,16 +18,32 @@ namespace tilewright {
 /// Where lines of tl.device_print go, line break included; they come one at a time, from any thread. Null: the standard output.
 void setPrintSink(std::function<void(llvm::StringRef line)> sink);
 
-/// The first failed assertion of one launch.
-struct LaunchFailure {
+/// The launch of a compiled kernel while it runs. What it refers to outlives it.
+struct RunningLaunch {
+  llvm::StringRef kernel; // ends with a NUL byte, as what signal handlers read must
+  uintptr_t codeBegin = 0, codeEnd = 0;
+  llvm::ArrayRef<uint64_t> slots;
+  llvm::ArrayRef<SlotKind> kinds;
+  llvm::ArrayRef<std::string> names;       // of the slots, "x_ptr=*fp32"; may be empty
+  const std::atomic<bool> *stop = nullptr; // set to true by somebody else: the launch is to end
+
+  std::atomic<bool> interrupted{false}; // it did, for that reason
   std::mutex lock;
   bool failed = false; // under `lock` while programs run
   std::string text;    // as the interpreter says it: PLACE: program (X, Y, Z): assertion failed at element (I): MESSAGE
+
+  bool isStopped() const { return stop && stop->load(std::memory_order_relaxed); }
 };
 
-/// Calls `run(data)` on this thread with `failure` to report to. A failed assertion ends the call at once; programs keep nothing that
-/// would have to be cleaned up. Returns false then.
-bool runGuarded(LaunchFailure &failure, void (*run)(void *data), void *data);
+/// Calls `run(data)` on this thread as a part of `launch`. A failed assertion, and an interruption, end the call at once; programs keep
+/// nothing that would have to be cleaned up. Returns false then.
+bool runGuarded(RunningLaunch &launch, void (*run)(void *data), void *data);
+
+/// The launch that this thread is running programs of, or null. For signal handlers as well.
+RunningLaunch *runningLaunch();
+/// For a signal handler that interrupted this thread at `counter`: ends the call of runGuarded if its launch is to stop and the thread
+/// is in the kernel's own code. In code that the kernel calls it returns: locks may be held there.
+void leaveIfStopped(uintptr_t counter);
 
 /// The address of the function that compiled code calls by that name (the contract is in cpu/lower.h), or null.
 void *hostCall(llvm::StringRef name);

@@ -66,6 +66,7 @@ static void *findSymbol(StringRef name) {
 
 struct LoadedObject::Impl {
   StringMap<void *> symbols;
+  uintptr_t codeBegin = 0, codeEnd = 0;
   jitlink::JITLinkMemoryManager::FinalizedAlloc memory;
 };
 
@@ -84,8 +85,9 @@ namespace {
 // All calls come back on the linking thread before link() returns, as the memory manager works in this process.
 class LinkContext : public jitlink::JITLinkContext {
 public:
-  LinkContext(StringMap<void *> &symbols, jitlink::JITLinkMemoryManager::FinalizedAlloc &memory, std::string &error)
-      : JITLinkContext(nullptr), symbols(symbols), memory(memory), error(error) {}
+  LinkContext(StringMap<void *> &symbols, jitlink::JITLinkMemoryManager::FinalizedAlloc &memory, uintptr_t &codeBegin, uintptr_t &codeEnd,
+              std::string &error)
+      : JITLinkContext(nullptr), symbols(symbols), memory(memory), codeBegin(codeBegin), codeEnd(codeEnd), error(error) {}
 
   jitlink::JITLinkMemoryManager &getMemoryManager() override { return memoryManager(); }
   void notifyFailed(Error failure) override { error = toString(std::move(failure)); }
@@ -105,6 +107,14 @@ public:
     for (jitlink::Symbol *symbol : graph.defined_symbols())
       if (symbol->hasName() && symbol->getScope() != jitlink::Scope::Local)
         symbols[*symbol->getName()] = symbol->getAddress().toPtr<void *>();
+    for (jitlink::Section &section : graph.sections()) {
+      if ((section.getMemProt() & orc::MemProt::Exec) == orc::MemProt::None) continue;
+      for (jitlink::Block *block : section.blocks()) {
+        uintptr_t begin = block->getAddress().getValue(), end = begin + block->getSize();
+        codeBegin = codeEnd ? std::min(codeBegin, begin) : begin;
+        codeEnd = std::max(codeEnd, end);
+      }
+    }
     return Error::success();
   }
 
@@ -113,6 +123,7 @@ public:
 private:
   StringMap<void *> &symbols;
   jitlink::JITLinkMemoryManager::FinalizedAlloc &memory;
+  uintptr_t &codeBegin, &codeEnd;
   std::string &error;
 };
 
@@ -140,12 +151,17 @@ std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std:
     return nullptr;
   }
   std::shared_ptr<LoadedObject> loaded(new LoadedObject);
-  jitlink::link(std::move(*graph), std::make_unique<LinkContext>(loaded->impl->symbols, loaded->impl->memory, error));
+  Impl &impl = *loaded->impl;
+  jitlink::link(std::move(*graph), std::make_unique<LinkContext>(impl.symbols, impl.memory, impl.codeBegin, impl.codeEnd, error));
   if (!error.empty() || !loaded->impl->memory) {
     if (error.empty()) error = "the linker gave no result";
     return nullptr;
   }
   return loaded;
+}
+
+std::pair<uintptr_t, uintptr_t> LoadedObject::codeRange() const {
+  return {impl->codeBegin, impl->codeEnd};
 }
 
 void *LoadedObject::lookup(const std::string &symbol) const {

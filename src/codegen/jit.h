@@ -1,8 +1,10 @@
 // Object code -> code that can be called, in this process, by LLVM's JIT linker. No file, no assembler, no linker program.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tilewright {
 
@@ -14,6 +16,8 @@ public:
   ~LoadedObject();
   /// Null if there is no such symbol.
   void *lookup(const std::string &symbol) const;
+  /// Where its code lies in memory: [first, second).
+  std::pair<uintptr_t, uintptr_t> codeRange() const;
 
 private:
   LoadedObject();

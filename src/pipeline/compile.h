@@ -27,6 +27,7 @@ struct CpuArtifact {
   std::string object;     // ELF bytes
   int64_t arenaBytes = 0; // scratch that each worker must bring, 64-byte aligned
   std::vector<SlotKind> slots;
+  std::vector<bool> writes; // for each slot: whether the kernel may write to the memory that it points to
 };
 
 /// Runs the programs [first, last) of the grid, x fastest. `args`: one slot an argument of the tt.func. `arena`: 64-byte aligned.

@@ -11,6 +11,7 @@
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
+#include "ir/written_arguments.h"
 
 using namespace mlir;
 
@@ -26,6 +27,8 @@ static LogicalResult emitKernel(Compilation &c) {
 /// Loops are the first that know about a launch: the slots of its arguments, the scratch of a worker.
 static LogicalResult toLoops(Compilation &c) {
   LoopsInfo info;
+  for (auto kernel : c.module->getOps<tt::FuncOp>())
+    c.cpu.writes = writtenArguments(kernel);
   if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, info))) return failure();
   c.cpu.entry = info.entry;
   c.cpu.arenaBytes = info.arenaBytes;
@@ -56,6 +59,7 @@ static LogicalResult configure(Compilation &c) {
       if (!slot) return refuse(kernel, Diag::argumentSlot, {spelled(type)});
       c.gpu.slots.push_back(*slot);
     }
+    c.gpu.writes = writtenArguments(kernel);
     auto target = StringAttr::get(kernel.getContext(), c.request.gpu->name);
     kernel->setAttr(ttg::configName, ttg::ConfigAttr::get(kernel.getContext(), c.options.numWarps, c.options.numCtas, c.options.numStages,
                                                           c.options.maxnreg.value_or(0), target));

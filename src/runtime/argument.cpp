@@ -60,6 +60,8 @@ Argument Argument::constant(Value value) {
 
 Argument Argument::tuple(std::vector<Argument> members, std::vector<std::string> fieldNames) {
   Argument argument(Kind::tuple);
+  for (const Argument &member : members)
+    if (member.memoryKind != Memory::plain) argument.memoryKind = member.memoryKind;
   auto payload = std::make_shared<Payload>();
   payload->members = std::move(members);
   payload->fieldNames = std::move(fieldNames);

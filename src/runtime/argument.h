@@ -18,6 +18,14 @@
 
 namespace tilewright {
 
+/// What a launch must know about the memory behind a pointer before a kernel may use it.
+enum class Memory : uint8_t {
+  plain,
+  readOnly,  // it must not be written
+  broadcast, // several elements share one place, so that writing them means nothing
+  absent     // there are elements but no memory: a tensor that only describes one
+};
+
 /// One value for one kernel parameter.
 class Argument {
 public:
@@ -41,6 +49,8 @@ public:
   static Argument descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
                              std::vector<int64_t> blockShape, int64_t bytes, int64_t device = -1);
 
+  void setMemory(Memory memory) { memoryKind = memory; }
+
   Kind kind() const { return argumentKind; }
   bool isPointer() const { return argumentKind == Kind::pointer; }
   bool isNumber() const { return argumentKind >= Kind::boolean && argumentKind <= Kind::floating; }
@@ -48,8 +58,9 @@ public:
   void *address() const { return reinterpret_cast<void *>(bits); } // of pointers and descriptors
   int64_t device() const { return deviceOrdinal; }                 // of pointers and descriptors; -1: the host
   int64_t bytes() const { return extent; }
-  int64_t asInteger() const; // of numbers; floats are truncated
-  double asDouble() const;   // of numbers
+  Memory memory() const { return memoryKind; } // of a tuple: plain if it is so for all members
+  int64_t asInteger() const;                   // of numbers; floats are truncated
+  double asDouble() const;                     // of numbers
   llvm::ArrayRef<Argument> members() const;
   llvm::ArrayRef<std::string> fieldNames() const;                             // of a namedtuple's members
   llvm::ArrayRef<int64_t> shape() const, strides() const, blockShape() const; // of descriptors
@@ -63,6 +74,7 @@ private:
   explicit Argument(Kind kind) : argumentKind(kind) {}
   Kind argumentKind = Kind::missing;
   Scalar elementKind = Scalar::void_;
+  Memory memoryKind = Memory::plain;
   int16_t deviceOrdinal = -1;
   uint64_t bits = 0;
   int64_t extent = 0;

@@ -103,14 +103,19 @@ void storeCached(const std::string &key, std::string_view bytes, Diagnostics &di
   if (!done) warnOnce(Diag::cacheUnusable, done.error(), diagnostics);
 }
 
+/// Beside the kind of a slot: the kernel may write to the memory that it points to.
+static constexpr uint8_t writesBit = 0x80;
+
 std::string encodeArtifact(const CpuArtifact &artifact) {
   std::string bytes;
   appendNumber(bytes, artifact.entry.size());
   appendNumber(bytes, artifact.slots.size());
   appendNumber(bytes, static_cast<uint64_t>(artifact.arenaBytes));
   bytes += artifact.entry;
-  for (SlotKind kind : artifact.slots)
-    bytes += static_cast<char>(kind);
+  for (size_t i = 0; i < artifact.slots.size(); ++i) {
+    bool writes = i < artifact.writes.size() && artifact.writes[i];
+    bytes += static_cast<char>(static_cast<uint8_t>(artifact.slots[i]) | (writes ? writesBit : 0));
+  }
   bytes += artifact.object;
   return bytes;
 }
@@ -122,9 +127,11 @@ std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
   CpuArtifact artifact;
   artifact.arenaBytes = static_cast<int64_t>(numberAt(bytes, 16));
   artifact.entry = bytes.substr(24, entry);
-  for (char kind : bytes.substr(24 + entry, slots)) {
-    if (static_cast<uint8_t>(kind) > static_cast<uint8_t>(SlotKind::f64)) return std::nullopt;
+  for (char byte : bytes.substr(24 + entry, slots)) {
+    uint8_t kind = static_cast<uint8_t>(byte) & ~writesBit;
+    if (kind > static_cast<uint8_t>(SlotKind::f64)) return std::nullopt;
     artifact.slots.push_back(static_cast<SlotKind>(kind));
+    artifact.writes.push_back(static_cast<uint8_t>(byte) & writesBit);
   }
   artifact.object = bytes.substr(24 + entry + slots);
   return artifact;
@@ -150,7 +157,7 @@ public:
   }
   template <typename T, typename F> void list(const std::vector<T> &items, F write) {
     number(static_cast<int64_t>(items.size()));
-    for (const T &item : items)
+    for (auto &&item : items)
       write(item);
   }
 };
@@ -208,6 +215,7 @@ std::string encodeArtifact(const GpuArtifact &artifact) {
   out.text(artifact.entry);
   out.text(artifact.target);
   out.list(artifact.slots, [&](SlotKind kind) { out.number(static_cast<int64_t>(kind)); });
+  out.list(artifact.writes, [&](bool writes) { out.number(writes); });
   for (int64_t number : {artifact.warps, artifact.ctas, artifact.sharedBytes, artifact.registers, artifact.spillBytes, artifact.localBytes,
                          artifact.maxnreg, static_cast<int64_t>(artifact.printsOrAsserts)})
     out.number(number);
@@ -242,6 +250,7 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
   artifact.entry = in.text();
   artifact.target = in.text();
   in.list(artifact.slots, [&] { return static_cast<SlotKind>(in.number(0, static_cast<int64_t>(SlotKind::f64))); });
+  in.list(artifact.writes, [&] { return in.number(0, 1) != 0; });
   for (int64_t *number : {&artifact.warps, &artifact.ctas, &artifact.sharedBytes, &artifact.registers, &artifact.spillBytes,
                           &artifact.localBytes, &artifact.maxnreg})
     *number = in.number();

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <tuple>
 
 namespace tilewright {
 
@@ -50,12 +51,17 @@ const std::string &CompiledKernel::entryName() const {
   return gpuKernel ? gpuKernel->artifact().entry : code.entry;
 }
 
+const std::vector<bool> &CompiledKernel::writes() const {
+  return gpuKernel ? gpuKernel->artifact().writes : code.writes;
+}
+
 llvm::ArrayRef<SlotKind> CompiledKernel::slotKinds() const {
   return gpuKernel ? gpuKernel->artifact().slots : code.slots;
 }
 
 std::shared_ptr<CompiledKernel> CompiledKernel::load(GpuArtifact artifact) {
   auto kernel = std::make_shared<CompiledKernel>();
+  kernel->kernelName = artifact.entry;
   kernel->gpuKernel = std::make_unique<gpu::GpuKernel>(std::move(artifact));
   return kernel;
 }
@@ -72,6 +78,8 @@ std::shared_ptr<CompiledKernel> CompiledKernel::load(CpuArtifact artifact, Diagn
     diagnostics.error({}, Diag::loadFailed, {artifact.entry, problem});
     return nullptr;
   }
+  kernel->codeRange = kernel->object->codeRange();
+  kernel->kernelName = artifact.entry;
   kernel->code = std::move(artifact);
   return kernel;
 }
@@ -81,11 +89,18 @@ struct LaunchContext {
   KernelEntry entry;
   const uint64_t *slots;
   int32_t grid[3];
-  LaunchFailure failure;
+  RunningLaunch running;
 };
 } // namespace
 
 bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const {
+  LaunchOptions options;
+  options.threads = threads;
+  return launchOnCpu(grid, slots, options, diagnostics);
+}
+
+bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
+                                 Diagnostics &diagnostics) const {
   std::optional<int64_t> programs = programCount(grid, diagnostics);
   if (!programs) return false;
   if (slots.size() != code.slots.size()) {
@@ -94,18 +109,26 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
   }
   if (*programs == 0) return true;
   LaunchContext context{function, slots.data(), {}, {}};
+  RunningLaunch &running = context.running;
+  running.kernel = kernelName;
+  std::tie(running.codeBegin, running.codeEnd) = codeRange;
+  running.slots = slots;
+  running.kinds = code.slots;
+  running.names = slotNames;
+  running.stop = options.stop;
   for (size_t i = 0; i < 3; ++i)
     context.grid[i] = static_cast<int32_t>(grid.extent[i]);
   PoolJob job;
   job.body = [](void *raw, int64_t first, int64_t last, char *arena) {
     LaunchContext &launch = *static_cast<LaunchContext *>(raw);
+    if (launch.running.isStopped()) return launch.running.interrupted.store(true);
     struct Part {
       LaunchContext &launch;
       int64_t first, last;
       char *arena;
     } part{launch, first, last, arena};
     runGuarded(
-        launch.failure,
+        launch.running,
         [](void *data) {
           Part &p = *static_cast<Part *>(data);
           p.launch.entry(p.launch.slots, p.launch.grid, p.first, p.last, p.arena);
@@ -115,7 +138,7 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
   job.context = &context;
   job.programs = *programs;
   job.arenaBytes = code.arenaBytes;
-  job.threads = threads;
+  job.threads = options.threads;
   float known = programNanoseconds.load(std::memory_order_relaxed);
   job.programNanoseconds = known;
   PoolResult result = runOnPool(job);
@@ -123,8 +146,12 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
     diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
     return false;
   }
-  if (context.failure.failed) {
-    diagnostics.error({}, Diag::deviceAssert, {context.failure.text});
+  if (running.failed) {
+    diagnostics.error({}, Diag::deviceAssert, {running.text});
+    return false;
+  }
+  if (running.interrupted) {
+    diagnostics.error({}, Diag::interruptedLaunch, {kernelName});
     return false;
   }
   // The first run pays for cold caches, so its figure is replaced soon: later ones count half.
@@ -135,7 +162,7 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
 
 bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
                             Diagnostics &diagnostics) const {
-  if (!gpuKernel) return launch(grid, slots, options.threads, diagnostics);
+  if (!gpuKernel) return launchOnCpu(grid, slots, options, diagnostics);
   std::optional<int64_t> programs = programCount(grid, diagnostics);
   if (!programs) return false;
   if (*programs == 0) return true;
@@ -184,6 +211,48 @@ static uint64_t slotOf(const Argument &argument, SlotKind kind) {
   return 0;
 }
 
+namespace {
+/// Looks at the memory of a launch's arguments, slot by slot.
+struct MemoryCheck {
+  llvm::StringRef kernel;
+  llvm::ArrayRef<std::string> names;
+  const std::vector<bool> &writes;
+  Diagnostics &diagnostics;
+  size_t slot = 0;
+
+  bool visit(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments) {
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (specs[i].constant) continue;
+      if (!specs[i].members.empty()) {
+        if (!visit(specs[i].members, arguments[i].members())) return false;
+        continue;
+      }
+      if (!look(arguments[i].memory())) return false;
+      slot += 1 + arguments[i].shape().size() + arguments[i].strides().size();
+    }
+    return true;
+  }
+
+  bool look(Memory memory) {
+    bool written = slot < writes.size() && writes[slot];
+    if (memory == Memory::plain || (memory != Memory::absent && !written)) return true;
+    Diag id = memory == Memory::readOnly    ? Diag::readOnlyArgument
+              : memory == Memory::broadcast ? Diag::broadcastArgument
+                                            : Diag::absentMemory;
+    llvm::StringRef name = slot < names.size() ? llvm::StringRef(names[slot]).split('=').first : "an argument";
+    diagnostics.error({}, id, {kernel.str(), name.str()});
+    return false;
+  }
+};
+} // namespace
+
+bool checkMemory(llvm::StringRef kernel, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
+                 llvm::ArrayRef<std::string> slotNames, const std::vector<bool> &writes, Diagnostics &diagnostics) {
+  // Almost always there is nothing to look at.
+  if (llvm::all_of(arguments, [](const Argument &argument) { return argument.memory() == Memory::plain; })) return true;
+  return MemoryCheck{kernel, slotNames, writes, diagnostics}.visit(specs, arguments);
+}
+
 // A constant has no slot.
 bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
                    llvm::SmallVectorImpl<uint64_t> &slots) {
@@ -209,7 +278,7 @@ bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
   llvm::ArrayRef<SlotKind> kinds = slotKinds();
   if (arguments.size() == argumentSpecs.size() && packArguments(argumentSpecs, arguments, kinds, slots) && slots.size() == kinds.size())
-    return true;
+    return checkMemory(kernelName, argumentSpecs, arguments, slotNames, writes(), diagnostics);
   diagnostics.error({}, Diag::slotMismatch, {entryName(), std::to_string(kinds.size()), std::to_string(slots.size())});
   return false;
 }
@@ -311,6 +380,20 @@ static void appendSlotNames(const std::string &name, const ArgumentSpec &spec, s
       names.push_back(name + part + "[" + std::to_string(i) + "]=");
 }
 
+std::vector<std::string> namesOfSlots(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < specs.size(); ++i)
+    appendSlotNames(kernel.parameters[i].name, specs[i], names);
+  return names;
+}
+
+void CompiledKernel::setSpecs(const JitFunction &kernel, std::vector<ArgumentSpec> specs) {
+  kernelName = kernel.name;
+  slotNames = namesOfSlots(kernel, specs);
+  if (gpuKernel) gpuKernel->setSlotNames(slotNames);
+  argumentSpecs = std::move(specs);
+}
+
 // From the cache folder, or compiled now.
 template <typename Artifact, typename Compile, typename Decode>
 static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromCache, Compile compile, Decode decode,
@@ -370,18 +453,15 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
     if (!artifact) return nullptr;
     loaded = CompiledKernel::load(std::move(*artifact));
-    std::vector<std::string> names;
-    for (size_t i = 0; i < specs->size(); ++i)
-      appendSlotNames(jit->parameters[i].name, (*specs)[i], names);
-    loaded->gpuKernel->setSlotNames(std::move(names));
+    loaded->setSpecs(*jit, std::move(*specs));
     if (!loaded->gpuKernel->load(options.device, diagnostics)) return nullptr;
     assembling += loaded->gpuKernel->loadSeconds();
   } else {
     std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
     if (artifact) loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
     if (!loaded) return nullptr;
+    loaded->setSpecs(*jit, std::move(*specs));
   }
-  loaded->argumentSpecs = std::move(*specs);
   loaded->cached = fromCache;
   loaded->seconds = fromCache ? 0 : secondsNow() - start;
   loaded->secondsAssembling = fromCache ? 0 : assembling;

@@ -37,6 +37,8 @@ struct LaunchOptions {
   void *stream = nullptr;          // of that device (CUstream, cudaStream_t); null: its default stream
   bool cooperative = false;        // all programs run at once, so that they may wait for each other
   bool programmaticLaunch = false; // the kernel may start before its predecessor in the stream ends
+  /// Of the CPU: set to true by another thread, the launch is to end. Programs that are running then also need stopPrograms().
+  const std::atomic<bool> *stop = nullptr;
 };
 
 /// Sets options.device to where the tensors among the arguments are. Launches without tensors keep what `options` says. False after an
@@ -64,7 +66,9 @@ public:
   llvm::ArrayRef<SlotKind> slotKinds() const;
   /// What it was compiled for; empty where it came from IR text.
   const std::vector<ArgumentSpec> &specs() const { return argumentSpecs; }
-  void setSpecs(std::vector<ArgumentSpec> specs) { argumentSpecs = std::move(specs); }
+  void setSpecs(const JitFunction &kernel, std::vector<ArgumentSpec> specs);
+  /// For each run-time value, whether the kernel may write to the memory that it points to.
+  const std::vector<bool> &writes() const;
   double compileSeconds() const { return seconds; } // 0 if it came from the cache
   /// The part of it that is not this compiler's: ptxas, and the driver's loading, which assembles where there is no ptxas.
   double assembleSeconds() const { return secondsAssembling; }
@@ -81,11 +85,16 @@ public:
 
 private:
   friend class Kernel;
+  bool launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
+
   CpuArtifact code;
   std::vector<ArgumentSpec> argumentSpecs;
+  std::string kernelName;
+  std::vector<std::string> slotNames; // "x_ptr=*fp32"; empty where it came from IR text
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
   KernelEntry function = nullptr;
+  std::pair<uintptr_t, uintptr_t> codeRange{}; // of `object`
   double seconds = 0, secondsAssembling = 0;
   bool cached = false;
   mutable std::atomic<float> programNanoseconds{-1}; // running mean; negative: not measured yet
@@ -94,6 +103,13 @@ private:
 /// Appends the slots of `arguments`, one a parameter, as they were specialised; false if there are more than `kinds`.
 bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
                    llvm::SmallVectorImpl<uint64_t> &slots);
+
+/// What messages call the run-time values of a launch, in the order of their slots: "x_ptr=*fp32", "n=i32".
+std::vector<std::string> namesOfSlots(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs);
+
+/// Whether the kernel may run on the memory of these arguments: it exists, and what is written can be. False after an error.
+bool checkMemory(llvm::StringRef kernel, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
+                 llvm::ArrayRef<std::string> slotNames, const std::vector<bool> &writes, Diagnostics &diagnostics);
 
 /// A jit function, or the kernel of IR text, with its compiled specialisations. Heuristics and autotuning are in tune/. Thread-safe.
 class Kernel {

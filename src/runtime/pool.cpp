@@ -5,6 +5,7 @@
 #include "runtime/pool.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -109,6 +110,7 @@ void work(Job &job) {
 class Pool {
 public:
   PoolResult run(const PoolJob &request);
+  void signalWorkers(int number) const;
 
 private:
   PoolResult runAlone(const PoolJob &request);
@@ -118,7 +120,8 @@ private:
 
   std::mutex launching; // held by the thread whose job has the workers
   Job job;
-  int64_t workers = 0;
+  std::atomic<int64_t> workers{0}; // changed by who holds `launching`
+  std::array<pthread_t, maxThreads> started{};
   std::atomic<int64_t> sleepers{0};
   alignas(64) std::atomic<uint32_t> signal{0}; // counts jobs; workers wait for it to change
   std::atomic<bool> open{false};               // the job may be joined
@@ -156,7 +159,7 @@ PoolResult Pool::run(const PoolJob &request) {
     lock.lock();
   }
   if (!threadArena.reserve(request.arenaBytes)) return {false, -1};
-  if (workers < threads - 1) startWorkers(threads - 1);
+  if (workers.load(std::memory_order_relaxed) < threads - 1) startWorkers(threads - 1);
 
   job.work = request;
   job.firstChunk = request.programNanoseconds < 0
@@ -173,8 +176,8 @@ PoolResult Pool::run(const PoolJob &request) {
   open.store(true);
   signal.fetch_add(1);
   // With enough workers awake nobody needs to be woken, and the system call is saved.
-  int64_t asleep = sleepers.load();
-  if (workers - asleep < job.joinLimit) futexWake(signal, job.joinLimit - (workers - asleep));
+  int64_t awake = workers.load(std::memory_order_relaxed) - sleepers.load();
+  if (awake < job.joinLimit) futexWake(signal, job.joinLimit - awake);
 
   insideJob = true;
   work(job);
@@ -199,16 +202,23 @@ void Pool::startWorkers(int64_t count) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, 8 << 20); // programs may keep small tiles on the stack
-  // Signals are for the host program's threads.
+  // Signals are for the host program's threads, but for the one that ends programs (runtime/signals.h).
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGURG);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   for (; workers < count; ++workers) {
     pthread_t thread;
     if (pthread_create(&thread, &attributes, workerMain, this) != 0) break; // fewer workers are slower, not wrong
+    started[static_cast<size_t>(workers.load())] = thread;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
+}
+
+void Pool::signalWorkers(int number) const {
+  for (int64_t i = 0, count = workers.load(); i < count; ++i)
+    pthread_kill(started[static_cast<size_t>(i)], number);
 }
 
 void *Pool::workerMain(void *pool) {
@@ -282,6 +292,10 @@ std::atomic<int64_t> chosenThreads{0};
 
 PoolResult runOnPool(const PoolJob &job) {
   return pool().run(job);
+}
+
+void signalWorkers(int signal) {
+  if (const Pool *pool = current.load(std::memory_order_acquire)) pool->signalWorkers(signal);
 }
 
 int64_t defaultThreads() {

@@ -31,6 +31,9 @@ struct PoolResult {
 /// A call from inside a program runs on that thread alone. Allocates nothing once the workers and their arenas exist.
 PoolResult runOnPool(const PoolJob &job);
 
+/// Sends a signal to the workers. They block all but SIGURG.
+void signalWorkers(int signal);
+
 /// TILEWRIGHT_NUM_THREADS, or the processors this process may use.
 int64_t defaultThreads();
 /// Replaces the default; 0 restores it.

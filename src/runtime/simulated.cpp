@@ -29,6 +29,10 @@ std::shared_ptr<SimulatedKernel> SimulatedKernel::create(const CompileRequest &r
   return kernel;
 }
 
+const std::vector<bool> &SimulatedKernel::writes() const {
+  return impl->program->artifact().writes;
+}
+
 /// Adds the argument's memory, if it is a tensor. False if its extent is unknown.
 static bool appendMemory(const ArgumentSpec &spec, const Argument &argument, const std::string &name,
                          std::vector<gpu::SimulatedMemory> &memory) {
@@ -70,6 +74,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
     allKnown &= appendMemory(impl->specs[i], arguments[i], impl->parameters[i], options.memory);
   if (!launch.checkBounds || !allKnown) options.memory = {{0, ~uint64_t(0), "memory"}};
   options.print = launch.print;
+  options.stop = launch.stop;
   gpu::SimulatedArguments args;
   args.slots.assign(slots.begin(), slots.end());
   struct alignas(16) StandIn {

@@ -12,6 +12,8 @@ struct SimulateLaunch {
   bool checkBounds = false;
   /// Receives what the kernel prints, in whole lines.
   std::function<void(llvm::StringRef)> print;
+  /// Where another thread sets it to true, the run ends with an error.
+  const std::atomic<bool> *stop = nullptr;
 };
 
 /// One specialisation. Two threads that run it take turns.
@@ -20,6 +22,8 @@ public:
   /// For request.gpu, which must be set. Null after an error.
   static std::shared_ptr<SimulatedKernel> create(const CompileRequest &request, Diagnostics &diagnostics);
   ~SimulatedKernel();
+  /// For each run-time value, whether the kernel may write to the memory that it points to.
+  const std::vector<bool> &writes() const;
   /// Runs the grid. The text of what went wrong, or empty.
   std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const;
 

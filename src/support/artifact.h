@@ -101,6 +101,7 @@ struct GpuArtifact {
   int64_t registers = -1, spillBytes = -1, localBytes = -1; // for one thread; -1: unknown
   int64_t maxnreg = 0;                                      // 0: no limit was asked for
   std::vector<SlotKind> slots;
+  std::vector<bool> writes; // for each slot: whether the kernel may write to the memory that it points to
   std::vector<gpu::TensorMapSpec> maps;
   bool printsOrAsserts = false;
   std::vector<std::string> messages; // of the assembler, about performance

@@ -172,3 +172,65 @@ def test_torch_tensors():
         out = torch.zeros_like(x)
         copy_kernel[(1,)](x, out, 60, BLOCK=64)
         assert torch.equal(x, out)
+
+
+class Described:
+    """What a tensor descriptor of another library looks like."""
+
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+
+@triton.jit
+def constant_kernel(out_ptr, value, VALUE: tl.constexpr = 0):
+    tl.store(out_ptr, 1.0)
+
+
+def test_numbers_without_an_equal_in_python_are_refused():
+    out = np.zeros(1, np.float32)
+    for number in (np.longdouble(1), np.clongdouble(1)):
+        with pytest.raises(TypeError, match="parameter 'value': .*kernels have no such type"):
+            constant_kernel[(1,)](out, number)
+
+
+def test_lists_that_hold_themselves_and_deep_ones_are_refused():
+    itself = []
+    itself.append(itself)
+    holder = {}
+    holder["holder"] = holder
+    deep = (1,)
+    for _ in range(100000):
+        deep = (deep,)
+    out = np.zeros(1, np.float32)
+    for value in (itself, deep):
+        with pytest.raises(ValueError, match="nested more than 100 levels deep"):
+            constant_kernel[(1,)](out, value)
+    for value in (itself, holder, deep):
+        with pytest.raises(ValueError, match="nested more than 100 levels deep"):
+            constant_kernel[(1,)](out, 1.0, VALUE=value)
+    fine = (1,)
+    for _ in range(50):
+        fine = (fine,)
+    constant_kernel[(1,)](out, 1.0, VALUE=fine)
+
+
+def test_a_grid_that_changes_while_it_is_read():
+    class Extent:
+        def __index__(self):
+            grid.clear()
+            return 1
+
+    grid = [Extent(), 1, 1]
+    out = np.zeros(1, np.float32)
+    constant_kernel[grid](out, 1.0)
+    assert out[0] == 1
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(block_shape=[]), "needs a block_shape"), (dict(shape=[-1, -1]), "no negative extents"),
+    (dict(shape=[8]), "one extent and one stride for each dimension"), (dict(block_shape=[8, 0]), "positive extents"),
+    (dict(shape=[2**70, 8]), "does not fit in 64 bits"), (dict(shape="ab"), "are ints, not 'a'")])
+def test_bad_descriptors_are_refused(change, message):
+    fields = dict(base=np.zeros((8, 8), np.float32), shape=[8, 8], strides=[8, 1], block_shape=[8, 8]) | change
+    with pytest.raises((ValueError, OverflowError, TypeError), match=message):
+        constant_kernel[(1,)](np.zeros(1, np.float32), Described(**fields))

@@ -1,6 +1,7 @@
 """The package around kernels: names, types on the host, testing, knobs, and `triton` as a second name."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -213,3 +214,136 @@ def test_ir_text_for_gpus(tmp_path):
         assert f".target {name}\n" in made.asm["ptx"] and ".entry twice(" in made.asm["ptx"] and ".reqntid 64" in made.asm["ptx"]
     with pytest.raises(ValueError, match="num_warps is 3"):
         triton.compile(str(path), target=GPUTarget("cuda", 90, 32), options={"num_warps": 3})
+
+
+def test_modules_import_each_other_in_one_direction():
+    """No module imports, at any depth of its functions, one that imports it."""
+    import ast
+    root = pathlib.Path(triton.__file__).resolve().parent
+    files = {".".join(("tilewright", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path
+             for path in root.rglob("*.py") if path.name != "__main__.py"}
+
+    def imports(name):
+        package = name if files[name].name == "__init__.py" else name.rpartition(".")[0]
+        for node in ast.walk(ast.parse(files[name].read_text())):
+            if not isinstance(node, ast.ImportFrom) or node.level == 0:
+                continue
+            base = ".".join(filter(None, [".".join(package.split(".")[:len(package.split(".")) - node.level + 1]), node.module]))
+            for alias in node.names:
+                found = f"{base}.{alias.name}" if f"{base}.{alias.name}" in files else base
+                if found in files and found != name and not package.startswith(found):
+                    yield found
+
+    graph = {name: set(imports(name)) for name in files}
+    done, path = set(), []
+
+    def visit(name):
+        assert name not in path, " -> ".join([*path[path.index(name):], name])
+        if name in done:
+            return
+        path.append(name)
+        for other in graph[name]:
+            visit(other)
+        path.pop()
+        done.add(name)
+
+    for name in graph:
+        visit(name)
+
+
+def test_a_submodule_under_the_second_name_replaces_nothing(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import triton\nbefore = triton.runtime.driver\nimport triton.runtime.driver\n"
+                      "print(triton.runtime.driver is before, type(before).__name__)\n")
+    done = subprocess.run([sys.executable, "-m", "tilewright", str(script)], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["True", "DriverConfig"]
+
+
+def test_element_types():
+    assert tl.dtype.SINT_TYPES == ["int8", "int16", "int32", "int64"]
+    assert tl.dtype.UINT_TYPES == ["int1", "uint8", "uint16", "uint32", "uint64"]
+    assert tl.dtype.FP_TYPES == ["fp8e4b15", "fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp16", "bf16", "fp32", "fp64"]
+    assert tl.dtype.STANDARD_FP_TYPES == ["fp16", "bf16", "fp32", "fp64"] and tl.dtype.OTHER_TYPES == ["void"]
+    facts = {kind: (kind.primitive_bitwidth, kind.itemsize, kind.fp_mantissa_width, kind.exponent_bias)
+             for kind in (tl.float8e5, tl.float8e4nv, tl.float16, tl.bfloat16, tl.float64)}
+    assert list(facts.values()) == [(8, 1, 2, 15), (8, 1, 3, 7), (16, 2, 10, 15), (16, 2, 7, 127), (64, 8, 52, 1023)]
+    assert (tl.int1.itemsize, tl.int1.int_bitwidth, tl.void.itemsize) == (1, 1, 0)
+    assert tl.int16.int_signedness is tl.dtype.SIGNEDNESS.SIGNED and tl.int1.int_signedness is tl.dtype.SIGNEDNESS.UNSIGNED
+    assert [member.value for member in tl.dtype.SIGNEDNESS] == [0, 1] and [member.value for member in tl.dtype.KIND] == [0, 1, 2]
+    assert [kind.kind().name for kind in (tl.int1, tl.uint8, tl.float32)] == ["BOOLEAN", "INTEGRAL", "FLOATING"]
+    assert (tl.int8.get_int_min_value(), tl.int8.get_int_max_value(), tl.uint16.get_int_max_value()) == (-128, 127, 65535)
+    with pytest.raises(AssertionError):
+        tl.float32.get_int_max_value()
+    assert [kind.mangle() for kind in (tl.int1, tl.int32, tl.uint8, tl.float16, tl.bfloat16, tl.void)] == ["u1", "i32", "u8", "fp16", "bf16", "V"]
+    assert [kind.codegen_name() for kind in (tl.float16, tl.bfloat16, tl.int1, tl.float8e4nv)] == ["float16", "bfloat16", "int1", "float8e4nv"]
+    assert repr(tl.float32) == "triton.language.float32" and str(tl.float32) == tl.float32.cache_key_part == "fp32"
+    assert tl.dtype("fp32") == tl.float32 and hash(tl.dtype("fp32")) == hash(tl.float32) and tl.float32 != tl.float64
+    assert tl.dtype.is_dtype("bf16") and not tl.dtype.is_dtype("float32")
+    for wrong in ("float32", "int7", None):
+        with pytest.raises(AssertionError):
+            tl.dtype(wrong)
+
+
+def test_questions_about_types():
+    questions = ("is_fp8", "is_floating", "is_standard_floating", "is_int_signed", "is_int_unsigned", "is_int", "is_bool", "is_void", "is_block",
+                 "is_ptr", "is_const", "is_int32", "is_fp32", "is_fp8e5", "is_bf16", "is_int1")
+
+    def yes(kind):
+        return [question for question in questions if getattr(kind, question)()]
+
+    assert yes(tl.int32) == ["is_int_signed", "is_int", "is_int32"]
+    assert yes(tl.int1) == ["is_int_unsigned", "is_int", "is_bool", "is_int1"]
+    assert yes(tl.float8e5) == ["is_fp8", "is_floating", "is_fp8e5"]
+    assert yes(tl.bfloat16) == ["is_floating", "is_standard_floating", "is_bf16"]
+    assert yes(tl.void) == ["is_void"]
+    assert yes(tl.pointer_type(tl.int32)) == ["is_ptr"] and yes(tl.pointer_type(tl.int32, const=True)) == ["is_ptr", "is_const"]
+    assert yes(tl.block_type(tl.int32, [4])) == ["is_block"]
+    assert tl.float16.scalar == tl.float16.element_ty == tl.float16 and tl.block_type(tl.int32, [4]).scalar == tl.int32
+
+
+def test_types_of_constants():
+    kind = tl.core.constexpr_type(3)
+    assert (kind == tl.core.constexpr_type(3), kind == tl.core.constexpr_type(4), kind == 3) == (True, False, False)
+    assert (hash(kind), repr(kind), kind.mangle()) == (hash(3), "constexpr_type[3]", "c3")
+
+
+def test_host_descriptors():
+    from tilewright.tools.tensor_descriptor import TensorDescriptor
+    array = np.zeros((4, 8), np.float32)
+    made = TensorDescriptor.from_tensor(array, [2, 4])
+    assert (made.shape, made.strides, made.block_shape, made.padding) == ([4, 8], [8, 1], [2, 4], "zero")
+    assert made == TensorDescriptor(array, [4, 8], [8, 1], [2, 4]) and made != TensorDescriptor(array, [4, 8], [8, 1], [4, 4])
+    for wrong in (dict(shape=[]), dict(strides=[1]), dict(strides=[8, 2]), dict(padding="one"), dict(shape=[-1, 8]), dict(block_shape=[0, 4])):
+        with pytest.raises(ValueError):
+            TensorDescriptor(**dict(base=array, shape=[4, 8], strides=[8, 1], block_shape=[2, 4]) | wrong)
+
+
+def test_groups_of_knobs(monkeypatch):
+    knobs = triton.knobs
+    assert {name for name in vars(knobs) if isinstance(getattr(knobs, name), knobs.base_knobs)} == {
+        "build", "cache", "compilation", "autotuning", "runtime", "language", "nvidia", "amd", "proton"}
+    assert type(knobs.runtime) is knobs.runtime_knobs and knobs.runtime_knobs.__name__ == "runtime_knobs"
+    monkeypatch.delenv("TRITON_ALWAYS_COMPILE", raising=False)
+    assert knobs.compilation.always_compile is False and knobs.language.default_fp_fusion is True
+    assert knobs.amd.use_block_pingpong is None and knobs.nvidia.ptxas is None
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "on")
+    assert knobs.compilation.always_compile is True and knobs.compilation.knobs["always_compile"] is True
+    with knobs.compilation.scope():
+        knobs.compilation.always_compile = False
+        assert os.environ["TRITON_ALWAYS_COMPILE"] == "0" and knobs.compilation.always_compile is False
+    assert os.environ["TRITON_ALWAYS_COMPILE"] == "on" and knobs.compilation.always_compile is True
+    copy = knobs.runtime.copy()
+    copy.launch_enter_hook.add(print)
+    assert not knobs.runtime.launch_enter_hook and copy.watched() and not knobs.runtime.watched()
+    assert knobs.runtime.launch_exit_hook.reversed and not knobs.runtime.launch_enter_hook.reversed
+
+
+def test_a_process_that_debugs_overrides_the_call(monkeypatch):
+    monkeypatch.setattr(triton.knobs.runtime, "debug", True)
+    with pytest.raises(RuntimeError, match="must fail"):
+        failing_kernel[(1,)](np.ones(1, np.int32), debug=False)
+
+
+@triton.jit
+def failing_kernel(x_ptr):
+    tl.device_assert(tl.load(x_ptr) == 0, "must fail")

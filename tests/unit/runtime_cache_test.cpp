@@ -181,6 +181,7 @@ TEST(Artifact, EncodesAndDecodes) {
                                 8);
   artifact.arenaBytes = 12345;
   artifact.slots = {SlotKind::pointer, SlotKind::f64, SlotKind::i1};
+  artifact.writes = {true, false, false};
   std::string bytes = encodeArtifact(artifact);
   std::optional<CpuArtifact> back = decodeArtifact(bytes);
   ASSERT_TRUE(back);
@@ -188,6 +189,7 @@ TEST(Artifact, EncodesAndDecodes) {
   EXPECT_EQ(back->object, artifact.object);
   EXPECT_EQ(back->arenaBytes, artifact.arenaBytes);
   EXPECT_EQ(back->slots, artifact.slots);
+  EXPECT_EQ(back->writes, artifact.writes);
   EXPECT_FALSE(decodeArtifact(bytes.substr(0, 20)));
   EXPECT_FALSE(decodeArtifact(std::string(24, '\xff')));
 }
@@ -205,6 +207,7 @@ TEST(Artifact, OfGpusEncodesAndDecodes) {
   artifact.sharedBytes = 200000;
   artifact.registers = 168;
   artifact.slots = {SlotKind::pointer, SlotKind::i32, SlotKind::i64};
+  artifact.writes = {true, false, false};
   gpu::TensorMapSpec map;
   map.element = gpu::MapElement::bf16;
   map.elementBytes = 2;
@@ -229,6 +232,7 @@ TEST(Artifact, OfGpusEncodesAndDecodes) {
   EXPECT_EQ(back->registers, 168);
   EXPECT_EQ(back->spillBytes, -1);
   EXPECT_EQ(back->slots, artifact.slots);
+  EXPECT_EQ(back->writes, artifact.writes);
   EXPECT_EQ(back->maps, artifact.maps);
   EXPECT_EQ(back->messages, artifact.messages);
   EXPECT_EQ(back->stages, artifact.stages);

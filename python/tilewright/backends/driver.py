@@ -2,8 +2,9 @@
 
 import os
 import sys
+from functools import partial
 
-from .. import _core
+from .. import _core, _measure
 from .compiler import GPUTarget
 
 
@@ -11,6 +12,9 @@ class DriverBase:
     @classmethod
     def is_active(cls):
         return True
+
+    def get_benchmarker(self):
+        return partial(_measure.do_bench, self)
 
 
 class _Utils:
@@ -80,13 +84,8 @@ class CPUDriver(DriverBase):
     def get_device_capability(self, device=None):
         return (0, 0)
 
-    def get_benchmarker(self):
-        from ..testing import do_bench
-        return do_bench
-
     def get_empty_cache_for_benchmark(self):
-        from ..testing import _flush_buffer
-        return _flush_buffer()
+        return _measure.flush_buffer()
 
     def clear_cache(self, cache):
         cache.fill(0)
@@ -166,10 +165,6 @@ class CUDADriver(DriverBase):
     def get_device_capability(self, device=None):
         facts = _core.cuda_device(self.get_current_device() if device is None else device)
         return (facts["major"], facts["minor"])
-
-    def get_benchmarker(self):
-        from ..testing import do_bench
-        return do_bench
 
     def get_empty_cache_for_benchmark(self):
         import torch

@@ -48,8 +48,9 @@ class CompiledKernel:
 
     n_max_threads = 1024
 
-    def __init__(self, handle):
+    def __init__(self, handle, kernel=None):
         self._handle = handle
+        self._kernel = kernel  # whose module the later stages of `asm` may need
         self._metadata = None
         self._hash = None
         self.asm = AsmDict(handle)
@@ -180,7 +181,7 @@ def compile(src, target=None, options=None, _env_vars=None):
         raise ValueError(f"compile: there is no back end for '{target.backend}'; kernels are compiled for 'cpu' and 'cuda'")
     name = str(target.arch) if target.backend == "cuda" else ""
     if isinstance(src, ASTSource):
-        return CompiledKernel(_core.compile_described(src.fn, *src.describe(), dict(options or {}), name))
+        return CompiledKernel(_core.compile_described(src.fn, *src.describe(), dict(options or {}), name), src.fn)
     source = src if isinstance(src, IRSource) else IRSource(src)
     return CompiledKernel(_core.compile_text(source.src, str(source.path), dict(options or {}), name))
 

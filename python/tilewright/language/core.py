@@ -8,6 +8,7 @@ their properties, `constexpr`, and the classes that annotations and isinstance n
 import builtins
 import enum
 import operator
+from typing import NamedTuple
 
 from .. import _core
 
@@ -22,136 +23,123 @@ class base_type:
     """The root of all types."""
 
 
+class _Element(NamedTuple):
+    """A row of the table of element types. Integers have a sign; floats have mantissa bits and an exponent bias."""
+
+    family: str  # "signed", "unsigned", "float", "none"
+    bits: int
+    word: str  # in mangled names
+    long_name: str
+    mantissa: int = 0
+    bias: int = 0
+
+    @property
+    def is_integer(self):
+        return self.family in ("signed", "unsigned")
+
+    def bounds(self):
+        """The least and the largest integer."""
+        if self.family == "signed":
+            return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
+        return 0, (1 << self.bits) - 1
+
+
+def _elements():
+    yield "void", _Element("none", 0, "V", "void")
+    for bits in (8, 16, 32, 64):
+        yield f"int{bits}", _Element("signed", bits, f"i{bits}", f"int{bits}")
+    for bits in (1, 8, 16, 32, 64):
+        name = f"uint{bits}" if bits > 1 else "int1"
+        yield name, _Element("unsigned", bits, f"u{bits}", name)
+    for name, bits, mantissa, bias in (
+            ("fp8e4b15", 8, 3, 15), ("fp8e4nv", 8, 3, 7), ("fp8e4b8", 8, 3, 8), ("fp8e5", 8, 2, 15), ("fp8e5b16", 8, 2, 16),
+            ("fp16", 16, 10, 15), ("bf16", 16, 7, 127), ("fp32", 32, 23, 127), ("fp64", 64, 52, 1023)):
+        long_name = name.replace("fp", "float") if name != "bf16" else "bfloat16"
+        yield name, _Element("float", bits, name, long_name, mantissa, bias)
+
+
+_ELEMENTS = dict(_elements())
+
+
+def _names(chosen):
+    return [name for name, element in _ELEMENTS.items() if chosen(element)]
+
+
 class dtype(base_type):
     """An element type. `name` is "fp32", "int32", "uint8", "bf16", "fp8e4nv" and so on."""
 
-    SINT_TYPES = ["int8", "int16", "int32", "int64"]
-    UINT_TYPES = ["int1", "uint8", "uint16", "uint32", "uint64"]
-    FP_TYPES = ["fp8e4b15", "fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp16", "bf16", "fp32", "fp64"]
-    STANDARD_FP_TYPES = ["fp16", "bf16", "fp32", "fp64"]
-    OTHER_TYPES = ["void"]
-
-    class SIGNEDNESS(enum.Enum):
-        SIGNED = 0
-        UNSIGNED = 1
-
-    class KIND(enum.Enum):
-        BOOLEAN = 0
-        INTEGRAL = 1
-        FLOATING = 2
+    SIGNEDNESS = enum.Enum("SIGNEDNESS", ["SIGNED", "UNSIGNED"], start=0, module=__name__, qualname="dtype.SIGNEDNESS")
+    KIND = enum.Enum("KIND", ["BOOLEAN", "INTEGRAL", "FLOATING"], start=0, module=__name__, qualname="dtype.KIND")
+    SINT_TYPES = _names(lambda element: element.family == "signed")
+    UINT_TYPES = _names(lambda element: element.family == "unsigned")
+    FP_TYPES = _names(lambda element: element.family == "float")
+    STANDARD_FP_TYPES = _names(lambda element: element.family == "float" and element.bits > 8)
+    OTHER_TYPES = _names(lambda element: element.family == "none")
 
     _tilewright_path = "triton.language.dtype"
-    # mantissa bits and exponent bias
-    _FLOATS = {"fp8e4b15": (3, 15), "fp8e4nv": (3, 7), "fp8e4b8": (3, 8), "fp8e5": (2, 15), "fp8e5b16": (2, 16), "fp16": (10, 15),
-               "bf16": (7, 127), "fp32": (23, 127), "fp64": (52, 1023)}
 
     def __init__(self, name):
         name = _unwrap_if_constexpr(name)
-        if name not in dtype.SINT_TYPES + dtype.UINT_TYPES + dtype.FP_TYPES + dtype.OTHER_TYPES:
+        element = _ELEMENTS.get(name) if isinstance(name, str) else None
+        if element is None:
             raise AssertionError(f"there is no element type '{name}'")
         self.name = name
-        if name in dtype._FLOATS:
-            self.fp_mantissa_width, self.exponent_bias = dtype._FLOATS[name]
-            self.primitive_bitwidth = 8 if "fp8" in name else int(name[2:])
-        elif name == "void":
-            self.primitive_bitwidth = 0
-        else:
-            signed = name in dtype.SINT_TYPES
-            self.int_signedness = dtype.SIGNEDNESS.SIGNED if signed else dtype.SIGNEDNESS.UNSIGNED
-            self.int_bitwidth = self.primitive_bitwidth = int(name.partition("int")[2])
-        self.itemsize = (self.primitive_bitwidth + 7) // 8
+        self.primitive_bitwidth, self.itemsize = element.bits, -(-element.bits // 8)
+        if element.family == "float":
+            self.fp_mantissa_width, self.exponent_bias = element.mantissa, element.bias
+        elif element.is_integer:
+            self.int_bitwidth, self.int_signedness = element.bits, dtype.SIGNEDNESS[element.family.upper()]
+
+    @staticmethod
+    def is_dtype(name):
+        return name in _ELEMENTS
+
+    @property
+    def _row(self):
+        """None for types that are made of others."""
+        return _ELEMENTS.get(self.name)
 
     @property
     def _tilewright_name(self):
         return self.name
 
-    def is_fp8(self):
-        return self.name.startswith("fp8")
-
-    def is_floating(self):
-        return self.name in dtype.FP_TYPES
-
-    def is_standard_floating(self):
-        return self.name in dtype.STANDARD_FP_TYPES
-
-    def is_int_signed(self):
-        return self.name in dtype.SINT_TYPES
-
-    def is_int_unsigned(self):
-        return self.name in dtype.UINT_TYPES
-
-    def is_int(self):
-        return self.is_int_signed() or self.is_int_unsigned()
-
-    def is_bool(self):
-        return self.name == "int1"
+    @property
+    def cache_key_part(self):
+        return self.name
 
     def kind(self):
-        if self.is_bool():
-            return dtype.KIND.BOOLEAN
-        return dtype.KIND.INTEGRAL if self.is_int() else dtype.KIND.FLOATING
+        return dtype.KIND.BOOLEAN if self.is_bool() else dtype.KIND.INTEGRAL if self.is_int() else dtype.KIND.FLOATING
 
-    def get_int_max_value(self):
-        if self.is_int_signed():
-            return 2**(self.int_bitwidth - 1) - 1
-        if self.is_int_unsigned():
-            return 2**self.int_bitwidth - 1
-        raise AssertionError(f"{self.name} is no integer type")
+    def _bounds(self):
+        if not self.is_int():
+            raise AssertionError(f"{self.name} is no integer type")
+        return self._row.bounds()
 
     def get_int_min_value(self):
-        if self.is_int_signed():
-            return -2**(self.int_bitwidth - 1)
-        if self.is_int_unsigned():
-            return 0
-        raise AssertionError(f"{self.name} is no integer type")
+        return self._bounds()[0]
 
-    @staticmethod
-    def is_dtype(name):
-        return name in dtype.SINT_TYPES + dtype.UINT_TYPES + dtype.FP_TYPES + dtype.OTHER_TYPES
+    def get_int_max_value(self):
+        return self._bounds()[1]
 
-    def is_void(self):
-        return self.name == "void"
-
-    @staticmethod
-    def is_block():
-        return False
-
-    @staticmethod
-    def is_ptr():
-        return False
-
-    @staticmethod
-    def is_const():
-        return False
-
+    # Tiles have elements; an element type is its own.
     @property
     def scalar(self):
         return self
 
-    @property
-    def element_ty(self):
-        return self
+    element_ty = scalar
 
     def with_element_ty(self, element_ty):
         return element_ty
 
     def codegen_name(self):
-        if self.name.startswith("fp"):
-            return "float" + self.name[2:]
-        return "bfloat" + self.name[2:] if self.name.startswith("bf") else self.name
-
-    @property
-    def cache_key_part(self):
-        return self.name
+        return self._row.long_name if self._row else self.name
 
     def mangle(self):
-        if self.is_int():
-            return ("i" if self.is_int_signed() else "u") + str(self.int_bitwidth)
-        return "V" if self.is_void() else self.name
+        return self._row.word
 
     def __eq__(self, other):
         other = _unwrap_if_constexpr(other)
-        return type(other) is dtype and self.name == other.name
+        return type(other) is dtype and other.name == self.name
 
     def __hash__(self):
         return hash((self.name,))
@@ -163,10 +151,32 @@ class dtype(base_type):
         return f"triton.language.{self.codegen_name()}"
 
 
-for _name in dtype.SINT_TYPES + dtype.UINT_TYPES + dtype.FP_TYPES:
-    if not hasattr(dtype, f"is_{_name}"):
-        setattr(dtype, f"is_{_name}", lambda self, _name=_name: self.name == _name)
-del _name
+def _add_questions():
+    """is_floating(), is_int32() and so on: questions about the row, False for types that have none."""
+
+    def ask(question):
+        return lambda self: self._row is not None and question(self._row)
+
+    questions = {
+        "is_fp8": lambda row: row.family == "float" and row.bits == 8,
+        "is_floating": lambda row: row.family == "float",
+        "is_standard_floating": lambda row: row.family == "float" and row.bits > 8,
+        "is_int_signed": lambda row: row.family == "signed",
+        "is_int_unsigned": lambda row: row.family == "unsigned",
+        "is_int": lambda row: row.is_integer,
+        "is_bool": lambda row: row.is_integer and row.bits == 1,
+        "is_void": lambda row: row.family == "none",
+    }
+    for name, element in _ELEMENTS.items():
+        questions.setdefault(f"is_{name}", lambda row, element=element: row == element)
+    for name, question in questions.items():
+        setattr(dtype, name, ask(question))
+    # Of the types made of others: pointer_type and block_type answer otherwise.
+    for name in ("is_block", "is_ptr", "is_const"):
+        setattr(dtype, name, staticmethod(lambda: False))
+
+
+_add_questions()
 
 
 class pointer_type(dtype):
@@ -310,20 +320,22 @@ class slice_type(dtype):
 
 
 class constexpr_type(base_type):
+    """The type of one constant: every value has its own."""
+
     def __init__(self, value):
         self.value = value
 
-    def __eq__(self, other):
-        return isinstance(other, constexpr_type) and self.value == other.value
+    def mangle(self):
+        return "c" + str(self.value)
+
+    def __repr__(self):
+        return "constexpr_type[" + str(self.value) + "]"
 
     def __hash__(self):
         return hash(self.value)
 
-    def __repr__(self):
-        return f"constexpr_type[{self.value}]"
-
-    def mangle(self):
-        return f"c{self.value}"
+    def __eq__(self, other):
+        return self.value == other.value if isinstance(other, constexpr_type) else False
 
 
 class base_value:

@@ -4,12 +4,13 @@ import hashlib
 import inspect
 import json
 import os
+import threading
 import time
 import warnings
 
 from .. import _core, knobs
+from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASError
 from .driver import driver
-from .errors import AutotunerError, OutOfResources, PTXASError
 from .jit import JITFunction, KernelInterface
 
 
@@ -98,14 +99,14 @@ class Autotuner(KernelInterface):
         self.cache = {}
         self.configs_timings = {}
         self.best_config = None
-        self._launched = None  # what best_config adds to a launch
+        self._launched = None  # a configuration, and what it adds to a launch
+        self._call = threading.local()  # of the thread's call: arguments by name, copies to restore
+        self._lock = (os.getpid(), threading.RLock())
         self._is_plain = isinstance(fn, JITFunction)
         self.bench_time = None
-        self.nargs = None
         self.cache_results = (cache_results or knobs.autotuning.cache) and os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING") != "0"
         self.reset_to_zero = list(reset_to_zero or [])
         self.restore_value = list(restore_value or [])
-        self.restore_copies = {}
         self.user_defined_pre_hook = pre_hook is not None
         self.user_defined_post_hook = post_hook is not None
         self.pre_hook = pre_hook or self._prepare
@@ -125,6 +126,25 @@ class Autotuner(KernelInterface):
     def _tilewright_value(self):
         return self.fn
 
+    # Hooks look at these two by name. Launches of several threads go on at once, so each thread has its own.
+
+    @property
+    def nargs(self):
+        """While this thread measures: the arguments by name. Else None."""
+        return getattr(self._call, "nargs", None)
+
+    @nargs.setter
+    def nargs(self, named):
+        self._call.nargs = named
+
+    @property
+    def restore_copies(self):
+        return getattr(self._call, "copies", {})
+
+    @restore_copies.setter
+    def restore_copies(self, copies):
+        self._call.copies = copies
+
     @property
     def do_bench(self):
         if self._do_bench is not None:
@@ -139,18 +159,19 @@ class Autotuner(KernelInterface):
         return bench
 
     def _prepare(self, kwargs, reset_only=False):
+        # An argument may be None: a tensor that this call does without.
         for name in self.reset_to_zero:
-            _zero(kwargs[name])
+            if kwargs[name] is not None:
+                _zero(kwargs[name])
         if not reset_only:
-            self.restore_copies = {name: _clone(kwargs[name]) for name in self.restore_value}
+            self.restore_copies = {name: _clone(kwargs[name]) for name in self.restore_value if kwargs[name] is not None}
 
     def _restore(self, kwargs, exception):
-        for name in self.restore_value:
-            _copy_back(kwargs[name], self.restore_copies[name])
+        for name, copy in self.restore_copies.items():
+            _copy_back(kwargs[name], copy)
         self.restore_copies = {}
 
     def _bench(self, *args, config, **meta):
-        from ..compiler.errors import CompilationError
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         conflicts = meta.keys() & config.kwargs.keys()
@@ -228,12 +249,23 @@ class Autotuner(KernelInterface):
                     key.append(dtype)
         return tuple(key)
 
+    def _measuring(self):
+        """The lock of this process: a child may inherit one that is held."""
+        if self._lock[0] != os.getpid():
+            self._lock = (os.getpid(), threading.RLock())
+        return self._lock[1]
+
     def _first(self, key, args, kwargs):
-        self.nargs = dict(zip(self.arg_names, args))
-        try:
-            self._choose(key, args, kwargs)
-        finally:
-            self.nargs = None
+        # One thread measures, undisturbed by the others' measurements; those that wanted the same find it done.
+        with self._measuring():
+            if key in self.cache:
+                return self.cache[key]
+            outer = self.nargs
+            self.nargs = dict(zip(self.arg_names, args))
+            try:
+                self._choose(key, args, kwargs)
+            finally:
+                self.nargs = outer
         if knobs.autotuning.print:
             print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
                   f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.cache[key]};")
@@ -247,10 +279,10 @@ class Autotuner(KernelInterface):
             config = self.cache.get(key)
             if config is None:
                 config = self._first(key, args, kwargs)
-        if self._launched is None or self.best_config is not config:
-            self._launched = config.all_kwargs()
-        self.best_config = config
-        chosen = self._launched
+        launched = self._launched
+        if launched is None or launched[0] is not config:
+            self._launched = launched = (config, config.all_kwargs())
+        self.best_config, chosen = launched
         if config.pre_hook is not None:
             config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **chosen})
         if self._is_plain and not kwargs.get("warmup") and kwargs.get("grid") is not None:
@@ -278,9 +310,10 @@ class Autotuner(KernelInterface):
 
     def warmup(self, *args, **kwargs):
         self.nargs = dict(zip(self.arg_names, args))
-        kernels = [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
-        self.nargs = None
-        return kernels
+        try:
+            return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
+        finally:
+            self.nargs = None
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")

@@ -156,7 +156,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     def run(self, *args, grid, warmup, **kwargs):
         runtime = knobs.runtime
-        if (self.debug or runtime.debug) and kwargs.get("debug") is None:
+        # A call may turn off what its kernel asks for, not what the process asks for.
+        if runtime.debug or (self.debug and kwargs.get("debug") is None):
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)

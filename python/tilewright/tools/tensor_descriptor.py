@@ -1,37 +1,45 @@
 """Tensor descriptors made by the host."""
 
-from dataclasses import dataclass
-from typing import Any, List
+_FIELDS = ("base", "shape", "strides", "block_shape", "padding", "round_f32_to_tf32")
+
+# What a descriptor must be, and what is said if it is not.
+_RULES = (
+    (lambda d: len(d.shape) > 0, "rank must not be zero"),
+    (lambda d: len(d.shape) == len(d.strides) == len(d.block_shape), "rank mismatch: shape, strides and block_shape have the same length"),
+    (lambda d: all(extent >= 0 for extent in d.shape), "shape must not be negative"),
+    (lambda d: all(extent > 0 for extent in d.block_shape), "block_shape must be positive"),
+    (lambda d: d.strides[-1] == 1, "Last dimension must be contiguous"),
+    (lambda d: d.padding in ("zero", "nan"), "padding is 'zero' or 'nan'"),
+)
 
 
-def _strides(tensor):
-    if hasattr(tensor, "stride"):
-        return list(tensor.stride())
-    return [step // tensor.itemsize for step in tensor.strides]
-
-
-@dataclass
 class TensorDescriptor:
-    """A strided tensor, and the shape of the blocks that kernels take from it."""
+    """A strided tensor, and the shape of the blocks that kernels take from it. Strides count elements."""
 
-    base: Any
-    shape: List[int]
-    strides: List[int]
-    block_shape: List[int]
-    padding: str = "zero"
-    round_f32_to_tf32: bool = False
-
-    def __post_init__(self):
-        rank = len(self.shape)
-        if rank == 0:
-            raise ValueError("rank must not be zero")
-        if len(self.strides) != rank or len(self.block_shape) != rank:
-            raise ValueError("rank mismatch: shape, strides and block_shape have the same length")
-        if self.strides[-1] != 1:
-            raise ValueError("Last dimension must be contiguous")
-        if self.padding not in ("zero", "nan"):
-            raise ValueError("padding is 'zero' or 'nan'")
+    def __init__(self, base, shape, strides, block_shape, padding="zero", round_f32_to_tf32=False):
+        self.base = base
+        self.shape, self.strides, self.block_shape = shape, strides, block_shape
+        self.padding = padding
+        self.round_f32_to_tf32 = round_f32_to_tf32
+        for holds, message in _RULES:
+            if not holds(self):
+                raise ValueError(message)
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero"):
-        return TensorDescriptor(tensor, list(tensor.shape), _strides(tensor), list(block_shape), padding)
+        """Of all of a tensor: PyTorch's, whose strides count elements, or NumPy's, whose strides count bytes."""
+        if hasattr(tensor, "stride"):
+            strides = tensor.stride()
+        else:
+            strides = (step // tensor.itemsize for step in tensor.strides)
+        return TensorDescriptor(tensor, list(tensor.shape), list(strides), list(block_shape), padding)
+
+    def __eq__(self, other):
+        if not isinstance(other, TensorDescriptor):
+            return NotImplemented
+        return self.base is other.base and all(getattr(self, name) == getattr(other, name) for name in _FIELDS[1:])
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"TensorDescriptor({', '.join(f'{name}={getattr(self, name)!r}' for name in _FIELDS)})"

@@ -233,6 +233,7 @@ uint32_t Warp::lanesWhere(const Step &step, int64_t operand) const {
 bool Warp::run(const Body &body) {
   for (const Step &step : body.steps) {
     if (block.stopping) return false;
+    if (block.options.stop && block.options.stop->load(std::memory_order_relaxed)) return fail(step, "interrupted");
     if (int64_t(++steps) > block.options.maxSteps)
       return fail(step, "the warp has run " + llvm::Twine(steps) + " instructions: does it spin?");
     if (block.program.usesWgmma && !step.forwards)

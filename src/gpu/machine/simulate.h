@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -54,6 +55,8 @@ struct SimulateOptions {
   uint64_t seed = 0;
   /// Instructions of one warp after which it is taken to wait for something that never comes.
   int64_t maxSteps = 200'000'000;
+  /// Where another thread sets it to true, the run ends with an error.
+  const std::atomic<bool> *stop = nullptr;
   /// Receives each text that ptx.print makes. Without it, prints are dropped.
   std::function<void(llvm::StringRef)> print;
 };

@@ -170,6 +170,7 @@ LogicalResult Program::fail(Operation *op, const Twine &text) {
 }
 
 LogicalResult Program::step(Operation &op) {
+  if (options.stop && options.stop->load(std::memory_order_relaxed)) return fail(&op, "interrupted");
   if (options.maxSteps && ++steps > options.maxSteps)
     return fail(&op, "no end after " + Twine(options.maxSteps) + " operations: the program waits for something that does not come");
   if (options.onStep) {

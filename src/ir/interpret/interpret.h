@@ -8,6 +8,7 @@
 #include "llvm/Support/Error.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -70,6 +71,8 @@ struct InterpretOptions {
   bool checkTileDivision = false;
   /// If not 0, the number of operations after which a program is taken to wait for something that never comes.
   int64_t maxSteps = 0;
+  /// Where another thread sets it to true, the run ends with an error.
+  const std::atomic<bool> *stop = nullptr;
 };
 
 /// What an interpreted kernel did wrong and where; the message is `file:line:column: program (x, y, z): text`.

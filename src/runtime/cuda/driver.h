@@ -96,6 +96,7 @@ struct TensorMapArguments {
   uint32_t box[5]{};
   uint32_t elementStrides[5]{1, 1, 1, 1, 1};
   uint32_t dataType = 0, rank = 0, interleave = 0, swizzle = 0, l2Promotion = 0, fill = 0;
+  bool operator==(const TensorMapArguments &) const = default;
 };
 static_assert(sizeof(TensorMapArguments) == 10 * 8 + 16 * 4);
 

@@ -207,7 +207,7 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
     Loaded::Slot &slot = where.maps[i];
     const TensorMap *found = nullptr;
     for (const Loaded::Encoded &encoded : slot.encoded)
-      if (encoded.used && std::memcmp(&encoded.arguments, &*arguments, sizeof(TensorMapArguments)) == 0) found = &encoded.map;
+      if (encoded.used && encoded.arguments == *arguments) found = &encoded.map;
     if (!found) {
       Loaded::Encoded &encoded = slot.encoded[slot.next++ % rememberedMaps];
       encoded.used = false;

@@ -1,0 +1,74 @@
+// Python's lock, the GIL: taken and given up by scopes, as nanobind's scopes do, with one difference. When the interpreter ends, Python
+// ends every other thread that asks for the lock (until Python 3.14) by unwinding its stack, which destructors and compiled frames do not
+// survive: the process would abort. Such a thread stops here instead, and the process ends without it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <string>
+
+namespace tilewright::python {
+
+/// Holds the GIL, whichever thread this is.
+class WithGil {
+public:
+  WithGil();
+  ~WithGil();
+  WithGil(const WithGil &) = delete;
+  WithGil &operator=(const WithGil &) = delete;
+
+private:
+  PyGILState_STATE state;
+};
+
+/// Gives up the GIL, which this thread holds.
+class WithoutGil {
+public:
+  WithoutGil();
+  ~WithoutGil();
+  WithoutGil(const WithoutGil &) = delete;
+  WithoutGil &operator=(const WithoutGil &) = delete;
+
+private:
+  PyThreadState *state;
+};
+
+/// While it lives, this thread compiles, or runs a kernel on the interpreter or the simulator. Such work holds locks of the compiler's:
+/// fork() waits until there is none, so that a child finds none held, and so does the end of the interpreter. The caller has given up the
+/// GIL. It may be nested.
+class Compiling {
+public:
+  Compiling();
+  ~Compiling();
+  Compiling(const Compiling &) = delete;
+  Compiling &operator=(const Compiling &) = delete;
+};
+
+/// Adds what Python calls before and after fork, and at its end.
+void defineCompiling(nanobind::module_ &module);
+/// Whether the interpreter ends: what runs on other threads should, too.
+const std::atomic<bool> &interpreterEnds();
+
+// ---- interrupts.cpp
+
+/// While it lives, Ctrl-C ends the work of this thread, if it is Python's main one. Made and destroyed with the GIL.
+class Interruptible {
+public:
+  Interruptible();
+  ~Interruptible();
+  Interruptible(const Interruptible &) = delete;
+  Interruptible &operator=(const Interruptible &) = delete;
+  /// Becomes true where the work is to end. Null on other threads: as in Python, signals do not concern them.
+  const std::atomic<bool> *stop() const { return active ? &stopped : nullptr; }
+
+private:
+  friend class Watcher;
+  bool active = false;
+  std::atomic<bool> stopped{false};
+};
+
+/// After work that was stopped: raises what the handler of the signal raises, or KeyboardInterrupt with that message.
+[[noreturn]] void raiseInterrupt(const std::string &message);
+
+} // namespace tilewright::python

@@ -1,0 +1,224 @@
+// Ctrl-C while a kernel runs.
+//
+// Python's own handler of SIGINT only leaves a note, which the interpreter's main thread reads between two instructions of Python: while
+// that thread is in a kernel nobody does. So SIGINT is counted here on its way to Python's handler, and a watcher, a thread that is awake
+// only while kernels are launched, looks every few hundredths of a second: if the main thread has been in one launch since the last look
+// and SIGINT has come, the launch is stopped (runtime/signals.h), and Python's handler has its say.
+//
+//   main thread     turn 5 ........................................ turn 6, KeyboardInterrupt
+//   SIGINT                          count 1 -> Python's handler
+//   watcher              turn 5?            turn 5, count 1: stop
+//
+// A launch pays two writes to memory of its own. Where the program has a handler of its own for SIGINT that may not raise (asyncio's, say),
+// the first SIGINT leaves the launch alone, as any call into C would, and a second one ends it.
+
+#include "gil.h"
+
+#include "core.h"
+#include "runtime/signals.h"
+
+#include <chrono>
+#include <linux/membarrier.h>
+#include <mutex>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tilewright::python {
+
+namespace {
+
+std::atomic<int64_t> interrupts{0}; // SIGINTs so far
+struct sigaction beforeInterrupt;
+
+void countInterrupt(int number, siginfo_t *info, void *context) {
+  interrupts.fetch_add(1);
+  if (beforeInterrupt.sa_flags & SA_SIGINFO) return beforeInterrupt.sa_sigaction(number, info, context);
+  beforeInterrupt.sa_handler(number);
+}
+
+/// Puts the counter before the handler there is. Where there is none, the process ends or ignores the signal, as is.
+void hookInterrupt() {
+  struct sigaction found = {};
+  ::sigaction(SIGINT, nullptr, &found);
+  if (found.sa_handler == SIG_DFL || found.sa_handler == SIG_IGN) return;
+  if ((found.sa_flags & SA_SIGINFO) && found.sa_sigaction == countInterrupt) return;
+  // Python puts its own handler back at signal.signal(). Anybody else's may call ours, and must not be called by it.
+  static bool hooked = false;
+  if (hooked && found.sa_handler != beforeInterrupt.sa_handler) return;
+  hooked = true;
+  beforeInterrupt = found;
+  struct sigaction action = found;
+  action.sa_flags |= SA_SIGINFO;
+  action.sa_sigaction = countInterrupt;
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+/// Whether SIGINT raises KeyboardInterrupt, as it does where the program says nothing else.
+bool raisesByItself() {
+  WithGil gil;
+  try {
+    nb::module_ signals = nb::module_::import_("signal");
+    return signals.attr("getsignal")(SIGINT).is(signals.attr("default_int_handler"));
+  } catch (nb::python_error &error) {
+    return false;
+  }
+}
+
+bool isPythonsMainThread() {
+  nb::object main = nb::module_::import_("threading").attr("main_thread")();
+  return nb::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
+}
+
+} // namespace
+
+/// Of the launches of Python's main thread.
+///
+/// Both sides write a word and then read the other's; one of them must see the other. The fence between the two is left to the watcher
+/// (membarrier), where the system can do that, so that launches pay none.
+class Watcher {
+public:
+  bool isBusy() const { return turn.load(std::memory_order_relaxed) % 2 == 1; }
+
+  void begin(Interruptible &launch) {
+    current.store(&launch, std::memory_order_relaxed);
+    countBefore.store(interrupts.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    nextTurn();
+    if (asleep.load(std::memory_order_relaxed)) rouse();
+  }
+
+  void end() {
+    nextTurn();
+    if (stopping.load(std::memory_order_relaxed)) std::lock_guard<std::mutex> wait(lock);
+  }
+
+private:
+  void nextTurn() {
+    turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (fencesHere.load(std::memory_order_relaxed))
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    else
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
+  void fence() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!fencesHere.load(std::memory_order_relaxed)) ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  }
+
+  void rouse() {
+    std::lock_guard<std::mutex> guard(lock);
+    hookInterrupt();
+    caller = pthread_self();
+    asleep.store(false);
+    if (!started) {
+      fencesHere.store(::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0);
+      sigset_t all, before;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);
+      std::thread([this] { watch(); }).detach();
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      started = true;
+    }
+    wake.fetch_add(1);
+    wake.notify_one();
+  }
+
+  void watch() {
+    uint64_t last = 0;
+    int64_t idle = 0;
+    while (true) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      uint64_t now = turn.load();
+      idle = now == last && now % 2 == 0 ? idle + 1 : 0;
+      if (now == last && now % 2 == 1) attend(now);
+      if (idle >= 20) {
+        sleepUntilLaunch(now);
+        idle = 0;
+      }
+      last = now;
+    }
+  }
+
+  void sleepUntilLaunch(uint64_t now) {
+    uint32_t seen = wake.load();
+    asleep.store(true);
+    fence();
+    if (turn.load() == now)
+      wake.wait(seen);
+    else
+      asleep.store(false);
+  }
+
+  /// The launch of this turn takes long.
+  void attend(uint64_t now) {
+    hookInterrupt(); // the program may have set a handler since
+    int64_t count = interrupts.load() - countBefore.load();
+    if (count <= 0 || (count == 1 && !raisesByItself())) return;
+    while (stop(now))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  bool stop(uint64_t now) {
+    std::lock_guard<std::mutex> guard(lock);
+    stopping.store(true);
+    fence();
+    bool same = turn.load() == now;
+    if (same) {
+      current.load()->stopped.store(true);
+      stopPrograms(caller);
+    }
+    stopping.store(false);
+    return same;
+  }
+
+  alignas(64) std::atomic<uint64_t> turn{0}; // odd while the main thread is in a launch
+  std::atomic<Interruptible *> current{nullptr};
+  std::atomic<int64_t> countBefore{0};
+  alignas(64) std::atomic<bool> asleep{true};
+  std::atomic<bool> stopping{false}, fencesHere{true};
+  std::atomic<uint32_t> wake{0};
+  std::mutex lock;
+  bool started = false;
+  pthread_t caller{};
+};
+static constinit Watcher watcher;
+
+/// Asked for once in each thread, and again in a child: its main thread is the one that forked.
+static bool isMainThread() {
+  static constinit std::atomic<uint32_t> forks{0};
+  struct Answer {
+    uint32_t asked = UINT32_MAX;
+    bool isMain = false;
+  };
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Answer answer;
+  if (uint32_t now = forks.load(std::memory_order_relaxed); answer.asked != now) {
+    static std::once_flag registered;
+    std::call_once(registered, [] {
+      pthread_atfork(nullptr, nullptr, [] {
+        forks.fetch_add(1);
+        new (&watcher) Watcher; // its thread is not in the child, and its lock may be held
+      });
+    });
+    answer = {now, isPythonsMainThread()};
+  }
+  return answer.isMain;
+}
+
+Interruptible::Interruptible() {
+  if (!isMainThread() || watcher.isBusy()) return;
+  active = true;
+  watcher.begin(*this);
+}
+
+Interruptible::~Interruptible() {
+  if (active) watcher.end();
+}
+
+void raiseInterrupt(const std::string &message) {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  raise(PyExc_KeyboardInterrupt, message);
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,109 @@
+"""All errors of the compiler and its runtime. Everything may import this; it imports nothing."""
+
+
+class TritonError(Exception):
+    pass
+
+
+class CompilationError(TritonError):
+    """`str(e)` is the rendered message: file, line, column, the line itself with a caret, and what to do.
+
+    `error_message` is the bare message, `diagnostics` all that was reported, each a dict with name, severity, message,
+    hint, file, line, column, length, text and notes. `src` is the kernel's source.
+    """
+
+    def __init__(self, src=None, node=None, error_message=None, *, rendered=None, diagnostics=()):
+        super().__init__(rendered or error_message or "")
+        self.src = src
+        self.node = node
+        self.error_message = error_message
+        self.rendered = rendered
+        self.diagnostics = list(diagnostics)
+
+    @property
+    def message(self):
+        return str(self)
+
+    def __str__(self):
+        return self.rendered or self.error_message or ""
+
+    def __reduce__(self):
+        return _restore, (type(self), self.src, self.error_message, self.rendered, self.diagnostics)
+
+
+class CompileTimeAssertionFailure(CompilationError):
+    """A tl.static_assert that does not hold."""
+
+
+class UnsupportedLanguageConstruct(CompilationError):
+    """Python that kernels cannot use."""
+
+
+def _restore(kind, src, error_message, rendered, diagnostics):
+    return kind(src, None, error_message, rendered=rendered, diagnostics=diagnostics)
+
+
+def compilation_error(rendered, diagnostics, src):
+    """The exception for a compilation's diagnostics; the bare message of the innermost one is its cause."""
+    errors = [record for record in diagnostics if record["severity"] == "error"]
+    first = errors[0]
+    name = first["name"].lower()
+    kind = CompilationError
+    if "assert" in name:
+        kind = CompileTimeAssertionFailure
+    elif "unsupported" in name or "notbuilt" in name:
+        kind = UnsupportedLanguageConstruct
+    error = kind(src, None, first["message"], rendered=rendered.rstrip("\n"), diagnostics=diagnostics)
+    error.__cause__ = CompilationError(src, None, first["message"])
+    return error
+
+
+class InterpreterError(TritonError):
+    """A kernel did something wrong while the interpreter ran it; the message names the operation's place."""
+
+    def __init__(self, error_message=None):
+        super().__init__(error_message)
+        self.error_message = error_message
+
+    def __str__(self):
+        return self.error_message or ""
+
+
+class OutOfResources(TritonError):
+    def __init__(self, required, limit, name):
+        super().__init__(required, limit, name)
+        self.required = required
+        self.limit = limit
+        self.name = name
+
+    def __str__(self):
+        return (f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}. "
+                "Reducing block sizes or `num_stages` may help.")
+
+    def __reduce__(self):
+        return type(self), (self.required, self.limit, self.name)
+
+
+class PTXASError(TritonError):
+    def __init__(self, error_message=None):
+        super().__init__(error_message)
+        self.error_message = error_message
+
+    def __str__(self):
+        return f"PTXAS error: {self.error_message or ''}"
+
+
+class AutotunerError(TritonError):
+    def __init__(self, error_message=None):
+        super().__init__(error_message)
+        self.error_message = error_message
+
+    def __str__(self):
+        return f"Autotuner error: {self.error_message or ''}"
+
+
+# Where they are found by name.
+for _kind, _home in ((TritonError, "errors"), (CompilationError, "compiler.errors"), (CompileTimeAssertionFailure, "compiler.errors"),
+                     (UnsupportedLanguageConstruct, "compiler.errors"), (InterpreterError, "runtime.errors"),
+                     (OutOfResources, "runtime.errors"), (PTXASError, "runtime.errors"), (AutotunerError, "runtime.errors")):
+    _kind.__module__ = f"tilewright.{_home}"

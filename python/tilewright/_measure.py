@@ -1,0 +1,169 @@
+"""How long a call takes, on the machine of a driver (backends/driver.py)."""
+
+import math
+import statistics
+import time
+
+from . import _core
+
+_buffer = None
+
+
+def flush_buffer():
+    """Memory larger than the last-level cache; writing it throws out what a measured call left there."""
+    global _buffer
+    if _buffer is None:
+        size = min(max(2 * _core.target()["llc_bytes"], 8 << 20), 256 << 20)
+        try:
+            import numpy
+            _buffer = numpy.zeros(size, numpy.uint8)
+        except ImportError:
+            _buffer = bytearray(size)
+    return _buffer
+
+
+def _flush():
+    buffer = flush_buffer()
+    if hasattr(buffer, "fill"):
+        buffer.fill(0)
+    else:
+        buffer[:] = bytes(len(buffer))
+
+
+def _quantile(times, quantile):
+    """Between the two nearest of sorted times."""
+    position = quantile * (len(times) - 1)
+    low = math.floor(position)
+    high = min(low + 1, len(times) - 1)
+    return times[low] + (times[high] - times[low]) * (position - low)
+
+
+def _summarize(times, quantiles, return_mode):
+    times = sorted(times)
+    if quantiles is not None:
+        values = [_quantile(times, quantile) for quantile in quantiles]
+        return values[0] if len(values) == 1 else values
+    if return_mode == "all":
+        return times
+    return {"min": min, "max": max, "mean": statistics.fmean, "median": statistics.median}[return_mode](times)
+
+
+def _cuda_events(machine):
+    """torch.cuda, where kernels run on a GPU and PyTorch can measure there."""
+    if machine.get_current_target().backend != "cuda":
+        return None
+    interface = machine.get_device_interface()
+    return interface if hasattr(interface, "Event") else None
+
+
+def _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache):
+    """Milliseconds of each call by the GPU's clock. The host runs ahead, so that its own time does not count."""
+    cache = machine.get_empty_cache_for_benchmark() if flush_cache else None
+    fn()
+    cuda.synchronize()
+    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(5):
+        if cache is not None:
+            machine.clear_cache(cache)
+        fn()
+    end.record()
+    cuda.synchronize()
+    estimate = max(start.elapsed_time(end) / 5, 1e-4)
+    for _ in range(max(1, min(int(warmup / estimate), 10000))):
+        fn()
+    count = max(1, min(int(rep / estimate), 10000))
+    starts = [cuda.Event(enable_timing=True) for _ in range(count)]
+    ends = [cuda.Event(enable_timing=True) for _ in range(count)]
+    for start, end in zip(starts, ends):
+        if grad_to_none is not None:
+            for tensor in grad_to_none:
+                tensor.grad = None
+        if cache is not None:
+            machine.clear_cache(cache)
+        start.record()
+        fn()
+        end.record()
+    cuda.synchronize()
+    return [start.elapsed_time(end) for start, end in zip(starts, ends)]
+
+
+def _bench_graph(cuda, fn, rep, grad_to_none):
+    """Milliseconds of a call among many in one CUDA graph: without the launches' cost."""
+    with cuda.stream(cuda.Stream()):
+        fn()
+        if grad_to_none is not None:
+            for tensor in grad_to_none:
+                tensor.detach_()
+                tensor.requires_grad_(True)
+                tensor.grad = None
+        start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(5):
+            fn()
+        end.record()
+        cuda.synchronize()
+        calls = max(1, min(int(rep / max(start.elapsed_time(end) / 5, 1e-4)), 1000))
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            for _ in range(calls):
+                if grad_to_none is not None:
+                    for tensor in grad_to_none:
+                        tensor.grad = None
+                fn()
+        cuda.synchronize()
+        times = []
+        for _ in range(10):
+            start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+            start.record()
+            graph.replay()
+            end.record()
+            cuda.synchronize()
+            times.append(start.elapsed_time(end) / calls)
+    return times
+
+
+def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True):
+    """Milliseconds that `fn()` takes on `machine`, a driver: calls it for about `warmup` and then for about `rep` milliseconds.
+
+    quantiles: return these instead of one number. return_mode: "min", "max", "mean", "median", or "all". Before each
+    measured call the caches are emptied, as on a GPU, unless flush_cache is False.
+    """
+    if return_mode not in ("min", "max", "mean", "median", "all"):
+        raise ValueError(f"return_mode is min, max, mean, median or all, not {return_mode!r}")
+    cuda = _cuda_events(machine)
+    if cuda is not None:
+        times = _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache)
+        return _summarize(times, quantiles, return_mode)
+    clock = time.perf_counter
+    fn()
+    start = clock()
+    for _ in range(5):
+        fn()
+    estimate = max((clock() - start) / 5 * 1e3, 1e-6)
+    for _ in range(min(int(warmup / estimate), 10000)):
+        fn()
+    times = []
+    # Emptying the caches is not measured but takes its time, too: so long that a short kernel is called fewer times.
+    deadline = clock() + 4e-3 * (warmup + rep)
+    for count in range(max(1, min(int(rep / estimate), 10000))):
+        if count >= 5 and clock() > deadline:
+            break
+        if grad_to_none is not None:
+            for tensor in grad_to_none:
+                tensor.grad = None
+        if flush_cache:
+            _flush()
+        start = clock()
+        fn()
+        times.append((clock() - start) * 1e3)
+    return _summarize(times, quantiles, return_mode)
+
+
+def do_bench_cudagraph(machine, fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
+    cuda = _cuda_events(machine)
+    if cuda is not None:
+        return _summarize(_bench_graph(cuda, fn, rep, grad_to_none), quantiles, return_mode)
+    return do_bench(machine, fn, warmup=rep / 4, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode,
+                    flush_cache=False)

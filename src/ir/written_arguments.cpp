@@ -1,0 +1,114 @@
+// An argument's address is followed forwards, through arithmetic, tiles, loops, branches and calls, until it reaches an operation that
+// writes:
+//
+//   %p = tt.splat %out       %q = tt.addptr %p, %offsets      tt.store %q, %v        %out is written
+//   %v = tt.load %x_ptrs                                                             a loaded value is no address: the walk ends here
+//
+// Too many arguments may be found, never too few: whatever is computed from an address is taken for one.
+
+#include "ir/written_arguments.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+namespace {
+
+/// Whether the operation may write to what this operand points to.
+bool writesThrough(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (auto store = dyn_cast<tt::StoreOp>(op)) return use.get() == store.getPtr();
+  if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op)) return use.get() == atomic.getPtr();
+  if (auto atomic = dyn_cast<tt::AtomicCASOp>(op)) return use.get() == atomic.getPtr();
+  if (auto store = dyn_cast<tt::DescriptorStoreOp>(op)) return use.get() == store.getDesc();
+  if (auto reduce = dyn_cast<tt::DescriptorReduceOp>(op)) return use.get() == reduce.getDesc();
+  if (auto scatter = dyn_cast<tt::DescriptorScatterOp>(op)) return use.get() == scatter.getDesc();
+  return isa<tt::ExternElementwiseOp, tt::ElementwiseInlineAsmOp>(op) && !isPure(op);
+}
+
+bool readsMemory(Operation *op) {
+  return isa<tt::LoadOp, tt::DescriptorLoadOp, tt::DescriptorGatherOp>(op);
+}
+
+class Walk {
+public:
+  bool reachesWrite(Value argument) {
+    add(argument);
+    while (!open.empty())
+      for (OpOperand &use : open.pop_back_val().getUses()) {
+        if (writesThrough(use)) return true;
+        follow(use);
+      }
+    return false;
+  }
+
+private:
+  void add(Value value) {
+    if (seen.insert(value).second) open.push_back(value);
+  }
+
+  void follow(OpOperand &use) {
+    Operation *op = use.getOwner();
+    unsigned index = use.getOperandNumber();
+    if (readsMemory(op) || isa<scf::IfOp>(op)) return;
+    if (op->hasTrait<OpTrait::IsTerminator>()) return followExit(op, index);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) return index < 3 ? add(loop.getInductionVar()) : carry(loop, index - 3);
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) return add(loop.getBeforeArguments()[index]);
+    if (auto call = dyn_cast<tt::CallOp>(op))
+      if (auto callee = SymbolTable::lookupNearestSymbolFrom<tt::FuncOp>(op, call.getCalleeAttr())) return add(callee.getArgument(index));
+    for (Value result : op->getResults())
+      add(result);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          add(argument);
+  }
+
+  void carry(scf::ForOp loop, unsigned index) {
+    add(loop.getRegionIterArg(index));
+    add(loop.getResult(index));
+  }
+
+  /// The value leaves its block.
+  void followExit(Operation *exit, unsigned index) {
+    Operation *parent = exit->getParentOp();
+    if (auto branch = dyn_cast<BranchOpInterface>(exit)) {
+      if (std::optional<BlockArgument> target = branch.getSuccessorBlockArgument(index)) add(*target);
+    } else if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      carry(loop, index);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      if (isa<scf::YieldOp>(exit)) return add(loop.getBeforeArguments()[index]);
+      if (index == 0) return; // whether it goes on
+      add(loop.getAfterArguments()[index - 1]);
+      add(loop.getResult(index - 1));
+    } else if (auto function = dyn_cast<tt::FuncOp>(parent)) {
+      // Of a function that was not inlined: a result of its calls.
+      if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(function, function->getParentOp()))
+        for (const SymbolTable::SymbolUse &use : *uses)
+          if (index < use.getUser()->getNumResults()) add(use.getUser()->getResult(index));
+    } else {
+      for (Value result : parent->getResults())
+        add(result);
+    }
+  }
+
+  llvm::SmallVector<Value> open;
+  llvm::DenseSet<Value> seen;
+};
+
+} // namespace
+
+std::vector<bool> writtenArguments(tt::FuncOp kernel) {
+  std::vector<bool> written;
+  for (Value argument : kernel.getArguments())
+    written.push_back(Walk().reachesWrite(argument));
+  return written;
+}
+
+} // namespace tilewright

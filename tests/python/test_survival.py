@@ -1,0 +1,376 @@
+"""What a process that launches kernels must survive: Ctrl-C, bad addresses, its own end, fork, and kernels by the thousand. Each case runs
+in a process of its own, for a bounded time."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+PRELUDE = '''
+import gc, os, signal, sys, threading, time
+import numpy as np
+import tilewright as triton
+import tilewright.language as tl
+
+@triton.jit
+def fill(out, value, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, value, mask=at < n)
+
+@triton.jit
+def forever(out, n):
+    i = 0
+    while i < n:
+        tl.atomic_add(out, 1)
+        if i > 100:
+            i = 50
+        i += 1
+
+@triton.jit
+def forever_in_libm(out, n):
+    x = 1.5
+    i = 0
+    while i < n:
+        x = tl.erf(tl.sin(x)) + 1.5
+        i = tl.where(i > 100, 50, i + 1)
+    tl.store(out, x)
+
+@triton.jit
+def forever_printing(out, n):
+    i = 0
+    while i < n:
+        tl.device_print("again", i)
+        i = i * 0
+
+@triton.jit
+def far(out, distance, BLOCK: tl.constexpr):
+    tl.store(out + distance + tl.arange(0, BLOCK), 1.0)
+
+def interrupt_after(seconds, times=1):
+    def run():
+        for _ in range(times):
+            time.sleep(seconds)
+            os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=run, daemon=True).start()
+'''
+
+
+def run(tmp_path, text, seconds=60, *options):
+    """The finished process and how long it took."""
+    script = tmp_path / "script.py"
+    script.write_text(PRELUDE + textwrap.dedent(text))
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, *options, str(script)], capture_output=True, text=True, timeout=seconds, check=False)
+    return done, time.monotonic() - start
+
+
+def succeed(tmp_path, text, seconds=60, *options):
+    done, _ = run(tmp_path, text, seconds, *options)
+    assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-2000:]
+    return done.stdout
+
+
+# ---- Ctrl-C
+
+
+@pytest.mark.parametrize("kernel", ["forever", "forever_in_libm", "forever_printing"])
+def test_ctrl_c_ends_a_compiled_kernel(tmp_path, kernel):
+    out = succeed(tmp_path, f'''
+        kernel = {kernel}
+        kernel[(1,)](np.zeros(1, np.int32 if kernel is forever else np.float32), 0)
+        for grid in (1,), (64,):
+            interrupt_after(0.5)
+            start = time.time()
+            try:
+                kernel[grid](np.zeros(1, np.int32 if kernel is forever else np.float32), 1 << 30)
+            except KeyboardInterrupt:
+                print("\\ninterrupted", time.time() - start < 10)
+        out = np.zeros(4096, np.float32)
+        fill[(64,)](out, 3.0, 4096, BLOCK=64)
+        print("\\nafterwards", (out == 3).all())
+    ''')
+    lines = out.splitlines()
+    assert lines.count("interrupted True") == 2 and lines[-1] == "afterwards True"
+
+
+@pytest.mark.parametrize("engine", ["interpret", "simulate"])
+def test_ctrl_c_ends_the_other_engines(tmp_path, engine):
+    out = succeed(tmp_path, f'''
+        interrupt_after(2)
+        with triton.engine("{engine}"):
+            try:
+                forever[(1,)](np.zeros(1, np.int32), 1 << 30)
+            except KeyboardInterrupt:
+                print("interrupted")
+    ''')
+    assert out == "interrupted\n"
+
+
+def test_ctrl_c_ends_a_program_as_usual(tmp_path):
+    done, _ = run(tmp_path, '''
+        interrupt_after(0.5)
+        forever[(1,)](np.zeros(1, np.int32), 1 << 30)
+    ''')
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_a_handler_of_the_program_decides(tmp_path):
+    """One that does not raise sees the first SIGINT after the launch; a second one ends it (interruptedLaunch)."""
+    out = succeed(tmp_path, '''
+        seen = []
+        signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+        out = np.zeros(1, np.int32)
+        interrupt_after(0.5, times=2)
+        start = time.time()
+        try:
+            forever[(1,)](out, 1 << 30)
+        except KeyboardInterrupt as error:
+            print(error, time.time() - start > 0.9, len(seen))
+        class Enough(Exception): pass
+        def enough(*_): raise Enough
+        signal.signal(signal.SIGINT, enough)
+        interrupt_after(0.5, times=2)
+        try:
+            forever[(1,)](out, 1 << 30)
+        except Enough:
+            print("enough")
+    ''')
+    assert out.splitlines() == ["the launch of kernel 'forever' was interrupted True 1", "enough"]
+
+
+def test_ignored_signals_stay_ignored(tmp_path):
+    out = succeed(tmp_path, '''
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interrupt_after(0.2)
+        @triton.jit
+        def long(out, n):
+            for i in range(n):
+                tl.atomic_add(out, 1)
+        out = np.zeros(1, np.int32)
+        long[(1,)](out, 1 << 27)
+        print(out[0] == 1 << 27)
+    ''')
+    assert out == "True\n"
+
+
+def test_launches_of_other_threads_go_on(tmp_path):
+    """As in Python: a signal concerns the main thread."""
+    out = succeed(tmp_path, '''
+        @triton.jit
+        def long(out, n):
+            for i in range(n):
+                tl.atomic_add(out, 1)
+        out = np.zeros(1, np.int32)
+        done = threading.Event()
+        threading.Thread(target=lambda: (long[(1,)](out, 1 << 28), done.set())).start()
+        interrupt_after(0.2)
+        try:
+            done.wait()
+        except KeyboardInterrupt:
+            print("interrupted")
+        done.wait()
+        print(out[0] == 1 << 28)
+    ''')
+    assert out == "interrupted\nTrue\n"
+
+
+def command(tmp_path, *arguments):
+    """The command line that runs a kernel of the prelude."""
+    program = os.path.join(os.path.dirname(os.environ["PYTHONPATH"].split(os.pathsep)[0]), "bin", "tilewright")
+    if not os.path.exists(program):
+        pytest.skip("there is no command beside this package")
+    kernels = tmp_path / "kernels.py"
+    kernels.write_text(PRELUDE)
+    return [program, "run", str(kernels), "--grid", "1", *arguments]
+
+
+def test_the_command_ends_by_ctrl_c(tmp_path):
+    arguments = command(tmp_path, "--kernel", "forever", "--arg", "out=zeros:i32[1]", "--arg", "n=1073741824")
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    time.sleep(2)
+    assert process.poll() is None, process.stdout.read()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == -signal.SIGINT
+
+
+# ---- bad addresses
+
+
+def test_a_bad_address_is_explained(tmp_path):
+    done, _ = run(tmp_path, '''
+        x = np.zeros(64, np.float32)
+        far[(1,)](x, 0, BLOCK=64)
+        far[(1,)](x, 1 << 40, BLOCK=64)
+    ''')
+    assert done.returncode == -signal.SIGSEGV
+    assert "tilewright: kernel 'far' used the address 0x" in done.stderr
+    assert "The nearest argument is 'out': the address is 4398046511" in done.stderr
+    assert 'tilewright.engine("interpret", check_bounds=True)' in done.stderr and "tilewright run --sanitize" in done.stderr
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_faulthandler_has_its_say(tmp_path, when):
+    done, _ = run(tmp_path, f'''
+        import faulthandler
+        x = np.zeros(64, np.float32)
+        if "{when}" == "before": faulthandler.enable()
+        far[(1,)](x, 0, BLOCK=64)
+        if "{when}" == "after": faulthandler.enable()
+        far[(1,)](x, 1 << 40, BLOCK=64)
+    ''')
+    assert done.returncode == -signal.SIGSEGV
+    assert "tilewright: kernel 'far' used" in done.stderr and "Fatal Python error: Segmentation fault" in done.stderr
+
+
+def test_the_command_explains_a_bad_address(tmp_path):
+    arguments = command(tmp_path, "--kernel", "far", "--arg", "out=zeros:f32[64]", "--arg", "distance=1099511627776", "--arg", "BLOCK=64")
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGSEGV
+    assert "tilewright: kernel 'far' used the address 0x" in done.stderr and "The nearest argument is 'out'" in done.stderr
+
+
+def test_bad_addresses_elsewhere_are_not_ours(tmp_path):
+    done, _ = run(tmp_path, '''
+        fill[(1,)](np.zeros(64, np.float32), 1.0, 64, BLOCK=64)
+        import ctypes
+        ctypes.string_at(8)
+    ''')
+    assert done.returncode == -signal.SIGSEGV
+    assert "tilewright" not in done.stderr
+
+
+# ---- small stacks
+
+
+def test_a_small_stack_is_refused(tmp_path):
+    """smallStack: the error comes before anything runs; what is compiled already needs little."""
+    out = succeed(tmp_path, '''
+        @triton.jit
+        def sort(out, BLOCK: tl.constexpr):
+            at = tl.arange(0, BLOCK)
+            tl.store(out + at, tl.sort(tl.load(out + at)))
+        def work():
+            numbers = np.arange(64, dtype=np.float32)[::-1].copy()
+            try:
+                sort[(1,)](numbers, BLOCK=64)
+                print((numbers == np.arange(64)).all())
+            except RuntimeError as error:
+                print(error)
+        threading.stack_size(64 << 10)
+        for _ in range(2):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            work()
+    ''')
+    lines = out.splitlines()
+    assert lines[0].startswith("the stack of this thread is too small for kernels: ") and "threading.stack_size" in lines[0]
+    assert lines[1:] == ["True"] * 3
+
+
+# ---- the end of the interpreter, and fork
+
+
+@pytest.mark.parametrize("work", ["fill[(1024,)](x, 1.0, 1 << 20, BLOCK=1024)", "fill[(1,)](x, 1.0, 64, BLOCK=64, num_stages=next(count))",
+                                  "forever[(4,)](i, 1 << 30)", "interpret()"])
+def test_daemon_threads_at_the_end(tmp_path, work):
+    text = f'''
+        import itertools
+        count = itertools.count()
+        x, i = np.zeros(1 << 20, np.float32), np.zeros(1, np.int32)
+        def interpret():
+            with triton.engine("interpret"):
+                forever[(1,)](i, 1 << 30)
+        def run():
+            while True: {work}
+        for _ in range(3): threading.Thread(target=run, daemon=True).start()
+        time.sleep(0.5)
+        print("end")
+    '''
+    for _ in range(4):
+        assert succeed(tmp_path, text) == "end\n"
+
+
+def test_fork_while_compiling(tmp_path):
+    out = succeed(tmp_path, '''
+        import itertools
+        def compile():
+            for stages in itertools.count(): fill[(1,)](np.zeros(64, np.float32), 1.0, 64, BLOCK=64, num_stages=stages)
+        for _ in range(2): threading.Thread(target=compile, daemon=True).start()
+        ok = 0
+        for i in range(12):
+            time.sleep(0.02)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                out = np.zeros(1 << 16, np.float32)
+                fill[(1024,)](out, float(i), 1 << 16, BLOCK=64, num_stages=10**6 + i)
+                os._exit(0 if (out == i).all() else 3)
+            ok += os.waitpid(child, 0)[1] == 0
+        print(ok)
+    ''', 120)
+    assert out == "12\n"
+
+
+def test_a_forked_child_is_interrupted_too(tmp_path):
+    out = succeed(tmp_path, '''
+        forever[(1,)](np.zeros(1, np.int32), 0)
+        child = os.fork()
+        if child == 0:
+            interrupt_after(0.5)
+            try:
+                forever[(4,)](np.zeros(1, np.int32), 1 << 30)
+            except KeyboardInterrupt:
+                os._exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    ''')
+    assert out == "7\n"
+
+
+# ---- many kernels
+
+
+def test_kernels_are_freed(tmp_path):
+    """2,000 kernels compiled, launched and dropped leave no code and no memory behind."""
+    out = succeed(tmp_path, '''
+        import importlib.util, weakref
+        def load(number):
+            path = os.path.join(os.path.dirname(__file__), f"kernel_{number % 10}.py")
+            with open(path, "w") as file:
+                file.write("import tilewright as triton, tilewright.language as tl\\n"
+                           "SCALE = 2\\n"
+                           "@triton.jit\\ndef helper(x):\\n    return x * SCALE\\n"
+                           "@triton.jit\\ndef kernel(out, f: tl.constexpr, B: tl.constexpr):\\n"
+                           f"    tl.store(out + tl.arange(0, B), f({number % 10}.0))\\n")
+            spec = importlib.util.spec_from_file_location("kernels", path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+        def use(number):
+            module = load(number)
+            out = np.zeros(64, np.float32)
+            compiled = module.kernel[(1,)](out, module.helper, B=64)
+            assert (out == 2.0 * (number % 10)).all()
+            return weakref.ref(module.kernel), compiled
+        def mappings(): return sum(1 for _ in open("/proc/self/maps"))
+        def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4096
+        for number in range(200): use(number)
+        gc.collect()
+        kernel, compiled = use(1)
+        gc.collect()
+        assert kernel() is not None and "store" in compiled.asm["ttir"]  # what was compiled keeps its kernel
+        del compiled
+        gc.collect()
+        assert kernel() is None
+        before = mappings(), resident()
+        for number in range(2000): use(number)
+        gc.collect()
+        print(mappings() - before[0], (resident() - before[1]) >> 20)
+    ''', 300)
+    more, megabytes = map(int, out.split())
+    assert more <= 20 and megabytes <= 20, out

@@ -1,0 +1,133 @@
+"""Launches and compilation from several threads at once: the same kernels, different ones, tuned ones. Results are checked."""
+
+import threading
+
+import numpy as np
+
+import tilewright as triton
+import tilewright.language as tl
+
+THREADS, TURNS = 8, 24
+
+
+@triton.jit
+def add_kernel(x_ptr, out_ptr, n, CONSTANT: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) + CONSTANT, mask=at < n)
+
+
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + row, tl.sum(tl.load(x_ptr + row * n + at, mask=at < n, other=0.0), 0))
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=["n"],
+                 do_bench=lambda call, quantiles: [call() or 1.0] * len(quantiles))
+@triton.jit
+def tuned_kernel(out_ptr, value, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, value, mask=at < n)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=["n"], restore_value=["out_ptr"],
+                 do_bench=lambda call, quantiles: [call() or 1.0] * len(quantiles))
+@triton.jit
+def counting_kernel(out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out_ptr + at, 1, mask=at < n)
+
+
+def from_threads(work):
+    """Calls work(thread, turn) from all threads at once; the first exception is raised here."""
+    problems = []
+    barrier = threading.Barrier(THREADS)
+
+    def run(number):
+        try:
+            barrier.wait()
+            for turn in range(TURNS):
+                work(number, turn)
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
+
+
+def test_the_same_specialisations():
+    def work(number, turn):
+        n = 1 + (37 * number + 11 * turn) % 3000
+        x = np.arange(n, dtype=np.float32)
+        out = np.zeros(n, np.float32)
+        add_kernel[(triton.cdiv(n, 256),)](x, out, n, CONSTANT=turn % 4, BLOCK=256)
+        assert (out == x + turn % 4).all()
+
+    from_threads(work)
+
+
+def test_different_kernels():
+    def work(number, turn):
+        constant = 1000 * number + turn
+        out = np.zeros(64, np.float32)
+        add_kernel[(1,)](np.zeros(64, np.float32), out, 64, CONSTANT=constant, BLOCK=64)
+        assert (out == constant).all()
+        rows = np.full((50, 1 + turn), number, np.float32)
+        sums = np.zeros(50, np.float32)
+        sum_kernel[(50,)](rows, sums, 1 + turn, BLOCK=32)
+        assert (sums == number * (1 + turn)).all()
+
+    from_threads(work)
+
+
+def test_tuned_kernels():
+    def work(number, turn):
+        n = 64 * (1 + turn % 6)
+        out = np.zeros(n, np.float32)
+        tuned_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](out, float(turn), n)
+        assert (out == turn).all()
+        counts = np.zeros(n, np.int32)
+        counting_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](counts, n)
+        assert (counts == 1).all()
+
+    from_threads(work)
+
+
+def test_hooks_see_the_arguments_of_their_own_call():
+    seen = []
+
+    def prune(configs, named, **kwargs):
+        seen.append((threading.get_ident(), named["n"], kernel.nargs["n"]))
+        return configs
+
+    kernel = triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=["n"],
+                             prune_configs_by={"early_config_prune": prune})(tuned_kernel.fn)
+    kernel._do_bench = tuned_kernel._do_bench
+
+    def work(number, turn):
+        n = 64 * (1 + number) + turn
+        kernel[(triton.cdiv(n, 64),)](np.zeros(n, np.float32), 1.0, n)
+        assert kernel.nargs is None
+
+    from_threads(work)
+    assert len(seen) == THREADS * TURNS and all(given == found for _, given, found in seen)
+
+
+def test_a_none_argument_is_neither_reset_nor_restored():
+    for option in ("reset_to_zero", "restore_value"):
+        @triton.autotune(configs=[triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16})], key=[], **{option: ["x_ptr"]})
+        @triton.jit
+        def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+            if x_ptr is not None:
+                tl.store(x_ptr, 1.0)
+            tl.store(out_ptr, 2.0)
+
+        out = np.zeros(1, np.float32)
+        kernel[(1,)](None, out)
+        assert out[0] == 2
