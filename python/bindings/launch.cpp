@@ -53,8 +53,7 @@ nb::object objectFor(PyKernel::State &state, const std::shared_ptr<const Compile
 /// Without the GIL. `diagnostics` says why not.
 bool start(const CompiledKernel &compiled, const Grid &grid, const Call &call, Diagnostics &diagnostics) {
   nb::gil_scoped_release release;
-  llvm::SmallVector<uint64_t, 32> slots;
-  return compiled.packSlots(call.arguments, slots, diagnostics) && compiled.launch(grid, slots, call.options, diagnostics);
+  return compiled.launch(grid, call.arguments, call.options, diagnostics);
 }
 
 void remember(PyKernel::State &state, const SpecializationKey &key, const std::shared_ptr<const CompiledKernel> &compiled,

@@ -183,6 +183,7 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
     if (std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics)) {
       std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));
       loaded->setSpecs(out->specs);
+      loaded->allowOtherVersions(out->function, request);
       out->compiled = std::move(loaded);
     }
   } else {

@@ -228,6 +228,8 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     auto config = ttg::ConfigAttr::get(module.getContext(), options.numWarps, options.numCtas, options.numStages,
                                        options.maxnreg.value_or(0), StringAttr::get(module.getContext(), request.gpu->name));
     kernel->setAttr(ttg::configName, config);
+    llvm::SmallVector<llvm::StringRef> refuted(request.refutedFacts.begin(), request.refutedFacts.end());
+    if (!refuted.empty()) kernel->setAttr(ttg::refutedName, Builder(module.getContext()).getStrArrayAttr(refuted));
   }
   for (const Step &step : gpuSteps) {
     if (last == Stage::ttg && step.run == gpu::lowerToThreads) return true;
@@ -238,6 +240,7 @@ static bool lowerForGpu(ModuleOp module, const CompileRequest &request, GpuArtif
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
     if (!maps) return false;
     artifact.maps = std::move(*maps);
+    artifact.facts = gpu::takeLaunchFacts(kernel);
     auto launch = kernel->getAttrOfType<ptx::KernelAttr>("ptx.kernel");
     artifact.warps = launch.getThreads() / 32;
     artifact.ctas = launch.getCluster();
@@ -288,6 +291,14 @@ std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagno
   return finish(*module, info, request.target, request.onStep, diagnostics);
 }
 
+/// PTX with what it takes for granted in front, for people: whoever launches it by other means must keep it.
+static std::string withFacts(const std::string &ptx, const GpuArtifact &artifact) {
+  std::string text;
+  for (const LaunchFact &fact : artifact.facts)
+    text += "// taken for granted: " + fact.name + "\n";
+  return text + ptx;
+}
+
 /// Ends with the PTX, and with a cubin where there is an assembler.
 static std::unique_ptr<GpuArtifact> finishForGpu(ModuleOp module, const CompileRequest &request, Diagnostics &diagnostics) {
   auto artifact = std::make_unique<GpuArtifact>();
@@ -298,7 +309,7 @@ static std::unique_ptr<GpuArtifact> finishForGpu(ModuleOp module, const CompileR
     return nullptr;
   }
   artifact->target = request.gpu->name;
-  artifact->ptx = std::move(*ptx);
+  artifact->ptx = withFacts(*ptx, *artifact);
   std::string problem;
   if (findPtxas().empty()) return artifact; // the driver has an assembler of its own
   if (auto cubin = timed(request.onStep, "assemble", [&] { return assemblePtx(artifact->ptx, *request.gpu, problem); })) {
@@ -336,7 +347,7 @@ static std::optional<std::string> emitGpuModule(ModuleOp module, const CompileRe
   auto text = timed(request.onStep, "generate-ptx",
                     [&] { return generatePtx(module, *request.gpu, stage == Stage::llvm ? CodeKind::llvm : CodeKind::assembly); });
   if (!text && !diagnostics.hasErrors()) diagnostics.error({}, Diag::internalError, {"generate-ptx"});
-  return text;
+  return text && stage == Stage::ptx ? withFacts(*text, artifact) : text;
 }
 
 /// What follows emission, as far as `stage`.

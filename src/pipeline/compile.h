@@ -36,6 +36,8 @@ struct CompileRequest {
   KernelOptions options;
   CpuTarget target;
   std::optional<GpuTarget> gpu; // set: for this GPU, and `target` is of no meaning
+  /// Facts about launches (support/launch_facts.h) that the code must do without, by their names.
+  std::vector<std::string> refutedFacts;
   /// Seconds each step took, by name, if wanted.
   std::function<void(llvm::StringRef step, double seconds)> onStep;
   /// The module after each step for a GPU, if wanted.

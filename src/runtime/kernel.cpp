@@ -43,11 +43,12 @@ std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics) 
   return empty ? 0 : count;
 }
 
-CompiledKernel::CompiledKernel() = default;
-CompiledKernel::~CompiledKernel() = default;
-
 const std::string &CompiledKernel::entryName() const {
   return gpuKernel ? gpuKernel->artifact().entry : code.entry;
+}
+
+void CompiledKernel::setSlotNames(std::vector<std::string> names) {
+  gpuKernel->setSlotNames(std::move(names));
 }
 
 llvm::ArrayRef<SlotKind> CompiledKernel::slotKinds() const {
@@ -136,10 +137,67 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, in
 bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
                             Diagnostics &diagnostics) const {
   if (!gpuKernel) return launch(grid, slots, options.threads, diagnostics);
+  return launchOnGpu(grid, slots, {}, options, diagnostics);
+}
+
+bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                            Diagnostics &diagnostics) const {
+  llvm::SmallVector<uint64_t, 32> slots;
+  if (!packSlots(arguments, slots, diagnostics)) return false;
+  if (!gpuKernel) return launch(grid, slots, options.threads, diagnostics);
+  llvm::SmallVector<int64_t, 32> bytes;
+  if (!gpuKernel->artifact().facts.empty()) appendTensorBytes(argumentSpecs, arguments, bytes);
+  return launchOnGpu(grid, slots, bytes, options, diagnostics);
+}
+
+//===------------------------------------------------------------------------------------------------------ other versions
+
+// A launch that breaks a fact takes the version that was compiled without it, and without all that other launches on its way there have
+// refuted. Each step refutes at least one more fact, and after a few of them the version that takes nothing for granted is compiled.
+struct CompiledKernel::OtherVersions {
+  std::shared_ptr<const JitFunction> function;
+  CompileRequest request;
+  std::mutex lock;
+  std::vector<std::pair<std::vector<std::string>, std::shared_ptr<const CompiledKernel>>> made;
+
+  std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, int64_t device, Diagnostics &diagnostics);
+};
+
+CompiledKernel::CompiledKernel() = default;
+CompiledKernel::~CompiledKernel() = default;
+
+void CompiledKernel::allowOtherVersions(std::shared_ptr<const JitFunction> function, const CompileRequest &request) {
+  others = std::make_unique<OtherVersions>();
+  others->function = std::move(function);
+  others->request = request;
+  others->request.onStep = {};
+  others->request.onModule = {};
+}
+
+bool CompiledKernel::launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+                                 const LaunchOptions &options, Diagnostics &diagnostics) const {
   std::optional<int64_t> programs = programCount(grid, diagnostics);
   if (!programs) return false;
   if (*programs == 0) return true;
-  return gpuKernel->launch(
+  std::vector<std::string> broken = gpuKernel->brokenFacts(grid.extent, slots, bytes, options.device), refuted;
+  const CompiledKernel *version = this;
+  std::shared_ptr<const CompiledKernel> other;
+  constexpr int patience = 3;
+  for (int step = 0; !broken.empty(); ++step) {
+    if (!others || (!refuted.empty() && refuted.front() == everyFact)) {
+      diagnostics.error({}, Diag::loadFailed, {entryName(), "it takes for granted that " + broken.front() + ", and this launch breaks it"});
+      return false;
+    }
+    refuted.insert(refuted.end(), broken.begin(), broken.end());
+    std::sort(refuted.begin(), refuted.end());
+    refuted.erase(std::unique(refuted.begin(), refuted.end()), refuted.end());
+    if (step >= patience) refuted = {everyFact};
+    other = others->without(refuted, options.device, diagnostics);
+    if (!other) return false;
+    version = other.get();
+    broken = version->gpuKernel->brokenFacts(grid.extent, slots, bytes, options.device);
+  }
+  return version->gpuKernel->launch(
       grid.extent, slots, {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
       diagnostics);
 }
@@ -204,6 +262,20 @@ bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> 
       slots.push_back(static_cast<uint64_t>(stride));
   }
   return true;
+}
+
+void appendTensorBytes(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<int64_t> &bytes) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const Argument &argument = arguments[i];
+    if (specs[i].constant) continue;
+    if (!specs[i].members.empty()) {
+      appendTensorBytes(specs[i].members, argument.members(), bytes);
+      continue;
+    }
+    bool isDescriptor = argument.kind() == Argument::Kind::descriptor;
+    bytes.push_back(argument.isPointer() || isDescriptor ? argument.bytes() : 0);
+    if (isDescriptor) bytes.append(argument.shape().size() + argument.strides().size(), 0);
+  }
 }
 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
@@ -326,6 +398,32 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   return std::move(*fresh);
 }
 
+static std::shared_ptr<CompiledKernel> loadForGpu(const JitFunction &function, const CompileRequest &request, int64_t device,
+                                                  bool &fromCache, Diagnostics &diagnostics) {
+  std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
+  if (!artifact) return nullptr;
+  std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < request.args.size(); ++i)
+    appendSlotNames(function.parameters[i].name, request.args[i], names);
+  loaded->setSlotNames(std::move(names));
+  return loaded->gpu()->load(device, diagnostics) ? loaded : nullptr;
+}
+
+std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> refuted, int64_t device,
+                                                                             Diagnostics &diagnostics) {
+  std::lock_guard<std::mutex> guard(lock);
+  for (const auto &[names, version] : made)
+    if (names == refuted) return version;
+  CompileRequest wanted = request;
+  wanted.kernel = function.get();
+  wanted.refutedFacts = refuted;
+  bool fromCache = false;
+  std::shared_ptr<CompiledKernel> version = loadForGpu(*function, wanted, device, fromCache, diagnostics);
+  if (version) made.emplace_back(std::move(refuted), version);
+  return version;
+}
+
 std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                                       Diagnostics &diagnostics) {
   const gpu::CudaDevice *device = nullptr;
@@ -373,14 +471,9 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     if (step == "assemble") assembling += seconds;
   };
   if (device) {
-    std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
-    if (!artifact) return nullptr;
-    loaded = CompiledKernel::load(std::move(*artifact));
-    std::vector<std::string> names;
-    for (size_t i = 0; i < specs->size(); ++i)
-      appendSlotNames(jit->parameters[i].name, (*specs)[i], names);
-    loaded->gpuKernel->setSlotNames(std::move(names));
-    if (!loaded->gpuKernel->load(options.device, diagnostics)) return nullptr;
+    loaded = loadForGpu(*jit, request, options.device, fromCache, diagnostics);
+    if (!loaded) return nullptr;
+    loaded->allowOtherVersions(jit, request);
     assembling += loaded->gpuKernel->loadSeconds();
   } else {
     std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
@@ -401,8 +494,7 @@ bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const 
   if (!placeLaunch(*jit, arguments, placed, diagnostics)) return false;
   std::shared_ptr<const CompiledKernel> compiled = compile(arguments, placed, diagnostics);
   if (!compiled) return false;
-  llvm::SmallVector<uint64_t, 32> slots;
-  return compiled->packSlots(arguments, slots, diagnostics) && compiled->launch(grid, slots, placed, diagnostics);
+  return compiled->launch(grid, arguments, placed, diagnostics);
 }
 
 int64_t Kernel::compiledCount() const {

@@ -57,11 +57,16 @@ public:
   CompiledKernel();
   ~CompiledKernel();
 
+  /// Launches that break what the code takes for granted may have other versions compiled, from the same source for the same request.
+  void allowOtherVersions(std::shared_ptr<const JitFunction> function, const CompileRequest &request);
+
   const CpuArtifact &artifact() const { return code; } // empty where `gpu` is set
   /// Null for a kernel that runs on the CPU.
   const gpu::GpuKernel *gpu() const { return gpuKernel.get(); }
   const std::string &entryName() const;
   llvm::ArrayRef<SlotKind> slotKinds() const;
+  /// "x_ptr=*fp32", one a slot: for messages about launches on a GPU. Before the first launch only.
+  void setSlotNames(std::vector<std::string> names);
   /// What it was compiled for; empty where it came from IR text.
   const std::vector<ArgumentSpec> &specs() const { return argumentSpecs; }
   void setSpecs(std::vector<ArgumentSpec> specs) { argumentSpecs = std::move(specs); }
@@ -76,15 +81,21 @@ public:
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const;
   /// The same for kernels of both kinds. On a GPU it returns when the launch is queued; what goes wrong there is told by a later call.
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
+  /// From the arguments themselves, which know how large the tensors are: `slots` do not, so that tensors may count as overlapping.
+  bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) const;
   /// `arguments`: one a parameter of the kernel, constants included (they take no slot). Appends to `slots`; false after an error.
   bool packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const;
 
 private:
   friend class Kernel;
+  struct OtherVersions;
+  bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
+                   Diagnostics &diagnostics) const;
   CpuArtifact code;
   std::vector<ArgumentSpec> argumentSpecs;
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
+  std::unique_ptr<OtherVersions> others; // null: this one is all there is
   KernelEntry function = nullptr;
   double seconds = 0, secondsAssembling = 0;
   bool cached = false;
@@ -94,6 +105,9 @@ private:
 /// Appends the slots of `arguments`, one a parameter, as they were specialised; false if there are more than `kinds`.
 bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
                    llvm::SmallVectorImpl<uint64_t> &slots);
+
+/// Likewise the bytes of the tensors behind the slots: 0 for what is no tensor, or of unknown size.
+void appendTensorBytes(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<int64_t> &bytes);
 
 /// A jit function with its compiled specialisations. Heuristics and autotuning are in tune/. Thread-safe.
 class Kernel {

@@ -438,6 +438,7 @@ LogicalResult ThreadLowering::run() {
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   thread_->setAttr("ptx.kernel",
                    ptx::KernelAttr::get(b.getContext(), config.getWarps() * 32, sharedBytes, config.getCtas(), config.getMaxRegisters()));
+  if (Attribute facts = source->getAttr(ttg::factsName)) thread_->setAttr(ttg::factsName, facts);
   source.erase();
   return success();
 }

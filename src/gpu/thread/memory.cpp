@@ -48,17 +48,6 @@ ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
-/// The argument that a pointer or a tile of pointers comes from; null where that is not clear.
-static Value rootOf(Value pointer) {
-  while (Operation *op = pointer.getDefiningOp()) {
-    if (!isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(
-            op))
-      return {};
-    pointer = op->getOperand(0);
-  }
-  return isa<tt::FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
-}
-
 /// Whether each element is touched by one thread alone.
 static bool isExclusive(Value pointer) {
   if (!isa<RankedTensorType>(pointer.getType())) return false;
@@ -67,17 +56,16 @@ static bool isExclusive(Value pointer) {
 }
 
 void ThreadLowering::orderAccess(Value pointer, bool writes) {
-  Value root = rootOf(pointer);
   bool clashes = llvm::any_of(sinceBarrier, [&](const GlobalAccess &before) {
     if (!writes && !before.writes) return false;
-    if (root && before.root && root != before.root) return false;
-    return before.pointer != pointer || config.getCtas() > 1 || !isExclusive(pointer);
+    bool same = !before.changes && before.pointer == pointer && config.getCtas() == 1 && isExclusive(pointer);
+    return !same && !ttg::areApart(pointer, before.pointer);
   });
   if (clashes) {
     meet();
     sinceBarrier.clear();
   }
-  sinceBarrier.push_back({root, pointer, writes});
+  sinceBarrier.push_back({pointer, writes, /*changes=*/false});
 }
 
 void ThreadLowering::expectTurn(Operation *loop) {
@@ -87,7 +75,7 @@ void ThreadLowering::expectTurn(Operation *loop) {
     if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
     if (!pointer) return;
     bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
-    sinceBarrier.push_back({rootOf(pointer), changes ? Value() : pointer, isa<tt::StoreOp>(op)});
+    sinceBarrier.push_back({pointer, isa<tt::StoreOp>(op), changes});
   });
 }
 

@@ -179,8 +179,8 @@ private:
   llvm::DenseMap<Value, Parts> parts;
   Value thread, lane, warp;
   struct GlobalAccess {
-    Value root, pointer; ///< root: the argument it comes from, null if unknown; pointer: null if it was another turn's
-    bool writes;
+    Value pointer;
+    bool writes, changes; ///< changes: it was another turn's, and meant other elements
   };
   llvm::SmallVector<GlobalAccess> sinceBarrier;
   int64_t sharedBytes = 0;
