@@ -18,6 +18,8 @@ namespace {
 
 using GetNumber = int32_t (*)(void *tensor, int32_t *result);
 using GetAddress = int32_t (*)(void *tensor, void **result);
+using GetWide = int32_t (*)(void *tensor, int64_t *result);
+using GetList = int32_t (*)(void *tensor, int64_t **result);
 using GetStream = int32_t (*)(int32_t device, void **stream);
 constexpr int32_t cudaType = 1; // c10::DeviceType
 
@@ -28,6 +30,8 @@ struct Interface {
   size_t offset = 0; // of the at::Tensor in the object
   bool mayBorrow = false;
   GetAddress address = nullptr;
+  GetWide rank = nullptr;
+  GetList sizes = nullptr, strides = nullptr; // null, all three: nobody knows how large tensors are
   GetNumber dtype = nullptr, deviceType = nullptr, device = nullptr;
   std::array<std::optional<Scalar>, 64> scalars; // by PyTorch's number; filled as types are met
 };
@@ -60,6 +64,9 @@ bool tryInterface(nb::handle tensor) {
       !find(interface.device, "libtorch_cpu.so", "aoti_torch_get_device_index") ||
       !find(interface.deviceType, "libtorch_cpu.so", "aoti_torch_get_device_type"))
     return false;
+  if (!find(interface.rank, "libtorch_cpu.so", "aoti_torch_get_dim") || !find(interface.sizes, "libtorch_cpu.so", "aoti_torch_get_sizes") ||
+      !find(interface.strides, "libtorch_cpu.so", "aoti_torch_get_strides"))
+    interface.sizes = interface.strides = nullptr;
   nb::object data = nb::getattr(tensor, "_cdata", nb::none());
   if (!PyLong_Check(data.ptr())) return false;
   uint64_t expected = PyLong_AsUnsignedLongLong(data.ptr());
@@ -85,6 +92,19 @@ int32_t dtypeOf(PyObject *tensor) {
   return dtype;
 }
 
+/// From the first element of a tensor to behind its last one; 0 if that is not known.
+int64_t bytesOf(void *handle, int64_t itemBytes) {
+  int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
+  if (!interface.sizes || !interface.strides) return 0;
+  if (interface.rank(handle, &rank) != 0 || interface.sizes(handle, &sizes) != 0 || interface.strides(handle, &strides) != 0) return 0;
+  int64_t last = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (sizes[i] == 0 || strides[i] < 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return (last + 1) * itemBytes;
+}
+
 } // namespace
 
 std::optional<Argument> readTorchTensor(nb::handle tensor) {
@@ -95,7 +115,7 @@ std::optional<Argument> readTorchTensor(nb::handle tensor) {
   if (interface.dtype(handle, &dtype) != 0 || dtype < 0 || dtype >= static_cast<int32_t>(interface.scalars.size())) return std::nullopt;
   std::optional<Scalar> scalar = interface.scalars[static_cast<size_t>(dtype)];
   if (!scalar || interface.device(handle, &device) != 0 || interface.address(handle, &address) != 0) return std::nullopt;
-  return Argument::pointer(address, *scalar, 0, device);
+  return Argument::pointer(address, *scalar, bytesOf(handle, byteSize(*scalar)), device);
 }
 
 void learnTorchTensor(nb::handle tensor, Scalar scalar) {

@@ -155,13 +155,31 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
 // A launch that breaks a fact takes the version that was compiled without it, and without all that other launches on its way there have
 // refuted. Each step refutes at least one more fact, and after a few of them the version that takes nothing for granted is compiled.
 struct CompiledKernel::OtherVersions {
+  using BrokenFacts = gpu::GpuKernel::BrokenFacts;
   std::shared_ptr<const JitFunction> function;
   CompileRequest request;
   std::mutex lock;
   std::vector<std::pair<std::vector<std::string>, std::shared_ptr<const CompiledKernel>>> made;
+  // What launches that broke this list ended with: the way there is found without looking at names.
+  std::array<std::pair<BrokenFacts, std::shared_ptr<const CompiledKernel>>, 4> taken;
+  size_t nextTaken = 0;
 
+  std::shared_ptr<const CompiledKernel> lastFor(const BrokenFacts &broken);
+  void remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version);
   std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, int64_t device, Diagnostics &diagnostics);
 };
+
+std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(const BrokenFacts &broken) {
+  std::lock_guard<std::mutex> guard(lock);
+  for (const auto &[names, version] : taken)
+    if (names == broken) return version;
+  return nullptr;
+}
+
+void CompiledKernel::OtherVersions::remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version) {
+  std::lock_guard<std::mutex> guard(lock);
+  taken[nextTaken++ % taken.size()] = {broken, version};
+}
 
 CompiledKernel::CompiledKernel() = default;
 CompiledKernel::~CompiledKernel() = default;
@@ -174,32 +192,48 @@ void CompiledKernel::allowOtherVersions(std::shared_ptr<const JitFunction> funct
   others->request.onModule = {};
 }
 
+std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const gpu::GpuKernel::BrokenFacts &first, const Grid &grid,
+                                                                 llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+                                                                 int64_t device, Diagnostics &diagnostics) const {
+  gpu::GpuKernel::BrokenFacts broken = first;
+  auto isKeptBy = [&](const CompiledKernel &version) {
+    return !(broken = version.gpuKernel->brokenFacts(grid.extent, slots, bytes, device));
+  };
+  if (others)
+    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && isKeptBy(*last)) return last;
+  broken = first;
+  std::vector<std::string> refuted;
+  constexpr int patience = 3;
+  for (int step = 0; others && step <= patience; ++step) {
+    refuted.insert(refuted.end(), broken->begin(), broken->end());
+    std::sort(refuted.begin(), refuted.end());
+    refuted.erase(std::unique(refuted.begin(), refuted.end()), refuted.end());
+    if (step == patience) refuted = {everyFact};
+    std::shared_ptr<const CompiledKernel> version = others->without(refuted, device, diagnostics);
+    if (!version) return nullptr;
+    if (!isKeptBy(*version)) continue;
+    others->remember(first, version);
+    return version;
+  }
+  diagnostics.error({}, Diag::loadFailed, {entryName(), "it takes for granted that " + broken->front() + ", and this launch breaks it"});
+  return nullptr;
+}
+
 bool CompiledKernel::launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                                  const LaunchOptions &options, Diagnostics &diagnostics) const {
   std::optional<int64_t> programs = programCount(grid, diagnostics);
   if (!programs) return false;
   if (*programs == 0) return true;
-  std::vector<std::string> broken = gpuKernel->brokenFacts(grid.extent, slots, bytes, options.device), refuted;
-  const CompiledKernel *version = this;
+  const gpu::GpuKernel *code = gpuKernel.get();
   std::shared_ptr<const CompiledKernel> other;
-  constexpr int patience = 3;
-  for (int step = 0; !broken.empty(); ++step) {
-    if (!others || (!refuted.empty() && refuted.front() == everyFact)) {
-      diagnostics.error({}, Diag::loadFailed, {entryName(), "it takes for granted that " + broken.front() + ", and this launch breaks it"});
-      return false;
-    }
-    refuted.insert(refuted.end(), broken.begin(), broken.end());
-    std::sort(refuted.begin(), refuted.end());
-    refuted.erase(std::unique(refuted.begin(), refuted.end()), refuted.end());
-    if (step >= patience) refuted = {everyFact};
-    other = others->without(refuted, options.device, diagnostics);
+  if (gpu::GpuKernel::BrokenFacts broken = code->brokenFacts(grid.extent, slots, bytes, options.device)) {
+    other = versionFor(broken, grid, slots, bytes, options.device, diagnostics);
     if (!other) return false;
-    version = other.get();
-    broken = version->gpuKernel->brokenFacts(grid.extent, slots, bytes, options.device);
+    code = other->gpu();
   }
-  return version->gpuKernel->launch(
-      grid.extent, slots, {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
-      diagnostics);
+  return code->launch(grid.extent, slots,
+                      {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
+                      diagnostics);
 }
 
 static uint64_t floatSlot(SlotKind kind, double value) {

@@ -91,6 +91,10 @@ private:
   struct OtherVersions;
   bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
                    Diagnostics &diagnostics) const;
+  /// A version that relies on nothing which this launch breaks; `first`: what it breaks of this one. Null after an error.
+  std::shared_ptr<const CompiledKernel> versionFor(const std::shared_ptr<const std::vector<std::string>> &first, const Grid &grid,
+                                                   llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device,
+                                                   Diagnostics &diagnostics) const;
   CpuArtifact code;
   std::vector<ArgumentSpec> argumentSpecs;
   std::shared_ptr<LoadedObject> object;

@@ -266,3 +266,27 @@ def test_program_order_through_two_arguments():
     expected = np.roll(memory, 1)[::-1].copy()
     rotate_kernel[(1,)](memory, memory, 1024)
     np.testing.assert_array_equal(memory, expected)
+
+
+@triton.jit
+def divided_kernel(p, o, shift, D: tl.constexpr, KIND: tl.constexpr):
+    i = tl.arange(0, 256)
+    if KIND == 0:
+        tl.store(o + i, tl.load(p + 64 + (i + shift) // D))
+    elif KIND == 1:
+        tl.store(o + i, tl.load(p + 64 + (i + shift) % D))
+    else:
+        tl.store(o + i, tl.load(p + i, mask=(i + shift) // D == KIND - 3, other=7))
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
+@pytest.mark.parametrize("shift", [-16, -32, -64, 16])
+def test_quotients_and_remainders_of_negative_numbers(shift, kind):
+    """Those of C, rounded towards 0: a group of 16 neighbours around 0 has another quotient than its first element says."""
+    p, o = np.arange(512, dtype=np.int32), np.zeros(256, np.int32)
+    for d in (16, 32, 64):
+        divided_kernel[(1,)](p, o, shift, D=d, KIND=kind)
+        index = np.arange(256) + shift
+        quotient = np.trunc(index / d).astype(np.int64)
+        expected = {0: p[64 + quotient], 1: p[64 + index - quotient * d]}.get(kind, np.where(quotient == kind - 3, p[:256], 7))
+        np.testing.assert_array_equal(o, expected)

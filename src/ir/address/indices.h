@@ -61,6 +61,8 @@ public:
   bool assume(const Polynomial &value, int64_t least, int64_t most);
   bool isNonNegative(const Polynomial &value) { return isProven(value, 0, INT64_MAX); }
   bool assumeNonNegative(const Polynomial &value) { return assume(value, 0, INT64_MAX); }
+  /// Of all elements of a tile, or of a scalar. False, too, if it is not understood.
+  bool assumeNonNegativeElements(mlir::Value value);
   /// What has been taken for granted so far.
   const std::vector<LaunchFact> &facts() const { return assumed; }
 

@@ -58,6 +58,13 @@ Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   return Failure{"an index may leave the range of its " + std::to_string(bits) + " bits: " + text(*index)};
 }
 
+bool Indices::assumeNonNegativeElements(Value value) {
+  if (!getElementTypeOrSelf(value.getType()).isIntOrIndex()) return false;
+  SmallVector<int64_t> dims = ownDims(value);
+  Result<Polynomial> index = element(value, dims);
+  return index && assume(*index, extentsOf(value, dims), 0, INT64_MAX);
+}
+
 Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims) {
   if (!isa<RankedTensorType>(tile.getType())) return congruent(tile);
   DenseElementsAttr constant;
