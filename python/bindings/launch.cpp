@@ -81,8 +81,7 @@ bool start(const CompiledKernel &compiled, const Grid &grid, Call &call, Diagnos
   Interruptible here;
   call.options.stop = here.stop();
   WithoutGil release;
-  llvm::SmallVector<uint64_t, 32> slots;
-  return compiled.packSlots(call.arguments, slots, diagnostics) && compiled.launch(grid, slots, call.options, diagnostics);
+  return compiled.launch(grid, call.arguments, call.options, diagnostics);
 }
 
 void remember(PyKernel::State &state, const SpecializationKey &key, const std::shared_ptr<const CompiledKernel> &compiled,

@@ -158,7 +158,10 @@ static void readOptions(nb::dict options, KernelOptions &out) {
 static std::shared_ptr<CompiledKernel> compileNow(const CompileRequest &request, Diagnostics &diagnostics) {
   std::shared_ptr<CompiledKernel> loaded;
   if (request.gpu) {
-    if (std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics)) loaded = CompiledKernel::load(std::move(*artifact));
+    if (std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics)) {
+      loaded = CompiledKernel::load(std::move(*artifact));
+      loaded->allowOtherVersions(request);
+    }
   } else if (std::unique_ptr<CpuArtifact> artifact = compileForCpu(request, diagnostics)) {
     loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
   }

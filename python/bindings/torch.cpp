@@ -21,6 +21,8 @@ namespace {
 
 using GetNumber = int32_t (*)(void *tensor, int32_t *result);
 using GetAddress = int32_t (*)(void *tensor, void **result);
+using GetWide = int32_t (*)(void *tensor, int64_t *result);
+using GetList = int32_t (*)(void *tensor, int64_t **result);
 using GetStream = int32_t (*)(int32_t device, void **stream);
 constexpr int32_t cudaType = 1; // c10::DeviceType
 
@@ -29,6 +31,8 @@ struct Interface {
   size_t offset = 0; // of the at::Tensor in the object
   bool mayBorrow = false;
   GetAddress address = nullptr;
+  GetWide rank = nullptr;
+  GetList sizes = nullptr, strides = nullptr; // null, all three: nobody knows how large tensors are
   GetNumber dtype = nullptr, deviceType = nullptr, device = nullptr;
 };
 constinit std::atomic<const Interface *> interface{nullptr}; // null: not looked for yet, or not there
@@ -63,6 +67,9 @@ std::optional<Interface> findInterface(nb::handle tensor) {
       !find(found.device, "libtorch_cpu.so", "aoti_torch_get_device_index") ||
       !find(found.deviceType, "libtorch_cpu.so", "aoti_torch_get_device_type"))
     return std::nullopt;
+  if (!find(found.rank, "libtorch_cpu.so", "aoti_torch_get_dim") || !find(found.sizes, "libtorch_cpu.so", "aoti_torch_get_sizes") ||
+      !find(found.strides, "libtorch_cpu.so", "aoti_torch_get_strides"))
+    found.sizes = found.strides = nullptr;
   nb::object data = nb::getattr(tensor, "_cdata", nb::none());
   if (!PyLong_Check(data.ptr())) return std::nullopt;
   uint64_t expected = PyLong_AsUnsignedLongLong(data.ptr());
@@ -89,6 +96,19 @@ int32_t dtypeOf(const Interface &found, void *handle) {
   return dtype;
 }
 
+/// From the first element of a tensor to behind its last one; 0 if that is not known.
+int64_t bytesOf(const Interface &found, void *handle, int64_t itemBytes) {
+  int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
+  if (!found.sizes || !found.strides) return 0;
+  if (found.rank(handle, &rank) != 0 || found.sizes(handle, &sizes) != 0 || found.strides(handle, &strides) != 0) return 0;
+  int64_t last = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (sizes[i] == 0 || strides[i] < 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return (last + 1) * itemBytes;
+}
+
 } // namespace
 
 std::optional<Argument> readTorchTensor(nb::handle tensor) {
@@ -102,7 +122,7 @@ std::optional<Argument> readTorchTensor(nb::handle tensor) {
   if (scalar == 0 || found->device(handle, &device) != 0 || found->address(handle, &address) != 0) return std::nullopt;
   // An empty tensor, or one that only describes one: its methods tell.
   if (!address) return std::nullopt;
-  return Argument::pointer(address, static_cast<Scalar>(scalar - 1), 0, device);
+  return Argument::pointer(address, static_cast<Scalar>(scalar - 1), bytesOf(*found, handle, byteSize(static_cast<Scalar>(scalar - 1))), device);
 }
 
 void learnTorchTensor(nb::handle tensor, Scalar scalar) {

@@ -242,20 +242,8 @@ struct Explainer::Impl {
 
   /// The kernel's argument that a pointer is made from.
   static std::string baseOf(Value pointer) {
-    for (int steps = 0; steps < 1000; ++steps) {
-      if (auto argument = dyn_cast<BlockArgument>(pointer)) {
-        Operation *parent = argument.getOwner()->getParentOp();
-        if (isa<tt::FuncOp>(parent)) return nameOf(argument);
-        auto loop = dyn_cast<scf::ForOp>(parent);
-        if (!loop || argument == loop.getInductionVar()) break;
-        pointer = loop.getInitArgs()[argument.getArgNumber() - 1];
-        continue;
-      }
-      Operation *op = pointer.getDefiningOp();
-      if (!isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::TransOp, tt::ReshapeOp, ttg::ConvertLayoutOp>(op)) break;
-      pointer = op->getOperand(0);
-    }
-    return "memory";
+    BlockArgument base = address::baseArgument(pointer);
+    return base ? nameOf(base) : "memory";
   }
 
   //===--------------------------------------------------------------------------------------------- after assign-layouts
@@ -653,6 +641,9 @@ std::optional<std::string> Explainer::text(const GpuArtifact &artifact, const Ex
   else
     text += std::to_string(artifact.registers) + " a thread, " +
             (artifact.spillBytes > 0 ? count(artifact.spillBytes, "byte") + " spilled" : "no spills") + "\n";
+  if (!artifact.facts.empty()) text += "\nTaken for granted, and checked at every launch\n";
+  for (const LaunchFact &fact : artifact.facts)
+    text += "  " + fact.name + "\n";
   text += impl->section("Products", impl->products) + impl->section("Loops", impl->loops) + impl->section("Memory", impl->accesses);
   text += impl->section("Reductions", impl->reductions) + impl->section("Conversions between layouts", impl->conversions);
   text += impl->section("Buffers in shared memory", impl->buffers);

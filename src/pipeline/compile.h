@@ -51,6 +51,8 @@ struct CompileRequest {
   KernelOptions options;
   CpuTarget target;
   std::optional<GpuTarget> gpu; // set: for this GPU, and `target` is of no meaning
+  /// Facts about launches (support/launch_facts.h) that the code must do without, by their names.
+  std::vector<std::string> refutedFacts;
   std::function<void(const StepDone &)> onStep;
   std::string dump; // for messages: the folder to which `onStep` writes what each step leaves, if it does
 };

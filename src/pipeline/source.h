@@ -22,15 +22,16 @@ struct IrKernel {
 class KernelSource {
 public:
   KernelSource() = default;
+  KernelSource(std::shared_ptr<const JitFunction> function) : jit(std::move(function)) {}
   /// The function must live as long as this does.
-  KernelSource(const JitFunction *function) : jit(function) {}
+  KernelSource(const JitFunction *function) : jit(std::shared_ptr<const JitFunction>(), function) {}
   KernelSource(std::shared_ptr<const IrKernel> text) : text(std::move(text)) {}
 
   const std::string &name() const { return jit ? jit->name : text->name; }
   /// Null for IR text.
-  const JitFunction *function() const { return jit; }
+  const JitFunction *function() const { return jit.get(); }
   /// Name and parameters, of either; without a body for IR text.
-  const JitFunction *face() const { return jit ? jit : text->face.get(); }
+  const JitFunction *face() const { return jit ? jit.get() : text->face.get(); }
   /// Null for Python functions.
   const IrKernel *irKernel() const { return text.get(); }
   /// For messages.
@@ -42,7 +43,7 @@ public:
                                          Diagnostics &diagnostics) const;
 
 private:
-  const JitFunction *jit = nullptr;
+  std::shared_ptr<const JitFunction> jit;
   std::shared_ptr<const IrKernel> text;
 };
 

@@ -63,6 +63,8 @@ static LogicalResult configure(Compilation &c) {
     auto target = StringAttr::get(kernel.getContext(), c.request.gpu->name);
     kernel->setAttr(ttg::configName, ttg::ConfigAttr::get(kernel.getContext(), c.options.numWarps, c.options.numCtas, c.options.numStages,
                                                           c.options.maxnreg.value_or(0), target));
+    llvm::SmallVector<llvm::StringRef> refuted(c.request.refutedFacts.begin(), c.request.refutedFacts.end());
+    if (!refuted.empty()) kernel->setAttr(ttg::refutedName, Builder(kernel.getContext()).getStrArrayAttr(refuted));
   }
   return success();
 }
@@ -73,6 +75,7 @@ static LogicalResult takeLaunchFacts(Compilation &c) {
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
     if (!maps) return failure();
     c.gpu.maps = std::move(*maps);
+    c.gpu.facts = gpu::takeLaunchFacts(kernel);
     auto launch = kernel->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
     if (!launch) return bug(kernel, "it does not say how many threads it has");
     c.gpu.warps = launch.getThreads() / 32;
@@ -89,11 +92,19 @@ static LogicalResult threadsToLlvm(Compilation &c) {
   return lowerPtxToLlvm(*c.module, *c.request.gpu);
 }
 
+/// PTX with what it takes for granted in front, for people: whoever launches it by other means must keep it.
+static std::string withFacts(const std::string &ptx, const GpuArtifact &artifact) {
+  std::string text;
+  for (const LaunchFact &fact : artifact.facts)
+    text += "// taken for granted: " + fact.name + "\n";
+  return text + ptx;
+}
+
 static LogicalResult generateForGpu(Compilation &c) {
   std::optional<std::string> text = generatePtx(*c.module, *c.request.gpu, c.wanted == Stage::llvm ? CodeKind::llvm : CodeKind::assembly);
   if (!text) return failure();
   c.gpu.target = c.request.gpu->name;
-  c.output = std::move(*text);
+  c.output = c.wanted == Stage::llvm ? std::move(*text) : withFacts(*text, c.gpu);
   return success();
 }
 

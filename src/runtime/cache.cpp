@@ -234,6 +234,10 @@ std::string encodeArtifact(const GpuArtifact &artifact) {
     out.number(map.nanFill);
     out.number(map.stores);
   });
+  out.list(artifact.facts, [&](const LaunchFact &fact) {
+    out.text(fact.name);
+    out.list(numbersOf(fact), [&](int64_t number) { out.number(number); });
+  });
   out.list(artifact.messages, [&](const std::string &message) { out.text(message); });
   out.list(artifact.stages, [&](const std::pair<std::string, std::string> &stage) {
     out.text(stage.first);
@@ -275,6 +279,14 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
     map.stores = in.number(0, 1) != 0;
     return map;
   });
+  in.list(artifact.facts, [&] {
+    std::string name = in.text();
+    std::vector<int64_t> numbers;
+    in.list(numbers, [&] { return in.number(); });
+    std::optional<LaunchFact> fact = factOf(std::move(name), numbers, slots);
+    in.ok &= fact.has_value();
+    return fact.value_or(LaunchFact());
+  });
   in.list(artifact.messages, [&] { return in.text(); });
   in.list(artifact.stages, [&] {
     std::string name = in.text();
@@ -294,6 +306,8 @@ std::string kernelCacheKey(const CompileRequest &request) {
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug).addInteger(options.fpFusion);
   if (request.gpu) {
+    for (const std::string &name : request.refutedFacts)
+      hasher.add("without").add(name);
     hasher.add("gpu").add(request.gpu->name).add(request.gpu->ptxVersion).addInteger(request.gpu->sharedBytes).add(assemblerIdentity());
     return hasher.hex();
   }

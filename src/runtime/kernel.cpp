@@ -44,9 +44,6 @@ std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics) 
   return empty ? 0 : count;
 }
 
-CompiledKernel::CompiledKernel() = default;
-CompiledKernel::~CompiledKernel() = default;
-
 const std::string &CompiledKernel::entryName() const {
   return gpuKernel ? gpuKernel->artifact().entry : code.entry;
 }
@@ -163,12 +160,100 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
 bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
                             Diagnostics &diagnostics) const {
   if (!gpuKernel) return launchOnCpu(grid, slots, options, diagnostics);
+  return launchOnGpu(grid, slots, {}, options, diagnostics);
+}
+
+bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                            Diagnostics &diagnostics) const {
+  llvm::SmallVector<uint64_t, 32> slots;
+  if (!packSlots(arguments, slots, diagnostics)) return false;
+  if (!gpuKernel) return launchOnCpu(grid, slots, options, diagnostics);
+  llvm::SmallVector<int64_t, 32> bytes;
+  if (!gpuKernel->artifact().facts.empty()) appendTensorBytes(argumentSpecs, arguments, bytes);
+  return launchOnGpu(grid, slots, bytes, options, diagnostics);
+}
+
+//===------------------------------------------------------------------------------------------------------ other versions
+
+// A launch that breaks a fact takes the version that was compiled without it, and without all that other launches on its way there have
+// refuted. Each step refutes at least one more fact, and after a few of them the version that takes nothing for granted is compiled.
+struct CompiledKernel::OtherVersions {
+  using BrokenFacts = gpu::GpuKernel::BrokenFacts;
+  CompileRequest request;
+  std::mutex lock;
+  std::vector<std::pair<std::vector<std::string>, std::shared_ptr<const CompiledKernel>>> made;
+  // What launches that broke this list ended with: the way there is found without looking at names.
+  std::array<std::pair<BrokenFacts, std::shared_ptr<const CompiledKernel>>, 4> taken;
+  size_t nextTaken = 0;
+
+  std::shared_ptr<const CompiledKernel> lastFor(const BrokenFacts &broken);
+  void remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version);
+  std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, int64_t device, Diagnostics &diagnostics);
+};
+
+std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(const BrokenFacts &broken) {
+  std::lock_guard<std::mutex> guard(lock);
+  for (const auto &[names, version] : taken)
+    if (names == broken) return version;
+  return nullptr;
+}
+
+void CompiledKernel::OtherVersions::remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version) {
+  std::lock_guard<std::mutex> guard(lock);
+  taken[nextTaken++ % taken.size()] = {broken, version};
+}
+
+CompiledKernel::CompiledKernel() = default;
+CompiledKernel::~CompiledKernel() = default;
+
+void CompiledKernel::allowOtherVersions(const CompileRequest &request) {
+  others = std::make_unique<OtherVersions>();
+  others->request = request;
+  others->request.onStep = {};
+}
+
+std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const gpu::GpuKernel::BrokenFacts &first, const Grid &grid,
+                                                                 llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+                                                                 int64_t device, Diagnostics &diagnostics) const {
+  gpu::GpuKernel::BrokenFacts broken = first;
+  auto isKeptBy = [&](const CompiledKernel &version) {
+    return !(broken = version.gpuKernel->brokenFacts(grid.extent, slots, bytes, device));
+  };
+  if (others)
+    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && isKeptBy(*last)) return last;
+  broken = first;
+  std::vector<std::string> refuted;
+  constexpr int patience = 3;
+  for (int step = 0; others && step <= patience; ++step) {
+    refuted.insert(refuted.end(), broken->begin(), broken->end());
+    std::sort(refuted.begin(), refuted.end());
+    refuted.erase(std::unique(refuted.begin(), refuted.end()), refuted.end());
+    if (step == patience) refuted = {everyFact};
+    std::shared_ptr<const CompiledKernel> version = others->without(refuted, device, diagnostics);
+    if (!version) return nullptr;
+    if (!isKeptBy(*version)) continue;
+    others->remember(first, version);
+    return version;
+  }
+  diagnostics.error({}, Diag::loadFailed, {entryName(), "it takes for granted that " + broken->front() + ", and this launch breaks it"});
+  return nullptr;
+}
+
+bool CompiledKernel::launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+                                 const LaunchOptions &options, Diagnostics &diagnostics) const {
   std::optional<int64_t> programs = programCount(grid, diagnostics);
   if (!programs) return false;
   if (*programs == 0) return true;
-  return gpuKernel->launch(
-      grid.extent, slots, {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
-      diagnostics);
+  const gpu::GpuKernel *code = gpuKernel.get();
+  std::shared_ptr<const CompiledKernel> other;
+  if (gpu::GpuKernel::BrokenFacts broken = code->brokenFacts(grid.extent, slots, bytes, options.device)) {
+    other = versionFor(broken, grid, slots, bytes, options.device, diagnostics);
+    if (!other) return false;
+    code = other->gpu();
+  }
+  return code->launch(grid.extent, slots,
+                      {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
+                      diagnostics);
 }
 
 static uint64_t floatSlot(SlotKind kind, double value) {
@@ -273,6 +358,20 @@ bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> 
       slots.push_back(static_cast<uint64_t>(stride));
   }
   return true;
+}
+
+void appendTensorBytes(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<int64_t> &bytes) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const Argument &argument = arguments[i];
+    if (specs[i].constant) continue;
+    if (!specs[i].members.empty()) {
+      appendTensorBytes(specs[i].members, argument.members(), bytes);
+      continue;
+    }
+    bool isDescriptor = argument.kind() == Argument::Kind::descriptor;
+    bytes.push_back(argument.isPointer() || isDescriptor ? argument.bytes() : 0);
+    if (isDescriptor) bytes.append(argument.shape().size() + argument.strides().size(), 0);
+  }
 }
 
 bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const {
@@ -410,6 +509,27 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   return std::move(*fresh);
 }
 
+static std::shared_ptr<CompiledKernel> loadForGpu(const CompileRequest &request, int64_t device, bool &fromCache, Diagnostics &diagnostics) {
+  std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
+  if (!artifact) return nullptr;
+  std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));
+  loaded->setSpecs(*request.kernel.face(), request.args);
+  return loaded->gpu()->load(device, diagnostics) ? loaded : nullptr;
+}
+
+std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> refuted, int64_t device,
+                                                                             Diagnostics &diagnostics) {
+  std::lock_guard<std::mutex> guard(lock);
+  for (const auto &[names, version] : made)
+    if (names == refuted) return version;
+  CompileRequest wanted = request;
+  wanted.refutedFacts = refuted;
+  bool fromCache = false;
+  std::shared_ptr<CompiledKernel> version = loadForGpu(wanted, device, fromCache, diagnostics);
+  if (version) made.emplace_back(std::move(refuted), version);
+  return version;
+}
+
 std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                                       Diagnostics &diagnostics) {
   if (text && !fitsText(*text, arguments, diagnostics)) return nullptr;
@@ -435,7 +555,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   std::optional<std::vector<ArgumentSpec>> specs = text ? std::optional(text->specs) : specialize(*jit, arguments, diagnostics);
   if (!specs) return nullptr;
   CompileRequest request;
-  request.kernel = text ? KernelSource(text) : KernelSource(jit.get());
+  request.kernel = text ? KernelSource(text) : KernelSource(jit);
   request.args = *specs;
   request.options = options.kernel;
   if (device)
@@ -450,11 +570,9 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     if (done.step == "assemble") assembling += done.seconds;
   };
   if (device) {
-    std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
-    if (!artifact) return nullptr;
-    loaded = CompiledKernel::load(std::move(*artifact));
-    loaded->setSpecs(*jit, std::move(*specs));
-    if (!loaded->gpuKernel->load(options.device, diagnostics)) return nullptr;
+    loaded = loadForGpu(request, options.device, fromCache, diagnostics);
+    if (!loaded) return nullptr;
+    loaded->allowOtherVersions(request);
     assembling += loaded->gpuKernel->loadSeconds();
   } else {
     std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
@@ -475,8 +593,7 @@ bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const 
   if (!placeLaunch(*jit, arguments, placed, diagnostics)) return false;
   std::shared_ptr<const CompiledKernel> compiled = compile(arguments, placed, diagnostics);
   if (!compiled) return false;
-  llvm::SmallVector<uint64_t, 32> slots;
-  return compiled->packSlots(arguments, slots, diagnostics) && compiled->launch(grid, slots, placed, diagnostics);
+  return compiled->launch(grid, arguments, placed, diagnostics);
 }
 
 int64_t Kernel::compiledCount() const {

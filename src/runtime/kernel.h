@@ -59,6 +59,9 @@ public:
   CompiledKernel();
   ~CompiledKernel();
 
+  /// Launches that break what the code takes for granted may have other versions compiled, from the same source for the same request.
+  void allowOtherVersions(const CompileRequest &request);
+
   const CpuArtifact &artifact() const { return code; } // empty where `gpu` is set
   /// Null for a kernel that runs on the CPU.
   const gpu::GpuKernel *gpu() const { return gpuKernel.get(); }
@@ -80,12 +83,21 @@ public:
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const;
   /// The same for kernels of both kinds. On a GPU it returns when the launch is queued; what goes wrong there is told by a later call.
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
+  /// From the arguments themselves, which know how large the tensors are: `slots` do not, so that tensors may count as overlapping.
+  bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) const;
   /// `arguments`: one a parameter of the kernel, constants included (they take no slot). Appends to `slots`; false after an error.
   bool packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const;
 
 private:
   friend class Kernel;
+  struct OtherVersions;
   bool launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
+  bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
+                   Diagnostics &diagnostics) const;
+  /// A version that relies on nothing which this launch breaks; `first`: what it breaks of this one. Null after an error.
+  std::shared_ptr<const CompiledKernel> versionFor(const std::shared_ptr<const std::vector<std::string>> &first, const Grid &grid,
+                                                   llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device,
+                                                   Diagnostics &diagnostics) const;
 
   CpuArtifact code;
   std::vector<ArgumentSpec> argumentSpecs;
@@ -93,6 +105,7 @@ private:
   std::vector<std::string> slotNames; // "x_ptr=*fp32"; empty where it came from IR text
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
+  std::unique_ptr<OtherVersions> others; // null: this one is all there is
   KernelEntry function = nullptr;
   std::pair<uintptr_t, uintptr_t> codeRange{}; // of `object`
   double seconds = 0, secondsAssembling = 0;
@@ -103,6 +116,9 @@ private:
 /// Appends the slots of `arguments`, one a parameter, as they were specialised; false if there are more than `kinds`.
 bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
                    llvm::SmallVectorImpl<uint64_t> &slots);
+
+/// Likewise the bytes of the tensors behind the slots: 0 for what is no tensor, or of unknown size.
+void appendTensorBytes(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<int64_t> &bytes);
 
 /// What messages call the run-time values of a launch, in the order of their slots: "x_ptr=*fp32", "n=i32".
 std::vector<std::string> namesOfSlots(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs);

@@ -8,10 +8,16 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <algorithm>
+#include <map>
+
 namespace tilewright {
 
 struct SimulatedKernel::Impl {
+  CompileRequest request;
   std::unique_ptr<ThreadProgram> program;
+  // By the facts that launches have refuted.
+  std::map<std::vector<std::string>, std::unique_ptr<ThreadProgram>> others;
   std::vector<ArgumentSpec> specs;
   std::vector<std::string> parameters;
 };
@@ -23,6 +29,8 @@ std::shared_ptr<SimulatedKernel> SimulatedKernel::create(const CompileRequest &r
   std::shared_ptr<SimulatedKernel> kernel(new SimulatedKernel);
   kernel->impl->program = ThreadProgram::create(request, diagnostics);
   if (!kernel->impl->program) return nullptr;
+  kernel->impl->request = request;
+  kernel->impl->request.onStep = {};
   kernel->impl->specs = request.args;
   for (const JitFunction::Parameter &parameter : request.kernel.face()->parameters)
     kernel->impl->parameters.push_back(parameter.name);
@@ -63,11 +71,58 @@ static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, cons
   return map;
 }
 
+/// What a launch breaks of what `artifact` takes for granted, as GpuKernel::brokenFacts says it for a real one.
+static std::vector<std::string> brokenFacts(const GpuArtifact &artifact, const LaunchValues &launch) {
+  std::vector<std::string> broken;
+  for (const LaunchFact &fact : artifact.facts)
+    if (!holds(fact, launch)) broken.push_back(fact.name);
+  for (const gpu::TensorMapSpec &map : artifact.maps)
+    if (!gpu::tensorMapArguments(map, launch.slots)) broken.push_back(gpu::mapFactName(map.baseSlot));
+  return broken;
+}
+
+const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std::string &problem) const {
+  const ThreadProgram *version = impl->program.get();
+  std::vector<std::string> refuted;
+  constexpr int patience = 3;
+  for (int step = 0;; ++step) {
+    std::vector<std::string> broken = brokenFacts(version->artifact(), launch);
+    if (broken.empty()) return version;
+    refuted.insert(refuted.end(), broken.begin(), broken.end());
+    std::sort(refuted.begin(), refuted.end());
+    refuted.erase(std::unique(refuted.begin(), refuted.end()), refuted.end());
+    if (step > patience) {
+      problem = "this launch breaks that " + broken.front();
+      return nullptr;
+    }
+    if (step == patience) refuted = {everyFact};
+    std::unique_ptr<ThreadProgram> &other = impl->others[refuted];
+    if (!other) {
+      CompileRequest request = impl->request;
+      request.refutedFacts = refuted;
+      Diagnostics diagnostics;
+      other = ThreadProgram::create(request, diagnostics);
+      if (!other) {
+        problem = diagnostics.all().empty() ? "it does not compile" : diagnostics.all().front().message;
+        return nullptr;
+      }
+    }
+    version = other.get();
+  }
+}
+
 std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const {
-  const GpuArtifact &artifact = impl->program->artifact();
+  const std::vector<SlotKind> &kinds = impl->program->artifact().slots;
   llvm::SmallVector<uint64_t, 32> slots;
-  if (!packArguments(impl->specs, arguments, artifact.slots, slots) || slots.size() != artifact.slots.size())
+  if (!packArguments(impl->specs, arguments, kinds, slots) || slots.size() != kinds.size())
     return "the arguments do not fit the compiled kernel";
+  llvm::SmallVector<int64_t, 32> bytes;
+  appendTensorBytes(impl->specs, arguments, bytes);
+  llvm::SmallVector<uint64_t, 32> integers = signedSlots(slots, kinds);
+  std::string problem;
+  const ThreadProgram *version = versionFor({integers, bytes, grid.extent}, problem);
+  if (!version) return problem;
+  const GpuArtifact &artifact = version->artifact();
   gpu::SimulateOptions options;
   bool allKnown = true;
   for (size_t i = 0; i < impl->specs.size(); ++i)
@@ -84,14 +139,14 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   auto firstByte = reinterpret_cast<uint64_t>(standIns);
   options.memory.push_back({firstByte, firstByte + sizeof standIns, "what stands for an empty tensor"});
   for (const gpu::TensorMapSpec &spec : artifact.maps) {
-    Result<gpu::TensorMapArguments> encoded = gpu::tensorMapArguments(spec, slots);
+    Result<gpu::TensorMapArguments> encoded = gpu::tensorMapArguments(spec, integers);
     if (!encoded) return "a tensor map cannot be made: " + encoded.error();
     if (!encoded->address) encoded->address = firstByte + spec.stores * sizeof(StandIn);
     args.maps.push_back(tensorMapFor(spec, *encoded));
   }
   std::array<int64_t, 3> blocks = grid.extent;
   blocks[0] *= artifact.ctas;
-  std::optional<gpu::SimulationError> error = gpu::simulate(*impl->program->hold(), artifact.entry, blocks, args, options);
+  std::optional<gpu::SimulationError> error = gpu::simulate(*version->hold(), artifact.entry, blocks, args, options);
   return error ? error->message() : std::string();
 }
 

@@ -4,6 +4,7 @@
 
 #include "pipeline/compile.h"
 #include "runtime/kernel.h"
+#include "support/launch_facts.h"
 
 namespace tilewright {
 
@@ -29,6 +30,8 @@ public:
 
 private:
   SimulatedKernel();
+  /// The program that takes nothing for granted which this launch breaks; compiled now, if need be.
+  const ThreadProgram *versionFor(const LaunchValues &launch, std::string &problem) const;
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

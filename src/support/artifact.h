@@ -10,6 +10,7 @@
 // (align 64, grid_constant) for each map.
 #pragma once
 
+#include "support/launch_facts.h"
 #include "support/slots.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -85,6 +86,14 @@ struct TensorMapSpec {
   bool operator==(const TensorMapSpec &) const = default;
 };
 
+/// Bounds beyond this are refused: coordinates have 32 bits, and a tile that starts here must still fit.
+constexpr int64_t largestMapExtent = INT32_MAX - (1 << 16);
+
+/// The fact that a launch can make the maps of the tensor in this slot. It is refuted where the hardware has no such map.
+inline std::string mapFactName(int64_t slot) {
+  return "argument " + std::to_string(slot) + " has tensor maps";
+}
+
 } // namespace tilewright::gpu
 
 namespace tilewright {
@@ -103,6 +112,7 @@ struct GpuArtifact {
   std::vector<SlotKind> slots;
   std::vector<bool> writes; // for each slot: whether the kernel may write to the memory that it points to
   std::vector<gpu::TensorMapSpec> maps;
+  std::vector<LaunchFact> facts; // what the code takes for granted about a launch
   bool printsOrAsserts = false;
   std::vector<std::string> messages; // of the assembler, about performance
   // The stages of `asm` that the compiler kept, by upstream's names ("ttgir", "llir"); may be empty.

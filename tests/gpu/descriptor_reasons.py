@@ -54,7 +54,7 @@ def addresses(a, b, out, index, n, sn, sh, odd):
     # ADDRESS: tt.load {{.*}}no_descriptor = "an index is multiplied by an index"
     total = add(total, tl.load(a + rows * sn + cols * cols))
     # ADDRESS: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
-    total = add(total, tl.load(a + (rows + (n - pid * 64)) * sn + cols))
+    total = add(total, tl.load(a + (rows - pid * 64) * sn + cols))
     # ADDRESS: tt.load {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + pid * odd + rows * sn + cols))
     # ADDRESS: tt.load {{.*}}no_descriptor = "a tensor map of 6 dimensions is needed"
@@ -91,7 +91,7 @@ def masks(a, out, limit, n, m, sn):
     # The bound says that row 0 is row pid of the tensor, the address that it is row 0.
     # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
-    # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
+    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a value from memory)"
     total = add(total, tl.load(tile, mask=rows < n - tl.load(limit)))
     write(out, total)
 

@@ -377,6 +377,34 @@ TEST_F(Cuda, TensorMapsAreEncodedOnce) {
   EXPECT_EQ(fake().encodes, 4);
 }
 
+TEST_F(Cuda, FactsAreChecked) {
+  GpuArtifact code = artifact();
+  code.slots = {SlotKind::pointer, SlotKind::i32, SlotKind::i32, SlotKind::pointer};
+  code.maps = {matrix()};
+  code.facts = {{"k >= 0", {{BoundNode::Kind::slot, 2, 0}}, 0, INT64_MAX, -1, -1}, {"a and c do not overlap", {}, 0, 0, 0, 3}};
+  GpuKernel kernel(code);
+  uint64_t slots[] = {0x10000, 100, 256, 0x80000};
+  int64_t bytes[] = {100 * 256 * 2, 0, 0, 64};
+  auto broken = [&] {
+    GpuKernel::BrokenFacts names = kernel.brokenFacts({1, 1, 1}, slots, bytes, 0);
+    return names ? *names : std::vector<std::string>();
+  };
+  EXPECT_TRUE(broken().empty());
+  EXPECT_TRUE(broken().empty());
+  slots[2] = 0xffffff00; // -256, as the kernel reads it
+  EXPECT_EQ(broken(), (std::vector<std::string>{"k >= 0"}));
+  EXPECT_EQ(broken(), (std::vector<std::string>{"k >= 0"})); // what was broken is not remembered as kept
+  slots[2] = 256;
+  slots[3] = 0x10000 + 100 * 256 * 2 - 1;
+  EXPECT_EQ(broken(), (std::vector<std::string>{"a and c do not overlap"}));
+  bytes[3] = 0; // and the driver does not say either
+  slots[3] = 0x80000;
+  EXPECT_EQ(broken(), (std::vector<std::string>{"a and c do not overlap"}));
+  bytes[3] = 64;
+  slots[2] = 17; // rows of 34 bytes: the hardware has no such map
+  EXPECT_EQ(broken(), (std::vector<std::string>{mapFactName(0)}));
+}
+
 TEST(HostExpr, Evaluates) {
   uint64_t slots[] = {3, 5, uint64_t(-2)};
   HostExpr expr;
@@ -428,6 +456,10 @@ TEST(TensorMap, Arguments) {
   spec.strides = {HostExpr::slot(2)};
   spec.box = {128, 128};
   EXPECT_NE(problem(spec).find("no more than its swizzle"), std::string::npos);
+  spec = matrix();
+  slots[1] = INT32_MAX;
+  EXPECT_NE(problem(spec).find("the extent of dimension 1 (innermost first) is 2147483647, and must be at most"), std::string::npos);
+  slots[1] = 100;
   spec.box = {64, 257};
   EXPECT_NE(problem(spec).find("1 to 256"), std::string::npos);
   spec.box = {4, 8};

@@ -18,6 +18,11 @@
 #define GET_OP_CLASSES
 #include "gpu/machine/ptx_ops.cpp.inc"
 
+/// 16 blocks are the most that any processor takes, and only if asked to.
+void tilewright::ptx::ClusterRankOp::inferResultRanges(llvm::ArrayRef<mlir::ConstantIntRanges>, mlir::SetIntRangeFn set) {
+  set(getResult(), mlir::ConstantIntRanges::fromSigned(llvm::APInt(32, 0), llvm::APInt(32, 15)));
+}
+
 void tilewright::ptx::PtxDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

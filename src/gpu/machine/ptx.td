@@ -9,6 +9,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def PtxDialect : Dialect {
@@ -73,7 +74,7 @@ class PtxEffect<string name, list<Trait> traits = []> : PtxOp<name, !listconcat(
 
 // ---- place
 
-class PtxSpecial<string name, string text> : PtxOp<name, [Pure]> {
+class PtxSpecial<string name, string text, list<Trait> traits = []> : PtxOp<name, !listconcat([Pure], traits)> {
   let summary = text;
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
@@ -82,7 +83,8 @@ def Ptx_ThreadIdOp : PtxSpecial<"thread_id", "thread of the block, 0 .. 32 * war
 def Ptx_WarpIdOp : PtxSpecial<"warp_id", "thread_id / 32, known to be the same for the whole warp (shfl.idx 0)">;
 def Ptx_LaneIdOp : PtxSpecial<"lane_id", "thread_id mod 32">;
 def Ptx_SharedBaseOp : PtxSpecial<"shared_base", "address of the kernel's dynamic shared memory, a multiple of 1024">;
-def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "block of the cluster">;
+def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "block of the cluster",
+                                    [DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]>;
 class PtxAxis<string name, string text> : PtxOp<name, [Pure]> {
   let summary = text;
   let arguments = (ins I32Attr:$axis);

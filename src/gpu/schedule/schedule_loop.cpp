@@ -68,35 +68,11 @@ static bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
 
-/// The argument that a pointer, or a tile of them, comes from; null if that is not to be seen.
-static Value baseOf(Value pointer) {
-  while (true) {
-    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      if (!loop) return isa<tt::FuncOp>(argument.getOwner()->getParentOp()) ? pointer : Value();
-      Value next = loop.getTiedLoopYieldedValue(argument)->get();
-      auto moved = next.getDefiningOp<tt::AddPtrOp>();
-      if (next != argument && (!moved || moved.getPtr() != argument)) return {}; // another memory each turn
-      pointer = loop.getTiedLoopInit(argument)->get();
-    } else if (isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, ttg::ConvertLayoutOp, tt::TransOp, tt::ReshapeOp>(
-                   pointer.getDefiningOp())) {
-      pointer = pointer.getDefiningOp()->getOperand(0);
-    } else {
-      return {};
-    }
-  }
-}
-
-/// Whether the loop may write what `load` reads: then it cannot run ahead. As upstream, different arguments are taken to be different
-/// memory; after an atomic operation nothing is known.
+/// Whether the loop may write what `load` reads: then it cannot run ahead. After an atomic operation nothing is known.
 static bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
-  Value base = baseOf(load.getPtr());
   bool written = false;
   loop.walk([&](Operation *op) {
-    if (auto store = dyn_cast<tt::StoreOp>(op)) {
-      Value target = baseOf(store.getPtr());
-      written |= !base || !target || base == target;
-    }
+    if (auto store = dyn_cast<tt::StoreOp>(op)) written |= !ttg::areApart(load.getPtr(), store.getPtr());
     written |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   });
   return written;

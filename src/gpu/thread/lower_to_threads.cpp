@@ -396,6 +396,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   lowered->setAttr(ptx::kernelName,
                    ptx::KernelAttr::get(t.b.getContext(), config.getWarps() * 32, sharedBytes, config.getCtas(), config.getMaxRegisters()));
+  if (Attribute facts = source->getAttr(ttg::factsName)) lowered->setAttr(ttg::factsName, facts);
   source.erase();
   return success();
 }

@@ -47,17 +47,6 @@ ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
-/// The argument that a pointer or a tile of pointers comes from; null where that is not clear.
-static Value rootOf(Value pointer) {
-  while (Operation *op = pointer.getDefiningOp()) {
-    if (!isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(
-            op))
-      return {};
-    pointer = op->getOperand(0);
-  }
-  return isa<tt::FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
-}
-
 /// Whether each element is touched by one thread alone.
 static bool isExclusive(Value pointer) {
   if (!isa<RankedTensorType>(pointer.getType())) return false;
@@ -66,17 +55,16 @@ static bool isExclusive(Value pointer) {
 }
 
 static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
-  Value root = rootOf(pointer);
   bool clashes = llvm::any_of(t.sinceBarrier, [&](const GlobalAccess &before) {
     if (!writes && !before.writes) return false;
-    if (root && before.root && root != before.root) return false;
-    return before.pointer != pointer || t.config.getCtas() > 1 || !isExclusive(pointer);
+    bool same = !before.changes && before.pointer == pointer && t.config.getCtas() == 1 && isExclusive(pointer);
+    return !same && !ttg::areApart(pointer, before.pointer);
   });
   if (clashes) {
     meet(t);
     t.sinceBarrier.clear();
   }
-  t.sinceBarrier.push_back({root, pointer, writes});
+  t.sinceBarrier.push_back({pointer, writes, /*changes=*/false});
 }
 
 void expectTurn(ThreadContext &t, Operation *loop) {
@@ -86,7 +74,7 @@ void expectTurn(ThreadContext &t, Operation *loop) {
     if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
     if (!pointer) return;
     bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
-    t.sinceBarrier.push_back({rootOf(pointer), changes ? Value() : pointer, isa<tt::StoreOp>(op)});
+    t.sinceBarrier.push_back({pointer, isa<tt::StoreOp>(op), changes});
   });
 }
 

@@ -20,9 +20,9 @@ using Parts = llvm::SmallVector<Value, 4>;
 
 /// A load or store of global memory that the thread has done.
 struct GlobalAccess {
-  Value root;    ///< the argument that the pointer comes from; null if unknown
-  Value pointer; ///< null if it was another turn's
+  Value pointer;
   bool writes = false;
+  bool changes = false; ///< it was another iteration's, and meant other elements
 };
 
 struct ThreadContext {

@@ -3,6 +3,8 @@
 //   %d = scf.for iter_args(%d = 0) { yield %d + 128 }      0: divisible by 2^30, then 0 or 128: by 128, then 0 or 256 ...: by 128
 #include "gpu/tiles/axis_info.h"
 
+#include "gpu/tiles/ttg.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -25,11 +27,11 @@ static bool isTracked(Type type) {
   return element.isIntOrIndex() || isa<tt::PointerType>(element);
 }
 
-using Dims = SmallVector<int64_t, 2>;
+using Extents = SmallVector<int64_t, 2>;
 
-static Dims shapeOf(Type type) {
+static Extents shapeOf(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
-  return tile ? Dims(tile.getShape()) : Dims{1};
+  return tile ? Extents(tile.getShape()) : Extents{1};
 }
 
 static int64_t unitOf(Type type) {
@@ -52,7 +54,7 @@ static AxisInfo unknown(Type type) {
 /// The same scalar everywhere.
 static AxisInfo uniform(Type type, int64_t divisibility, std::optional<int64_t> constant) {
   AxisInfo info = unknown(type);
-  Dims shape = shapeOf(type);
+  Extents shape = shapeOf(type);
   info.constancy.assign(shape.begin(), shape.end());
   info.divisibility.assign(info.rank(), divisibility);
   info.constant = constant;
@@ -68,7 +70,7 @@ int64_t AxisInfo::divisibilityOfAll() const {
 
 //===------------------------------------------------------------------------------------------------------------ lattice
 
-AxisAnalysis::AxisAnalysis(tt::FuncOp function) {
+AxisAnalysis::AxisAnalysis(tt::FuncOp function) : refuted(ttg::refutedFacts(function)), indices(function, refuted) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
     auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
@@ -78,6 +80,7 @@ AxisAnalysis::AxisAnalysis(tt::FuncOp function) {
     changed = false;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
   } while (changed);
+  ttg::relyOn(function, indices.facts());
 }
 
 const AxisInfo *AxisAnalysis::find(Value value) const {
@@ -160,7 +163,7 @@ void AxisAnalysis::visit(Operation *op) {
     auto promise = [&](StringRef name, SmallVector<int64_t, 2> &numbers) {
       auto hint = op->getAttrOfType<DenseIntElementsAttr>(name);
       if (!hint || hint.getNumElements() != static_cast<int64_t>(numbers.size())) return;
-      Dims shape = shapeOf(result.getType());
+      Extents shape = shapeOf(result.getType());
       for (auto [dim, value] : llvm::enumerate(hint.getValues<APInt>())) {
         int64_t promised = powerIn(value.getSExtValue());
         if (name != tt::divisibilityName) promised = std::min(promised, shape[dim]);
@@ -176,41 +179,18 @@ void AxisAnalysis::visit(Operation *op) {
 
 //===------------------------------------------------------------------------------------------------------------- signs
 
-bool AxisAnalysis::mayBeNegative(Value value, int depth) const {
+bool AxisAnalysis::mayBeNegative(Value value, int depth) {
   if (depth > deepestSign) return true;
-  auto either = [&](Operation *op) { return llvm::any_of(op->getOperands(), [&](Value v) { return mayBeNegative(v, depth + 1); }); };
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (isa<tt::FuncOp>(parent)) return false;
-    auto loop = dyn_cast<scf::ForOp>(parent);
-    if (!loop) return true;
-    if (argument == loop.getInductionVar()) return mayBeNegative(loop.getLowerBound(), depth + 1);
-    // A value that is stepped by itself plus something comes back here; half of the depth that is left is enough to see the something.
-    unsigned index = argument.getArgNumber() - 1;
-    int inside = depth + (deepestSign - depth) / 2 + 1;
-    Value yielded = loop.getYieldedValues()[index];
-    if (auto add = yielded.getDefiningOp<arith::AddIOp>(); add && add.getLhs() == argument)
-      yielded = add.getRhs();
-    else if (add && add.getRhs() == argument)
-      yielded = add.getLhs();
-    return mayBeNegative(loop.getInitArgs()[index], depth + 1) || (yielded != argument && mayBeNegative(yielded, inside));
-  }
+  if (indices.assumeNonNegativeElements(value)) return false;
   Operation *op = value.getDefiningOp();
+  if (!op) return true;
+  auto maySource = [&](unsigned operand) { return mayBeNegative(op->getOperand(operand), depth + 1); };
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](arith::ConstantOp) {
-        const AxisInfo *info = find(value);
-        return !info || !info->constant || *info->constant < 0;
-      })
-      .Case([&](tt::MakeRangeOp range) { return static_cast<int32_t>(range.getStart()) < 0; })
-      .Case<tt::GetProgramIdOp, tt::GetNumProgramsOp, arith::ExtUIOp, arith::RemUIOp, arith::DivUIOp>([](auto) { return false; })
-      .Case<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, arith::ExtSIOp, arith::TruncIOp, arith::RemSIOp,
-            arith::DivSIOp, arith::ShLIOp, arith::ShRSIOp, arith::IndexCastOp>(
-          [&](auto) { return mayBeNegative(op->getOperand(0), depth + 1); })
-      .Case<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp, arith::OrIOp>([&](auto) { return either(op); })
-      .Case([&](arith::AndIOp) { return mayBeNegative(op->getOperand(0), depth + 1) && mayBeNegative(op->getOperand(1), depth + 1); })
-      .Case([&](arith::SelectOp select) {
-        return mayBeNegative(select.getTrueValue(), depth + 1) || mayBeNegative(select.getFalseValue(), depth + 1);
-      })
+      .Case<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, arith::ExtSIOp, arith::RemSIOp, arith::ShRSIOp>(
+          [&](auto) { return maySource(0); })
+      .Case<arith::DivSIOp, arith::MinSIOp>([&](auto) { return maySource(0) || maySource(1); })
+      .Case<arith::MaxSIOp, arith::AndIOp>([&](auto) { return maySource(0) && maySource(1); })
+      .Case<arith::SelectOp>([&](auto) { return maySource(1) || maySource(2); })
       .Default([](Operation *) { return true; });
 }
 
@@ -297,7 +277,7 @@ static std::optional<int64_t> shiftOf(const AxisInfo &by) {
   return *by.constant;
 }
 
-std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) const {
+std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) {
   Type type = op->getResult(0).getType();
   Transfer transfer{type};
   SmallVector<AxisInfo, 3> in;
@@ -322,6 +302,13 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) const {
         if (isa<RankedTensorType>(operand.getType())) info.constancy[dim] = std::min(info.constancy[dim], from.constancy[dim]);
     }
     return info;
+  };
+  // Truncation towards zero cuts groups below zero in another way. Nothing is taken for granted where there are no groups.
+  auto floors = [&] {
+    bool grouped = false;
+    for (size_t dim = 0; dim < rank; ++dim)
+      grouped |= Transfer::groupWithin(in[0], in[1], dim) > 1;
+    return grouped && !mayBeNegative(op->getOperand(0), 0);
   };
   return llvm::TypeSwitch<Operation *, AxisInfo>(op)
       .Case([&](arith::ConstantOp constant) {
@@ -352,7 +339,7 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) const {
       })
       .Case([&](tt::BroadcastOp broadcast) {
         AxisInfo info = in[0];
-        Dims from = shapeOf(broadcast.getSrc().getType()), to = shapeOf(type);
+        Extents from = shapeOf(broadcast.getSrc().getType()), to = shapeOf(type);
         for (size_t dim = 0; dim < rank; ++dim)
           if (from[dim] != to[dim]) info.constancy[dim] = to[dim];
         return info;
@@ -389,9 +376,8 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) const {
         std::optional<int64_t> by = shiftOf(in[1]);
         return by ? transfer.quotient(in[0], uniform(type, int64_t(1) << *by, int64_t(1) << *by), true) : elementwise();
       })
-      // Truncation towards zero cuts groups below zero in another way.
-      .Case([&](arith::DivSIOp) { return transfer.quotient(in[0], in[1], !mayBeNegative(op->getOperand(0), 0)); })
-      .Case([&](arith::RemSIOp) { return transfer.remainder(in[0], in[1], !mayBeNegative(op->getOperand(0), 0)); })
+      .Case([&](arith::DivSIOp) { return transfer.quotient(in[0], in[1], floors()); })
+      .Case([&](arith::RemSIOp) { return transfer.remainder(in[0], in[1], floors()); })
       .Case([&](arith::DivUIOp) { return transfer.quotient(in[0], in[1], true); })
       .Case([&](arith::RemUIOp) { return transfer.remainder(in[0], in[1], true); })
       .Case([&](arith::AndIOp) {
@@ -429,7 +415,14 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) const {
         bool isBool = getElementTypeOrSelf(op->getOperand(0)).isInteger(1) || getElementTypeOrSelf(type).isInteger(1);
         if (isBool) return elementwise();
         AxisInfo info = in[0];
-        if (isa<arith::TruncIOp, arith::ExtUIOp>(op) && info.constant && *info.constant < 0) info.constant.reset();
+        if (isa<arith::TruncIOp>(op) || (isa<arith::ExtUIOp>(op) && info.constant && *info.constant < 0)) info.constant.reset();
+        // Half of the narrow type's numbers rise before they wrap around.
+        if (isa<arith::TruncIOp>(op) && getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32)
+          for (size_t dim = 0; dim < rank; ++dim) {
+            int64_t rising = std::min(info.contiguity[dim], int64_t(1) << (getElementTypeOrSelf(type).getIntOrFloatBitWidth() - 1));
+            info.divisibility[dim] = info.divisibilityAt(dim, rising);
+            info.contiguity[dim] = rising;
+          }
         return info;
       })
       .Case<tt::PtrToIntOp, tt::IntToPtrOp, tt::BitcastOp>([&](auto) {

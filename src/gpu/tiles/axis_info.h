@@ -4,10 +4,11 @@
 //   %o = %i + splat(%pid * 64)                  contiguity 64, divisibility 64
 //   %p = tt.addptr splat(%x), %o                contiguity 64, divisibility 16 bytes, if %x is known to be a multiple of 16
 //   %m = %o < splat(%n), %n a multiple of 16    constancy 16
-// All numbers are powers of two. As in upstream, index arithmetic is taken not to overflow, and integer arguments, sums and products of
-// them not to be negative where they are divided; a difference may be.
+// All numbers are powers of two, which makes them hold where arithmetic wraps around as well. Where a group of quotients or remainders is
+// the same or rises only for numbers that are not negative, that is proven, or a fact that launches check.
 #pragma once
 
+#include "ir/address/indices.h"
 #include "ir/tt.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -50,9 +51,12 @@ private:
   void visit(mlir::Operation *op);
   void meet(mlir::Value value, const AxisInfo &info);
   void meet(mlir::Value value, mlir::Value source);
-  std::optional<AxisInfo> compute(mlir::Operation *op) const;
+  std::optional<AxisInfo> compute(mlir::Operation *op);
   const AxisInfo *find(mlir::Value value) const;
-  bool mayBeNegative(mlir::Value value, int depth) const;
+  bool mayBeNegative(mlir::Value value, int depth);
+
+  address::RefutedFacts refuted;
+  address::Indices indices; // of the function as it is while the constructor looks at it
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos; // no entry: not reached yet
   bool changed = false;

@@ -3,10 +3,10 @@
 //   after:  %r = x + range                     %a = load (base + %r * stride + ...), mask: x + range < M, other 0
 // What wraps around is garbage that the store's mask drops. With the modulo an address is no polynomial, and no tensor map describes it.
 // It is dropped where each row of the loaded tile only ever reaches the same row of what is stored, and every store masks rows from M on.
-// x is not negative (polynomial.h says what is taken for granted), so that the modulo changes nothing below M.
+// x is not negative, so that the modulo changes nothing below M: proven, or a fact that the launch checks.
 #include "gpu/passes.h"
-#include "gpu/tiles/polynomial.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -18,16 +18,25 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// A modulo in the address of a load: the tile's elements along `dim` are at (start + coordinate) % size.
+using address::Indices, address::Mask, address::ownDims, address::Polynomial, address::sourceDims, address::Term;
+
+/// A modulo in the address of a load.
+struct Candidate {
+  Operation *op; // arith.remsi or remui, on a tile with one dimension
+  int64_t dim;   // of the load's result
+};
+
+/// The tile's elements along `dim` are at (start + coordinate) % size.
 struct Wraparound {
-  Operation *op;     // arith.remsi or remui, on a tile with one dimension
-  int64_t dim;       // of the load's result
+  Operation *op;
+  int64_t dim;
   Polynomial beyond; // start - size
+  Indices &indices;
 };
 
 class Dropper {
 public:
-  explicit Dropper(tt::FuncOp function) : function(function), indices(function) {}
+  explicit Dropper(tt::FuncOp function) : function(function), refuted(ttg::refutedFacts(function)) {}
 
   void run() {
     SmallVector<tt::LoadOp> loads;
@@ -35,31 +44,43 @@ public:
       if (auto tile = dyn_cast<RankedTensorType>(load.getType()); tile && tile.getRank() >= 2) loads.push_back(load);
     });
     for (tt::LoadOp load : loads) {
-      SmallVector<Wraparound> found;
+      SmallVector<Candidate> found;
       find(load.getPtr(), ownDims(load.getPtr()), found);
-      for (const Wraparound &wrap : found) {
-        bool once = llvm::count_if(found, [&](const Wraparound &other) { return other.op == wrap.op; }) == 1;
-        if (once && staysInRow(load.getResult(), wrap)) drop(load, wrap);
+      for (const Candidate &candidate : found) {
+        bool once = llvm::count_if(found, [&](const Candidate &other) { return other.op == candidate.op; }) == 1;
+        if (once) tryToDrop(load, candidate);
       }
     }
   }
 
 private:
-  void find(Value value, ArrayRef<int64_t> dims, SmallVectorImpl<Wraparound> &found) {
+  void find(Value value, ArrayRef<int64_t> dims, SmallVectorImpl<Candidate> &found) {
     Operation *op = value.getDefiningOp();
     if (!op || !isa<RankedTensorType>(value.getType())) return;
     if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
       if (dims.size() != 1 || dims[0] < 0) return;
-      if (llvm::any_of(found, [&](const Wraparound &other) { return other.op == op && other.dim == dims[0]; })) return;
-      Result<Polynomial> index = indices.element(op->getOperand(0), {0}), size = indices.element(op->getOperand(1), {0});
-      if (!index || !size || index->along(0).constant() != 1 || !size->along(0).isZero()) return;
-      if (indices.isNonNegative(index->along(-1))) found.push_back({op, dims[0], index->along(-1) - *size});
+      if (llvm::any_of(found, [&](const Candidate &other) { return other.op == op && other.dim == dims[0]; })) return;
+      found.push_back({op, dims[0]});
       return;
     }
     if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return find(op->getOperand(0), *source, found);
     if (isPassedThrough(op))
       for (Value operand : op->getOperands())
         find(operand, dims, found);
+  }
+
+  /// The kernel relies on what was taken for granted only if the modulo goes.
+  void tryToDrop(tt::LoadOp load, const Candidate &candidate) {
+    Indices indices(function, refuted);
+    Result<Polynomial> index = indices.element(candidate.op->getOperand(0), {0}), size = indices.element(candidate.op->getOperand(1), {0});
+    if (!index || !size || index->along(0).constant() != 1 || !size->along(0).isZero()) return;
+    Polynomial start = index->along(-1);
+    bool isUnsigned = isa<arith::RemUIOp>(candidate.op);
+    if (!indices.assumeNonNegative(start) || (isUnsigned && !indices.assumeNonNegative(*size))) return;
+    Wraparound wrap{candidate.op, candidate.dim, start - *size, indices};
+    if (!staysInRow(load.getResult(), wrap)) return;
+    drop(load, wrap);
+    ttg::relyOn(function, indices.facts());
   }
 
   static bool isPassedThrough(Operation *op) {
@@ -119,7 +140,7 @@ private:
       if (!isa<scf::ForOp, scf::IfOp>(parent)) return false;
       auto loop = dyn_cast<scf::ForOp>(parent);
       // In the next turn and behind the loop, `start` must still be what it was at the load.
-      if (loop && !indices.isInvariant(wrap.beyond, loop)) return false;
+      if (loop && !wrap.indices.isInvariant(wrap.beyond, loop)) return false;
       if (loop) reached.insert({loop.getRegionIterArgs()[number], dim});
       reached.insert({parent->getResult(unsigned(number)), dim});
       return true;
@@ -140,7 +161,7 @@ private:
 
   bool isMasked(tt::StoreOp store, int64_t dim, const Wraparound &wrap) {
     if (!store.getMask()) return false;
-    Result<Mask> mask = indices.mask(store.getMask(), ownDims(store.getMask()));
+    Result<Mask> mask = wrap.indices.mask(store.getMask(), ownDims(store.getMask()));
     return mask && llvm::is_contained(mask->conjuncts, wrap.beyond + Polynomial(Term{1, dim, {}}));
   }
 
@@ -194,7 +215,7 @@ private:
   }
 
   tt::FuncOp function;
-  Indices indices;
+  address::RefutedFacts refuted;
 };
 
 } // namespace

@@ -83,4 +83,12 @@ std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel) {
   return specs;
 }
 
+std::vector<LaunchFact> takeLaunchFacts(tt::FuncOp kernel) {
+  std::vector<LaunchFact> facts;
+  if (auto list = kernel->getAttrOfType<ArrayAttr>(ttg::factsName))
+    for (auto fact : list.getAsRange<ttg::FactAttr>())
+      facts.push_back(*factOf(fact.getName().str(), fact.getNumbers(), kernel.getNumArguments()));
+  return facts;
+}
+
 } // namespace tilewright::gpu

@@ -1,4 +1,5 @@
-// Tensor maps leave the compiler: what form-descriptors wrote on a kernel's map arguments becomes what a launch evaluates.
+// Tensor maps, and what a kernel takes for granted, leave the compiler: what form-descriptors wrote on a kernel's map arguments becomes
+// what a launch evaluates.
 //     %arg9: !ptx.tensor_map {ttg.tensor_map = #ttg.tensor_map<base = 0, ..., strides = [[array<i64: 1, 6>]], box = array<i64: 64, 128>,
 //     ...>} {baseSlot 0, ..., strides {slot 6}, box {64, 128}, ...}
 #pragma once
@@ -14,5 +15,8 @@ namespace tilewright::gpu {
 /// The recipes of a kernel's map arguments, in order. Arguments that nobody uses any more are removed. Where a recipe is not complete, an
 /// error on the kernel and nothing.
 std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel);
+
+/// What the kernel's code takes for granted about its launches.
+std::vector<LaunchFact> takeLaunchFacts(tt::FuncOp kernel);
 
 } // namespace tilewright::gpu

@@ -235,6 +235,44 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return getSrc().getType() == getType() ? OpFoldResult(getSrc()) : OpFoldResult();
 }
 
+//===---------------------------------------------------------------------------------------------------------------- facts
+
+address::RefutedFacts ttg::refutedFacts(tt::FuncOp kernel) {
+  address::RefutedFacts refuted;
+  if (auto names = kernel->getAttrOfType<ArrayAttr>(refutedName))
+    for (auto name : names.getAsRange<StringAttr>())
+      refuted.insert(name.getValue());
+  return refuted;
+}
+
+void ttg::relyOn(tt::FuncOp kernel, ArrayRef<LaunchFact> facts) {
+  SmallVector<Attribute> all;
+  if (auto before = kernel->getAttrOfType<ArrayAttr>(factsName)) all.assign(before.begin(), before.end());
+  for (const LaunchFact &fact : facts) {
+    MLIRContext *context = kernel.getContext();
+    Attribute made = FactAttr::get(context, StringAttr::get(context, fact.name), DenseI64ArrayAttr::get(context, numbersOf(fact)));
+    if (!llvm::is_contained(all, made)) all.push_back(made);
+  }
+  if (!all.empty()) kernel->setAttr(factsName, ArrayAttr::get(kernel.getContext(), all));
+}
+
+bool ttg::areApart(Value pointer, Value other) {
+  BlockArgument a = address::baseArgument(pointer), b = address::baseArgument(other);
+  if (!a || !b || a == b) return false;
+  if (a.getArgNumber() > b.getArgNumber()) std::swap(a, b);
+  auto kernel = cast<tt::FuncOp>(a.getOwner()->getParentOp());
+  LaunchFact fact{address::nameOf(a) + " and " + address::nameOf(b) + " do not overlap",
+                  {},
+                  0,
+                  0,
+                  int64_t(a.getArgNumber()),
+                  int64_t(b.getArgNumber())};
+  address::RefutedFacts refuted = refutedFacts(kernel);
+  if (refuted.contains(everyFact) || refuted.contains(fact.name)) return false;
+  relyOn(kernel, fact);
+  return true;
+}
+
 //===--------------------------------------------------------------------------------------------------------- generated
 
 #include "gpu/tiles/ttg_dialect.cpp.inc"

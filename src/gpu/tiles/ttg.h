@@ -3,6 +3,7 @@
 
 #include "gpu/layout/layout.h"
 #include "gpu/machine/ptx.h"
+#include "ir/address/indices.h"
 #include "ir/tt.h"
 
 #define GET_ATTRDEF_CLASSES
@@ -29,6 +30,10 @@ constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
 /// On a load or store that feeds or drains a product: why it goes without a tensor map (a string, for people).
 constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 
+/// Of a kernel: what it takes for granted about its launches (Facts), and what it may not (strings; `everyFact`: nothing at all).
+constexpr llvm::StringLiteral factsName = "ttg.facts";
+constexpr llvm::StringLiteral refutedName = "ttg.refuted_facts";
+
 /// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
 /// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at
@@ -41,6 +46,13 @@ constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 
 /// What the kernel is compiled for; null if nobody has said.
 ConfigAttr configOf(mlir::Operation *function);
+/// The facts that this kernel must do without.
+address::RefutedFacts refutedFacts(tt::FuncOp kernel);
+/// Notes that the kernel's code relies on the facts.
+void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchFact> facts);
+/// Whether what one pointer reaches may be taken not to overlap what the other one does: they come from two arguments whose tensors lie
+/// apart. The kernel relies on it from here on.
+bool areApart(mlir::Value pointer, mlir::Value other);
 /// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,
                               llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);

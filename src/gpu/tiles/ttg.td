@@ -57,6 +57,13 @@ def TTG_TensorMap : TTGAttr<"TensorMap", "tensor_map"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def TTG_Fact : TTGAttr<"Fact", "fact"> {
+  let summary = "what the kernel takes for granted about its launches, in the list `ttg.facts` of its tt.func: a LaunchFact, its numbers as "
+                "numbersOf gives them";
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::DenseI64ArrayAttr":$numbers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 class TTGType<string name, string text> : TypeDef<TTGDialect, name> { let mnemonic = text; }
 
 def TTG_Buffer : TTGType<"Buffer", "buffer"> {

@@ -229,6 +229,16 @@ ContextScope::~ContextScope() {
   if (changed) driver.setCurrentContext(before);
 }
 
+int64_t allocatedBehind(const CudaDevice &device, uint64_t address) {
+  ContextScope scope(device);
+  uint64_t start = 0;
+  size_t bytes = 0;
+  const Driver &driver = *device.driver;
+  bool known = driver.pointerAttribute(&start, PointerAttribute::rangeStart, address) == status::success &&
+               driver.pointerAttribute(&bytes, PointerAttribute::rangeBytes, address) == status::success;
+  return known && start <= address && address < start + bytes ? static_cast<int64_t>(start + bytes - address) : 0;
+}
+
 bool isHostMemoryOfDevice(const CudaDevice &device, const void *address) {
   ContextScope scope(device);
   uint64_t mapped = 0;

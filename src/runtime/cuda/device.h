@@ -94,6 +94,8 @@ private:
 };
 
 /// Whether a kernel on `device` may use memory at this address of the host: it is pinned or managed.
+/// How many bytes of its allocation lie behind an address of the device; 0 if the driver does not say.
+int64_t allocatedBehind(const CudaDevice &device, uint64_t address);
 bool isHostMemoryOfDevice(const CudaDevice &device, const void *address);
 
 } // namespace tilewright::gpu

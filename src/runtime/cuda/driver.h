@@ -57,7 +57,7 @@ enum class FunctionAttribute : int32_t {
   nonPortableClusters = 14,
 };
 
-enum class PointerAttribute : int32_t { devicePointer = 3, deviceOrdinal = 9 };
+enum class PointerAttribute : int32_t { devicePointer = 3, deviceOrdinal = 9, rangeStart = 11, rangeBytes = 12 };
 
 enum class JitOption : int32_t { infoLog = 3, infoLogBytes = 4, errorLog = 5, errorLogBytes = 6, logVerbose = 12 };
 

@@ -192,7 +192,7 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
   std::lock_guard<std::mutex> guard(where.mapLock);
   for (size_t i = 0; i < code.maps.size(); ++i) {
     const TensorMapSpec &spec = code.maps[i];
-    Result<TensorMapArguments> arguments = tensorMapArguments(spec, slots);
+    Result<TensorMapArguments> arguments = tensorMapArguments(spec, signedSlots(slots, code.slots));
     if (!arguments) return refuse(spec, arguments.error());
     if (!arguments->address) {
       if (!where.standIns) {
@@ -223,6 +223,60 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
     maps[i] = *found;
   }
   return true;
+}
+
+/// The driver is asked only where nobody else knows how far a tensor reaches, and only for tensors that a fact is about.
+static void findBytes(const GpuArtifact &code, llvm::ArrayRef<uint64_t> slots, int64_t device, llvm::MutableArrayRef<int64_t> bytes) {
+  Diagnostics ignored;
+  const CudaDevice *known = nullptr;
+  for (const LaunchFact &fact : code.facts) {
+    if (!fact.nodes.empty()) continue;
+    for (int64_t slot : {fact.slot, fact.otherSlot}) {
+      size_t i = static_cast<size_t>(slot);
+      if (bytes[i] > 0 || slots[i] == 0) continue;
+      if (!known) known = CudaDevice::get(device, ignored);
+      if (known) bytes[i] = allocatedBehind(*known, slots[i]);
+    }
+  }
+}
+
+/// Whether two launches differ in their tensors alone.
+static bool haveSameNumbers(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b, llvm::ArrayRef<SlotKind> kinds) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i] && kinds[i] != SlotKind::pointer) return false;
+  return true;
+}
+
+GpuKernel::BrokenFacts GpuKernel::brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots,
+                                              llvm::ArrayRef<int64_t> bytes, int64_t device) const {
+  if ((code.facts.empty() && code.maps.empty()) || slots.size() != code.slots.size()) return nullptr;
+  std::lock_guard<std::mutex> guard(checkLock);
+  bool numbersHold = false;
+  for (const Checked &before : checked) {
+    if (before.grid != grid || !haveSameNumbers(slots, before.slots, code.slots)) continue;
+    if (slots == llvm::ArrayRef(before.slots) && bytes == llvm::ArrayRef(before.bytes)) return before.broken;
+    numbersHold |= before.numbersHold;
+  }
+  llvm::SmallVector<uint64_t, 32> values = signedSlots(slots, code.slots);
+  llvm::SmallVector<int64_t, 32> known(bytes.begin(), bytes.end());
+  known.resize(slots.size(), 0);
+  findBytes(code, slots, device, known);
+  std::vector<std::string> broken;
+  Checked fresh{grid, {slots.begin(), slots.end()}, {bytes.begin(), bytes.end()}, true, nullptr};
+  for (const LaunchFact &fact : code.facts) {
+    bool isOfNumbers = !fact.nodes.empty();
+    if ((isOfNumbers && numbersHold) || holds(fact, {values, known, grid})) continue;
+    if (isOfNumbers) fresh.numbersHold = false;
+    broken.push_back(fact.name);
+  }
+  for (const TensorMapSpec &map : code.maps)
+    if (!tensorMapArguments(map, values)) broken.push_back(mapFactName(map.baseSlot));
+  for (const Checked &before : checked)
+    if (before.broken && *before.broken == broken) fresh.broken = before.broken;
+  if (!fresh.broken && !broken.empty()) fresh.broken = std::make_shared<const std::vector<std::string>>(std::move(broken));
+  checked[nextChecked++ % checked.size()] = fresh;
+  return fresh.broken;
 }
 
 static bool isBlocking() {

@@ -11,8 +11,7 @@ static Failure rule(const std::string &what, int64_t value, const std::string &w
 }
 
 Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::ArrayRef<uint64_t> slots) {
-  // Coordinates have 32 bits, so that no larger extent makes a difference.
-  constexpr int64_t largestExtent = INT32_MAX, largestStride = int64_t(1) << 40;
+  constexpr int64_t largestStride = int64_t(1) << 40;
   size_t rank = spec.dims.size();
   if (rank < 1 || rank > 5) return rule("the number of dimensions", static_cast<int64_t>(rank), "1 to 5");
   if (spec.strides.size() != rank - 1 || spec.box.size() != rank) return Failure{"its strides and box do not fit its dimensions"};
@@ -22,7 +21,10 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
   out.address = slots[static_cast<size_t>(spec.baseSlot)] + static_cast<uint64_t>(spec.baseOffset.evaluate(slots) * spec.elementBytes);
   bool empty = slots[static_cast<size_t>(spec.baseSlot)] == 0;
   for (size_t i = 0; i < rank; ++i) {
-    int64_t extent = spec.dims[i].unbounded ? largestExtent : std::min(spec.dims[i].extent.evaluate(slots), largestExtent);
+    int64_t extent = spec.dims[i].unbounded ? INT32_MAX : spec.dims[i].extent.evaluate(slots);
+    if (!spec.dims[i].unbounded && extent > largestMapExtent)
+      return rule("the extent of dimension " + std::to_string(i) + " (innermost first)", extent,
+                  "at most " + std::to_string(largestMapExtent));
     empty |= extent <= 0;
     out.dims[i] = static_cast<uint64_t>(std::max<int64_t>(extent, 1));
   }

@@ -1,0 +1,226 @@
+// How large can an index be? The answer is an interval computation (support/launch_facts.h), made from what each atom is:
+//     program_id(0) // (8*n)  ->  quotient [0, programs - 1] / (8 * slot n)
+// It is evaluated three times: with nothing known about the launch (is it proven?), with the numbers of an ordinary launch (is it worth
+// taking for granted?), and by each launch with its own.
+#include "ir/address/indices.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::address {
+
+/// One computation. Atoms that stand in it twice are computed once.
+struct Indices::Bounds {
+  using Kind = BoundNode::Kind;
+  Indices &indices;
+  const Extents &extents;
+  std::vector<BoundNode> nodes{};
+  llvm::DenseMap<int64_t, int64_t> known{}; // of atoms
+
+  int64_t push(Kind kind, int64_t first, int64_t second) {
+    nodes.push_back({kind, first, second});
+    return static_cast<int64_t>(nodes.size()) - 1;
+  }
+  int64_t between(int64_t least, int64_t most) { return push(Kind::between, least, most); }
+  int64_t number(int64_t value) { return between(value, value); }
+
+  int64_t ofType(Type type) {
+    int64_t bits = type.isIndex() ? 64 : static_cast<int64_t>(type.getIntOrFloatBitWidth());
+    int64_t half = bits >= 64 ? INT64_MAX : (int64_t(1) << (bits - 1)) - 1;
+    return between(-half - 1, half);
+  }
+
+  int64_t ofTerms(const Polynomial &value) {
+    int64_t sum = -1;
+    for (const Term &term : value.terms) {
+      int64_t part = number(term.coefficient);
+      for (int64_t factor : term.factors)
+        part = push(Kind::product, part, ofAtom(factor));
+      if (term.dim >= 0) part = push(Kind::product, part, between(0, extents[static_cast<size_t>(term.dim)] - 1));
+      sum = sum < 0 ? part : push(Kind::sum, sum, part);
+    }
+    return sum < 0 ? number(0) : sum;
+  }
+
+  /// An induction variable is lower + step * turn, which cancels what else depends on `lower`:  iv - lower >= 0.
+  int64_t ofPolynomial(const Polynomial &value) {
+    int64_t direct = ofTerms(value);
+    std::optional<Polynomial> unrolled = indices.withTurns(value);
+    return unrolled ? push(Kind::both, ofPolynomial(*unrolled), direct) : direct;
+  }
+
+  int64_t ofAtom(int64_t factor) {
+    if (auto found = known.find(factor); found != known.end()) return found->second;
+    int64_t made = makeAtom(factor);
+    known[factor] = made;
+    return made;
+  }
+
+  int64_t makeAtom(int64_t factor) {
+    if (indices.isArgument(factor)) return push(Kind::slot, factor, 0);
+    Atom atom = indices.atomAt(factor); // asking may make atoms
+    auto two = [&](Kind kind) {
+      int64_t left = ofPolynomial(atom.left), right = ofPolynomial(atom.right);
+      return push(kind, left, right);
+    };
+    switch (atom.kind) {
+    case Indices::Kind::value: return ofValue(atom.value);
+    case Indices::Kind::induction: {
+      auto loop = cast<scf::ForOp>(atom.loop);
+      int64_t lower = ofPolynomial(indices.scalar(loop.getLowerBound())), upper = ofPolynomial(indices.scalar(loop.getUpperBound()));
+      return push(Kind::counter, lower, upper);
+    }
+    case Indices::Kind::trip: return ofTurn(cast<scf::ForOp>(atom.loop));
+    case Indices::Kind::quotient: return two(Kind::quotient);
+    case Indices::Kind::remainder: return two(Kind::remainder);
+    case Indices::Kind::least: return two(Kind::least);
+    case Indices::Kind::most: return two(Kind::most);
+    }
+    return between(INT64_MIN, INT64_MAX);
+  }
+
+  /// 0 to (upper - lower + step - 1) / step - 1.
+  int64_t ofTurn(scf::ForOp loop) {
+    Polynomial step = indices.scalar(loop.getStep());
+    Polynomial distance = indices.scalar(loop.getUpperBound()) - indices.scalar(loop.getLowerBound()) + step - Polynomial(1);
+    int64_t dividend = ofPolynomial(distance), divisor = push(Kind::most, ofPolynomial(step), number(1));
+    int64_t turns = push(Kind::quotient, dividend, divisor);
+    return push(Kind::counter, number(0), turns);
+  }
+
+  int64_t ofUnsigned(int64_t bits) { return between(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
+
+  int64_t ofValue(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op) return ofType(value.getType());
+    APInt number;
+    return llvm::TypeSwitch<Operation *, int64_t>(op)
+        .Case<tt::GetProgramIdOp>([&](auto o) { return push(Kind::program, static_cast<int64_t>(o.getAxis()), 0); })
+        .Case<tt::GetNumProgramsOp>([&](auto o) { return push(Kind::programs, static_cast<int64_t>(o.getAxis()), 0); })
+        .Case<arith::SelectOp>([&](auto o) {
+          int64_t left = ofPolynomial(indices.scalar(o.getTrueValue())), right = ofPolynomial(indices.scalar(o.getFalseValue()));
+          return push(Kind::either, left, right);
+        })
+        .Case<arith::ExtUIOp>([&](auto o) {
+          int64_t bits = static_cast<int64_t>(o.getIn().getType().getIntOrFloatBitWidth());
+          return bits < 64 ? ofUnsigned(bits) : ofType(value.getType());
+        })
+        .Case<arith::ExtSIOp>([&](auto o) { return ofType(o.getIn().getType()); })
+        .Case<arith::AndIOp>([&](auto o) {
+          bool masked = matchPattern(o.getRhs(), m_ConstantInt(&number)) && number.isNonNegative();
+          return masked ? between(0, number.getSExtValue()) : ofType(value.getType());
+        })
+        .Case<arith::ShRUIOp>([&](auto o) {
+          int64_t bits = static_cast<int64_t>(value.getType().getIntOrFloatBitWidth());
+          bool shifted = matchPattern(o.getRhs(), m_ConstantInt(&number)) && number.ugt(0) && number.ult(uint64_t(bits));
+          return shifted ? ofUnsigned(bits - number.getSExtValue()) : ofType(value.getType());
+        })
+        .Case<arith::ShRSIOp>([&](auto o) {
+          int64_t bits = static_cast<int64_t>(value.getType().getIntOrFloatBitWidth());
+          if (!matchPattern(o.getRhs(), m_ConstantInt(&number)) || number.uge(uint64_t(std::min<int64_t>(bits, 62))))
+            return ofType(value.getType());
+          Polynomial shifted = indices.scalar(o.getLhs());
+          int64_t half = push(Kind::quotient, ofPolynomial(shifted), this->number(int64_t(1) << number.getSExtValue()));
+          // Division rounds negative numbers up, a shift down.
+          return indices.isNonNegative(shifted) ? half : push(Kind::sum, half, between(-1, 0));
+        })
+        .Case<InferIntRangeInterface>([&](auto o) { return o->getNumOperands() == 0 ? ofInterface(o, value) : ofType(value.getType()); })
+        .Default([&](Operation *) { return ofType(value.getType()); });
+  }
+
+  /// Numbers of the machine that only their operations know: a block's rank in its cluster.
+  int64_t ofInterface(InferIntRangeInterface op, Value value) {
+    int64_t made = ofType(value.getType());
+    op.inferResultRanges(ArrayRef<ConstantIntRanges>(), [&](Value, const ConstantIntRanges &ranges) {
+      made = between(ranges.smin().getSExtValue(), ranges.smax().getSExtValue());
+    });
+    return made;
+  }
+};
+
+std::optional<Polynomial> Indices::withTurns(const Polynomial &value) {
+  for (const Term &term : value.terms)
+    for (int64_t factor : term.factors) {
+      if (isArgument(factor) || atomAt(factor).kind != Kind::induction) continue;
+      Operation *op = atomAt(factor).loop;
+      auto loop = cast<scf::ForOp>(op);
+      Polynomial lower = scalar(loop.getLowerBound());
+      if (lower.constant()) continue;
+      Polynomial turned = lower + *product(scalar(loop.getStep()), atom({Kind::trip, {}, op})), result;
+      for (Term rest : value.terms) {
+        Polynomial replaced(1);
+        for (; llvm::is_contained(rest.factors, factor); rest.factors.erase(llvm::find(rest.factors, factor)))
+          replaced = *product(replaced, turned);
+        result = result + *product(replaced, Polynomial(rest));
+      }
+      return result;
+    }
+  return std::nullopt;
+}
+
+Indices::Bounds Indices::boundsOf(const Polynomial &value, const Extents &extents) {
+  Bounds bounds{*this, extents};
+  bounds.ofPolynomial(value);
+  return bounds;
+}
+
+/// Nothing is known but the types of the arguments and how large a grid can be.
+static BoundContext unknownLaunch(tt::FuncOp function) {
+  BoundContext context;
+  for (Type type : function.getArgumentTypes()) {
+    int64_t bits = type.isInteger() ? static_cast<int64_t>(type.getIntOrFloatBitWidth()) : 64;
+    Interval::Wide half = Interval::Wide(1) << (bits - 1);
+    context.slots.push_back({-half, half - 1});
+  }
+  context.programs = {Interval{1, INT32_MAX}, Interval{1, UINT16_MAX}, Interval{1, UINT16_MAX}};
+  return context;
+}
+
+/// A small launch of the ordinary kind: what does not hold there is hardly worth a version of the kernel.
+static BoundContext ordinaryLaunch(tt::FuncOp function) {
+  BoundContext context;
+  context.slots.assign(function.getNumArguments(), Interval{256, 256});
+  context.programs.fill({4, 4});
+  return context;
+}
+
+bool Indices::isProven(const Polynomial &value, int64_t least, int64_t most) {
+  if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
+  return tilewright::evaluate(boundsOf(value, {}).nodes, unknownLaunch(function)).isWithin(least, most);
+}
+
+bool Indices::assume(const Polynomial &value, int64_t least, int64_t most) {
+  return assume(value, {}, least, most);
+}
+
+static std::string nameOfFact(const std::string &value, int64_t least, int64_t most) {
+  if (least == 0 && most == INT64_MAX) return value + " >= 0";
+  for (int64_t bits : {32, 64})
+    if (least == INT64_MIN >> (64 - bits) && most == INT64_MAX >> (64 - bits)) return value + " fits in " + std::to_string(bits) + " bits";
+  return value + " is from " + std::to_string(least) + " to " + std::to_string(most);
+}
+
+bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t least, int64_t most) {
+  if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
+  Bounds bounds = boundsOf(value, extents);
+  if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(least, most)) return true;
+  LaunchFact fact{nameOfFact(text(value), least, most), std::move(bounds.nodes), least, most, -1, -1};
+  if (refuted.contains(everyFact) || refuted.contains(fact.name)) return false;
+  if (!tilewright::evaluate(fact.nodes, ordinaryLaunch(function)).isWithin(least, most)) return false;
+  if (!llvm::is_contained(assumed, fact)) assumed.push_back(std::move(fact));
+  return true;
+}
+
+/// Narrow arithmetic is often meant to wrap around, so that nothing is taken for granted about it.
+bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
+  int64_t least = INT64_MIN >> (64 - bits), most = INT64_MAX >> (64 - bits);
+  if (bits >= 32) return assume(value, extents, least, most);
+  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(least, most);
+}
+
+} // namespace tilewright::address

@@ -1,0 +1,139 @@
+// Addresses and masks as polynomials. A tile of pointers is written as ranges, splats, broadcasts, products and sums, in any order and
+// spread over several loops; what matters is what its element at (i, j) is:
+//     %rows = make_range + splat %start; %p = addptr (splat %a) (expand %rows * splat %stride); addptr (broadcast %p) (broadcast %cols)
+//     a + (i + start) * stride + j     ->     base a, offset  i*stride + start*stride + j
+// Factors are the kernel's arguments, opaque scalars (program ids, results of divisions, values from memory), and at most one of the tile's
+// coordinates. A scalar that a loop carries and increases by an invariant amount is init + (iv - lower) / step * increment, so that
+// everything is in terms of induction variables and what does not change in the loop.
+//
+// Integers are signed, have the width of their type, and wrap around. Sums, products and narrowing of wrapped numbers are still right
+// modulo 2^width, so a polynomial is first of all *congruent* to its value. It is taken as the value itself (where it is widened, compared,
+// divided, or added to a pointer) only where it cannot have left its type: by interval arithmetic at compile time, or as a fact that the
+// launch checks (support/launch_facts.h). Where neither is to be had, the value is opaque.
+#pragma once
+
+#include "ir/address/polynomial.h"
+#include "ir/tt.h"
+#include "support/launch_facts.h"
+#include "support/result.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tilewright::address {
+
+/// One comparison of a mask: an element is let through only if the polynomial is negative. `rows < n` is  i + start - n.
+using Conjunct = Polynomial;
+
+/// An element is let through if all of it holds.
+struct Mask {
+  llvm::SmallVector<Conjunct> conjuncts;
+  llvm::SmallVector<mlir::Value> conditions; // i1: of the whole tile at once
+};
+
+/// The facts that may not be taken for granted: launches have refuted them. `everyFact` among them: none may.
+using RefutedFacts = llvm::StringSet<>;
+
+/// What the values of a function are in terms of its arguments. Lives as long as the function does not change.
+class Indices {
+public:
+  Indices(tt::FuncOp function, const RefutedFacts &refuted)
+      : function(function), refuted(refuted), numArguments(function.getFunctionType().getNumInputs()) {}
+
+  struct Pointer {
+    mlir::Value base; // an argument of the function, or what nobody sees through
+    Polynomial offset;
+  };
+
+  /// A scalar integer, read as signed. Always known: in the worst case it is an atom of its own.
+  Polynomial scalar(mlir::Value value);
+  /// The element of a tile of integers; its dimension i is dims[i] of the tile that the coordinates are of, or -1 where it has one element.
+  Result<Polynomial> element(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+  Result<Pointer> pointer(mlir::Value value, llvm::ArrayRef<int64_t> dims);
+  Result<Mask> mask(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+
+  /// True only if the value (without coordinates) is in [least, most] at every launch.
+  bool isProven(const Polynomial &value, int64_t least, int64_t most);
+  /// The same, or taken for granted from here on: `facts` has it then. False where no launch could be expected to keep it.
+  bool assume(const Polynomial &value, int64_t least, int64_t most);
+  bool isNonNegative(const Polynomial &value) { return isProven(value, 0, INT64_MAX); }
+  bool assumeNonNegative(const Polynomial &value) { return assume(value, 0, INT64_MAX); }
+  /// Of all elements of a tile, or of a scalar. False, too, if it is not understood.
+  bool assumeNonNegativeElements(mlir::Value value);
+  /// What has been taken for granted so far.
+  const std::vector<LaunchFact> &facts() const { return assumed; }
+
+  /// Whether it is the same in all turns of a loop.
+  bool isInvariant(const Polynomial &value, mlir::Operation *loop);
+  /// Whether all factors are arguments of the kernel.
+  bool isOfArguments(const Polynomial &value) const;
+  bool isArgument(int64_t atom) const { return atom < numArguments; }
+  /// The index of the argument that an atom is.
+  int64_t argumentOf(int64_t atom) const { return atom; }
+  /// A number that certainly divides the term; 0 divides only 0.
+  int64_t divisorOf(const Term &term);
+  /// The value (without coordinates) as an integer of 32 or 64 bits, at the builder's place; all it was made of must be visible there.
+  mlir::Value make(mlir::OpBuilder &b, mlir::Location location, const Polynomial &value, int64_t bits);
+  /// "2*stride_am", for messages and for the names of facts.
+  std::string text(const Polynomial &value);
+
+private:
+  enum class Kind { value, induction, trip, quotient, remainder, least, most };
+  struct Atom {
+    Kind kind = Kind::value;
+    mlir::Value value;               // null: a trip
+    mlir::Operation *loop = nullptr; // of an induction variable or a trip: how often the loop has turned
+    Polynomial left{}, right{};      // of quotients, remainders, minima and maxima: exact
+  };
+  /// How many elements the tile has along each coordinate.
+  using Extents = llvm::SmallVector<int64_t>;
+  struct Bounds;
+
+  const Atom &atomAt(int64_t atom) const { return atoms[static_cast<size_t>(atom - numArguments)]; }
+  std::string textOf(int64_t atom);
+  Polynomial atom(Atom atom);
+  Polynomial opaque(mlir::Value value) { return atom({Kind::value, value}); }
+  Polynomial congruent(mlir::Value value);
+  Polynomial evaluate(mlir::Value value);
+  Polynomial evaluateBinary(Kind kind, mlir::Operation *op, bool isUnsigned);
+  Polynomial evaluateExtension(mlir::Operation *op, bool isUnsigned);
+  Polynomial evaluateCarried(mlir::BlockArgument carried);
+  Polynomial evaluateLoopResult(mlir::OpResult result);
+  std::optional<Polynomial> increment(mlir::Value next, mlir::BlockArgument carried);
+  std::optional<Polynomial> incrementOf(mlir::BlockArgument carried);
+  std::optional<Polynomial> overSteps(const Polynomial &distance, mlir::Operation *loop, const Polynomial &increment);
+  Result<Polynomial> congruentElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+  Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, Mask &parts);
+  Result<void> compare(mlir::Operation *comparison, llvm::ArrayRef<int64_t> dims, Mask &parts);
+
+  std::optional<Polynomial> withTurns(const Polynomial &value);
+  Bounds boundsOf(const Polynomial &value, const Extents &extents);
+  bool assume(const Polynomial &value, const Extents &extents, int64_t least, int64_t most);
+  /// Whether it is the same number read as signed and as unsigned.
+  bool fitsUnsigned(const Polynomial &value, const Extents &extents) { return assume(value, extents, 0, INT64_MAX); }
+  bool fits(const Polynomial &value, const Extents &extents, int64_t bits);
+
+  tt::FuncOp function;
+  const RefutedFacts &refuted;
+  int64_t numArguments;
+  std::vector<Atom> atoms;
+  std::vector<LaunchFact> assumed;
+  llvm::DenseMap<mlir::Value, Polynomial> known; // congruent
+  llvm::SmallPtrSet<void *, 8> inProgress;
+};
+
+/// The dimensions of the source of `op`, a broadcast, expand_dims or trans, given those of its result; nothing for other operations.
+std::optional<llvm::SmallVector<int64_t>> sourceDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
+/// {0, 1, ..., rank - 1}: a tile in its own coordinates.
+llvm::SmallVector<int64_t> ownDims(mlir::Value tile);
+
+/// The argument of the kernel that a pointer, or a tile of pointers, is made from by address arithmetic; null where that is not to be seen.
+/// Every question about which accesses may touch the same memory is asked in these terms.
+mlir::BlockArgument baseArgument(mlir::Value pointer);
+/// The name that the kernel's author gave to an argument: "a_ptr", or "argument 3".
+std::string nameOf(mlir::BlockArgument argument);
+
+} // namespace tilewright::address

@@ -1,0 +1,89 @@
+// See polynomial.h. Coefficients wrap like 64-bit integers: sums and products of addresses do as well, so that equal polynomials are equal
+// addresses whatever happens.
+#include "ir/address/polynomial.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tilewright::address {
+
+static int64_t wrappingSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+static int64_t wrappingProduct(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+void Polynomial::add(Term term) {
+  if (term.coefficient == 0) return;
+  auto less = [](const Term &a, const Term &b) { return std::tie(a.dim, a.factors) < std::tie(b.dim, b.factors); };
+  auto place = llvm::lower_bound(terms, term, less);
+  if (place == terms.end() || !place->sameFactors(term)) {
+    terms.insert(place, std::move(term));
+    return;
+  }
+  place->coefficient = wrappingSum(place->coefficient, term.coefficient);
+  if (place->coefficient == 0) terms.erase(place);
+}
+
+std::optional<int64_t> Polynomial::constant() const {
+  if (terms.empty()) return 0;
+  if (terms.size() > 1 || terms[0].dim >= 0 || !terms[0].factors.empty()) return std::nullopt;
+  return terms[0].coefficient;
+}
+
+Polynomial Polynomial::along(int64_t dim) const {
+  Polynomial result;
+  for (const Term &term : terms)
+    if (term.dim == dim) result.add({term.coefficient, -1, term.factors});
+  return result;
+}
+
+std::optional<Polynomial> Polynomial::dividedBy(int64_t number) const {
+  Polynomial result = *this;
+  for (Term &term : result.terms) {
+    if (number == 0 || term.coefficient % number != 0 || (number == -1 && term.coefficient == INT64_MIN)) return std::nullopt;
+    term.coefficient /= number;
+  }
+  return result;
+}
+
+Polynomial operator+(const Polynomial &a, const Polynomial &b) {
+  Polynomial sum = a;
+  for (const Term &term : b.terms)
+    sum.add(term);
+  return sum;
+}
+
+Polynomial operator-(const Polynomial &a, const Polynomial &b) {
+  Polynomial sum = a;
+  for (const Term &term : b.terms)
+    sum.add({wrappingProduct(-1, term.coefficient), term.dim, term.factors});
+  return sum;
+}
+
+std::optional<Polynomial> product(const Polynomial &a, const Polynomial &b) {
+  Polynomial sum;
+  for (const Term &x : a.terms)
+    for (const Term &y : b.terms) {
+      if (x.dim >= 0 && y.dim >= 0) return std::nullopt;
+      Term term{wrappingProduct(x.coefficient, y.coefficient), std::max(x.dim, y.dim), x.factors};
+      llvm::append_range(term.factors, y.factors);
+      llvm::sort(term.factors);
+      sum.add(std::move(term));
+    }
+  return sum;
+}
+
+std::optional<Term> quotient(const Term &a, const Term &b) {
+  if (b.coefficient == 0 || b.coefficient == -1 || a.coefficient % b.coefficient != 0 || (b.dim >= 0 && b.dim != a.dim))
+    return std::nullopt;
+  Term result{a.coefficient / b.coefficient, b.dim >= 0 ? -1 : a.dim, {}};
+  if (!std::includes(a.factors.begin(), a.factors.end(), b.factors.begin(), b.factors.end())) return std::nullopt;
+  std::set_difference(a.factors.begin(), a.factors.end(), b.factors.begin(), b.factors.end(), std::back_inserter(result.factors));
+  return result;
+}
+
+} // namespace tilewright::address

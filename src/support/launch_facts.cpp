@@ -1,0 +1,158 @@
+// See launch_facts.h. Intervals are exact at their ends, or wider than they need to be: never too narrow.
+#include "support/launch_facts.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+using Wide = Interval::Wide;
+
+/// So far that no sum or difference of two such numbers overflows, and beyond every product of two 32-bit and one 32-bit number.
+static constexpr Wide farthest = Wide(1) << 100;
+static constexpr Interval anything{-farthest, farthest};
+
+static Wide clamped(Wide value) {
+  return std::clamp(value, -farthest, farthest);
+}
+
+static Wide timesClamped(Wide a, Wide b) {
+  Wide product;
+  if (!__builtin_mul_overflow(a, b, &product)) return clamped(product);
+  return (a < 0) == (b < 0) ? farthest : -farthest;
+}
+
+static Interval product(const Interval &a, const Interval &b) {
+  std::array<Wide, 4> corners{timesClamped(a.least, b.least), timesClamped(a.least, b.most), timesClamped(a.most, b.least),
+                              timesClamped(a.most, b.most)};
+  auto [least, most] = std::minmax_element(corners.begin(), corners.end());
+  return {*least, *most};
+}
+
+/// A divisor of 0 has no quotient, so that a kernel that divides by it has no meaning anyway: only the others count.
+static Interval quotient(const Interval &a, Interval b) {
+  if (b.least == 0) b.least = 1;
+  if (b.most == 0) b.most = -1;
+  if (b.least > b.most) return anything;
+  if (b.least < 0 && b.most > 0) {
+    Wide largest = std::max(-a.least, a.most);
+    return {-largest, largest};
+  }
+  std::array<Wide, 4> corners{a.least / b.least, a.least / b.most, a.most / b.least, a.most / b.most};
+  auto [least, most] = std::minmax_element(corners.begin(), corners.end());
+  return {*least, *most};
+}
+
+static Interval remainder(const Interval &a, const Interval &b) {
+  Wide below = std::max(std::max(-b.least, b.most) - 1, Wide(0)); // the largest remainder
+  if (a.least >= 0 && a.most <= below && b.least > a.most) return a;
+  return {a.least >= 0 ? Wide(0) : std::max(a.least, -below), a.most <= 0 ? Wide(0) : std::min(a.most, below)};
+}
+
+/// Two true statements about one number; where they exclude each other the code is never reached.
+static Interval both(const Interval &a, const Interval &b) {
+  Interval result{std::max(a.least, b.least), std::min(a.most, b.most)};
+  return result.least <= result.most ? result : a;
+}
+
+static Interval combine(BoundNode::Kind kind, const Interval &a, const Interval &b) {
+  using Kind = BoundNode::Kind;
+  switch (kind) {
+  case Kind::sum: return {clamped(a.least + b.least), clamped(a.most + b.most)};
+  case Kind::product: return product(a, b);
+  case Kind::quotient: return quotient(a, b);
+  case Kind::remainder: return remainder(a, b);
+  case Kind::least: return {std::min(a.least, b.least), std::min(a.most, b.most)};
+  case Kind::most: return {std::max(a.least, b.least), std::max(a.most, b.most)};
+  case Kind::either: return {std::min(a.least, b.least), std::max(a.most, b.most)};
+  case Kind::both: return both(a, b);
+  case Kind::counter: return {a.least, std::max(a.least, b.most - 1)};
+  default: return anything;
+  }
+}
+
+Interval evaluate(llvm::ArrayRef<BoundNode> nodes, const BoundContext &context) {
+  using Kind = BoundNode::Kind;
+  llvm::SmallVector<Interval, 64> values;
+  values.reserve(nodes.size());
+  for (const BoundNode &node : nodes) {
+    size_t index = static_cast<size_t>(node.first);
+    switch (node.kind) {
+    case Kind::between: values.push_back({node.first, node.second}); break;
+    case Kind::slot: values.push_back(context.slots[index]); break;
+    case Kind::programs: values.push_back(context.programs[index]); break;
+    case Kind::program: values.push_back({0, std::max<Wide>(context.programs[index].most - 1, 0)}); break;
+    default: values.push_back(combine(node.kind, values[index], values[static_cast<size_t>(node.second)]));
+    }
+  }
+  return values.empty() ? anything : values.back();
+}
+
+std::vector<int64_t> numbersOf(const LaunchFact &fact) {
+  std::vector<int64_t> numbers{fact.least, fact.most, fact.slot, fact.otherSlot};
+  for (const BoundNode &node : fact.nodes)
+    numbers.insert(numbers.end(), {static_cast<int64_t>(node.kind), node.first, node.second});
+  return numbers;
+}
+
+static bool isSound(const BoundNode &node, size_t position, int64_t slots) {
+  using Kind = BoundNode::Kind;
+  switch (node.kind) {
+  case Kind::between: return node.first <= node.second;
+  case Kind::slot: return node.first >= 0 && node.first < slots;
+  case Kind::programs:
+  case Kind::program: return node.first >= 0 && node.first < 3;
+  default: break;
+  }
+  auto earlier = [&](int64_t index) { return index >= 0 && index < static_cast<int64_t>(position); };
+  return earlier(node.first) && earlier(node.second);
+}
+
+std::optional<LaunchFact> factOf(std::string name, llvm::ArrayRef<int64_t> numbers, int64_t slots) {
+  constexpr size_t header = 4, each = 3;
+  if (numbers.size() < header || (numbers.size() - header) % each != 0) return std::nullopt;
+  LaunchFact fact{std::move(name), {}, numbers[0], numbers[1], numbers[2], numbers[3]};
+  for (size_t at = header; at < numbers.size(); at += each) {
+    if (numbers[at] < 0 || numbers[at] > static_cast<int64_t>(BoundNode::Kind::counter)) return std::nullopt;
+    BoundNode node{static_cast<BoundNode::Kind>(numbers[at]), numbers[at + 1], numbers[at + 2]};
+    if (!isSound(node, fact.nodes.size(), slots)) return std::nullopt;
+    fact.nodes.push_back(node);
+  }
+  auto isSlot = [&](int64_t slot) { return slot >= 0 && slot < slots; };
+  if (fact.nodes.empty() && (!isSlot(fact.slot) || !isSlot(fact.otherSlot))) return std::nullopt;
+  return fact;
+}
+
+llvm::SmallVector<uint64_t, 32> signedSlots(llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<SlotKind> kinds) {
+  llvm::SmallVector<uint64_t, 32> result(slots.begin(), slots.end());
+  for (size_t i = 0; i < result.size() && i < kinds.size(); ++i) {
+    switch (kinds[i]) {
+    case SlotKind::i8: result[i] = static_cast<uint64_t>(int64_t(static_cast<int8_t>(result[i]))); break;
+    case SlotKind::i16: result[i] = static_cast<uint64_t>(int64_t(static_cast<int16_t>(result[i]))); break;
+    case SlotKind::i32: result[i] = static_cast<uint64_t>(int64_t(static_cast<int32_t>(result[i]))); break;
+    default: break;
+    }
+  }
+  return result;
+}
+
+static bool areApart(const LaunchFact &fact, const LaunchValues &launch) {
+  size_t a = static_cast<size_t>(fact.slot), b = static_cast<size_t>(fact.otherSlot);
+  uint64_t first = launch.slots[a], second = launch.slots[b];
+  if (first == 0 || second == 0) return true; // an empty tensor is nowhere
+  if (a >= launch.bytes.size() || b >= launch.bytes.size()) return false;
+  int64_t firstBytes = launch.bytes[a], secondBytes = launch.bytes[b];
+  if (firstBytes <= 0 || secondBytes <= 0) return false;
+  return first + static_cast<uint64_t>(firstBytes) <= second || second + static_cast<uint64_t>(secondBytes) <= first;
+}
+
+bool holds(const LaunchFact &fact, const LaunchValues &launch) {
+  if (fact.nodes.empty()) return areApart(fact, launch);
+  BoundContext context;
+  for (uint64_t slot : launch.slots)
+    context.slots.push_back({static_cast<int64_t>(slot), static_cast<int64_t>(slot)});
+  for (size_t axis = 0; axis < 3; ++axis)
+    context.programs[axis] = {launch.grid[axis], launch.grid[axis]};
+  return evaluate(fact.nodes, context).isWithin(fact.least, fact.most);
+}
+
+} // namespace tilewright

@@ -1,0 +1,71 @@
+"""What maps take for granted about a launch is named in the PTX and by explain; what no launch can check has no map."""
+# RUN: tilewright compile %s --kernel shifted --target cuda:sm_90a --emit ptx --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,shift=i32:16,n=i32:16,stride=i32:16' | FileCheck %s --check-prefix=SHIFT
+# RUN: tilewright explain %s --kernel shifted --target cuda:sm_90a --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,shift=i32:16,n=i32:16,stride=i32:16' | FileCheck %s --check-prefix=EXPLAIN
+# RUN: tilewright compile %s --kernel loaded --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,o=*fp32:16,p=*i32' | FileCheck %s --check-prefix=LOADED
+# RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,a=i32,stride=i32:16' | FileCheck %s --check-prefix=WIDE
+# RUN: tilewright compile %s --kernel in_condition --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,o=*i32' | FileCheck %s --check-prefix=CONDITION
+
+import triton
+import triton.language as tl
+
+# The store's mask begins at 0, but the hardware cannot store before its tensor: the shift must not be negative, and the stride neither.
+# SHIFT-DAG: // taken for granted: stride >= 0
+# SHIFT-DAG: // taken for granted: shift >= 0
+# SHIFT-DAG: // taken for granted: x and o do not overlap
+# SHIFT: .version
+# SHIFT: cp.async.bulk.tensor.2d.shared
+# SHIFT: cp.async.bulk.tensor.2d.global
+# EXPLAIN: Taken for granted, and checked at every launch
+# EXPLAIN: stride >= 0
+
+
+@triton.jit
+def shifted(x, w, o, shift, n, stride):
+    r, k = tl.arange(0, 64), tl.arange(0, 64)
+    c = k + shift
+    v = tl.load(x + r[:, None] * stride + k[None, :])
+    ww = tl.load(w + k[:, None] * 64 + k[None, :])
+    tl.store(o + r[:, None] * 64 + c[None, :], tl.dot(v, ww), mask=(c[None, :] >= 0) & (c[None, :] < n))
+
+
+@triton.jit
+def loaded(x, o, p):
+    r, k = tl.arange(0, 64), tl.arange(0, 64)
+    start = tl.load(p)
+    # LOADED: tt.load {{.*}}no_descriptor = "an index may leave the range of its 32 bits: (a value from memory) + i1"
+    v = tl.dot(tl.load(x + r[:, None] * 64 + (k + start)[None, :]), tl.load(x + r[:, None] * 64 + k[None, :])).to(tl.float16)
+    # Columns from memory are signed, and the mask says so itself: the map's lower bound is the mask's.
+    # LOADED: arith.maxsi
+    # LOADED: arith.minsi
+    # LOADED: ttg.tma_load
+    c = k + start.to(tl.int64)
+    v = tl.dot(v, tl.load(x + r[:, None] * 64 + c[None, :], mask=((c >= 0) & (c < 64))[None, :], other=0.0)).to(tl.float16)
+    # Without a mask, a negative row would be read, and the map has none.
+    # LOADED: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
+    at = start.to(tl.int64) + r
+    ww = tl.load(x + at[:, None] * 64 + k[None, :])
+    # LOADED: tt.store {{.*}}no_descriptor = "it may start before its tensor"
+    tl.store(o + at[:, None] * 64 + k[None, :], tl.dot(v, ww), mask=((at >= 0) & (at < 64))[:, None])
+
+
+@triton.jit
+def widened(x, w, o, a, stride):
+    r, k = tl.arange(0, 64), tl.arange(0, 64)
+    # Narrow arithmetic that may wrap is not the same number when it is widened.
+    # WIDE: tt.load {{.*}}no_descriptor = "an index may leave the range of its 8 bits: a + i1"
+    c = (k.to(tl.uint8) + a.to(tl.uint8)).to(tl.int32)
+    v = tl.load(x + r[:, None] * 256 + c[None, :])
+    # In 64 bits nothing wraps, and nothing has to be taken for granted about it.
+    # WIDE: ttg.tma_load
+    ww = tl.load(w + (tl.program_id(0).to(tl.int64) * 64 + k)[:, None] * stride + k[None, :])
+    tl.store(o + r[:, None] * 64 + k[None, :], tl.dot(v, ww))
+
+
+@triton.jit
+def in_condition(a, o):
+    r = tl.arange(0, 64)
+    i = 0
+    # CONDITION: tt.load {{.*}}no_descriptor = "it is in the condition of a while loop"
+    while tl.sum(tl.sum(tl.dot(tl.load(a + (i * 64 + r)[:, None] * 64 + r[None, :]), tl.load(a + r[:, None] * 64 + r[None, :])), 1), 0) > 0:
+        i += 1
+    tl.store(o, i)

@@ -1,0 +1,203 @@
+// Addresses as polynomials, the facts that they take for granted, and plans for tensor maps that must prove themselves.
+#include "gpu/tiles/map_plan.h"
+#include "gpu/tiles/ttg.h"
+#include "ir/address/indices.h"
+#include "ir/tt.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright;
+using namespace tilewright::address;
+
+namespace {
+
+Polynomial atomOf(int64_t atom, int64_t coefficient = 1) {
+  return Polynomial(Term{coefficient, -1, {atom}});
+}
+
+TEST(Polynomial, Arithmetic) {
+  Polynomial x = atomOf(0), y = atomOf(1);
+  Polynomial square = *product(x + y, x - y);
+  EXPECT_EQ(square, *product(x, x) - *product(y, y));
+  EXPECT_TRUE((square - square).isZero());
+  EXPECT_EQ((atomOf(0, 6) + Polynomial(4)).dividedBy(2), atomOf(0, 3) + Polynomial(2));
+  EXPECT_FALSE((atomOf(0, 6) + Polynomial(4)).dividedBy(4));
+  EXPECT_FALSE(Polynomial(4).dividedBy(0));
+  Polynomial i(Term{1, 0, {}}), j(Term{1, 1, {}});
+  EXPECT_FALSE(product(i, j));
+  EXPECT_EQ((*product(i, x) + y).along(0), x);
+  EXPECT_EQ((*product(i, x) + y).along(-1), y);
+  // As 64-bit integers do.
+  EXPECT_EQ(Polynomial(INT64_MAX) + Polynomial(1), Polynomial(INT64_MIN));
+  EXPECT_EQ(quotient(Term{6, 0, {1, 2}}, Term{3, -1, {2}}), (Term{2, 0, {1}}));
+  EXPECT_FALSE(quotient(Term{6, -1, {1}}, Term{3, -1, {2}}));
+}
+
+/// A kernel over %a: !tt.ptr<f16>, %m: i32, %s: i32 with `body`, which ends without a return.
+class Kernel {
+public:
+  explicit Kernel(const std::string &body) {
+    mlir::DialectRegistry registry;
+    tt::registerDialects(registry);
+    registry.insert<ptx::PtxDialect, ttg::TTGDialect>();
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    std::string text =
+        "tt.func public @kernel(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %m: i32, %s: i32 {tt.divisibility = 16 : i32}, "
+        "%c: !tt.ptr<f16>) {\n" +
+        body + "\ntt.return\n}";
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
+    EXPECT_TRUE(bool(module)) << text;
+  }
+  tt::FuncOp function() { return *module->getOps<tt::FuncOp>().begin(); }
+  template <typename Op> Op first() {
+    Op found;
+    function().walk([&](Op op) {
+      if (!found) found = op;
+    });
+    return found;
+  }
+
+private:
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+const RefutedFacts nothing;
+
+TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
+  Kernel kernel("%p = tt.get_program_id x : i32\n %x = arith.muli %p, %s : i32\n %w = arith.extsi %x : i32 to i64\n"
+                "%u = arith.addi %w, %w : i64\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %u : i64");
+  mlir::Value wide = kernel.first<mlir::arith::ExtSIOp>().getResult();
+  Indices trusting(kernel.function(), nothing);
+  EXPECT_EQ(trusting.text(trusting.scalar(wide)), "argument 2*program_id(0)");
+  ASSERT_EQ(trusting.facts().size(), 1u);
+  EXPECT_EQ(trusting.facts()[0].name, "argument 2*program_id(0) fits in 32 bits");
+  RefutedFacts refuted;
+  refuted.insert(trusting.facts()[0].name);
+  Indices careful(kernel.function(), refuted);
+  EXPECT_EQ(careful.text(careful.scalar(wide)), "(a value that is computed)");
+  EXPECT_TRUE(careful.facts().empty());
+}
+
+TEST(Indices, NarrowArithmeticIsNotTakenForGranted) {
+  Kernel kernel("%x = arith.trunci %m : i32 to i8\n %w = arith.extsi %x : i8 to i32\n %z = arith.extui %x : i8 to i32\n"
+                "%u = arith.addi %w, %z : i32\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %u : i32");
+  Indices indices(kernel.function(), nothing);
+  Polynomial asSigned = indices.scalar(kernel.first<mlir::arith::ExtSIOp>().getResult());
+  Polynomial asUnsigned = indices.scalar(kernel.first<mlir::arith::ExtUIOp>().getResult());
+  EXPECT_NE(asSigned, asUnsigned);
+  EXPECT_TRUE(indices.isProven(asSigned, -128, 127));
+  EXPECT_TRUE(indices.isProven(asUnsigned, 0, 255));
+  EXPECT_FALSE(indices.isNonNegative(asSigned));
+  EXPECT_TRUE(indices.facts().empty());
+}
+
+TEST(Indices, LoadedNumbersAreSigned) {
+  Kernel kernel("%p = tt.int_to_ptr %m : i32 -> !tt.ptr<i32>\n %x = tt.load %p : !tt.ptr<i32>\n"
+                "tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %x : i32");
+  Indices indices(kernel.function(), nothing);
+  Polynomial loaded = indices.scalar(kernel.first<tt::LoadOp>().getResult());
+  EXPECT_FALSE(indices.assumeNonNegative(loaded)); // no launch could check it
+  EXPECT_TRUE(indices.isProven(loaded, INT32_MIN, INT32_MAX));
+}
+
+TEST(Indices, AFactThatOrdinaryLaunchesBreakIsNotTakenForGranted) {
+  Kernel kernel("");
+  Indices indices(kernel.function(), nothing);
+  Polynomial s = indices.scalar(kernel.function().getArgument(2));
+  EXPECT_TRUE(indices.assumeNonNegative(s));
+  EXPECT_FALSE(indices.assumeNonNegative(Polynomial(0) - s));
+  RefutedFacts all;
+  all.insert(everyFact);
+  Indices nobody(kernel.function(), all);
+  EXPECT_FALSE(nobody.assumeNonNegative(nobody.scalar(kernel.function().getArgument(2))));
+}
+
+/// Loads a[(64*program + i)*s + j] where 64*program + i < m.
+const char *rows = R"(
+  %p = tt.get_program_id x : i32
+  %c64 = arith.constant 64 : i32
+  %first = arith.muli %p, %c64 : i32
+  %r = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %firsts = tt.splat %first : i32 -> tensor<64xi32>
+  %rows = arith.addi %firsts, %r : tensor<64xi32>
+  %column = tt.expand_dims %rows {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %row = tt.expand_dims %r {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %ss = tt.splat %s : i32 -> tensor<64x1xi32>
+  %y = arith.muli %column, %ss : tensor<64x1xi32>
+  %yy = tt.broadcast %y : tensor<64x1xi32> -> tensor<64x64xi32>
+  %xx = tt.broadcast %row : tensor<1x64xi32> -> tensor<64x64xi32>
+  %o = arith.addi %yy, %xx : tensor<64x64xi32>
+  %base = tt.splat %a : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %ptr = tt.addptr %base, %o : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
+  %ms = tt.splat %m : i32 -> tensor<64x1xi32>
+  %in = arith.cmpi slt, %column, %ms : tensor<64x1xi32>
+  %mask = tt.broadcast %in : tensor<64x1xi1> -> tensor<64x64xi1>
+  %x = tt.load %ptr, %mask : tensor<64x64x!tt.ptr<f16>>
+)";
+
+TEST(MapPlan, ProvesItselfAndADoctoredOneDoesNot) {
+  Kernel kernel(rows);
+  auto load = kernel.first<tt::LoadOp>();
+  Indices indices(kernel.function(), nothing);
+  Result<gpu::MapPlan> plan = gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask());
+  ASSERT_TRUE(plan) << plan.error();
+  auto proves = [&](const gpu::MapPlan &doctored) { return gpu::provesItself(indices, doctored, load.getPtr(), load.getMask()); };
+  EXPECT_TRUE(proves(*plan));
+  ASSERT_EQ(plan->dims.size(), 2u);
+  gpu::MapPlan doctored = *plan;
+  doctored.dims[1].start.add({1});
+  EXPECT_FALSE(proves(doctored)); // another row
+  doctored = *plan;
+  doctored.offset.add({8});
+  EXPECT_FALSE(proves(doctored)); // another base
+  doctored = *plan;
+  doctored.dims[1].bound.add({1});
+  EXPECT_FALSE(proves(doctored)); // one row too many
+  doctored = *plan;
+  doctored.dims[1].bound = {};
+  EXPECT_FALSE(proves(doctored)); // no bound
+  doctored = *plan;
+  doctored.dims[0].bound.add({64});
+  EXPECT_FALSE(proves(doctored)); // a bound that nobody asked for
+  doctored = *plan;
+  doctored.dims[1].stride.add({16});
+  EXPECT_FALSE(proves(doctored)); // another stride
+  doctored = *plan;
+  doctored.dims[1].fixed = true;
+  EXPECT_FALSE(proves(doctored)); // a lower bound that the mask has not
+  doctored = *plan;
+  doctored.wholly.conjuncts.push_back(Polynomial(-1));
+  EXPECT_FALSE(proves(doctored));
+}
+
+TEST(MapPlan, NeedsItsFacts) {
+  Kernel kernel(rows);
+  auto load = kernel.first<tt::LoadOp>();
+  Indices indices(kernel.function(), nothing);
+  ASSERT_TRUE(gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask()));
+  ASSERT_FALSE(indices.facts().empty());
+  for (const LaunchFact &fact : indices.facts()) {
+    RefutedFacts refuted;
+    refuted.insert(fact.name);
+    Indices without(kernel.function(), refuted);
+    EXPECT_FALSE(gpu::planTensorMap(without, kernel.function(), load.getPtr(), load.getMask())) << fact.name;
+  }
+}
+
+TEST(BaseArgument, IsSeenThroughAddressArithmetic) {
+  Kernel kernel(rows);
+  auto load = kernel.first<tt::LoadOp>();
+  EXPECT_EQ(baseArgument(load.getPtr()), kernel.function().getArgument(0));
+  EXPECT_TRUE(ttg::areApart(load.getPtr(), kernel.function().getArgument(3)));
+  EXPECT_FALSE(ttg::areApart(load.getPtr(), kernel.function().getArgument(0)));
+  ASSERT_TRUE(kernel.function()->hasAttr(ttg::factsName));
+  kernel.function()->setAttr(ttg::refutedName,
+                             mlir::Builder(kernel.function().getContext()).getStrArrayAttr({"argument 0 and argument 3 do not overlap"}));
+  EXPECT_FALSE(ttg::areApart(load.getPtr(), kernel.function().getArgument(3)));
+}
+
+} // namespace

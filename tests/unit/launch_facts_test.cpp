@@ -1,0 +1,121 @@
+// Facts about launches: interval arithmetic, what holds, and facts as numbers.
+#include "support/launch_facts.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright;
+
+namespace {
+
+using Kind = BoundNode::Kind;
+
+Interval interval(std::vector<BoundNode> nodes, std::vector<int64_t> slots, std::array<int64_t, 3> grid = {1, 1, 1}) {
+  BoundContext context;
+  for (int64_t slot : slots)
+    context.slots.push_back({slot, slot});
+  for (size_t i = 0; i < 3; ++i)
+    context.programs[i] = {grid[i], grid[i]};
+  return evaluate(nodes, context);
+}
+
+BoundNode between(int64_t least, int64_t most) {
+  return {Kind::between, least, most};
+}
+
+void expectInterval(Interval found, int64_t least, int64_t most) {
+  EXPECT_EQ(int64_t(found.least), least);
+  EXPECT_EQ(int64_t(found.most), most);
+}
+
+// Every pair of small intervals: each number that the operation can give is in the result.
+TEST(Intervals, HoldEveryResult) {
+  auto apply = [](Kind kind, int64_t x, int64_t y) -> std::optional<int64_t> {
+    switch (kind) {
+    case Kind::sum: return x + y;
+    case Kind::product: return x * y;
+    case Kind::quotient: return y ? std::optional(x / y) : std::nullopt;
+    case Kind::remainder: return y ? std::optional(x % y) : std::nullopt;
+    case Kind::least: return std::min(x, y);
+    case Kind::most: return std::max(x, y);
+    default: return x;
+    }
+  };
+  for (Kind kind : {Kind::sum, Kind::product, Kind::quotient, Kind::remainder, Kind::least, Kind::most, Kind::either})
+    for (int64_t a = -4; a <= 4; ++a)
+      for (int64_t b = a; b <= 4; ++b)
+        for (int64_t c = -4; c <= 4; ++c)
+          for (int64_t d = c; d <= 4; ++d) {
+            Interval result = interval({between(a, b), between(c, d), {kind, 0, 1}}, {});
+            for (int64_t x = a; x <= b; ++x)
+              for (int64_t y = c; y <= d; ++y)
+                if (std::optional<int64_t> value = apply(kind, x, y))
+                  ASSERT_TRUE(result.least <= *value && *value <= result.most) << int(kind) << ": " << x << " " << y;
+          }
+}
+
+TEST(Intervals, OfALaunch) {
+  expectInterval(interval({{Kind::program, 1, 0}}, {}, {2, 7, 1}), 0, 6);
+  expectInterval(interval({{Kind::programs, 1, 0}}, {}, {2, 7, 1}), 7, 7);
+  expectInterval(interval({{Kind::slot, 0, 0}, {Kind::slot, 1, 0}, {Kind::counter, 0, 1}}, {3, 10}), 3, 9);
+  expectInterval(interval({{Kind::slot, 0, 0}, {Kind::slot, 1, 0}, {Kind::counter, 0, 1}}, {3, -10}), 3, 3);
+  expectInterval(interval({between(-5, 5), between(0, 100), {Kind::both, 0, 1}}, {}), 0, 5);
+  // Products beyond 64 bits keep their sign.
+  Interval far = interval({between(INT64_MAX, INT64_MAX), {Kind::product, 0, 0}, {Kind::product, 1, 1}}, {});
+  EXPECT_FALSE(far.isWithin(INT64_MIN, INT64_MAX));
+  EXPECT_GT(far.least, 0);
+}
+
+// program_id(0)*slot 1 fits in 32 bits.
+LaunchFact offsetFits() {
+  return {"offset", {{Kind::program, 0, 0}, {Kind::slot, 1, 0}, {Kind::product, 0, 1}}, INT32_MIN, INT32_MAX, -1, -1};
+}
+
+TEST(LaunchFact, Holds) {
+  uint64_t slots[] = {0x1000, 1 << 20};
+  EXPECT_TRUE(holds(offsetFits(), {slots, {}, {2048, 1, 1}}));
+  EXPECT_FALSE(holds(offsetFits(), {slots, {}, {2049, 1, 1}}));
+  slots[1] = uint64_t(-(1 << 20));
+  EXPECT_TRUE(holds(offsetFits(), {slots, {}, {2049, 1, 1}}));
+}
+
+TEST(LaunchFact, OfTensorsThatMayOverlap) {
+  LaunchFact apart{"apart", {}, 0, 0, 0, 2};
+  uint64_t slots[] = {0x1000, 5, 0x2000};
+  int64_t bytes[] = {0x1000, 0, 0x10};
+  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  bytes[0] = 0x1001;
+  EXPECT_FALSE(holds(apart, {slots, bytes, {}}));
+  EXPECT_FALSE(holds(apart, {slots, {}, {}})); // nobody knows how large they are
+  slots[2] = 0x0ff0;
+  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  slots[2] = 0x1000;
+  EXPECT_FALSE(holds(apart, {slots, bytes, {}}));
+  slots[2] = 0; // an empty tensor
+  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+}
+
+TEST(LaunchFact, AsNumbers) {
+  LaunchFact apart{"a and b do not overlap", {}, 0, 0, 0, 1};
+  for (const LaunchFact &fact : {offsetFits(), apart}) {
+    std::vector<int64_t> numbers = numbersOf(fact);
+    EXPECT_EQ(factOf(fact.name, numbers, 2), fact);
+    EXPECT_FALSE(factOf(fact.name, numbers, 1)); // a slot that is not there
+    numbers.pop_back();
+    EXPECT_FALSE(factOf(fact.name, numbers, 2));
+  }
+  EXPECT_FALSE(factOf("later", std::vector<int64_t>{0, 0, -1, -1, int64_t(Kind::sum), 0, 0}, 2)); // an operand of itself
+  EXPECT_FALSE(factOf("unknown", std::vector<int64_t>{0, 0, -1, -1, 99, 0, 0}, 2));
+}
+
+TEST(SignedSlots, AreAsWideAsTheirTypes) {
+  uint64_t slots[] = {0xffffffffu, 200, 40000, 5000000000u, 0xffff000000000000u};
+  SlotKind kinds[] = {SlotKind::i32, SlotKind::i8, SlotKind::i16, SlotKind::i64, SlotKind::pointer};
+  llvm::SmallVector<uint64_t, 32> found = signedSlots(slots, kinds);
+  EXPECT_EQ(int64_t(found[0]), -1);
+  EXPECT_EQ(int64_t(found[1]), -56);
+  EXPECT_EQ(int64_t(found[2]), 40000 - 65536);
+  EXPECT_EQ(found[3], slots[3]);
+  EXPECT_EQ(found[4], slots[4]);
+}
+
+} // namespace
