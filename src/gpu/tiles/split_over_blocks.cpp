@@ -28,9 +28,26 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// The dimension that a tile is split along, or `whole`.
-using Form = int64_t;
-constexpr Form whole = -1;
+/// The dimension that a tile is split along; none: the tile is whole.
+struct Form {
+  std::optional<int64_t> dim;
+  bool isWhole() const { return !dim.has_value(); }
+  bool isAlong(int64_t other) const { return dim == other; }
+  bool operator==(const Form &) const = default;
+};
+const Form whole;
+
+Form along(int64_t dim) {
+  return {dim};
+}
+/// The same dimension in a tile that has one less, `gone`; it must not be that one.
+Form withoutDim(Form form, int64_t gone) {
+  return form.dim && *form.dim > gone ? along(*form.dim - 1) : form;
+}
+/// The same dimension in a tile that has one more, `added`.
+Form withDim(Form form, int64_t added) {
+  return form.dim && *form.dim >= added ? along(*form.dim + 1) : form;
+}
 
 // Weights of the choice, in elements that one block computes: an exchange is two barriers of the cluster and a way through shared memory. A
 // product's operand is rather loaded by every block than exchanged.
@@ -55,13 +72,13 @@ int64_t weightOf(Operation *op) {
 
 /// How the dimension `form` of the result of a change of shape lies in its source: where as many elements stand before both.
 Form sourceOfReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, Form form, int64_t blocks) {
-  if (form == whole) return whole;
+  if (form.isWhole()) return whole;
   int64_t before = 1;
-  for (int64_t extent : to.take_front(size_t(form)))
+  for (int64_t extent : to.take_front(size_t(*form.dim)))
     before *= extent;
   int64_t passed = 1;
   for (auto [dim, extent] : llvm::enumerate(from)) {
-    if (passed == before && extent > 1) return extent >= blocks ? int64_t(dim) : whole;
+    if (passed == before && extent > 1) return extent >= blocks ? along(int64_t(dim)) : whole;
     passed *= extent;
   }
   return whole;
@@ -191,7 +208,7 @@ private:
   bool canSplit(Shape shape, int64_t dim) { return shape[size_t(dim)] >= blocks; }
   Form firstOf(Shape shape) {
     for (int64_t dim = 0; dim < int64_t(shape.size()); ++dim)
-      if (canSplit(shape, dim)) return dim;
+      if (canSplit(shape, dim)) return along(dim);
     return whole;
   }
   /// Of its class. Cheap tiles that nobody asks for in a certain form have the one that a class would start with.
@@ -210,96 +227,96 @@ private:
   /// In which form a product is made.
   Form formOfProduct(Shape shape) {
     size_t rows = shape.size() - 2;
-    if (shape.size() == 3 && canSplit(shape, 0)) return 0;
+    if (shape.size() == 3 && canSplit(shape, 0)) return along(0);
     for (size_t dim : {rows, rows + 1})
-      if (shape[dim] / blocks >= fewestRows) return int64_t(dim);
+      if (shape[dim] / blocks >= fewestRows) return along(int64_t(dim));
     return whole;
   }
 
   Forms formsOfProduct(tt::DotOp dot) {
-    Form form = formOf(dot.getD()), rows = int64_t(shapeOf(dot.getD()).size()) - 2;
-    if (form < rows) return {{form, form, form}, {form}};
-    return {{form == rows ? form : whole, form == rows ? whole : form, form}, {form}};
+    Form form = formOf(dot.getD());
+    int64_t rows = int64_t(shapeOf(dot.getD()).size()) - 2;
+    if (form.isAlong(rows)) return {{form, whole, form}, {form}};
+    if (form.isAlong(rows + 1)) return {{whole, form, form}, {form}};
+    return {{form, form, form}, {form}};
+  }
+
+  static Forms allOf(Operation *op, Form form) {
+    return {SmallVector<Form>(op->getNumOperands(), form), SmallVector<Form>(op->getNumResults(), form)};
+  }
+
+  /// What control flow passes on has the form of whoever receives it.
+  Forms formsOfControlFlow(Operation *op) {
+    Forms its = allOf(op, whole);
+    auto operandsAs = [&](ValueRange targets) {
+      size_t first = op->getNumOperands() - targets.size();
+      for (auto [i, target] : llvm::enumerate(targets))
+        if (isTile(target)) its.operands[first + i] = formOf(target);
+    };
+    Operation *parent = op->getParentOp();
+    if (isa<scf::ForOp, scf::WhileOp>(op)) {
+      size_t inits = isa<scf::ForOp>(op) ? cast<scf::ForOp>(op).getInits().size() : cast<scf::WhileOp>(op).getInits().size();
+      operandsAs(op->getRegion(0).getArguments().take_back(inits));
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent); loop && isa<scf::YieldOp>(op)) {
+      operandsAs(loop.getBeforeArguments());
+    } else if (isa<scf::YieldOp, scf::ConditionOp>(op)) {
+      operandsAs(parent->getResults());
+    }
+    for (auto [i, result] : llvm::enumerate(op->getResults()))
+      if (isTile(result)) its.results[i] = formOf(result);
+    return its;
+  }
+
+  Forms formsOfReduction(tt::ReduceOp op) {
+    Form form = formOfAny(op->getOperands());
+    Forms its = allOf(op, form);
+    for (Form &result : its.results)
+      result = form.isAlong(op.getAxis()) ? whole : withoutDim(form, op.getAxis());
+    return its;
+  }
+
+  /// A change of shape, from the form of its result.
+  Forms formsOfShape(Operation *op) {
+    Form form = formOf(op->getResult(0));
+    return llvm::TypeSwitch<Operation *, Forms>(op)
+        .Case([&](tt::ExpandDimsOp expand) { return Forms{{withoutDim(form, expand.getAxis())}, {form}}; })
+        .Case([&](tt::BroadcastOp broadcast) {
+          bool repeats = form.dim && shapeOf(broadcast.getSrc())[size_t(*form.dim)] == 1;
+          return Forms{{repeats ? whole : form}, {form}};
+        })
+        .Case([&](tt::TransOp trans) { return Forms{{form.dim ? along(trans.getOrder()[size_t(*form.dim)]) : whole}, {form}}; })
+        .Case([&](tt::ReshapeOp reshape) {
+          Form source = sourceOfReshape(shapeOf(reshape.getSrc()), shapeOf(reshape.getResult()), form, blocks);
+          return Forms{{source}, {source.isWhole() ? whole : form}};
+        })
+        .Case([&](tt::JoinOp join) { return allOf(op, form.isAlong(int64_t(shapeOf(join.getResult()).size()) - 1) ? whole : form); })
+        .Case([&](tt::SplitOp) { return allOf(op, form); })
+        .Default([&](Operation *) { return allOf(op, whole); });
   }
 
   Forms formsOf(Operation *op) {
-    auto all = [&](Form form) {
-      return Forms{SmallVector<Form>(op->getNumOperands(), form), SmallVector<Form>(op->getNumResults(), form)};
-    };
-    if (isElementwiseOnTiles(op)) return all(formOf(op->getResult(0)));
+    if (isElementwiseOnTiles(op)) return allOf(op, formOf(op->getResult(0)));
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::AssertOp>([&](auto) {
-          if (!isTile(op->getOperand(0))) return all(whole);
+          if (!isTile(op->getOperand(0))) return allOf(op, whole);
           SmallVector<Value> values(op->getResults());
           llvm::append_range(values, op->getOperands());
-          return all(formOfAny(values));
+          return allOf(op, formOfAny(values));
         })
-        .Case<scf::ForOp, scf::WhileOp>([&](auto loop) {
-          Forms its = all(whole);
-          size_t first = op->getNumOperands() - loop.getInits().size();
-          ValueRange arguments = loop->getRegion(0).getArguments().take_back(loop.getInits().size());
-          for (auto [i, argument] : llvm::enumerate(arguments))
-            if (isTile(argument)) its.operands[first + i] = formOf(argument);
-          for (auto [i, result] : llvm::enumerate(op->getResults()))
-            if (isTile(result)) its.results[i] = formOf(result);
-          return its;
-        })
-        .Case([&](scf::IfOp branch) {
-          Forms its = all(whole);
-          for (auto [i, result] : llvm::enumerate(branch.getResults()))
-            if (isTile(result)) its.results[i] = formOf(result);
-          return its;
-        })
-        .Case<scf::YieldOp, scf::ConditionOp>([&](auto) {
-          Forms its = all(whole);
-          Operation *parent = op->getParentOp();
-          ValueRange targets = parent->getResults();
-          if (auto loop = dyn_cast<scf::WhileOp>(parent); loop && isa<scf::YieldOp>(op)) targets = loop.getBeforeArguments();
-          size_t first = op->getNumOperands() - targets.size();
-          for (auto [i, target] : llvm::enumerate(targets))
-            if (isTile(target)) its.operands[first + i] = formOf(target);
-          return its;
-        })
-        .Case([&](tt::ReduceOp reduce) {
-          Form form = formOfAny(op->getOperands()), axis = reduce.getAxis();
-          Forms its = all(form);
-          for (Form &result : its.results)
-            result = form == axis ? whole : form > axis ? form - 1 : form;
-          return its;
-        })
+        .Case<scf::ForOp, scf::WhileOp, scf::IfOp, scf::YieldOp, scf::ConditionOp>([&](auto) { return formsOfControlFlow(op); })
+        .Case<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::ReshapeOp, tt::JoinOp, tt::SplitOp>(
+            [&](auto) { return formsOfShape(op); })
+        .Case([&](tt::ReduceOp reduce) { return formsOfReduction(reduce); })
         .Case([&](tt::ScanOp scan) {
           Form form = formOf(op->getResult(0));
-          return all(form == int64_t(scan.getAxis()) ? whole : form);
+          return allOf(op, form.isAlong(scan.getAxis()) ? whole : form);
         })
-        .Case([&](tt::ExpandDimsOp expand) {
-          Form form = formOf(expand.getResult()), axis = expand.getAxis();
-          return Forms{{form > axis ? form - 1 : form}, {form}};
-        })
-        .Case([&](tt::BroadcastOp broadcast) {
-          Form form = formOf(broadcast.getResult());
-          bool repeats = form != whole && shapeOf(broadcast.getSrc())[size_t(form)] == 1;
-          return Forms{{repeats ? whole : form}, {form}};
-        })
-        .Case([&](tt::TransOp trans) {
-          Form form = formOf(trans.getResult());
-          return Forms{{form == whole ? whole : trans.getOrder()[size_t(form)]}, {form}};
-        })
-        .Case([&](tt::ReshapeOp reshape) {
-          Form form = formOf(reshape.getResult());
-          Form source = sourceOfReshape(shapeOf(reshape.getSrc()), shapeOf(reshape.getResult()), form, blocks);
-          return Forms{{source}, {source == whole ? whole : form}};
-        })
-        .Case([&](tt::JoinOp join) {
-          Form form = formOf(join.getResult());
-          return all(form == int64_t(shapeOf(join.getResult()).size()) - 1 ? whole : form);
-        })
-        .Case([&](tt::SplitOp split) { return all(formOf(split.getOutLHS())); })
         .Case([&](tt::DotOp dot) { return formsOfProduct(dot); })
         .Case([&](tt::GatherOp gather) {
           Form form = formOf(gather.getResult());
-          return Forms{{form == int64_t(gather.getAxis()) ? whole : form, form}, {form}};
+          return Forms{{form.isAlong(gather.getAxis()) ? whole : form, form}, {form}};
         })
-        .Default([&](Operation *) { return all(whole); });
+        .Default([&](Operation *) { return allOf(op, whole); });
   }
 
   //===--------------------------------------------------------------------------------------------------------------- choice
@@ -321,7 +338,7 @@ private:
     Value main = op->getNumResults() && isTile(op->getResult(0)) ? op->getResult(0) : Value();
     if (isa<tt::ReduceOp, tt::StoreOp>(op) && isTile(op->getOperand(0))) main = op->getOperand(0);
     if (!main) return cost * weightOf(op);
-    if (auto reduce = dyn_cast<tt::ReduceOp>(op); reduce && its.operands[0] == int64_t(reduce.getAxis()))
+    if (auto reduce = dyn_cast<tt::ReduceOp>(op); reduce && its.operands[0].isAlong(reduce.getAxis()))
       cost += exchangeStart + exchangeEach * elementsOf(main) / shapeOf(main)[reduce.getAxis()];
     bool isWhole = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == whole;
     int64_t each = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? accessEach : 1;
@@ -335,13 +352,13 @@ private:
     Form form = formOf(op->getOperand(0));
     return llvm::TypeSwitch<Operation *, Form>(op)
         .Case([&](tt::ReduceOp) { return formsOf(op).results[0]; })
-        .Case([&](tt::ExpandDimsOp expand) { return form >= int64_t(expand.getAxis()) ? form + 1 : form; })
+        .Case([&](tt::ExpandDimsOp expand) { return withDim(form, expand.getAxis()); })
         .Case([&](tt::TransOp trans) {
-          const int32_t *at = llvm::find(trans.getOrder(), form);
-          return at == trans.getOrder().end() ? whole : Form(at - trans.getOrder().begin());
+          if (form.isWhole()) return whole;
+          return along(llvm::find(trans.getOrder(), *form.dim) - trans.getOrder().begin());
         })
         .Case([&](tt::ReshapeOp) { return sourceOfReshape(shapeOf(tile), shapeOf(op->getOperand(0)), form, blocks); })
-        .Case([&](tt::SplitOp) { return form == int64_t(shapeOf(tile).size()) ? whole : form; })
+        .Case([&](tt::SplitOp) { return form.isAlong(int64_t(shapeOf(tile).size())) ? whole : form; })
         .Case([&](tt::JoinOp) { return form; })
         .Default([&](Operation *) { return firstOf(shapeOf(tile)); });
   }
@@ -357,6 +374,8 @@ private:
   }
 
   void choose() {
+    for (Value leader : leaders) // what a start is derived from may have none yet, in a loop
+      chosen[leader] = along(0);
     for (Value leader : leaders) // in the program's order, as are the first of each class
       chosen[leader] = startOf(leader);
     DenseSet<Value> fixed;
@@ -387,12 +406,14 @@ private:
           return sum;
         };
         int64_t least = cost(before);
-        for (Form form = whole; form < int64_t(shapeOf(leader).size()); ++form)
-          if (form == whole || canSplit(shapeOf(leader), form))
-            if (int64_t sum = cost(form); sum < least) {
-              least = sum;
-              best = form;
-            }
+        SmallVector<Form> candidates = {whole};
+        for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
+          if (canSplit(shapeOf(leader), dim)) candidates.push_back(along(dim));
+        for (Form form : candidates)
+          if (int64_t sum = cost(form); sum < least) {
+            least = sum;
+            best = form;
+          }
         chosen[leader] = best;
         changed |= best != before;
       }
@@ -404,9 +425,9 @@ private:
   Value i32(int64_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value))); }
 
   RankedTensorType typeIn(RankedTensorType type, Form form) {
-    if (form == whole) return type;
+    if (form.isWhole()) return type;
     SmallVector<int64_t> shape(type.getShape());
-    shape[size_t(form)] /= blocks;
+    shape[size_t(*form.dim)] /= blocks;
     return RankedTensorType::get(shape, type.getElementType());
   }
 
@@ -414,18 +435,18 @@ private:
     if (cheap.contains(value)) return want == whole ? value : sliceOfCheap(value, want);
     Form has = forms.lookup(value);
     if (has == want) return value;
-    Value &copy = copies[{value, want}];
+    Value &copy = copies[{value, want.dim}];
     if (copy) return copy;
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(value);
     Value all = has == whole ? value : gathered(value, has);
     Value made = want == whole ? all : sliced(all, want);
     forms[made] = want;
-    return copies[{value, want}] = made;
+    return copies[{value, want.dim}] = made;
   }
 
   Value sliceOfCheap(Value value, Form form) {
-    if (Value copy = copies.lookup({value, form})) return copy;
+    if (Value copy = copies.lookup({value, form.dim})) return copy;
     Operation *op = value.getDefiningOp();
     auto type = cast<RankedTensorType>(value.getType());
     RankedTensorType part = typeIn(type, form);
@@ -449,14 +470,16 @@ private:
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
     }
     forms[result] = form;
-    return copies[{value, form}] = result;
+    return copies[{value, form.dim}] = result;
   }
 
   static Form sourceOfCheap(Operation *op, Form form) {
     return llvm::TypeSwitch<Operation *, Form>(op)
-        .Case([&](tt::ExpandDimsOp expand) { return form > int64_t(expand.getAxis()) ? form - 1 : form; })
-        .Case([&](tt::TransOp trans) { return Form(trans.getOrder()[size_t(form)]); })
-        .Default([&](Operation *) { return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(form) == 1 ? whole : form; });
+        .Case([&](tt::ExpandDimsOp expand) { return withoutDim(form, expand.getAxis()); })
+        .Case([&](tt::TransOp trans) { return along(trans.getOrder()[size_t(*form.dim)]); })
+        .Default([&](Operation *) {
+          return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(unsigned(*form.dim)) == 1 ? whole : form;
+        });
   }
 
   /// The dimension `from` becomes dimension `to`.
@@ -491,7 +514,7 @@ private:
   /// All slices behind one another.
   Value gathered(Value slice, Form form) {
     SmallVector<Value> parts = ofAllBlocks(slice);
-    size_t dim = size_t(form);
+    size_t dim = size_t(*form.dim);
     while (parts.size() > 1) {
       SmallVector<Value> pairs;
       for (size_t i = 0; i < parts.size(); i += 2) {
@@ -507,7 +530,7 @@ private:
 
   /// This block's slice: the half that a bit of its rank says, again and again.
   Value sliced(Value all, Form form) {
-    size_t dim = size_t(form);
+    size_t dim = size_t(*form.dim);
     for (int64_t bit = blocks / 2; bit; bit /= 2) {
       auto type = cast<RankedTensorType>(all.getType());
       SmallVector<int64_t> halves(type.getShape()), half(type.getShape());
@@ -609,7 +632,7 @@ private:
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
     auto reduce = dyn_cast<tt::ReduceOp>(op);
-    bool isPart = reduce && its.operands[0] == int64_t(reduce.getAxis());
+    bool isPart = reduce && its.operands[0].isAlong(reduce.getAxis());
     SmallVector<SmallVector<OpOperand *>> uses;
     for (Value result : op->getResults())
       uses.push_back(usesOf(result));
@@ -637,9 +660,9 @@ private:
   llvm::EquivalenceClasses<Value> classes;
   SmallVector<Value> leaders;
   DenseMap<Value, SmallVector<Operation *>> touching;
-  DenseMap<Value, Form> chosen; // of leaders
-  DenseMap<Value, Form> forms;  // as the rewriting goes on
-  DenseMap<std::pair<Value, Form>, Value> copies;
+  DenseMap<Value, Form> chosen;                                     // of leaders
+  DenseMap<Value, Form> forms;                                      // as the rewriting goes on
+  DenseMap<std::pair<Value, std::optional<int64_t>>, Value> copies; // by tile and form
 };
 
 } // namespace
