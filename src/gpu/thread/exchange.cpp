@@ -26,7 +26,7 @@ FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, Value
 LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
   Parts held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(t, type);
-  int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() * 32;
+  int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() << laneBits;
   Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
   ptx::BarrierOp::create(t.b);
   for (auto [reg, value] : llvm::enumerate(held))

@@ -68,7 +68,7 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
 LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   if (!tile.getElementType().isInteger(32)) return op.emitError("a histogram of this type is not built for GPUs");
-  int64_t bins = tile.getNumElements(), threads = t.config.getWarps() * 32;
+  int64_t bins = tile.getNumElements(), threads = t.config.getWarps() << laneBits;
   Layout layout = ttg::layoutOf(op.getSrc().getType());
   Value base = scratch(t, op);
   ptx::BarrierOp::create(t.b);

@@ -394,8 +394,8 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);
   int64_t sharedBytes = t.sharedBytes;
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
-  lowered->setAttr(ptx::kernelName,
-                   ptx::KernelAttr::get(t.b.getContext(), config.getWarps() * 32, sharedBytes, config.getCtas(), config.getMaxRegisters()));
+  lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), config.getWarps() << laneBits, sharedBytes, config.getCtas(),
+                                                         config.getMaxRegisters()));
   if (Attribute facts = source->getAttr(ttg::factsName)) lowered->setAttr(ttg::factsName, facts);
   source.erase();
   return success();

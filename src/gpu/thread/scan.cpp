@@ -46,7 +46,7 @@ static std::map<int64_t, Parts> totalsOfLane(ThreadContext &t, const std::map<in
 /// A slot for each total and thread: its warp's neighbour reads what the thread of the same lane wrote.
 static std::map<int64_t, Parts> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, Parts> &totals, int64_t bit) {
   Value base = scratch(t, op);
-  int64_t threads = t.config.getWarps() * 32;
+  int64_t threads = t.config.getWarps() << laneBits;
   Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
   ptx::BarrierOp::create(t.b);
   std::map<int64_t, Parts> others;

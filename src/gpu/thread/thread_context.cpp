@@ -100,7 +100,7 @@ Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg) {
 Value holdsFirstCopy(ThreadContext &t, const Layout &layout) {
   uint64_t lanes = layout.freeMask(Axis::lane), warps = layout.freeMask(Axis::warp);
   if (!lanes && !warps) return {};
-  Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(lanes | warps << 5)));
+  Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(lanes | warps << laneBits)));
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
 }
 

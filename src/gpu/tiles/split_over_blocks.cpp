@@ -375,6 +375,8 @@ private:
   }
 
   void choose() {
+    for (Value leader : leaders) // what a start is derived from may have none yet, in a loop
+      chosen[leader] = along(0);
     for (Value leader : leaders) // in the program's order, as are the first of each class
       chosen[leader] = startOf(leader);
     DenseSet<Value> fixed;
