@@ -7,7 +7,7 @@
 
 #include "codegen/host_calls.h"
 
-#include "cpu/lower.h"
+#include "support/host_names.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -156,8 +156,8 @@ static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *
 }
 
 void *hostCall(llvm::StringRef name) {
-  if (name == printCall) return reinterpret_cast<void *>(tilewrightPrintAndLook);
-  if (name == assertCall) return reinterpret_cast<void *>(tilewrightAssertFailed);
+  if (name == hostNames.print) return reinterpret_cast<void *>(tilewrightPrintAndLook);
+  if (name == hostNames.assertFailed) return reinterpret_cast<void *>(tilewrightAssertFailed);
   return nullptr;
 }
 

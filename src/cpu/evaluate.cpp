@@ -315,100 +315,111 @@ static Value safeDivisor(ImplicitLocOpBuilder &b, Value dividend, Value divisor,
   return arith::SelectOp::create(b, unsafe, one, divisor);
 }
 
+/// Arithmetic of narrow floats is fp32 arithmetic, rounded after each operation.
+static bool isFloatArithmetic(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp, ClampFOp, PreciseDivFOp, math::FmaOp>(
+             op) ||
+         mathFunctionOf(op);
+}
+
+/// Addresses are integers here.
+static Value emitAddPtr(ImplicitLocOpBuilder &b, AddPtrOp add, ValueRange operands, Type type) {
+  Value offset = operands[1];
+  if (getElementTypeOrSelf(offset.getType()).getIntOrFloatBitWidth() < 64) offset = arith::ExtSIOp::create(b, type, offset);
+  auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
+  Value bytes = constantInt(b, type, elementBytes(pointer.getPointeeType()));
+  return arith::AddIOp::create(b, operands[0], arith::MulIOp::create(b, offset, bytes));
+}
+
+static Value emitClamp(ImplicitLocOpBuilder &b, ClampFOp clamp, ValueRange operands) {
+  if (clamp.getPropagateNan() == PropagateNan::ALL)
+    return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, operands[0], operands[1]), operands[2]);
+  return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, operands[0], operands[1]), operands[2]);
+}
+
+static Value emitAbs(ImplicitLocOpBuilder &b, Value x) {
+  Value zero = constantInt(b, x.getType(), 0);
+  Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, zero);
+  return arith::SelectOp::create(b, negative, arith::SubIOp::create(b, zero, x), x);
+}
+
+/// The upper half of a product of unsigned integers.
+static Value emitMulHigh(ImplicitLocOpBuilder &b, Value x, Value y) {
+  Type type = x.getType();
+  int64_t width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  Type wide = vectorOf(b.getIntegerType(2 * width), lanesOf(type));
+  Value product = arith::MulIOp::create(b, arith::ExtUIOp::create(b, wide, x), arith::ExtUIOp::create(b, wide, y));
+  Attribute shift = b.getIntegerAttr(getElementTypeOrSelf(wide), width);
+  if (auto vector = dyn_cast<VectorType>(wide)) shift = DenseElementsAttr::get(vector, shift);
+  return arith::TruncIOp::create(b, type, arith::ShRUIOp::create(b, product, arith::ConstantOp::create(b, cast<TypedAttr>(shift))));
+}
+
+/// Functions of floats, and the operations of arith that are the same on vectors.
+static Value emitOther(Context &ctx, Operation *op, ValueRange operands, Type type, Type computed) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (auto function = mathFunctionOf(op)) {
+    bool bounded = (*function == MathFunction::exp || *function == MathFunction::exp2) && isNotPositive(op->getOperand(0), ctx.fpFusion);
+    if (bounded) function = *function == MathFunction::exp ? MathFunction::expNotPositive : MathFunction::exp2NotPositive;
+    return emitMath(b, ctx.target, *function, operands);
+  }
+  if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumRegions() == 0 && op->getNumResults() == 1)
+    return recreate(b, op, operands, isa<arith::SelectOp, arith::CmpFOp>(op) ? type : computed);
+  if (auto external = dyn_cast<ExternElementwiseOp>(op))
+    refuse(ctx, op, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
+  else
+    refuse(ctx, op, "'" + op->getName().getStringRef() + "' is not supported by the cpu back end");
+  Type element = getElementTypeOrSelf(type);
+  return splat(b, isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0), lanesOf(type));
+}
+
+/// The operation on operands that are wide enough to compute with; `computed` is the type that they are computed in.
+static Value emitWide(Context &ctx, Operation *op, llvm::SmallVector<Value> operands, Type type, Type computed) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto bits = [&](auto) { return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0])); };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>([&](auto) {
+        Value value = recreate(b, op, operands, computed);
+        if (ctx.fpFusion)
+          value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
+        return value;
+      })
+      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto) {
+        operands[1] = safeDivisor(b, operands[0], operands[1], true);
+        return recreate(b, op, operands, type);
+      })
+      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) {
+        operands[1] = safeDivisor(b, operands[0], operands[1], false);
+        return recreate(b, op, operands, type);
+      })
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
+      .Case<arith::BitcastOp, tt::BitcastOp>(bits)
+      .Case<PtrToIntOp, IntToPtrOp>([&](auto) { return operands[0]; })
+      .Case([&](AddPtrOp add) { return emitAddPtr(b, add, operands, type); })
+      .Case([&](ClampFOp clamp) { return emitClamp(b, clamp, operands); })
+      .Case([&](PreciseDivFOp) { return arith::DivFOp::create(b, operands[0], operands[1]); })
+      .Case([&](math::FmaOp) { return fma(b, operands[0], operands[1], operands[2]); })
+      .Case([&](math::AbsIOp) { return emitAbs(b, operands[0]); })
+      .Case([&](MulhiUIOp) { return emitMulHigh(b, operands[0], operands[1]); })
+      .Case([&](arith::ConstantOp constant) -> Value { return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue())); })
+      .Default([&](Operation *other) { return emitOther(ctx, other, operands, type, computed); });
+}
+
 Value emitElementwise(Context &ctx, Operation *op, ValueRange given) {
   ImplicitLocOpBuilder &b = ctx.b;
   llvm::SmallVector<Value> operands(given);
-  Type logical = getElementTypeOrSelf(op->getResult(0));
-  Type element = laneElement(logical, b.getContext());
+  Type element = laneElement(getElementTypeOrSelf(op->getResult(0)), b.getContext());
   int64_t lanes = operands.empty() ? 1 : lanesOf(operands.front().getType());
   Type type = vectorOf(element, lanes);
-
   if (isa<arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op)) {
-    bool truncate = false;
-    if (auto convert = dyn_cast<FpToFpOp>(op)) truncate = convert.getRounding() && *convert.getRounding() == RoundingMode::RTZ;
+    auto convert = dyn_cast<FpToFpOp>(op);
+    bool truncate = convert && convert.getRounding() && *convert.getRounding() == RoundingMode::RTZ;
     return convertFloat(b, ctx.target, operands[0], element, truncate);
   }
-  // Arithmetic of narrow floats is fp32 arithmetic, rounded after each operation.
-  bool arithmetic =
-      isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp,
-          arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp, ClampFOp, PreciseDivFOp, math::FmaOp>(op) ||
-      mathFunctionOf(op);
-  if (arithmetic)
+  if (isFloatArithmetic(op))
     for (Value &operand : operands)
       if (isNarrowFloat(getElementTypeOrSelf(operand.getType()))) operand = convertFloat(b, ctx.target, operand, b.getF32Type(), false);
-  Type computed = isNarrowFloat(element) ? vectorOf(b.getF32Type(), lanes) : type;
-
-  Value result =
-      llvm::TypeSwitch<Operation *, Value>(op)
-          .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>([&](auto) {
-            Value value = recreate(b, op, operands, computed);
-            if (ctx.fpFusion)
-              value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
-            return value;
-          })
-          .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto) {
-            operands[1] = safeDivisor(b, operands[0], operands[1], true);
-            return recreate(b, op, operands, type);
-          })
-          .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) {
-            operands[1] = safeDivisor(b, operands[0], operands[1], false);
-            return recreate(b, op, operands, type);
-          })
-          .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
-          .Case([&](arith::BitcastOp) {
-            return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0]));
-          })
-          .Case<PtrToIntOp, IntToPtrOp>([&](auto) { return operands[0]; })
-          .Case([&](tt::BitcastOp) {
-            return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0]));
-          })
-          .Case([&](AddPtrOp add) -> Value {
-            Value offset = operands[1];
-            if (getElementTypeOrSelf(offset.getType()).getIntOrFloatBitWidth() < 64) offset = arith::ExtSIOp::create(b, type, offset);
-            auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
-            Value bytes = constantInt(b, type, elementBytes(pointer.getPointeeType()));
-            return arith::AddIOp::create(b, operands[0], arith::MulIOp::create(b, offset, bytes));
-          })
-          .Case([&](ClampFOp clamp) -> Value {
-            if (clamp.getPropagateNan() == PropagateNan::ALL)
-              return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, operands[0], operands[1]), operands[2]);
-            return arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, operands[0], operands[1]), operands[2]);
-          })
-          .Case([&](PreciseDivFOp) { return arith::DivFOp::create(b, operands[0], operands[1]); })
-          .Case([&](math::FmaOp) { return fma(b, operands[0], operands[1], operands[2]); })
-          .Case([&](math::AbsIOp) -> Value {
-            Value zero = constantInt(b, type, 0);
-            Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, operands[0], zero);
-            return arith::SelectOp::create(b, negative, arith::SubIOp::create(b, zero, operands[0]), operands[0]);
-          })
-          .Case([&](MulhiUIOp) -> Value {
-            int64_t width = element.getIntOrFloatBitWidth();
-            Type wide = vectorOf(b.getIntegerType(2 * width), lanes);
-            Value product =
-                arith::MulIOp::create(b, arith::ExtUIOp::create(b, wide, operands[0]), arith::ExtUIOp::create(b, wide, operands[1]));
-            Value shift = arith::ConstantOp::create(
-                b, isa<VectorType>(wide)
-                       ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(wide), b.getIntegerAttr(getElementTypeOrSelf(wide), width)))
-                       : TypedAttr(b.getIntegerAttr(wide, width)));
-            return arith::TruncIOp::create(b, type, arith::ShRUIOp::create(b, product, shift));
-          })
-          .Case([&](arith::ConstantOp constant) -> Value { return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue())); })
-          .Default([&](Operation *other) -> Value {
-            if (auto function = mathFunctionOf(other)) {
-              bool bounded =
-                  (*function == MathFunction::exp || *function == MathFunction::exp2) && isNotPositive(other->getOperand(0), ctx.fpFusion);
-              if (bounded) function = *function == MathFunction::exp ? MathFunction::expNotPositive : MathFunction::exp2NotPositive;
-              return emitMath(b, ctx.target, *function, operands);
-            }
-            if (!isa<arith::ArithDialect>(other->getDialect()) || other->getNumRegions() != 0 || other->getNumResults() != 1) {
-              if (auto external = dyn_cast<ExternElementwiseOp>(other))
-                refuse(ctx, other, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
-              else
-                refuse(ctx, other, "'" + other->getName().getStringRef() + "' is not supported by the cpu back end");
-              return isa<FloatType>(element) ? splat(b, constantFloat(b, element, 0), lanes) : splat(b, constantInt(b, element, 0), lanes);
-            }
-            return recreate(b, other, operands, isa<arith::SelectOp, arith::CmpFOp>(other) ? type : computed);
-          });
+  Value result = emitWide(ctx, op, operands, type, isNarrowFloat(element) ? vectorOf(b.getF32Type(), lanes) : type);
   if (result.getType() != type && isNarrowFloat(element)) result = convertFloat(b, ctx.target, result, element, false);
   return result;
 }

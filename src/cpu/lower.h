@@ -26,13 +26,6 @@ struct LoopsInfo {
   std::vector<SlotKind> slots; // of each argument
 };
 
-// What a program calls to print and to fail; the process that runs it defines them (codegen/host_calls.cpp):
-//   void CALL(i32 x, i32 y, i32 z, ptr format, i64 element [, i64 bits])        element counts in row-major order
-// `format` is text made at compile time:
-//   print:   KIND HEX BITS {,EXTENT} ; PREFIX        KIND: i u f p, or n for a line with no value; HEX: x or -; floats come as f64 bits
-//   assert:  {,EXTENT} ; PLACE \n MESSAGE
-constexpr const char *printCall = "tilewright_print", *assertCall = "tilewright_assert_failed";
-
 /// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by
 /// `entry(args, grid, first, last, arena)` and the function of one program: llvm.func with scf, arith and llvm inside.
 /// What the back end lacks is refused with an error on the op.

@@ -2,9 +2,9 @@
 
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/lower.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
+#include "support/host_names.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -127,7 +127,7 @@ static std::string extentsText(llvm::ArrayRef<int64_t> shape) {
 void lowerPrint(Context &ctx, PrintOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto call = [&](const std::string &format, Value element, Value bits) {
-    callFunction(b, printCall, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, format), element, bits});
+    callFunction(b, hostNames.print, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, format), element, bits});
   };
   Value zero = constantIndex(b, 0);
   if (op.getArgs().empty()) return call("n-0;" + op.getPrefix().str(), zero, zero);
@@ -172,7 +172,7 @@ void lowerAssert(Context &ctx, AssertOp op) {
     auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, holds, constantInt(b, b.getI1Type(), 1)), false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    callFunction(b, assertCall, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, format), element});
+    callFunction(b, hostNames.assertFailed, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, format), element});
   };
   if (!isTile(condition)) return check(scalar(ctx, condition), constantIndex(b, 0));
   forEachElement(ctx, shapeOf(condition), [&](const Place &at, Value index) { check(evaluateScalar(ctx, condition, at), index); });

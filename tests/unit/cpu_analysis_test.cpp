@@ -1,0 +1,149 @@
+// What the CPU lowering knows of tiles before it emits code: steps, bounds, masks; and what it checks when the program runs.
+#include "cpu/conditions.h"
+#include "cpu/evaluate.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+namespace {
+
+MLIRContext &ttContext() {
+  static MLIRContext *context = [] {
+    DialectRegistry registry;
+    registerDialects(registry);
+    registry.insert<LLVM::LLVMDialect, scf::SCFDialect>();
+    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
+    created->loadAllAvailableDialects();
+    return created;
+  }();
+  return *context;
+}
+
+/// A kernel of a pointer %x and an i32 %n, with a range %r and a splat %ns of %n, then `body`; the last tile is asked about.
+struct Kernel {
+  explicit Kernel(const std::string &body) {
+    std::string text = "tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {\n"
+                       "%r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>\n"
+                       "%ns = tt.splat %n : i32 -> tensor<64xi32>\n" +
+                       body + "tt.return\n}\n";
+    module = parseSourceString<ModuleOp>(text, &ttContext());
+    EXPECT_TRUE(module);
+  }
+  FuncOp function() { return *module->getOps<FuncOp>().begin(); }
+  Value last() { return function().getBody().front().getTerminator()->getPrevNode()->getResult(0); }
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST(Analysis, aSumThatMayOverflowMovesOnlyModulo) {
+  Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
+  TileAnalysis analysis(kernel.function());
+  Step step = analysis.step(kernel.last(), 0);
+  EXPECT_EQ(step.kind, Step::constant);
+  EXPECT_EQ(step.amount, 1);
+  EXPECT_TRUE(step.modular);
+  EXPECT_FALSE(step.isConditional());
+}
+
+TEST(Analysis, whatCannotOverflowIsWidenedWithoutACondition) {
+  Kernel kernel("%c = arith.constant dense<1000> : tensor<64xi32>\n"
+                "%p = arith.muli %r, %c : tensor<64xi32>\n"
+                "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
+  TileAnalysis analysis(kernel.function());
+  Step step = analysis.step(kernel.last(), 0);
+  EXPECT_EQ(step.amount, 1000);
+  EXPECT_FALSE(step.isConditional());
+  EXPECT_EQ(analysis.bounds(kernel.last()).low, 0);
+  EXPECT_EQ(analysis.bounds(kernel.last()).high, 63000);
+}
+
+TEST(Analysis, aProductThatOverflowsIsWidenedOnACondition) {
+  Kernel kernel("%c = arith.constant dense<1103515245> : tensor<64xi32>\n"
+                "%p = arith.muli %r, %c : tensor<64xi32>\n"
+                "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
+  TileAnalysis analysis(kernel.function());
+  EXPECT_TRUE(analysis.step(kernel.last(), 0).widens);
+}
+
+TEST(Analysis, narrowIntegersHaveNoStep) {
+  Kernel kernel("%t = arith.trunci %r : tensor<64xi32> to tensor<64xi8>\n"
+                "%w = arith.extsi %t : tensor<64xi8> to tensor<64xi32>\n");
+  TileAnalysis analysis(kernel.function());
+  EXPECT_EQ(analysis.step(kernel.last(), 0).kind, Step::other);
+}
+
+TEST(Analysis, aContiguityHintIsNoStep) {
+  Kernel kernel("%c = arith.constant dense<3> : tensor<64xi32>\n"
+                "%p = arith.muli %r, %c : tensor<64xi32>\n"
+                "%m = arith.remsi %p, %ns {tt.contiguity = dense<64> : tensor<1xi32>} : tensor<64xi32>\n");
+  TileAnalysis analysis(kernel.function());
+  EXPECT_EQ(analysis.step(kernel.last(), 0).kind, Step::other);
+}
+
+TEST(Analysis, aMaskSaysWhetherItsIndexMayOverflow) {
+  Kernel certain("%m = arith.cmpi slt, %r, %ns : tensor<64xi32>\n");
+  Kernel shifted("%s = arith.addi %r, %ns : tensor<64xi32>\n"
+                 "%m = arith.cmpi slt, %s, %ns : tensor<64xi32>\n");
+  for (auto [kernel, wraps] : {std::pair(&certain, false), std::pair(&shifted, true)}) {
+    TileAnalysis analysis(kernel->function());
+    llvm::SmallVector<BoxTerm> terms;
+    ASSERT_TRUE(analysis.box(kernel->last(), terms));
+    ASSERT_EQ(terms.size(), 1u);
+    EXPECT_EQ(terms[0].dim, 0);
+    EXPECT_EQ(terms[0].mayWrap, wraps);
+  }
+}
+
+TEST(Analysis, aLongChainIsCut) {
+  std::string body = "%f0 = arith.sitofp %r : tensor<64xi32> to tensor<64xf32>\n";
+  for (int i = 0; i < 3000; ++i) {
+    std::string from = "%f" + std::to_string(i);
+    body += "%f" + std::to_string(i + 1) + " = arith.mulf " + from + ", " + from + " : tensor<64xf32>\n";
+  }
+  Kernel kernel(body);
+  TileAnalysis analysis(kernel.function());
+  int64_t stored = 0;
+  for (Operation &op : kernel.function().getBody().front())
+    for (Value result : op.getResults())
+      stored += isTile(result) && analysis.isStored(result);
+  EXPECT_EQ(stored, 2);
+}
+
+TEST(Conditions, masksThatAreCertainNeedNone) {
+  Kernel kernel("%m = arith.cmpi slt, %r, %ns : tensor<64xi32>\n");
+  std::optional<CpuTarget> target = cpuTarget("avx2");
+  Context ctx(*kernel.module, *target, true);
+  ctx.kernel = kernel.function();
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel);
+  EXPECT_FALSE(masksExactly(ctx, kernel.last(), {64}));
+}
+
+TEST(Conditions, overflowOfAMaskIsLookedFor) {
+  Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n"
+                "%m = arith.cmpi slt, %s, %ns : tensor<64xi32>\n");
+  Value mask = kernel.last();
+  std::optional<CpuTarget> target = cpuTarget("avx2");
+  Context ctx(*kernel.module, *target, true);
+  ctx.kernel = kernel.function();
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel);
+  ctx.b.setInsertionPoint(kernel.function().getBody().front().getTerminator());
+  ctx.scalars[kernel.function().getArgument(1)] = kernel.function().getArgument(1);
+  ctx.zeroIndex = constantIndex(ctx.b, 0);
+  Value holds = masksExactly(ctx, mask, {64});
+  ASSERT_TRUE(holds);
+  auto compare = holds.getDefiningOp<arith::CmpIOp>();
+  ASSERT_TRUE(compare);
+  EXPECT_EQ(compare.getPredicate(), arith::CmpIPredicate::sle);
+  auto most = compare.getRhs().getDefiningOp<arith::ConstantOp>();
+  ASSERT_TRUE(most);
+  EXPECT_EQ(cast<IntegerAttr>(most.getValue()).getInt(), 2147483647 - 63);
+}
+
+} // namespace
+} // namespace tilewright::cpu
