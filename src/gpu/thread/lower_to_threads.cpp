@@ -412,6 +412,18 @@ LogicalResult ThreadLowering::lowerOp(Operation *op) {
 
 //===------------------------------------------------------------------------------------------------------------ function
 
+/// The copy engine reads a map from memory before its first copy. Asked for at once, the map comes while the first address is computed.
+static void prefetchMaps(ImplicitLocOpBuilder &b, Value thread, ValueRange arguments) {
+  SmallVector<Value> maps = llvm::filter_to_vector(arguments, [](Value argument) { return isa<ptx::TensorMapType>(argument.getType()); });
+  if (maps.empty()) return;
+  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  auto first = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, zero), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(first.thenBlock());
+  for (Value map : maps)
+    ptx::PrefetchTensorMapOp::create(b, map);
+}
+
 LogicalResult ThreadLowering::run() {
   SmallVector<Type> arguments;
   for (Type type : source.getArgumentTypes()) {
@@ -427,6 +439,7 @@ LogicalResult ThreadLowering::run() {
   Block &body = source.getBody().front();
   for (auto [from, to] : llvm::zip(body.getArguments(), entry->getArguments()))
     set(from, {to});
+  prefetchMaps(b, thread, entry->getArguments());
   if (failed(lowerBlock(body))) {
     thread_.erase();
     return failure();
