@@ -34,3 +34,18 @@ def test_no_spills(example, kernel, signature, warps, stages, tmp_path):
     spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)
     assert spills and all(stores == loads == "0" for stores, loads in spills), report
     assert "C75" not in report, report
+
+
+@pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")
+def test_room_for_two_blocks():
+    """A kernel that ptxas gives 134 registers a thread gets 128, so that two blocks of 256 threads run on a multiprocessor."""
+    if not COMMAND.exists():
+        pytest.skip("the command is not built")
+    tensors = ["dx_ptr", "dy_ptr", "dw_ptr", "db_ptr", "x_ptr", "weight_ptr"]
+    types = [*(f"{name}=*fp16:16" for name in tensors), "mean_ptr=*fp32:16", "rstd_ptr=*fp32:16", "lock_ptr=*i32:16", "row_stride=i32:16",
+             "n_cols=i32:16", "GROUPS=96", "BLOCK_SIZE=8192"]
+    said = subprocess.run([COMMAND, "explain", ROOT / "tests" / "gpu" / "card" / "model_kernels.py", "--kernel",
+                           "norm_backward_locked_kernel", "--num-warps", "8", "--signature", ",".join(types)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True).stdout
+    registers = re.search(r"registers +(\d+) a thread, no spills", said)
+    assert registers and int(registers[1]) <= 128, said

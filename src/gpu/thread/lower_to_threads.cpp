@@ -368,6 +368,18 @@ LogicalResult lowerBlock(ThreadContext &t, Block &block) {
 
 //===------------------------------------------------------------------------------------------------------------ function
 
+/// The copy engine reads a map from memory before its first copy. Asked for at once, the map comes while the first address is computed.
+static void prefetchMaps(ImplicitLocOpBuilder &b, Value thread, ValueRange arguments) {
+  SmallVector<Value> maps = llvm::filter_to_vector(arguments, [](Value argument) { return isa<ptx::TensorMapType>(argument.getType()); });
+  if (maps.empty()) return;
+  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  auto first = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, zero), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(first.thenBlock());
+  for (Value map : maps)
+    ptx::PrefetchTensorMapOp::create(b, map);
+}
+
 static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, const GpuTarget &target) {
   ThreadContext t(source.getLoc(), config, target);
   SmallVector<Type> arguments;
@@ -384,6 +396,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   Block &body = source.getBody().front();
   for (auto [from, to] : llvm::zip(body.getArguments(), entry->getArguments()))
     t.set(from, {to});
+  prefetchMaps(t.b, t.thread, entry->getArguments());
   if (failed(lowerBlock(t, body))) {
     lowered.erase();
     return failure();
