@@ -86,5 +86,3 @@ def test_wrong_decorators():
         triton.jit(3)
     with pytest.raises(ValueError, match="no back end for 'hip'"):
         triton.compile("kernel.ttir", target=triton.backends.compiler.GPUTarget("hip", "gfx942", 64))
-    with pytest.raises(ValueError, match="for 'cpu' only"):
-        triton.compile("kernel.ttir", target=triton.backends.compiler.GPUTarget("cuda", 90, 32))
