@@ -148,9 +148,6 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
     if (!values[i] && parameter.isVariadic) values[i] = Operand::tuple({});
     if (!values[i] && parameter.defaultValue) values[i] = Operand::of(*parameter.defaultValue);
     if (!values[i]) return ops.failAt(range, Diag::callMissingArgument, {callee.name, parameter.name});
-    if (parameter.isConstexpr && !values[i]->value())
-      return ops.failAt(range, Diag::constexprExpected,
-                        {"parameter '" + parameter.name + "' of '" + callee.name + "'", values[i]->describe()});
     if (values[i]->kind == Operand::Kind::method)
       return ops.failAt(range, Diag::unsupportedSyntax, {"a bound method as an argument", "call it here"});
     describeArgument(*values[i], "(" + std::to_string(i) + ",)", types, constants, key);
@@ -164,6 +161,8 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
   if (found != unit.functions.end() && !found->second.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
   if (found == unit.functions.end()) {
     if (unit.calls.size() >= mostCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(mostCalls)});
+    constexpr int64_t cost = 64; // of a function, in operations
+    if (!grow(cost)) return std::nullopt;
     std::string symbol = symbolName(unit, callee.name + "__" + types + "__" + constants);
     Emitter inner(unit, callee);
     tt::FuncOp op = makeFunction(unit, symbol, inputs, false, callee.noinline_, ops.locationOf(callee.decl->nameRange));
@@ -177,15 +176,23 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
           argument.setLoc(NameLoc::get(ops.b.getStringAttr(parameters[i].name), argument.getLoc()));
     }
     unit.calls.push_back(range);
+    int64_t before = unit.operations;
     Maybe result = inner.emitBody(op, std::move(args));
     unit.calls.pop_back();
     if (!result) return std::nullopt;
     Unit::Function &entry = unit.functions[key];
     entry.result = *result;
     entry.finished = true;
+    entry.operations = unit.operations - before;
+    entry.levels = inner.deepest;
     found = unit.functions.find(key);
+  } else if (ops.at(range); !grow(found->second.operations)) { // another copy of it
+    return std::nullopt;
   }
   ops.at(range);
+  constexpr int64_t mostLevels = 400; // passes recurse over loops and branches
+  deepest = std::max(deepest, level + found->second.levels);
+  if (deepest > mostLevels) return ops.fail(Diag::kernelTooDeep, {std::to_string(mostLevels)});
   Unit::Function &target = found->second;
   auto call =
       tt::CallOp::create(ops.b, target.op.getFunctionType().getResults(), target.op.getSymName(), handles, ArrayAttr(), ArrayAttr());
@@ -258,9 +265,10 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
 
 OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
                                 const KernelOptions &options, Diagnostics &diagnostics) {
+  Budget budget; // of all that is evaluated and emitted for this kernel
   context.loadDialect<tt::TTDialect, arith::ArithDialect, scf::SCFDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  Unit unit{&context, *module, &options, &diagnostics, {}, {}};
+  Unit unit{&context, *module, &options, &diagnostics, {}, {}, 0};
   Emitter emitter(unit, kernel);
   emitter.ops.at(kernel.decl->nameRange);
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;

@@ -156,7 +156,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     def run(self, *args, grid, warmup, **kwargs):
         runtime = knobs.runtime
-        if (self.debug or runtime.debug) and kwargs.get("debug") is None:
+        if runtime.debug or (self.debug and kwargs.get("debug") is None):  # TRITON_DEBUG=1 wins over debug=False
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
