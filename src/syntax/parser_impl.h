@@ -134,7 +134,8 @@ private:
 class Parser::Level {
 public:
   explicit Level(Parser &parser) : parser(parser) {
-    if (++parser.depth > maxDepth || stackIsLow()) parser.fail(parser.tokenRange(), Diag::nestedTooDeeply, {std::to_string(maxDepth)});
+    if (++parser.depth > maxDepth) parser.fail(parser.tokenRange(), Diag::nestedTooDeeply, {std::to_string(maxDepth)});
+    if (stackIsLow()) parser.fail(parser.tokenRange(), Diag::stackExhausted, {});
   }
   ~Level() { --parser.depth; }
 
