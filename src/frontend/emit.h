@@ -98,6 +98,9 @@ public:
   // ---- calls
   Maybe call(const Operand &callee, CallArguments arguments);
   Maybe callFunction(const JitFunction &callee, CallArguments arguments);
+  std::optional<std::vector<Operand>> bindCall(const JitFunction &callee, CallArguments arguments);
+  bool instantiate(const JitFunction &callee, Unit::Function &entry, const std::string &symbol, std::vector<Operand> args,
+                   SourceRange range);
   Maybe callBuiltin(const Builtin &builtin, CallArguments arguments);
   std::optional<Arguments> bind(const Builtin &builtin, CallArguments arguments);
   /// The builtin or library function of this name below triton.language.
@@ -147,6 +150,8 @@ private:
   // ---- loops
   bool forLoop(const ast::ForStmt &stmt);
   bool unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bounds);
+  /// The bounds and the step as scalars of their common type; nothing after an error.
+  std::optional<std::vector<Operand>> commonBounds(llvm::ArrayRef<Operand> given);
   bool runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bounds, llvm::ArrayRef<std::pair<std::string, Value>> wishes);
   bool whileLoop(const ast::WhileStmt &stmt);
   bool loopBody(const ast::Stmt &loop, llvm::ArrayRef<ast::Stmt *> body);

@@ -91,6 +91,36 @@ bool Emitter::unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bou
   return good;
 }
 
+std::optional<std::vector<Operand>> Emitter::commonBounds(llvm::ArrayRef<Operand> given) {
+  std::vector<Operand> bounds = given;
+  std::optional<Type> type;
+  for (Operand &bound : bounds) {
+    Maybe scalar = ops.toTensor(bound);
+    if (!scalar) return std::nullopt;
+    if (scalar->isBlock() && scalar->type.elements() == 1) scalar = ops.item(*scalar);
+    if (scalar->type == Type(Scalar::int1)) scalar = ops.cast(*scalar, Type(Scalar::int32));
+    if (!scalar->type.isScalar() || !isInteger(scalar->type.scalar())) {
+      return ops.fail(Diag::rangeBound, {scalar->describe()});
+    }
+    bound = *scalar;
+    if (!type)
+      type = scalar->type;
+    else if (bitWidth(scalar->type.scalar()) > bitWidth(type->scalar()) ||
+             (bitWidth(scalar->type.scalar()) == bitWidth(type->scalar()) && !isSigned(scalar->type.scalar())))
+      type = scalar->type;
+  }
+  // Widened by the common type's signedness, as the loop compares in it.
+  auto widen = [&](Operand &bound) {
+    if (bitWidth(bound.type.scalar()) == bitWidth(type->scalar())) return bound.type = *type, void();
+    mlir::Type ir = ops.irType(*type);
+    mlir::Value wide = isSigned(type->scalar()) ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult()
+                                                : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
+    bound = Operand::of(wide, *type);
+  };
+  llvm::for_each(bounds, widen);
+  return bounds;
+}
+
 bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> given, llvm::ArrayRef<std::pair<std::string, Value>> wishes) {
   llvm::StringRef target = cast<ast::NameExpr>(stmt.target)->name;
   Operand low = given[0], high = given[1], step = given[2];
@@ -107,33 +137,10 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
     }
   }
   ops.at(stmt.iterable->range);
-  std::optional<Type> type;
-  for (Operand *bound : {&low, &high, &step}) {
-    Maybe scalar = ops.toTensor(*bound);
-    if (!scalar) return false;
-    if (scalar->isBlock() && scalar->type.elements() == 1) scalar = ops.item(*scalar);
-    if (scalar->type == Type(Scalar::int1)) scalar = ops.cast(*scalar, Type(Scalar::int32));
-    if (!scalar->type.isScalar() || !isInteger(scalar->type.scalar())) {
-      ops.fail(Diag::rangeBound, {scalar->describe()});
-      return false;
-    }
-    *bound = *scalar;
-    if (!type)
-      type = scalar->type;
-    else if (bitWidth(scalar->type.scalar()) > bitWidth(type->scalar()) ||
-             (bitWidth(scalar->type.scalar()) == bitWidth(type->scalar()) && !isSigned(scalar->type.scalar())))
-      type = scalar->type;
-  }
-  // Widened by the common type's signedness, as the loop compares in it.
-  auto widen = [&](Operand &bound) {
-    if (bitWidth(bound.type.scalar()) == bitWidth(type->scalar())) return bound.type = *type, void();
-    mlir::Type ir = ops.irType(*type);
-    mlir::Value wide = isSigned(type->scalar()) ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult()
-                                                : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
-    bound = Operand::of(wide, *type);
-  };
-  for (Operand *bound : {&low, &high, &step})
-    widen(*bound);
+  std::optional<std::vector<Operand>> bounds = commonBounds({low, high, step});
+  if (!bounds) return false;
+  low = (*bounds)[0], high = (*bounds)[1], step = (*bounds)[2];
+  Type type = low.type;
   ops.at(stmt.range);
 
   std::unique_ptr<Block> body;
@@ -145,14 +152,14 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
     ops.b.setInsertionPointToStart(body.get());
     enterCarried(state, *body);
     if (falling) index = arith::AddIOp::create(ops.b, arith::SubIOp::create(ops.b, high.handle, index), low.handle);
-    setLocal(target, Operand::of(index, *type));
+    setLocal(target, Operand::of(index, type));
     std::optional<llvm::SmallVector<mlir::Value>> atEnd = loopBody(stmt, stmt.body) ? endCarried(state, *body, 1) : std::nullopt;
     if (atEnd) ends = std::move(*atEnd);
     return atEnd.has_value();
   };
   auto close = [&](LoopState &state) -> ValueRange {
     auto loop =
-        scf::ForOp::create(ops.b, low.handle, high.handle, step.handle, state.ofChanged(state.inits), nullptr, !isSigned(type->scalar()));
+        scf::ForOp::create(ops.b, low.handle, high.handle, step.handle, state.ofChanged(state.inits), nullptr, !isSigned(type.scalar()));
     terminate(*body, [&] { scf::YieldOp::create(ops.b, state.ofChanged(ends)); });
     state.moveInto(*body, 1, *loop.getBody());
     for (auto &[wish, value] : wishes) {
