@@ -156,7 +156,13 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
     diagnostics.error({}, Diag::invalidOption, {what + " wants an expression, not '" + text + "'", ""});
     return std::nullopt;
   }
-  return evaluate(*statement->value, module, &names, diagnostics);
+  std::optional<Value> value = evaluate(*statement->value, module, &names, diagnostics);
+  constexpr size_t longest = 65536; // a launch takes far less
+  if (const Sequence *sequence = value ? value->asSequence() : nullptr; sequence && sequence->items.size() > longest) {
+    diagnostics.error({}, Diag::invalidOption, {what + " is a list of more than " + std::to_string(longest) + " items", ""});
+    return std::nullopt;
+  }
+  return value;
 }
 
 std::vector<OptionSpec> codeOptions() {

@@ -59,8 +59,9 @@ std::optional<Scalar> scalarNamed(std::string name);
 struct UsedGlobal {
   Shared holder; // a dict, or a closure's cell
   std::string name;
-  Shared key; // the name as Python has it
-  Shared value;
+  Shared key;     // the name as Python has it
+  Shared value;   // what a tl.constexpr holds, which may be set to another value, or the object itself
+  bool isWrapped; // in a tl.constexpr
 };
 /// While it lives, the constants that this thread's compilation reads from live scopes are added to `used`.
 class Recorder {

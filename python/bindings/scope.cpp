@@ -18,13 +18,19 @@ Recorder::~Recorder() {
   recording = previous;
 }
 
+static nb::object unwrapped(nb::handle object) {
+  return nb::getattr(object, "_tilewright_value", nb::borrow(object));
+}
+
 static void record(nb::handle holder, const std::string &name, nb::handle object, const Value &value) {
   if (!recording) return;
-  bool constant = value.asBool() || value.asInt() || value.asFloat() || value.asString() || value.asSequence() || value.isNone();
+  bool constant =
+      value.asBool() || value.asInt() || value.asFloat() || value.asString() || value.asSequence() || value.isNone() || value.asType();
   if (!constant) return;
   for (const UsedGlobal &used : *recording)
     if (used.holder.get() == holder.ptr() && used.name == name) return;
-  recording->push_back({share(holder), name, share(nb::steal(PyUnicode_InternFromString(name.c_str()))), share(object)});
+  nb::object inner = unwrapped(object);
+  recording->push_back({share(holder), name, share(nb::steal(PyUnicode_InternFromString(name.c_str()))), share(inner), !inner.is(object)});
 }
 
 void checkUnchanged(const std::vector<UsedGlobal> &used) {
@@ -35,6 +41,7 @@ void checkUnchanged(const std::vector<UsedGlobal> &used) {
     } else {
       now = nb::getattr(nb::handle(global.holder.get()), "cell_contents", nb::object());
     }
+    if (global.isWrapped && now.is_valid()) now = unwrapped(now);
     if (now.ptr() == global.value.get()) continue;
     int same = now.is_valid() ? PyObject_RichCompareBool(now.ptr(), global.value.get(), Py_EQ) : 0;
     if (same == 1) continue;

@@ -6,10 +6,14 @@
 #include "evaluate/builtins.h"
 #include "evaluate/evaluate.h"
 #include "support/hash.h"
+#include "syntax/walk.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Casting.h"
+
+#include <deque>
 
 namespace tilewright {
 
@@ -19,6 +23,11 @@ class DependencyWriter {
 public:
   std::string hash(const JitFunction &kernel) {
     function(kernel);
+    while (!waiting.empty()) {
+      std::function<void()> next = std::move(waiting.front());
+      waiting.pop_front();
+      next();
+    }
     return hasher.hex();
   }
 
@@ -26,7 +35,10 @@ private:
   Hasher hasher;
   llvm::DenseSet<std::pair<const void *, const void *>> seen; // functions that are written, by their syntax and scope
   Namespace *globals = nullptr;                               // of the function that is being written
-  const llvm::StringSet<> *localNames = nullptr;              // its variables
+  const ast::Names *localNames = nullptr;                     // its variables
+  std::deque<std::function<void()>> waiting;                  // functions that have been met and are still to be written
+  llvm::DenseMap<const void *, int64_t> containers;           // lists and dicts that are written, by their number
+  std::deque<Value> alive;                                    // what `seen` and `containers` point to
 
   void put(std::string_view text) { hasher.add(text); }
   void tag(char kind, int64_t what) {
@@ -34,59 +46,91 @@ private:
     hasher.addInteger(what);
   }
 
+  // A function's own text follows where its turn comes, so that a long chain of calls is no recursion here.
   void function(const JitFunction &kernel) {
-    if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second) return put("again " + kernel.name);
     put("function " + kernel.name + (kernel.noinline_ ? " noinline" : ""));
-    for (const JitFunction::Parameter &parameter : kernel.parameters) {
-      put(parameter.name);
-      put(parameter.isConstexpr ? "constexpr" : parameter.isConst ? "const" : parameter.isVariadic ? "variadic" : "");
-      put(parameter.annotation ? signatureName(*parameter.annotation) : "");
-      put(parameter.defaultValue ? parameter.defaultValue->repr() : "");
-    }
-    body(kernel.decl->parameters, *kernel.globals, [&] { block(kernel.decl->body); });
+    if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second) return;
+    waiting.push_back([this, kernel] {
+      put("function " + kernel.name);
+      for (const JitFunction::Parameter &parameter : kernel.parameters) {
+        put(parameter.name);
+        put(parameter.isConstexpr ? "constexpr" : parameter.isConst ? "const" : parameter.isVariadic ? "variadic" : "");
+        put(parameter.annotation ? signatureName(*parameter.annotation) : "");
+        value(parameter.defaultValue.value_or(Value::none()));
+      }
+      body(kernel.decl->parameters, ast::boundNames(kernel.decl->body), *kernel.globals, [&] { block(kernel.decl->body); });
+    });
   }
 
   void plain(const PlainFunction &callable) {
     const void *syntax = callable.decl ? static_cast<const void *>(callable.decl) : callable.lambda;
-    if (!seen.insert({syntax, nullptr}).second) return put("again " + callable.functionName);
     put("plain " + callable.functionName);
-    for (const ast::Parameter &parameter : callable.parameters()) {
-      put(parameter.name);
-      auto found = callable.defaults.find(parameter.name);
-      put(found == callable.defaults.end() ? "" : found->second.repr());
-    }
-    std::shared_ptr<Namespace> scope = callable.scope();
-    body(callable.parameters(), *scope, [&] { callable.decl ? block(callable.decl->body) : expr(callable.lambda->body); });
+    if (!seen.insert({syntax, nullptr}).second) return;
+    waiting.push_back([this, callable] {
+      put("plain " + callable.functionName);
+      for (const ast::Parameter &parameter : callable.parameters()) {
+        put(parameter.name);
+        auto found = callable.defaults.find(parameter.name);
+        value(found == callable.defaults.end() ? Value::none() : found->second);
+      }
+      std::shared_ptr<Namespace> scope = callable.scope();
+      ast::Names bound = callable.decl ? ast::boundNames(callable.decl->body) : ast::boundNames(*callable.lambda->body);
+      body(callable.parameters(), std::move(bound), *scope,
+           [&] { callable.decl ? block(callable.decl->body) : expr(callable.lambda->body); });
+    });
   }
 
-  template <typename Write> void body(const std::vector<ast::Parameter> &parameters, Namespace &scope, Write write) {
-    llvm::StringSet<> names;
+  template <typename Write> void body(const std::vector<ast::Parameter> &parameters, ast::Names names, Namespace &scope, Write write) {
     for (const ast::Parameter &parameter : parameters)
       names.insert(parameter.name);
-    Namespace *outerGlobals = globals;
-    const llvm::StringSet<> *outerNames = localNames;
     globals = &scope;
     localNames = &names;
     write();
-    globals = outerGlobals;
-    localNames = outerNames;
   }
 
-  void value(const Value &v) {
+  // Lists may be nested deeply, shared, or hold themselves: no recursion, and each of them once.
+  void value(const Value &given) {
+    std::vector<Value> rest{given};
+    while (!rest.empty()) {
+      Value v = std::move(rest.back());
+      rest.pop_back();
+      const Sequence *sequence = v.asSequence();
+      const Dict *dict = v.asDict();
+      if (!sequence && !dict) {
+        single(v);
+        continue;
+      }
+      const void *identity = sequence ? static_cast<const void *>(sequence) : dict;
+      auto [known, isNew] = containers.try_emplace(identity, static_cast<int64_t>(containers.size()));
+      if (!isNew) {
+        tag('=', known->second);
+        continue;
+      }
+      alive.push_back(v);
+      tag(dict                ? 'd'
+          : sequence->isSet   ? 'S'
+          : sequence->isTuple ? 's'
+                              : 'L',
+          static_cast<int64_t>(sequence ? sequence->items.size() : dict->items.size()));
+      if (sequence) {
+        for (const std::string &field : sequence->fieldNames)
+          put(field);
+        rest.insert(rest.end(), sequence->items.rbegin(), sequence->items.rend());
+      } else {
+        for (const auto &[key, item] : llvm::reverse(dict->items)) {
+          rest.push_back(item);
+          rest.push_back(key);
+        }
+      }
+    }
+  }
+
+  void single(const Value &v) {
     if (std::shared_ptr<const JitFunction> called = v.asFunction()) return function(*called);
     if (auto called = std::dynamic_pointer_cast<const PlainFunction>(v.asCallable())) return plain(*called);
-    if (const Sequence *sequence = v.asSequence()) {
-      tag('s', static_cast<int64_t>(sequence->items.size()));
-      for (const Value &item : sequence->items)
-        value(item);
-      for (const std::string &field : sequence->fieldNames)
-        put(field);
-      return;
-    }
     put(v.describe() + " " + v.repr());
   }
 
-  // A name means what the scope says, whether or not a local of the same name hides it at this place: at worst the key is too fine.
   void global(const std::string &name) {
     if (localNames->contains(name)) return;
     Diagnostics ignored;
@@ -117,94 +161,68 @@ private:
     return true;
   }
 
-  void exprs(const std::vector<ast::Expr *> &list) {
-    tag('l', static_cast<int64_t>(list.size()));
-    for (const ast::Expr *e : list)
-      expr(e);
-  }
-
+  // Each node: its kind, what it says itself, how many parts it has (so that no two trees read alike), and these.
   void expr(const ast::Expr *e) {
     using namespace ast;
-    if (!e) return put("-");
     tag('e', static_cast<int64_t>(e->kind));
-    switch (e->kind) {
-    case ExprKind::name: put(llvm::cast<NameExpr>(e)->name); return global(llvm::cast<NameExpr>(e)->name);
-    case ExprKind::integer: return put(intToString(llvm::cast<IntegerExpr>(e)->value));
-    case ExprKind::floating: return put(floatToString(llvm::cast<FloatExpr>(e)->value));
-    case ExprKind::string: return put(llvm::cast<StringExpr>(e)->value);
-    case ExprKind::boolean: return put(llvm::cast<BoolExpr>(e)->value ? "1" : "0");
-    case ExprKind::none:
-    case ExprKind::ellipsis: return;
+    int64_t parts = 0;
+    forEachPart(*e, [&](const Expr &) { ++parts; });
+    tag('n', parts);
+    if (const auto *attribute = llvm::dyn_cast<AttributeExpr>(e); attribute && member(*attribute)) return;
+    ownData(*e);
+    forEachPart(*e, [&](const Expr &part) { expr(&part); });
+  }
+
+  void ownData(const ast::Expr &e) {
+    using namespace ast;
+    switch (e.kind) {
+    case ExprKind::name: put(llvm::cast<NameExpr>(e).name); return global(llvm::cast<NameExpr>(e).name);
+    case ExprKind::integer: return put(intToString(llvm::cast<IntegerExpr>(e).value));
+    case ExprKind::floating: return put(floatToString(llvm::cast<FloatExpr>(e).value));
+    case ExprKind::string: return put(llvm::cast<StringExpr>(e).value);
+    case ExprKind::boolean: return put(llvm::cast<BoolExpr>(e).value ? "1" : "0");
     case ExprKind::fstring:
-      for (const FStringExpr::Part &part : llvm::cast<FStringExpr>(e)->parts) {
+      for (const FStringExpr::Part &part : llvm::cast<FStringExpr>(e).parts) {
         put(part.text);
-        tag('c', part.conversion);
-        expr(part.value);
-        expr(part.format);
+        tag(part.value ? part.format ? 'f' : 'v' : 't', part.conversion);
       }
       return;
-    case ExprKind::tuple: return exprs(llvm::cast<TupleExpr>(e)->elements);
-    case ExprKind::list: return exprs(llvm::cast<ListExpr>(e)->elements);
-    case ExprKind::set: return exprs(llvm::cast<SetExpr>(e)->elements);
     case ExprKind::dict:
-      for (const auto &[key, item] : llvm::cast<DictExpr>(e)->items) {
-        expr(key);
-        expr(item);
-      }
+      for (const auto &item : llvm::cast<DictExpr>(e).items)
+        tag('k', item.first != nullptr);
       return;
-    case ExprKind::attribute:
-      if (member(*llvm::cast<AttributeExpr>(e))) return;
-      put(llvm::cast<AttributeExpr>(e)->name);
-      return expr(llvm::cast<AttributeExpr>(e)->object);
-    case ExprKind::subscript: expr(llvm::cast<SubscriptExpr>(e)->object); return expr(llvm::cast<SubscriptExpr>(e)->index);
-    case ExprKind::slice:
-      expr(llvm::cast<SliceExpr>(e)->lower);
-      expr(llvm::cast<SliceExpr>(e)->upper);
-      return expr(llvm::cast<SliceExpr>(e)->step);
-    case ExprKind::call:
-      expr(llvm::cast<CallExpr>(e)->callee);
-      exprs(llvm::cast<CallExpr>(e)->args);
-      for (const Keyword &keyword : llvm::cast<CallExpr>(e)->keywords) {
-        put(keyword.name);
-        expr(keyword.value);
-      }
-      return;
-    case ExprKind::starred: return expr(llvm::cast<StarredExpr>(e)->value);
-    case ExprKind::unary: tag('u', static_cast<int64_t>(llvm::cast<UnaryExpr>(e)->op)); return expr(llvm::cast<UnaryExpr>(e)->operand);
-    case ExprKind::binary:
-      tag('b', static_cast<int64_t>(llvm::cast<BinaryExpr>(e)->op));
-      expr(llvm::cast<BinaryExpr>(e)->lhs);
-      return expr(llvm::cast<BinaryExpr>(e)->rhs);
-    case ExprKind::boolean_op: tag('a', llvm::cast<BoolOpExpr>(e)->isAnd); return exprs(llvm::cast<BoolOpExpr>(e)->operands);
-    case ExprKind::compare:
-      for (CompareOp op : llvm::cast<CompareExpr>(e)->ops)
-        tag('o', static_cast<int64_t>(op));
-      return exprs(llvm::cast<CompareExpr>(e)->operands);
-    case ExprKind::conditional:
-      expr(llvm::cast<ConditionalExpr>(e)->condition);
-      expr(llvm::cast<ConditionalExpr>(e)->then);
-      return expr(llvm::cast<ConditionalExpr>(e)->otherwise);
-    case ExprKind::lambda:
-      for (const Parameter &parameter : llvm::cast<LambdaExpr>(e)->parameters) {
-        put(parameter.name);
-        expr(parameter.defaultValue);
-      }
-      return expr(llvm::cast<LambdaExpr>(e)->body);
-    case ExprKind::comprehension: {
-      const auto &comprehension = *llvm::cast<ComprehensionExpr>(e);
-      tag('k', static_cast<int64_t>(comprehension.what));
-      expr(comprehension.element);
-      expr(comprehension.value);
-      for (const ComprehensionExpr::For &loop : comprehension.loops) {
-        expr(loop.target);
-        expr(loop.iterable);
-        exprs(loop.conditions);
-      }
-      return;
+    case ExprKind::attribute: return put(llvm::cast<AttributeExpr>(e).name);
+    case ExprKind::slice: {
+      const auto &slice = llvm::cast<SliceExpr>(e);
+      return tag(':', (slice.lower ? 1 : 0) + (slice.upper ? 2 : 0) + (slice.step ? 4 : 0));
     }
-    case ExprKind::named: put(llvm::cast<NamedExpr>(e)->name); return expr(llvm::cast<NamedExpr>(e)->value);
-    case ExprKind::await: return expr(llvm::cast<AwaitExpr>(e)->value);
-    case ExprKind::yield: return expr(llvm::cast<YieldExpr>(e)->value);
+    case ExprKind::call:
+      for (const Keyword &keyword : llvm::cast<CallExpr>(e).keywords)
+        put(keyword.name);
+      return;
+    case ExprKind::unary: return tag('u', static_cast<int64_t>(llvm::cast<UnaryExpr>(e).op));
+    case ExprKind::binary: return tag('b', static_cast<int64_t>(llvm::cast<BinaryExpr>(e).op));
+    case ExprKind::boolean_op: return tag('a', llvm::cast<BoolOpExpr>(e).isAnd);
+    case ExprKind::compare:
+      for (CompareOp op : llvm::cast<CompareExpr>(e).ops)
+        tag('o', static_cast<int64_t>(op));
+      return;
+    case ExprKind::lambda: return parameters(llvm::cast<LambdaExpr>(e).parameters);
+    case ExprKind::comprehension:
+      tag('k', static_cast<int64_t>(llvm::cast<ComprehensionExpr>(e).what));
+      for (const ComprehensionExpr::For &loop : llvm::cast<ComprehensionExpr>(e).loops)
+        tag('c', static_cast<int64_t>(loop.conditions.size()));
+      return tag('v', llvm::cast<ComprehensionExpr>(e).value != nullptr);
+    case ExprKind::named: return put(llvm::cast<NamedExpr>(e).name);
+    case ExprKind::yield: return tag('y', llvm::cast<YieldExpr>(e).from);
+    default: return;
+    }
+  }
+
+  void parameters(const std::vector<ast::Parameter> &all) {
+    for (const ast::Parameter &parameter : all) {
+      put(parameter.name);
+      tag('p', (parameter.defaultValue ? 1 : 0) + (parameter.annotation ? 2 : 0) + 4 * static_cast<int64_t>(parameter.kind));
     }
   }
 
@@ -217,78 +235,59 @@ private:
   void statement(const ast::Stmt &s) {
     using namespace ast;
     tag('S', static_cast<int64_t>(s.kind));
+    if (s.kind == StmtKind::expression && llvm::isa<StringExpr>(llvm::cast<ExprStmt>(s).value))
+      return put("text"); // a docstring is a comment
+    int64_t parts = 0;
+    forEachPart(s, [&](const Expr &) { ++parts; }, [](const Stmt &) {});
+    tag('n', parts);
+    ownData(s);
+    forEachPart(s, [&](const Expr &part) { expr(&part); }, [&](const Stmt &inner) { statement(inner); });
+  }
+
+  void sizes(std::initializer_list<const ast::Block *> blocks) {
+    for (const ast::Block *inner : blocks)
+      tag('B', static_cast<int64_t>(inner->size()));
+  }
+
+  void imported(const std::vector<ast::ImportAlias> &names) {
+    for (const ast::ImportAlias &alias : names)
+      put(alias.path + " as " + alias.as);
+  }
+
+  void ownData(const ast::Stmt &s) {
+    using namespace ast;
     switch (s.kind) {
-    case StmtKind::expression: {
-      const Expr *alone = llvm::cast<ExprStmt>(s).value;
-      return llvm::isa<StringExpr>(alone) ? put("text") : expr(alone); // a docstring is a comment
-    }
-    case StmtKind::assign: exprs(llvm::cast<AssignStmt>(s).targets); return expr(llvm::cast<AssignStmt>(s).value);
-    case StmtKind::augAssign:
-      tag('b', static_cast<int64_t>(llvm::cast<AugAssignStmt>(s).op));
-      expr(llvm::cast<AugAssignStmt>(s).target);
-      return expr(llvm::cast<AugAssignStmt>(s).value);
-    case StmtKind::annAssign:
-      expr(llvm::cast<AnnAssignStmt>(s).target);
-      expr(llvm::cast<AnnAssignStmt>(s).annotation);
-      return expr(llvm::cast<AnnAssignStmt>(s).value);
-    case StmtKind::return_: return expr(llvm::cast<ReturnStmt>(s).value);
-    case StmtKind::pass:
-    case StmtKind::break_:
-    case StmtKind::continue_: return;
-    case StmtKind::delete_: return exprs(llvm::cast<DeleteStmt>(s).targets);
-    case StmtKind::assert_: expr(llvm::cast<AssertStmt>(s).condition); return expr(llvm::cast<AssertStmt>(s).message);
-    case StmtKind::raise: return expr(llvm::cast<RaiseStmt>(s).exception);
+    case StmtKind::augAssign: return tag('b', static_cast<int64_t>(llvm::cast<AugAssignStmt>(s).op));
+    case StmtKind::annAssign: return tag('v', llvm::cast<AnnAssignStmt>(s).value != nullptr);
     case StmtKind::global:
       for (const std::string &name : llvm::cast<GlobalStmt>(s).names)
         put(name);
       return;
-    case StmtKind::import:
-      for (const ImportAlias &alias : llvm::cast<ImportStmt>(s).names)
-        put(alias.path + " as " + alias.as);
-      return;
-    case StmtKind::importFrom:
-      put(llvm::cast<ImportFromStmt>(s).module);
-      for (const ImportAlias &alias : llvm::cast<ImportFromStmt>(s).names)
-        put(alias.path + " as " + alias.as);
-      return;
-    case StmtKind::if_:
-      expr(llvm::cast<IfStmt>(s).condition);
-      block(llvm::cast<IfStmt>(s).then);
-      return block(llvm::cast<IfStmt>(s).otherwise);
-    case StmtKind::for_:
-      expr(llvm::cast<ForStmt>(s).target);
-      expr(llvm::cast<ForStmt>(s).iterable);
-      block(llvm::cast<ForStmt>(s).body);
-      return block(llvm::cast<ForStmt>(s).otherwise);
-    case StmtKind::while_:
-      expr(llvm::cast<WhileStmt>(s).condition);
-      block(llvm::cast<WhileStmt>(s).body);
-      return block(llvm::cast<WhileStmt>(s).otherwise);
+    case StmtKind::import: return imported(llvm::cast<ImportStmt>(s).names);
+    case StmtKind::importFrom: put(llvm::cast<ImportFromStmt>(s).module); return imported(llvm::cast<ImportFromStmt>(s).names);
+    case StmtKind::if_: return sizes({&llvm::cast<IfStmt>(s).then, &llvm::cast<IfStmt>(s).otherwise});
+    case StmtKind::for_: return sizes({&llvm::cast<ForStmt>(s).body, &llvm::cast<ForStmt>(s).otherwise});
+    case StmtKind::while_: return sizes({&llvm::cast<WhileStmt>(s).body, &llvm::cast<WhileStmt>(s).otherwise});
     case StmtKind::with:
-      for (const WithStmt::Item &item : llvm::cast<WithStmt>(s).items) {
-        expr(item.context);
-        expr(item.target);
-      }
-      return block(llvm::cast<WithStmt>(s).body);
+      for (const WithStmt::Item &item : llvm::cast<WithStmt>(s).items)
+        tag('w', item.target != nullptr);
+      return sizes({&llvm::cast<WithStmt>(s).body});
     case StmtKind::try_:
-      block(llvm::cast<TryStmt>(s).body);
-      for (const TryStmt::Handler &handler : llvm::cast<TryStmt>(s).handlers)
-        block(handler.body);
-      block(llvm::cast<TryStmt>(s).otherwise);
-      return block(llvm::cast<TryStmt>(s).finally);
+      for (const TryStmt::Handler &handler : llvm::cast<TryStmt>(s).handlers) {
+        tag('h', handler.type != nullptr);
+        sizes({&handler.body});
+      }
+      return sizes({&llvm::cast<TryStmt>(s).body, &llvm::cast<TryStmt>(s).otherwise, &llvm::cast<TryStmt>(s).finally});
     case StmtKind::function:
       put(llvm::cast<FunctionStmt>(s).name);
-      for (const Parameter &parameter : llvm::cast<FunctionStmt>(s).parameters) {
-        put(parameter.name);
-        expr(parameter.defaultValue);
-      }
-      return block(llvm::cast<FunctionStmt>(s).body);
-    case StmtKind::class_: put(llvm::cast<ClassStmt>(s).name); return block(llvm::cast<ClassStmt>(s).body);
+      parameters(llvm::cast<FunctionStmt>(s).parameters);
+      return sizes({&llvm::cast<FunctionStmt>(s).body});
+    case StmtKind::class_: put(llvm::cast<ClassStmt>(s).name); return sizes({&llvm::cast<ClassStmt>(s).body});
     case StmtKind::match:
-      expr(llvm::cast<MatchStmt>(s).subject);
-      for (const Block &body : llvm::cast<MatchStmt>(s).bodies)
-        block(body);
+      for (const Block &inner : llvm::cast<MatchStmt>(s).bodies)
+        sizes({&inner});
       return;
+    default: return;
     }
   }
 };

@@ -70,18 +70,10 @@ bool isHostBuiltin(llvm::StringRef name) {
   return false;
 }
 
-struct Budget {
-  int64_t depth = 0, steps = 0;
-};
-thread_local Budget budget;
-constexpr int64_t mostSteps = 4'000'000;
-
 } // namespace
 
-bool countStep(SourceRange range, Diagnostics &diagnostics) {
-  if (++budget.steps <= mostSteps) return true;
-  fail(diagnostics, range, Diag::evaluationTooLong, {std::to_string(mostSteps)});
-  return false;
+bool Evaluator::step(SourceRange range) {
+  return spend(1) && mayRecurse() ? true : withinBudget(range, diagnostics);
 }
 
 Evaluator::Evaluator(Namespace &lookups, std::shared_ptr<Namespace> closureScope, std::shared_ptr<Frame> frame, Diagnostics &diagnostics)
@@ -105,6 +97,12 @@ MaybeValue Evaluator::name(const ast::NameExpr &expr) {
 }
 
 MaybeValue Evaluator::eval(const ast::Expr &expr) {
+  if (!step(expr.range)) return std::nullopt;
+  MaybeValue value = evalWithin(expr);
+  return withinBudget(expr.range, diagnostics) ? std::move(value) : std::nullopt;
+}
+
+MaybeValue Evaluator::evalWithin(const ast::Expr &expr) {
   using namespace ast;
   switch (expr.kind) {
   case ExprKind::name: return name(llvm::cast<NameExpr>(expr));
@@ -117,20 +115,9 @@ MaybeValue Evaluator::eval(const ast::Expr &expr) {
   case ExprKind::none: return Value::none();
   case ExprKind::ellipsis: return Value::ellipsis();
   case ExprKind::fstring: return formatted(llvm::cast<FStringExpr>(expr));
-  case ExprKind::tuple:
-  case ExprKind::list:
-  case ExprKind::set: {
-    const std::vector<Expr *> &parts = expr.kind == ExprKind::tuple  ? llvm::cast<TupleExpr>(expr).elements
-                                       : expr.kind == ExprKind::list ? llvm::cast<ListExpr>(expr).elements
-                                                                     : llvm::cast<SetExpr>(expr).elements;
-    bool host = false;
-    std::optional<Values> items = elements(parts, host);
-    if (!items) return std::nullopt;
-    if (host) return Value::host("a sequence of unknown length");
-    return expr.kind == ExprKind::tuple  ? Value::tuple(std::move(*items))
-           : expr.kind == ExprKind::list ? Value::list(std::move(*items))
-                                         : Value::set(std::move(*items));
-  }
+  case ExprKind::tuple: return sequence(expr, llvm::cast<TupleExpr>(expr).elements);
+  case ExprKind::list: return sequence(expr, llvm::cast<ListExpr>(expr).elements);
+  case ExprKind::set: return sequence(expr, llvm::cast<SetExpr>(expr).elements);
   case ExprKind::dict: return dict(llvm::cast<DictExpr>(expr));
   case ExprKind::attribute: {
     const auto &attribute = llvm::cast<AttributeExpr>(expr);
@@ -139,17 +126,7 @@ MaybeValue Evaluator::eval(const ast::Expr &expr) {
     if (const HostValue *host = object->asHost()) return hostAttribute(*host, attribute.name);
     return evaluateAttribute(*object, attribute.name, attribute.nameRange, diagnostics);
   }
-  case ExprKind::subscript: {
-    const auto &subscript = llvm::cast<SubscriptExpr>(expr);
-    MaybeValue object = eval(*subscript.object);
-    if (!object) return std::nullopt;
-    if (const HostValue *host = object->asHost()) return Value::host(host->description + "[...]");
-    if (object->asFunction() || object->asCallable() || object->asBuiltin()) // kernel[grid], list[int]
-      return object->asFunction() ? Value::host("a launch of " + object->describe()) : *object;
-    MaybeValue index = eval(*subscript.index);
-    if (!index || index->asHost()) return index;
-    return evaluateSubscript(*object, *index, expr.range, diagnostics);
-  }
+  case ExprKind::subscript: return subscript(llvm::cast<SubscriptExpr>(expr));
   case ExprKind::slice: {
     const auto &slice = llvm::cast<SliceExpr>(expr);
     Value parts[3];
@@ -194,23 +171,46 @@ MaybeValue Evaluator::eval(const ast::Expr &expr) {
     if (value) bind(named.name, *value);
     return value;
   }
-  case ExprKind::yield: {
-    const auto &yield = llvm::cast<YieldExpr>(expr);
-    MaybeValue value = yield.value ? eval(*yield.value) : Value::none();
-    if (!value) return std::nullopt;
-    if (!yielded) yielded.emplace();
-    if (!yield.from) {
-      yielded->push_back(*value);
-      return Value::none();
-    }
-    std::optional<Values> items = iterate(*value, expr.range, diagnostics);
-    if (!items) return std::nullopt;
-    yielded->insert(yielded->end(), items->begin(), items->end());
-    return Value::none();
-  }
+  case ExprKind::yield: return yield(llvm::cast<YieldExpr>(expr));
   case ExprKind::await: return Value::host("an awaited value");
   }
   return std::nullopt;
+}
+
+MaybeValue Evaluator::sequence(const ast::Expr &expr, const std::vector<ast::Expr *> &parts) {
+  bool host = false;
+  std::optional<Values> items = elements(parts, host);
+  if (!items) return std::nullopt;
+  if (host) return Value::host("a sequence of unknown length");
+  return expr.kind == ast::ExprKind::tuple  ? Value::tuple(std::move(*items))
+         : expr.kind == ast::ExprKind::list ? Value::list(std::move(*items))
+                                            : Value::set(std::move(*items));
+}
+
+MaybeValue Evaluator::subscript(const ast::SubscriptExpr &expr) {
+  MaybeValue object = eval(*expr.object);
+  if (!object) return std::nullopt;
+  if (const HostValue *host = object->asHost()) return Value::host(host->description + "[...]");
+  if (object->asFunction() || object->asCallable() || object->asBuiltin()) // kernel[grid], list[int]
+    return object->asFunction() ? Value::host("a launch of " + object->describe()) : *object;
+  MaybeValue index = eval(*expr.index);
+  if (!index || index->asHost()) return index;
+  return evaluateSubscript(*object, *index, expr.range, diagnostics);
+}
+
+MaybeValue Evaluator::yield(const ast::YieldExpr &expr) {
+  MaybeValue value = expr.value ? eval(*expr.value) : Value::none();
+  if (!value) return std::nullopt;
+  if (!yielded) yielded.emplace();
+  spendBytes(sizeof(Value));
+  if (!expr.from) {
+    yielded->push_back(*value);
+    return Value::none();
+  }
+  std::optional<Values> items = iterate(*value, expr.range, diagnostics);
+  if (!items) return std::nullopt;
+  yielded->insert(yielded->end(), items->begin(), items->end());
+  return Value::none();
 }
 
 std::optional<Values> Evaluator::elements(const std::vector<ast::Expr *> &exprs, bool &host) {
@@ -236,23 +236,14 @@ std::optional<Values> Evaluator::elements(const std::vector<ast::Expr *> &exprs,
 
 MaybeValue Evaluator::dict(const ast::DictExpr &expr) {
   std::vector<std::pair<Value, Value>> items;
-  auto put = [&](Value key, Value value) {
-    for (auto &[known, old] : items)
-      if (known == key) {
-        old = std::move(value);
-        return;
-      }
-    items.emplace_back(std::move(key), std::move(value));
-  };
   for (const auto &[keyExpr, valueExpr] : expr.items) {
     MaybeValue key = keyExpr ? eval(*keyExpr) : Value::none();
     MaybeValue value = key ? eval(*valueExpr) : std::nullopt;
     if (!value) return std::nullopt;
     if (keyExpr) {
-      put(std::move(*key), std::move(*value));
+      items.emplace_back(std::move(*key), std::move(*value));
     } else if (const Dict *spread = value->asDict()) {
-      for (const auto &[k, v] : spread->items)
-        put(k, v);
+      items.insert(items.end(), spread->items.begin(), spread->items.end());
     } else if (value->asHost()) {
       return value;
     } else {
@@ -298,7 +289,7 @@ MaybeValue Evaluator::formatted(const ast::FStringExpr &expr) {
     if (!spec || spec->asHost()) return spec;
     if (part.conversion) value = Value::string(part.conversion == 's' ? strOf(*value) : value->repr());
     std::optional<std::string> piece = formatValue(*value, spec->asString() ? *spec->asString() : "", part.value->range, diagnostics);
-    if (!piece) return std::nullopt;
+    if (!piece || !spendBytes(static_cast<int64_t>(piece->size()))) return std::nullopt;
     text += *piece;
   }
   return Value::string(std::move(text));
@@ -330,42 +321,39 @@ bool Evaluator::comprehend(const ast::ComprehensionExpr &expr, size_t depth, Val
     MaybeValue element = eval(*expr.element);
     MaybeValue value = element && expr.value ? eval(*expr.value) : Value::none();
     if (!element || !value) return false;
+    spendBytes(2 * sizeof(Value));
     if (!expr.value) {
       items.push_back(std::move(*element));
       return true;
     }
-    for (auto &[key, old] : pairs)
-      if (key == *element) {
-        old = std::move(*value);
-        return true;
-      }
     pairs.emplace_back(std::move(*element), std::move(*value));
     return true;
   }
   const ast::ComprehensionExpr::For &loop = expr.loops[depth];
+  if (!step(loop.iterable->range)) return false;
   MaybeValue iterable = eval(*loop.iterable);
   if (!iterable) return false;
   if (iterable->asHost()) {
     host = true;
     return true;
   }
-  std::optional<Values> over = iterate(*iterable, loop.iterable->range, diagnostics);
-  if (!over) return false;
-  for (const Value &item : *over) {
-    if (!countStep(loop.iterable->range, diagnostics) || !assign(*loop.target, item)) return false;
-    bool chosen = true;
-    for (const ast::Expr *condition : loop.conditions) {
-      MaybeValue value = eval(*condition);
-      if (!value) return false;
-      if (value->asHost()) {
-        host = true;
-        return true;
-      }
-      chosen = value->truth();
-      if (!chosen) break;
-    }
-    if (chosen && !comprehend(expr, depth + 1, items, pairs, host)) return false;
-    if (host) return true;
+  bool good = true;
+  bool done = forEach(*iterable, loop.iterable->range, [&](const Value &item) {
+    good = step(loop.iterable->range) && assign(*loop.target, item);
+    std::optional<bool> chosen = good ? filtered(loop, host) : std::nullopt;
+    good = chosen && (host || !*chosen || comprehend(expr, depth + 1, items, pairs, host));
+    return good && !host;
+  });
+  return done && good;
+}
+
+/// Whether the conditions behind a comprehension's `for` hold; `host` where that is host code's to say. Nothing after an error.
+std::optional<bool> Evaluator::filtered(const ast::ComprehensionExpr::For &loop, bool &host) {
+  for (const ast::Expr *condition : loop.conditions) {
+    MaybeValue value = eval(*condition);
+    if (!value) return std::nullopt;
+    host = host || value->asHost();
+    if (host || !value->truth()) return false;
   }
   return true;
 }
@@ -413,6 +401,7 @@ MaybeValue Evaluator::call(const ast::CallExpr &expr) {
 MaybeValue Evaluator::makeFunction(const ast::FunctionStmt *decl, const ast::LambdaExpr *lambda) {
   const auto *source = dynamic_cast<const SourceNamespace *>(closureScope.get());
   if (!source) return Value::host(lambda ? "a lambda" : "the function '" + decl->name + "'");
+  spend(8);
   auto function = std::make_shared<PlainFunction>();
   function->functionName = decl ? decl->name : "<lambda>";
   function->globals = closureScope;
@@ -423,8 +412,10 @@ MaybeValue Evaluator::makeFunction(const ast::FunctionStmt *decl, const ast::Lam
     function->liveFrame = frame;
     function->captured = std::make_shared<llvm::StringMap<Value>>();
     for (const Frame *f = frame.get(); f; f = f->outer.get())
-      for (const auto &entry : f->names)
+      for (const auto &entry : f->names) {
+        spendBytes(sizeof(Value) + 32);
         function->captured->try_emplace(entry.first(), entry.second);
+      }
   }
   for (const ast::Parameter &parameter : function->parameters()) {
     if (!parameter.defaultValue) continue;
@@ -517,15 +508,19 @@ std::shared_ptr<Namespace> PlainFunction::scope() const {
 }
 
 MaybeValue PlainFunction::call(const Values &args, const Keywords &keywords, SourceRange call, Diagnostics &diagnostics) const {
-  constexpr int64_t deepestCall = 100; // the evaluator's own stack holds several hundred bytes for every level of every expression
-  struct Depth {
-    Depth() {
-      if (budget.depth++ == 0) budget.steps = 0;
-    }
-    ~Depth() { --budget.depth; }
-  } depth;
-  if (budget.depth > deepestCall) return fail(diagnostics, call, Diag::callsTooDeep, {std::to_string(deepestCall)});
-  if (!countStep(call, diagnostics)) return std::nullopt;
+  Budget budget;
+  constexpr int64_t deepestCall = 500;
+  thread_local int64_t depth = 0;
+  struct Level {
+    Level() { ++depth; }
+    ~Level() { --depth; }
+  } level;
+  if (depth > deepestCall) return fail(diagnostics, call, Diag::callsTooDeep, {std::to_string(deepestCall)});
+  constexpr int64_t cost = 8; // of a frame, a scope and an evaluator
+  if (!spend(cost) || !mayRecurse()) {
+    withinBudget(call, diagnostics);
+    return std::nullopt;
+  }
   for (const auto &[key, value] : keywords)
     if (key == "**") return value;
   auto frame = std::make_shared<Frame>();
@@ -542,13 +537,10 @@ MaybeValue PlainFunction::call(const Values &args, const Keywords &keywords, Sou
 }
 
 std::optional<Value> evaluate(const ast::Expr &expr, Namespace &globals, const llvm::StringMap<Value> *locals, Diagnostics &diagnostics) {
-  ++budget.depth;
-  if (budget.depth == 1) budget.steps = 0;
+  Budget budget;
   Evaluator evaluator(globals, globals.weak_from_this().lock(), nullptr, diagnostics);
   evaluator.locals = locals;
-  MaybeValue value = evaluator.eval(expr);
-  --budget.depth;
-  return value;
+  return evaluator.eval(expr);
 }
 
 } // namespace tilewright

@@ -1,11 +1,25 @@
 // The inside of the evaluator of module-level Python. What kernels' own emission needs is in module.h.
 //
+// Which file evaluates what, and when:
+// - module_scope.cpp: the names of a file. Reads the file's statements into a table of who binds what, and evaluates a name when a kernel
+// or
+//   another name asks for it. imports.cpp, language_module.cpp, python_modules.cpp: what `import` finds for it.
+// - evaluate.cpp: one expression, and the call of a plain function. execute.cpp: one statement. These are the recursive heart; everything
+//   that follows is called from there.
+// - operators.cpp, attributes.cpp, methods.cpp, format.cpp, python_functions.cpp: operators, `x.name`, `x.name()`, texts, and Python's own
+//   functions on values. decorators.cpp: @triton.jit and its like, which make kernels of functions.
+// - value.cpp: the values. budget.cpp: what all of the above may use; it is asked after every expression.
+// - dependency.cpp: the hash of all that a kernel's code depends on, when a launch looks for it in the cache.
+// A kernel's body is never evaluated here: the front end walks it, and comes here for what is known at compile time.
+//
 // Host code is followed as far as it goes: whatever touches a HostValue is a HostValue, and no error. So a file that builds its list of
 // configurations from PyTorch's version still loads, and only a kernel that uses the result is told that it cannot be known.
 #pragma once
 
+#include "evaluate/budget.h"
 #include "evaluate/module.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace tilewright {
@@ -53,6 +67,10 @@ std::optional<Values> iterate(const Value &value, SourceRange range, Diagnostics
 bool hasMethod(const Value &object, llvm::StringRef name);
 MaybeValue callMethod(const Value &object, llvm::StringRef name, const NativeCall &call);
 std::vector<std::string> methodNames(const Value &object);
+
+/// The characters of a UTF-8 text, which Python counts where C++ counts bytes; and whether there is no difference.
+std::vector<llvm::StringRef> characters(llvm::StringRef text);
+bool isAscii(llvm::StringRef text);
 
 /// format(value, spec), str(value) and text % values.
 std::optional<std::string> formatValue(const Value &value, llvm::StringRef spec, SourceRange range, Diagnostics &diagnostics);
@@ -111,8 +129,6 @@ struct PlainFunction : Callable {
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
 Value hostCall(const HostValue &callee);
 
-/// Counts steps of compile-time evaluation; false after reporting that there are too many. Counting starts anew with each outermost call.
-bool countStep(SourceRange range, Diagnostics &diagnostics);
 int64_t errorCount(const Diagnostics &diagnostics);
 
 /// How a statement ended. `host`: what comes next depends on a host value, so the whole function's result is one.
@@ -137,13 +153,22 @@ public:
   const llvm::StringMap<Value> *locals = nullptr; // looked up after the frame, before the globals
 
 private:
+  /// Takes a step of the budget; false after reporting that it is spent.
+  bool step(SourceRange range);
+  MaybeValue evalWithin(const ast::Expr &expr);
+  /// Calls `body` for each item until it says no; false after an error.
+  bool forEach(const Value &iterable, SourceRange range, llvm::function_ref<bool(const Value &)> body);
   MaybeValue name(const ast::NameExpr &expr);
   MaybeValue call(const ast::CallExpr &expr);
   MaybeValue compare(const ast::CompareExpr &expr);
   MaybeValue boolOp(const ast::BoolOpExpr &expr);
   MaybeValue formatted(const ast::FStringExpr &expr);
   MaybeValue comprehension(const ast::ComprehensionExpr &expr);
+  MaybeValue sequence(const ast::Expr &expr, const std::vector<ast::Expr *> &parts);
+  MaybeValue subscript(const ast::SubscriptExpr &expr);
+  MaybeValue yield(const ast::YieldExpr &expr);
   bool comprehend(const ast::ComprehensionExpr &expr, size_t depth, Values &items, std::vector<std::pair<Value, Value>> &pairs, bool &host);
+  std::optional<bool> filtered(const ast::ComprehensionExpr::For &loop, bool &host);
   MaybeValue dict(const ast::DictExpr &expr);
   std::optional<Values> elements(const std::vector<ast::Expr *> &exprs, bool &host);
   MaybeValue makeFunction(const ast::FunctionStmt *decl, const ast::LambdaExpr *lambda);
@@ -155,6 +180,7 @@ private:
   void bind(llvm::StringRef name, const Value &value);
   bool assignSubscript(const ast::SubscriptExpr &target, const Value &value);
 
+  Budget budget; // what runs here is within one
   Namespace &lookups;
   std::shared_ptr<Namespace> closureScope;
   std::shared_ptr<Frame> frame;

@@ -102,12 +102,7 @@ bool Evaluator::assignSubscript(const ast::SubscriptExpr &target, const Value &v
   if (!index) return false;
   // The objects behind lists and dicts are not const; Value only hands them out so.
   if (auto *dict = const_cast<Dict *>(object->asDict())) {
-    for (auto &[key, old] : dict->items)
-      if (key == *index) {
-        old = value;
-        return true;
-      }
-    dict->items.emplace_back(*index, value);
+    put(*dict, *index, value);
     return true;
   }
   auto *sequence = const_cast<Sequence *>(object->asSequence());
@@ -133,7 +128,7 @@ Flow Evaluator::run(const ast::Block &block) {
 
 Flow Evaluator::run(const ast::Stmt &stmt) {
   using namespace ast;
-  if (!countStep(stmt.range, diagnostics)) return Flow::failed;
+  if (!step(stmt.range)) return Flow::failed;
   auto bindOr = [&](llvm::StringRef name, const MaybeValue &value) {
     if (!value) return Flow::failed;
     bind(name, *value);
@@ -232,20 +227,39 @@ Flow Evaluator::runFor(const ast::ForStmt &stmt) {
   MaybeValue iterable = eval(*stmt.iterable);
   if (!iterable) return Flow::failed;
   if (iterable->asHost() || stmt.isAsync) return Flow::host;
-  std::optional<Values> items = iterate(*iterable, stmt.iterable->range, diagnostics);
-  if (!items) return Flow::failed;
-  for (const Value &item : *items) {
-    if (!countStep(stmt.range, diagnostics) || !assign(*stmt.target, item)) return Flow::failed;
-    Flow flow = run(stmt.body);
-    if (flow == Flow::broke) return Flow::normal;
-    if (flow != Flow::normal && flow != Flow::continued) return flow;
+  Flow flow = Flow::normal;
+  bool done = forEach(*iterable, stmt.iterable->range, [&](const Value &item) {
+    flow = step(stmt.range) && assign(*stmt.target, item) ? run(stmt.body) : Flow::failed;
+    return flow == Flow::normal || flow == Flow::continued;
+  });
+  if (!done) return Flow::failed;
+  if (flow == Flow::broke) return Flow::normal;
+  return flow == Flow::normal || flow == Flow::continued ? run(stmt.otherwise) : flow;
+}
+
+// A list is read as it is at each turn, for the body may change it; a set or dict must not change in size.
+bool Evaluator::forEach(const Value &iterable, SourceRange range, llvm::function_ref<bool(const Value &)> body) {
+  const Sequence *sequence = iterable.asSequence();
+  if (sequence && !sequence->isTuple && !sequence->isSet) {
+    for (size_t i = 0; i < sequence->items.size(); ++i)
+      if (Value item = sequence->items[i]; !body(item)) break;
+    return true;
   }
-  return run(stmt.otherwise);
+  std::optional<Values> items = iterate(iterable, range, diagnostics);
+  if (!items) return false;
+  for (const Value &item : *items) {
+    if (!body(item)) break;
+    size_t now = sequence ? sequence->items.size() : iterable.asDict() ? iterable.asDict()->items.size() : items->size();
+    if (now == items->size()) continue;
+    fail(diagnostics, range, Diag::badValue, {iterable.describe() + " changed its size while it was iterated over"});
+    return false;
+  }
+  return true;
 }
 
 Flow Evaluator::runWhile(const ast::WhileStmt &stmt) {
   while (true) {
-    if (!countStep(stmt.range, diagnostics)) return Flow::failed;
+    if (!step(stmt.range)) return Flow::failed;
     MaybeValue condition = eval(*stmt.condition);
     if (!condition) return Flow::failed;
     if (condition->asHost()) return Flow::host;

@@ -74,7 +74,7 @@ void group(std::string &digits) {
 }
 
 std::string pad(std::string sign, std::string body, const FormatSpec &spec, char naturalAlign) {
-  int64_t missing = spec.width - static_cast<int64_t>(sign.size() + body.size());
+  int64_t missing = spec.width - static_cast<int64_t>(sign.size() + characters(body).size());
   if (missing <= 0) return sign + body;
   char align = spec.align ? spec.align : naturalAlign;
   auto fill = [&](int64_t count) { return std::string(static_cast<size_t>(count), spec.fill); };
@@ -88,6 +88,15 @@ std::string signOf(bool negative, const FormatSpec &spec) {
   return negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
 }
 
+std::string utf8(Int code) {
+  auto byte = [](Int bits) { return static_cast<char>(static_cast<unsigned char>(bits)); };
+  auto rest = [&](int shift) { return byte(0x80 | (code >> shift & 0x3f)); };
+  if (code < 0x80) return {byte(code)};
+  if (code < 0x800) return {byte(0xc0 | code >> 6), rest(0)};
+  if (code < 0x10000) return {byte(0xe0 | code >> 12), rest(6), rest(0)};
+  return {byte(0xf0 | code >> 18), rest(12), rest(6), rest(0)};
+}
+
 std::optional<std::string> formatInt(Int value, const FormatSpec &spec) {
   std::string body;
   switch (spec.type) {
@@ -98,7 +107,7 @@ std::optional<std::string> formatInt(Int value, const FormatSpec &spec) {
   case 'X': body = (spec.alternate ? "0x" : "") + inBase(value, 16, spec.type == 'X'); break;
   case 'b': body = (spec.alternate ? "0b" : "") + inBase(value, 2, false); break;
   case 'o': body = (spec.alternate ? "0o" : "") + inBase(value, 8, false); break;
-  case 'c': body = std::string(1, static_cast<char>(value)); break;
+  case 'c': body = utf8(value); break;
   default: return std::nullopt;
   }
   if (spec.grouped) group(body);
@@ -165,7 +174,7 @@ MaybeValue percentFormat(const std::string &text, const Value &values, SourceRan
       Value value = type == 'r' ? Value::string(args[next].repr()) : type == 's' ? Value::string(strOf(args[next])) : args[next];
       if (type != 'r' && type != 's') spec += type == 'i' || type == 'u' ? 'd' : type;
       std::optional<std::string> piece = formatValue(value, spec, range, diagnostics);
-      if (!piece) return std::nullopt;
+      if (!piece || !spendBytes(static_cast<int64_t>(piece->size()))) return std::nullopt;
       out += *piece;
       ++next;
     }

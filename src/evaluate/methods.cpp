@@ -62,7 +62,7 @@ MaybeValue formatFields(const std::string &text, const NativeCall &call) {
     if (!value) return call.badValue("there is no value for '{" + field.str() + "}'");
     std::optional<std::string> piece =
         formatValue(conversion == "r" ? Value::string(value->repr()) : *value, spec, call.range, call.diagnostics);
-    if (!piece) return std::nullopt;
+    if (!piece || !spendBytes(static_cast<int64_t>(piece->size()))) return std::nullopt;
     out += *piece;
     i = end;
   }
@@ -72,7 +72,10 @@ MaybeValue formatFields(const std::string &text, const NativeCall &call) {
 MaybeValue split(llvm::StringRef text, const NativeCall &call) {
   const Value *separator = call.argument(0, "sep");
   const Value *most = call.argument(1, "maxsplit");
-  int64_t limit = most && most->toInt() ? static_cast<int64_t>(*most->toInt()) : -1;
+  int64_t limit = most && most->toInt() ? static_cast<int64_t>(std::clamp<Int>(*most->toInt(), -1, INT32_MAX)) : -1;
+  if (separator && separator->asString() && separator->asString()->empty())
+    return call.badValue("split() needs a separator that is not empty");
+  if (limit >= 0 && !(separator && separator->asString())) return call.badValue("split() with a count needs a separator");
   llvm::SmallVector<llvm::StringRef> words;
   if (separator && separator->asString() && !separator->asString()->empty())
     text.split(words, *separator->asString(), static_cast<int>(limit), true);
@@ -89,6 +92,11 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   const Value *first = call.argument(0, "");
   const std::string *word = first ? first->asString() : nullptr;
   if (name == "format") return formatFields(text, call);
+  constexpr llvm::StringLiteral anyText[] = {"join",     "replace",      "split",        "splitlines", "startswith",
+                                             "endswith", "removeprefix", "removesuffix", "encode"};
+  if (!isAscii(text) && !llvm::is_contained(anyText, name)) // bytes are not characters there
+    return call.badValue(name.str() + "() of text that is not ASCII is not supported at compile time");
+  if (!spend(static_cast<int64_t>(text.size() / 16))) return std::nullopt;
   if (name == "upper") return Value::string(whole.upper());
   if (name == "lower") return Value::string(whole.lower());
   if (name == "split") return split(whole, call);
@@ -127,6 +135,7 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
     for (size_t i = 0; i < items->size(); ++i) {
       if (!(*items)[i].asString())
         return call.badValue("join() takes strings; item " + std::to_string(i) + " is " + (*items)[i].describe());
+      if (!spendBytes(static_cast<int64_t>(text.size() + (*items)[i].asString()->size()))) return std::nullopt;
       out += (i ? text : "") + *(*items)[i].asString();
     }
     return Value::string(std::move(out));
@@ -153,21 +162,28 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   for (size_t at = 0; at <= text.size();) {
     size_t found = text.find(*word, at);
     out += text.substr(at, found == std::string::npos ? found : found - at);
-    if (found == std::string::npos) break;
+    if (found == std::string::npos || !spendBytes(static_cast<int64_t>(second->asString()->size()))) break;
     out += *second->asString();
     at = found + word->size();
   }
   return Value::string(std::move(out));
 }
 
-MaybeValue sortInPlace(Values &items, const NativeCall &call) {
+// The list is empty while it is sorted, as in CPython: a key function may change it, which is an error afterwards.
+MaybeValue sortInPlace(Values &list, const NativeCall &call) {
   const Value *key = call.keyword("key"), *reverse = call.keyword("reverse");
+  Values items = std::move(list);
+  list.clear();
   std::vector<std::pair<Value, Value>> keyed;
   for (const Value &item : items) {
     MaybeValue by = key && !key->isNone() ? callValue(*key, {item}, {}, call.range, call.diagnostics) : item;
-    if (!by || by->asHost()) return by;
+    if (!by || by->asHost()) {
+      list = std::move(items);
+      return by;
+    }
     keyed.emplace_back(*by, item);
   }
+  if (!list.empty()) return call.badValue("the list is changed while it is sorted");
   // A key that cannot be compared is reported once; the sort then ends with what it has.
   bool failed = false, descending = reverse && reverse->truth();
   auto before = [&](const auto &a, const auto &b) {
@@ -177,12 +193,10 @@ MaybeValue sortInPlace(Values &items, const NativeCall &call) {
     failed = !less;
     return less && less->truth();
   };
-  for (size_t i = 1; i < keyed.size(); ++i) // by insertion: stable, and right for lists of configurations
-    std::rotate(std::upper_bound(keyed.begin(), keyed.begin() + static_cast<int64_t>(i), keyed[i], before),
-                keyed.begin() + static_cast<int64_t>(i), keyed.begin() + static_cast<int64_t>(i) + 1);
+  llvm::stable_sort(keyed, before);
   if (failed) return std::nullopt;
-  for (size_t i = 0; i < items.size(); ++i)
-    items[i] = keyed[i].second;
+  for (auto &entry : keyed)
+    list.push_back(std::move(entry.second));
   return Value::none();
 }
 
@@ -213,6 +227,7 @@ MaybeValue popItem(Values &items, const NativeCall &call) {
   if (at < 0 || at >= length)
     return fail(call.diagnostics, call.range, Diag::indexOutOfRange, {position ? position->repr() : "-1", "a list", intToString(length)});
   Value item = items[static_cast<size_t>(at)];
+  spend((length - at) / 8);
   items.erase(items.begin() + static_cast<int64_t>(at));
   return item;
 }
@@ -233,6 +248,7 @@ MaybeValue callList(const Value &object, const NativeCall &call) {
   if (!first) return needs(call, "a value");
   if (name == "append") {
     if (first->asSequence() == object.asSequence()) return call.badValue("a list cannot be its own item");
+    spendBytes(sizeof(Value));
     items.push_back(*first);
     return Value::none();
   }
@@ -240,6 +256,7 @@ MaybeValue callList(const Value &object, const NativeCall &call) {
     if (first->asHost()) return *first;
     std::optional<Values> more = iterate(*first, call.range, call.diagnostics);
     if (!more) return std::nullopt;
+    spendBytes(static_cast<int64_t>(more->size() * sizeof(Value)));
     items.insert(items.end(), more->begin(), more->end());
     return Value::none();
   }
@@ -251,25 +268,27 @@ MaybeValue callList(const Value &object, const NativeCall &call) {
   }
   const Value *item = call.argument(1, "");
   if (!first->toInt() || !item) return needs(call, "a position and a value");
+  spend(static_cast<int64_t>(items.size() / 8));
+  spendBytes(sizeof(Value));
   Int length = static_cast<Int>(items.size()), at = *first->toInt();
   items.insert(items.begin() + static_cast<int64_t>(std::clamp<Int>(at < 0 ? at + length : at, 0, length)), *item);
   return Value::none();
 }
 
 MaybeValue callSet(const Value &object, const NativeCall &call) {
-  Values &items = const_cast<Sequence *>(object.asSequence())->items;
+  auto &set = *const_cast<Sequence *>(object.asSequence());
+  const Values &items = set.items;
   const Value *first = call.argument(0, "");
   llvm::StringRef name = call.name;
   if (name == "copy") return Value::set(items);
   if (!first) return needs(call, "a value");
-  auto found = std::find(items.begin(), items.end(), *first);
   if (name == "add") {
-    if (found == items.end()) items.push_back(*first);
+    addItem(set, *first);
     return Value::none();
   }
   if (name == "discard" || name == "remove") {
-    if (found != items.end())
-      items.erase(found);
+    if (std::optional<size_t> found = findItem(set, *first))
+      eraseItem(set, *found);
     else if (name == "remove")
       return call.badValue(first->repr() + " is not in the set");
     return Value::none();
@@ -278,26 +297,16 @@ MaybeValue callSet(const Value &object, const NativeCall &call) {
   if (!others) return std::nullopt;
   Value other = Value::set(std::move(*others));
   if (name == "update") {
-    MaybeValue all = evaluateBinary(ast::BinaryOp::bitor_, object, other, call.range, call.diagnostics);
-    items = all->asSequence()->items;
+    for (const Value &item : other.asSequence()->items)
+      addItem(set, item);
     return Value::none();
   }
   if (name == "issubset" || name == "issuperset") {
-    const Values &part = name == "issubset" ? items : other.asSequence()->items,
-                 &whole = name == "issubset" ? other.asSequence()->items : items;
-    return Value::boolean(llvm::all_of(part, [&](const Value &item) { return llvm::is_contained(whole, item); }));
+    const Sequence &part = name == "issubset" ? set : *other.asSequence(), &whole = name == "issubset" ? *other.asSequence() : set;
+    return Value::boolean(llvm::all_of(part.items, [&](const Value &item) { return findItem(whole, item).has_value(); }));
   }
   ast::BinaryOp op = name == "union" ? ast::BinaryOp::bitor_ : name == "intersection" ? ast::BinaryOp::bitand_ : ast::BinaryOp::sub;
   return evaluateBinary(op, object, other, call.range, call.diagnostics);
-}
-
-void put(Dict &dict, const Value &key, const Value &value) {
-  for (auto &[known, old] : dict.items)
-    if (known == key) {
-      old = value;
-      return;
-    }
-  dict.items.emplace_back(key, value);
 }
 
 MaybeValue updateDict(Dict &dict, const NativeCall &call) {
@@ -327,7 +336,7 @@ MaybeValue callDict(const Value &object, const NativeCall &call) {
   if (name == "copy") return Value::dict(dict.items);
   if (name == "update") return updateDict(dict, call);
   if (name == "clear") {
-    dict.items.clear();
+    dict = Dict();
     return Value::none();
   }
   if (name == "items" || name == "keys" || name == "values") {
@@ -339,17 +348,16 @@ MaybeValue callDict(const Value &object, const NativeCall &call) {
   const Value *key = call.argument(0, "");
   const Value *otherwise = call.argument(1, "default");
   if (!key) return needs(call, "a key");
-  for (size_t i = 0; i < dict.items.size(); ++i) {
-    if (!(dict.items[i].first == *key)) continue;
-    Value value = dict.items[i].second;
-    if (name == "pop") dict.items.erase(dict.items.begin() + static_cast<int64_t>(i));
+  if (std::optional<size_t> at = findKey(dict, *key)) {
+    Value value = dict.items[*at].second;
+    if (name == "pop") eraseKey(dict, *at);
     return value;
   }
   if (name == "setdefault") put(dict, *key, otherwise ? *otherwise : Value::none());
   if (name == "pop" && !otherwise) {
     std::vector<std::string> keys;
-    for (const auto &entry : dict.items)
-      keys.push_back(entry.first.repr());
+    for (size_t i = 0; i < std::min<size_t>(dict.items.size(), 13); ++i)
+      keys.push_back(dict.items[i].first.repr());
     return fail(call.diagnostics, call.range, Diag::missingKey, {key->repr(), joinNames(keys, 12)});
   }
   return otherwise ? *otherwise : Value::none();

@@ -135,6 +135,7 @@ public:
 
   MaybeValue lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
     std::lock_guard<std::recursive_mutex> lock(scopeLock());
+    Budget budget;
     return owning(lookupBefore(name, INT64_MAX, diagnostics));
   }
 
@@ -155,6 +156,7 @@ private:
   void readOne(const ast::Stmt &stmt, const std::vector<Guard> &guards);
   void bind(llvm::StringRef name, const ast::Stmt &stmt, const std::vector<Guard> &guards, int64_t alias, bool run);
   Answer holds(const Guard &guard, int64_t order);
+  void runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order);
   bool bodyFails(const ast::TryStmt &stmt);
   /// Nothing, without an error, where the statement turns out not to bind the name.
   MaybeValue valueOf(llvm::StringRef name, Binding &binding, Diagnostics &diagnostics);
@@ -312,8 +314,36 @@ Answer ModuleScope::holds(const Guard &guard, int64_t order) {
   return first == Answer::yes ? Answer::no : Answer::yes;
 }
 
+// A row of statements such as `configs.append(...)`: all in one frame, from the first to the last, instead of each on a copy of what the
+// one before it has made. What is wrong in one of them is reported when it is evaluated by itself.
+void ModuleScope::runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order) {
+  auto end = llvm::find_if(all, [&](const Binding &binding) { return binding.order >= order; });
+  auto inRow = [&](const Binding &binding) {
+    if (!binding.run || !binding.guards.empty() || binding.value || binding.evaluating) return false;
+    return binding.stmt->kind == ast::StmtKind::expression;
+  };
+  auto begin = end;
+  while (begin != all.begin() && inRow(*std::prev(begin)))
+    --begin;
+  constexpr int64_t few = 8;
+  if (end - begin <= few) return;
+  Diagnostics trial;
+  MaybeValue before = lookupBefore(name, begin->order, trial);
+  auto frame = std::make_shared<Frame>();
+  if (before) frame->names[name] = copyValue(*before);
+  for (auto binding = begin; binding != end; ++binding) {
+    binding->evaluating = true;
+    ScopeView view(*this, binding->order);
+    Flow flow = Evaluator(view, unowned(), frame, trial).run(*binding->stmt);
+    binding->evaluating = false;
+    if (flow != Flow::normal) return;
+  }
+  if (auto found = frame->names.find(name); found != frame->names.end()) std::prev(end)->value = found->second;
+}
+
 MaybeValue ModuleScope::lookupBefore(llvm::StringRef name, int64_t order, Diagnostics &diagnostics) {
   auto found = bindings.find(name);
+  if (found != bindings.end()) runInOrder(name, found->second, order);
   std::vector<Binding *> open; // under conditions of host code, later ones first
   if (found != bindings.end()) {
     for (Binding &binding : llvm::reverse(found->second)) {
@@ -393,8 +423,19 @@ MaybeValue ModuleScope::runStatement(llvm::StringRef name, const Binding &bindin
 
 MaybeValue ModuleScope::valueOf(llvm::StringRef name, Binding &binding, Diagnostics &diagnostics) {
   if (binding.value) return binding.value;
+  Budget budget;
+  if (!mayRecurse()) {
+    withinBudget(binding.stmt->range, diagnostics);
+    return std::nullopt;
+  }
+  if (binding.alias >= 0) {                      // not kept: modules may import one another
+    if (binding.evaluating) return std::nullopt; // this very name through a circle of imports: it is not there yet
+    binding.evaluating = true;
+    MaybeValue value = imported(binding, diagnostics);
+    binding.evaluating = false;
+    return value;
+  }
   if (binding.evaluating) return fail(diagnostics, binding.stmt->range, Diag::recursiveName, {name.str()});
-  if (binding.alias >= 0) return imported(binding, diagnostics); // not kept: modules may import one another
   binding.evaluating = true;
   ScopeView view(*this, binding.order);
   Evaluator evaluator(view, unowned(), nullptr, diagnostics);

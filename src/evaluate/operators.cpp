@@ -133,6 +133,7 @@ MaybeValue repeat(const Operation &op, const Value &sequence, Int count) {
   int64_t length = text ? static_cast<int64_t>(text->size()) : static_cast<int64_t>(items->items.size());
   if (length > 0 && times > longestRepeat / length)
     return op.fail(Diag::badValue, {"a repeated sequence of more than " + std::to_string(longestRepeat) + " items is too long"});
+  if (!spendBytes(times * length * static_cast<int64_t>(text ? 1 : sizeof(Value)))) return std::nullopt;
   if (text) {
     std::string result;
     for (int64_t i = 0; i < times; ++i)
@@ -146,6 +147,7 @@ MaybeValue repeat(const Operation &op, const Value &sequence, Int count) {
 }
 
 bool contains(const Sequence &sequence, const Value &item) {
+  if (sequence.isSet) return findItem(sequence, item).has_value();
   return std::find(sequence.items.begin(), sequence.items.end(), item) != sequence.items.end();
 }
 
@@ -175,6 +177,7 @@ MaybeValue sequences(const Operation &op, ast::BinaryOp kind, const Sequence &a,
 
 /// -1, 0, 1, 2 (unordered: NaN); nothing after an error.
 std::optional<int> order(const Operation &op, const Value &a, const Value &b) {
+  if (!spend(1) || !mayRecurse()) return std::nullopt;
   if (std::optional<Int> x = a.toInt())
     if (std::optional<Int> y = b.toInt()) return *x < *y ? -1 : *x > *y;
   if (std::optional<double> x = a.toDouble())
@@ -202,13 +205,11 @@ bool identical(const Value &a, const Value &b) {
 std::optional<bool> isIn(const Operation &op, const Value &item, const Value &container) {
   if (const std::string *text = container.asString()) {
     const std::string *part = item.asString();
-    if (part) return text->find(*part) != std::string::npos;
+    if (part) return spend(static_cast<int64_t>(text->size())) && text->find(*part) != std::string::npos;
   } else if (const Sequence *sequence = container.asSequence()) {
     return contains(*sequence, item);
   } else if (const Dict *dict = container.asDict()) {
-    for (const auto &entry : dict->items)
-      if (entry.first == item) return true;
-    return false;
+    return findKey(*dict, item).has_value();
   }
   op.wrongTypes();
   return std::nullopt;
@@ -331,24 +332,26 @@ std::optional<Value> evaluateSubscript(const Value &object, const Value &index, 
   if (reportHost(object, range, diagnostics) || reportHost(index, range, diagnostics)) return std::nullopt;
   if (const Dict *dict = object.asDict()) {
     std::vector<std::string> keys;
-    for (const auto &[key, value] : dict->items) {
-      if (key == index) return value;
-      keys.push_back(key.repr());
-    }
+    if (std::optional<size_t> at = findKey(*dict, index)) return dict->items[*at].second;
+    for (size_t i = 0; i < std::min<size_t>(dict->items.size(), 13); ++i)
+      keys.push_back(dict->items[i].first.repr());
     return fail(diagnostics, range, Diag::missingKey, {index.repr(), joinNames(keys, 12)});
   }
   const std::string *text = object.asString();
   const Sequence *sequence = object.asSequence();
   if ((!text && !sequence) || (sequence && sequence->isSet))
     return fail(diagnostics, range, Diag::badIndex, {object.describe(), index.describe()});
-  int64_t length = text ? static_cast<int64_t>(text->size()) : static_cast<int64_t>(sequence->items.size());
+  std::vector<llvm::StringRef> letters;
+  if (text) letters = characters(*text);
+  if (text && !spend(static_cast<int64_t>(text->size() / 16))) return std::nullopt;
+  int64_t length = static_cast<int64_t>(text ? letters.size() : sequence->items.size());
   if (isSlice(index)) {
     std::optional<std::vector<int64_t>> positions = slicePositions(index, length, range, diagnostics);
     if (!positions) return std::nullopt;
     std::string part;
     Values items;
     for (int64_t i : *positions)
-      text ? part.push_back((*text)[static_cast<size_t>(i)]) : items.push_back(sequence->items[static_cast<size_t>(i)]);
+      text ? void(part += letters[static_cast<size_t>(i)]) : items.push_back(sequence->items[static_cast<size_t>(i)]);
     return text ? Value::string(part) : sequence->isTuple ? Value::tuple(std::move(items)) : Value::list(std::move(items));
   }
   std::optional<Int> position = index.toInt();
@@ -356,7 +359,7 @@ std::optional<Value> evaluateSubscript(const Value &object, const Value &index, 
   Int at = *position < 0 ? *position + length : *position;
   if (at < 0 || at >= length)
     return fail(diagnostics, range, Diag::indexOutOfRange, {intToString(*position), object.describe(), std::to_string(length)});
-  return text ? Value::string(std::string(1, (*text)[static_cast<size_t>(at)])) : sequence->items[static_cast<size_t>(at)];
+  return text ? Value::string(letters[static_cast<size_t>(at)].str()) : sequence->items[static_cast<size_t>(at)];
 }
 
 } // namespace tilewright

@@ -3,8 +3,9 @@
 
 #include "evaluate/builtins.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -101,7 +102,7 @@ MaybeValue needs(const NativeCall &call, const std::string &what) {
 
 MaybeValue length(const NativeCall &call) {
   const Value *object = call.argument(0, "");
-  if (object && object->asString()) return Value::integer(static_cast<int64_t>(object->asString()->size()));
+  if (object && object->asString()) return Value::integer(static_cast<int64_t>(characters(*object->asString()).size()));
   if (object && object->asSequence()) return Value::integer(static_cast<int64_t>(object->asSequence()->items.size()));
   if (object && object->asDict()) return Value::integer(static_cast<int64_t>(object->asDict()->items.size()));
   return call.badValue(object ? object->describe() + " has no length" : "len() needs a value");
@@ -147,6 +148,33 @@ MaybeValue truncated(const NativeCall &call, double x) {
   return Value::integer(static_cast<Int>(x));
 }
 
+// int(text, base): a sign, a prefix that the base allows, digits with single underscores between them.
+std::optional<Int> integerOf(llvm::StringRef word, int base) {
+  bool negative = word.consume_front("-");
+  if (!negative) word.consume_front("+");
+  for (auto [prefix, radix] : {std::pair("0x", 16), std::pair("0o", 8), std::pair("0b", 2)}) {
+    if ((base != radix && base != 0) || !word.starts_with_insensitive(prefix)) continue;
+    word = word.drop_front(2);
+    word.consume_front("_");
+    base = radix;
+  }
+  if (base == 0 && word.size() > 1 && word[0] == '0' && word.find_first_not_of("0_") != llvm::StringRef::npos) return std::nullopt;
+  if (base == 0) base = 10;
+  Int value = 0;
+  bool digitBefore = false;
+  for (char c : word) {
+    if (c == '_' ? !digitBefore : llvm::hexDigitValue(c) >= 16 && !llvm::isAlpha(c)) return std::nullopt;
+    digitBefore = c != '_';
+    if (c == '_') continue;
+    int digit = llvm::isDigit(c) ? c - '0' : llvm::toLower(c) - 'a' + 10;
+    if (digit >= base || __builtin_mul_overflow(value, static_cast<Int>(base), &value) ||
+        __builtin_add_overflow(value, static_cast<Int>(digit), &value))
+      return std::nullopt;
+  }
+  if (!digitBefore) return std::nullopt;
+  return negative ? -value : value;
+}
+
 MaybeValue toInteger(const NativeCall &call) {
   const Value *x = call.argument(0, "");
   if (!x) return Value::integer(0);
@@ -155,16 +183,10 @@ MaybeValue toInteger(const NativeCall &call) {
   const std::string *text = x->asString();
   if (!text) return call.badValue(x->describe() + " cannot become an int");
   const Value *base = call.argument(1, "base");
-  unsigned radix = base && base->toInt() ? static_cast<unsigned>(*base->toInt()) : 10;
-  std::string digits;
-  for (char c : llvm::StringRef(*text).trim())
-    if (c != '_') digits += c;
-  int64_t value = 0;
-  llvm::StringRef word = digits;
-  word.consume_front("+");
-  if (radix == 16 && !word.consume_front("0x")) word.consume_front("0X");
-  if (word.getAsInteger(radix, value)) return call.badValue(x->repr() + " is not the text of an integer");
-  return Value::integer(value);
+  Int radix = base && base->toInt() ? *base->toInt() : 10;
+  if (radix != 0 && (radix < 2 || radix > 36)) return call.badValue("the base of int() is 0 or from 2 to 36");
+  std::optional<Int> value = integerOf(llvm::StringRef(*text).trim(), static_cast<int>(radix));
+  return value ? MaybeValue(Value::integer(*value)) : call.badValue(x->repr() + " is not the text of an integer of at most 128 bits");
 }
 
 MaybeValue toFloat(const NativeCall &call) {
@@ -332,12 +354,34 @@ MaybeValue isInstanceCall(const NativeCall &call) {
   return known ? Value::boolean(false) : Value::host("an isinstance() of host code");
 }
 
+// The multiple of 10**places that is nearest to a number, given as its whole part and the size of the rest; of two, the even one.
+MaybeValue roundedToTens(const NativeCall &call, Int whole, double rest, Int places) {
+  if (places > 37) return Value::integer(0);
+  Int unit = 1;
+  for (Int i = 0; i < places; ++i)
+    unit *= 10;
+  bool negative = whole < 0;
+  Int size = negative ? -whole : whole, below = size / unit, over = size - below * unit;
+  bool up = over > unit - over || (over == unit - over && (rest > 0 || below % 2 == 1));
+  Int result = 0;
+  if (__builtin_mul_overflow(below + (up ? 1 : 0), unit, &result))
+    return fail(call.diagnostics, call.range, Diag::integerTooLarge, {"round"});
+  return Value::integer(negative ? -result : result);
+}
+
 MaybeValue rounded(const NativeCall &call) {
   const Value *x = call.argument(0, "number"), *digits = call.argument(1, "ndigits");
   if (!x || !x->toDouble()) return needs(call, "a number");
-  if (x->toInt()) return Value::integer(*x->toInt());
+  if (digits && !digits->isNone() && !digits->toInt()) return needs(call, "an int as its number of digits");
+  bool tens = digits && digits->toInt() && *digits->toInt() < 0;
+  if (x->toInt()) return tens ? roundedToTens(call, *x->toInt(), 0, -*digits->toInt()) : Value::integer(*x->toInt());
   if (!digits || digits->isNone()) return truncated(call, std::nearbyint(*x->asFloat()));
-  if (!digits->toInt()) return needs(call, "an int as its number of digits");
+  if (tens) {
+    double whole = std::trunc(*x->asFloat());
+    if (!(std::fabs(whole) < 1e30)) return call.badValue("round() of " + x->repr() + " to tens is not supported");
+    MaybeValue result = roundedToTens(call, static_cast<Int>(whole), std::fabs(*x->asFloat() - whole), -*digits->toInt());
+    return result ? MaybeValue(Value::floating(std::copysign(*result->toDouble(), *x->asFloat()))) : std::nullopt;
+  }
   int places = static_cast<int>(std::clamp<Int>(*digits->toInt(), 0, 300));
   char buffer[700];
   std::snprintf(buffer, sizeof buffer, "%.*f", places, *x->asFloat());
@@ -353,8 +397,20 @@ MaybeValue divideBoth(const NativeCall &call) {
 
 MaybeValue powerOf(const NativeCall &call) {
   if (call.args.size() < 2 || call.args.size() > 3) return needs(call, "two or three numbers");
-  MaybeValue result = evaluateBinary(ast::BinaryOp::pow, call.args[0], call.args[1], call.range, call.diagnostics);
-  return result && call.args.size() == 3 ? evaluateBinary(ast::BinaryOp::mod, *result, call.args[2], call.range, call.diagnostics) : result;
+  if (call.args.size() == 2) return evaluateBinary(ast::BinaryOp::pow, call.args[0], call.args[1], call.range, call.diagnostics);
+  std::optional<Int> base = call.args[0].toInt(), exponent = call.args[1].toInt(), modulus = call.args[2].toInt();
+  if (!base || !exponent || !modulus) return needs(call, "three ints, or two numbers");
+  const Int limit = Int(1) << 62; // products of two residues fit
+  if (*exponent < 0 || *modulus >= limit || *modulus <= -limit)
+    return call.badValue("pow() of three ints takes an exponent that is not negative and a modulus of at most 62 bits");
+  if (*modulus == 0) return fail(call.diagnostics, call.range, Diag::divisionByZero, {});
+  auto reduced = [&](Int x) { return ((x % *modulus) + *modulus) % *modulus; }; // with the sign of the modulus
+  Int result = reduced(1), power = reduced(*base);
+  for (Int left = *exponent; left > 0; left >>= 1) {
+    if (left & 1) result = reduced(result * power);
+    power = reduced(power * power);
+  }
+  return Value::integer(result);
 }
 
 MaybeValue attributeOf(const NativeCall &call) {
@@ -373,12 +429,18 @@ MaybeValue textOf(const NativeCall &call) {
   if (call.name == "str" || call.name == "repr") return Value::string(call.name == "str" ? strOf(*x) : x->repr());
   if (call.name == "chr" || call.name == "hex" || call.name == "bin") {
     if (!x->toInt()) return needs(call, "an int");
+    if (call.name == "chr" && (*x->toInt() < 0 || *x->toInt() > 0x10ffff)) return call.badValue("chr() takes a number from 0 to 1114111");
     const char *spec = call.name == "chr" ? "c" : call.name == "hex" ? "#x" : "#b";
     std::optional<std::string> text = formatValue(*x, spec, call.range, call.diagnostics);
     return text ? MaybeValue(Value::string(*text)) : std::nullopt;
   }
-  if (!x->asString() || x->asString()->size() != 1) return needs(call, "one character");
-  return Value::integer(static_cast<unsigned char>((*x->asString())[0]));
+  if (!x->asString() || characters(*x->asString()).size() != 1) return needs(call, "one character");
+  llvm::StringRef text = *x->asString();
+  Int code = static_cast<unsigned char>(text[0]);
+  if (text.size() > 1) code &= 0xff >> (text.size() + 1); // the first byte of several has the highest bits
+  for (char c : text.drop_front())
+    code = code << 6 | (c & 0x3f);
+  return Value::integer(code);
 }
 
 MaybeValue firstOf(const NativeCall &call) {
@@ -481,16 +543,22 @@ std::optional<Value> pythonFunction(llvm::StringRef name) {
 }
 
 std::optional<Values> iterate(const Value &value, SourceRange range, Diagnostics &diagnostics) {
-  if (const Sequence *sequence = value.asSequence()) return sequence->items;
   Values items;
+  auto charge = [](size_t count) { return spend(static_cast<int64_t>(count)) && spendBytes(static_cast<int64_t>(count * sizeof(Value))); };
+  if (const Sequence *sequence = value.asSequence()) {
+    if (charge(sequence->items.size())) items = sequence->items;
+    return items;
+  }
   if (const Dict *dict = value.asDict()) {
+    if (!charge(dict->items.size())) return items;
     for (const auto &entry : dict->items)
       items.push_back(entry.first);
     return items;
   }
   if (const std::string *text = value.asString()) {
-    for (char c : *text)
-      items.push_back(Value::string(std::string(1, c)));
+    if (!charge(text->size())) return items;
+    for (llvm::StringRef character : characters(*text))
+      items.push_back(Value::string(character.str()));
     return items;
   }
   fail(diagnostics, range, value.asHost() ? Diag::hostValueUsed : Diag::notIterable, {value.describe()});
@@ -541,21 +609,51 @@ MaybeValue callValue(const Value &callee, const Values &args, const Keywords &ke
   return fail(diagnostics, range, Diag::notCallable, {callee.describe()});
 }
 
+namespace {
+
+/// Copies lists and dicts, each once: what was shared is shared in the copy.
+struct Copier {
+  llvm::DenseMap<const void *, Value> copies;
+
+  Value copy(const Value &value) {
+    const Sequence *sequence = value.asSequence();
+    const Dict *dict = value.asDict();
+    if ((!sequence && !dict) || (sequence && sequence->isTuple) || !mayRecurse()) return value;
+    const void *original = sequence ? static_cast<const void *>(sequence) : dict;
+    if (auto known = copies.find(original); known != copies.end()) return known->second;
+    Value result = dict ? Value::dict({}) : sequence->isSet ? Value::set({}) : Value::list({});
+    copies[original] = result; // before its items: they may hold it
+    for (size_t i = 0; sequence && i < sequence->items.size() && (i % 16 || spend(1)); ++i) {
+      Value item = copy(sequence->items[i]);
+      auto &into = const_cast<Sequence &>(*result.asSequence());
+      sequence->isSet ? addItem(into, std::move(item)) : into.items.push_back(std::move(item));
+    }
+    for (size_t i = 0; dict && i < dict->items.size() && spend(1); ++i)
+      put(const_cast<Dict &>(*result.asDict()), dict->items[i].first, copy(dict->items[i].second));
+    return result;
+  }
+};
+
+} // namespace
+
 Value copyValue(const Value &value) {
-  if (const Sequence *sequence = value.asSequence()) {
-    if (sequence->isTuple) return value;
-    Values items;
-    for (const Value &item : sequence->items)
-      items.push_back(copyValue(item));
-    return sequence->isSet ? Value::set(std::move(items)) : Value::list(std::move(items));
+  return Copier().copy(value);
+}
+
+bool isAscii(llvm::StringRef text) {
+  return llvm::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+std::vector<llvm::StringRef> characters(llvm::StringRef text) {
+  std::vector<llvm::StringRef> all;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+      ++end;
+    all.push_back(text.slice(at, end));
+    at = end;
   }
-  if (const Dict *dict = value.asDict()) {
-    std::vector<std::pair<Value, Value>> items;
-    for (const auto &[key, item] : dict->items)
-      items.emplace_back(key, copyValue(item));
-    return Value::dict(std::move(items));
-  }
-  return value;
+  return all;
 }
 
 } // namespace tilewright

@@ -181,12 +181,14 @@ MaybeValue cartesian(const NativeCall &call) {
   const Value *repeat = call.keyword("repeat");
   Int times = repeat && repeat->toInt() ? *repeat->toInt() : 1;
   std::vector<Values> rows{{}};
-  for (Int time = 0; time < times; ++time) {
+  for (Int time = 0; time < times && spend(1); ++time) {
     for (const Value &arg : call.args) {
       std::optional<Values> items = iterate(arg, call.range, call.diagnostics);
       if (!items) return std::nullopt;
       std::vector<Values> longer;
       if (items->size() * rows.size() > longest) return call.badValue("this product has more than a million rows");
+      size_t width = rows.empty() ? 0 : rows.front().size() + 1;
+      if (!spendBytes(static_cast<int64_t>(items->size() * rows.size() * width * sizeof(Value)))) return std::nullopt;
       for (const Values &row : rows)
         for (const Value &item : *items) {
           longer.push_back(row);
@@ -292,6 +294,12 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
                   }));
   } else if (path == "typing") {
     module->add("TYPE_CHECKING", Value::boolean(false));
+  } else if (path == "importlib.util") { // only whether there is a module is ever asked
+    module->add("find_spec", nativeFunction("find_spec", [](const NativeCall &call) -> MaybeValue {
+                  const Value *name = call.argument(0, "name");
+                  bool ours = name && name->asString() && languageModule(*name->asString());
+                  return ours ? *name : Value::host("importlib.util.find_spec(...)");
+                }));
   } else {
     return nullptr;
   }
@@ -303,7 +311,7 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
 std::shared_ptr<Namespace> pythonModule(llvm::StringRef path) {
   static const llvm::StringMap<std::shared_ptr<Namespace>> modules = [] {
     llvm::StringMap<std::shared_ptr<Namespace>> all;
-    for (const char *name : {"math", "os", "itertools", "functools", "collections", "copy", "typing"})
+    for (const char *name : {"math", "os", "itertools", "functools", "collections", "copy", "typing", "importlib.util"})
       all[name] = makeModule(name);
     return all;
   }();

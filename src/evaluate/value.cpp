@@ -2,6 +2,7 @@
 // two numbers, strings, types or containers of them with one repr are one value.
 #include "evaluate/value.h"
 
+#include "evaluate/budget.h"
 #include "evaluate/builtins.h"
 
 #include <charconv>
@@ -12,7 +13,7 @@ namespace tilewright {
 
 namespace {
 
-// Lists may hold one another through append; nothing real is nested deeper than this.
+// Lists may hold one another through append; the text of nothing real is nested deeper than this.
 constexpr int64_t deepest = 64;
 
 std::string reprString(const std::string &text) {
@@ -37,27 +38,27 @@ std::string reprString(const std::string &text) {
   return out += quote;
 }
 
-bool equal(const Value &a, const Value &b, int64_t depth);
+bool equal(const Value &a, const Value &b);
 std::string repr(const Value &value, int64_t depth);
 
-bool equalSequences(const Sequence &a, const Sequence &b, int64_t depth) {
+bool equalSequences(const Sequence &a, const Sequence &b) {
   if (a.isTuple != b.isTuple || a.isSet != b.isSet || a.items.size() != b.items.size()) return false;
-  if (a.isSet) {
-    for (const Value &item : a.items) {
-      bool found = false;
-      for (const Value &other : b.items)
-        found = found || equal(item, other, depth + 1);
-      if (!found) return false;
-    }
-    return true;
-  }
   for (size_t i = 0; i < a.items.size(); ++i)
-    if (!equal(a.items[i], b.items[i], depth + 1)) return false;
+    if (a.isSet ? !findItem(b, a.items[i]) : !equal(a.items[i], b.items[i])) return false;
   return true;
 }
 
-bool equal(const Value &a, const Value &b, int64_t depth) {
-  if (depth > deepest) return false;
+bool equalDicts(const Dict &a, const Dict &b) {
+  if (a.items.size() != b.items.size()) return false;
+  for (const auto &[key, value] : a.items) {
+    std::optional<size_t> at = findKey(b, key);
+    if (!at || !equal(value, b.items[*at].second)) return false;
+  }
+  return true;
+}
+
+bool equal(const Value &a, const Value &b) {
+  if (!spend(1) || !mayRecurse()) return false;
   if (std::optional<Int> x = a.toInt())
     if (std::optional<Int> y = b.toInt()) return *x == *y;
   if (std::optional<double> x = a.toDouble()) {
@@ -70,18 +71,11 @@ bool equal(const Value &a, const Value &b, int64_t depth) {
   }
   if (const Sequence *x = a.asSequence()) {
     const Sequence *y = b.asSequence();
-    return y && (x == y || equalSequences(*x, *y, depth));
+    return y && (x == y || equalSequences(*x, *y));
   }
   if (const Dict *x = a.asDict()) {
     const Dict *y = b.asDict();
-    if (!y || x->items.size() != y->items.size()) return false;
-    for (const auto &[key, value] : x->items) {
-      bool found = false;
-      for (const auto &[otherKey, other] : y->items)
-        found = found || (equal(key, otherKey, depth + 1) && equal(value, other, depth + 1));
-      if (!found) return false;
-    }
-    return true;
+    return y && (x == y || equalDicts(*x, *y));
   }
   if (const Type *x = a.asType()) {
     const Type *y = b.asType();
@@ -100,8 +94,11 @@ bool equal(const Value &a, const Value &b, int64_t depth) {
 
 std::string reprItems(const std::vector<Value> &items, int64_t depth) {
   std::string text;
-  for (const Value &item : items)
-    text += (text.empty() ? "" : ", ") + repr(item, depth + 1);
+  for (const Value &item : items) {
+    std::string piece = repr(item, depth + 1);
+    if (!spendBytes(static_cast<int64_t>(piece.size()))) break;
+    text += (text.empty() ? "" : ", ") + piece;
+  }
   return text;
 }
 
@@ -116,7 +113,11 @@ std::string reprSequence(const Sequence &sequence, int64_t depth) {
 }
 
 std::string repr(const Value &value, int64_t depth) {
-  if (depth > deepest) return "...";
+  if (!spend(1)) return {};
+  if (depth > deepest) {
+    spendStack();
+    return "...";
+  }
   if (value.isNone()) return "None";
   if (value.isEllipsis()) return "Ellipsis";
   if (const bool *v = value.asBool()) return *v ? "True" : "False";
@@ -126,8 +127,11 @@ std::string repr(const Value &value, int64_t depth) {
   if (const Sequence *v = value.asSequence()) return reprSequence(*v, depth);
   if (const Dict *v = value.asDict()) {
     std::string text;
-    for (const auto &[key, item] : v->items)
-      text += (text.empty() ? "" : ", ") + repr(key, depth + 1) + ": " + repr(item, depth + 1);
+    for (const auto &[key, item] : v->items) {
+      std::string piece = repr(key, depth + 1) + ": " + repr(item, depth + 1);
+      if (!spendBytes(static_cast<int64_t>(piece.size()))) break;
+      text += (text.empty() ? "" : ", ") + piece;
+    }
     return "{" + text + "}";
   }
   if (const Type *v = value.asType()) return signatureName(*v);
@@ -164,6 +168,59 @@ std::string floatToString(double value) {
   return text.find('.') == std::string::npos ? text + ".0" : text;
 }
 
+// ---- life
+
+namespace {
+
+/// Destroying a list destroys its items, and theirs: deep ones wait here for their turn.
+struct Deferred {
+  int64_t depth = 0;
+  std::vector<Value::Storage> waiting;
+};
+thread_local Deferred deferred;
+
+bool ownsOthers(const Value::Storage &data) {
+  return std::holds_alternative<std::shared_ptr<const Sequence>>(data) || std::holds_alternative<std::shared_ptr<const Dict>>(data) ||
+         std::holds_alternative<std::shared_ptr<const Callable>>(data);
+}
+
+void release(Value::Storage &data) {
+  constexpr int64_t most = 32; // levels that are destroyed by recursion
+  if (deferred.depth >= most) {
+    deferred.waiting.push_back(std::move(data));
+    return;
+  }
+  ++deferred.depth;
+  data = NoneType{};
+  --deferred.depth;
+  if (deferred.depth > 0) return;
+  while (!deferred.waiting.empty()) {
+    ++deferred.depth;
+    {
+      Value::Storage next = std::move(deferred.waiting.back());
+      deferred.waiting.pop_back();
+    }
+    --deferred.depth;
+  }
+}
+
+} // namespace
+
+Value::~Value() {
+  if (ownsOthers(data)) release(data);
+}
+
+Value &Value::operator=(const Value &other) {
+  Value copy(other);
+  std::swap(data, copy.data);
+  return *this;
+}
+
+Value &Value::operator=(Value &&other) {
+  std::swap(data, other.data);
+  return *this;
+}
+
 Value Value::boolean(bool v) {
   Value value;
   value.data = v;
@@ -183,6 +240,7 @@ Value Value::floating(double v) {
 }
 
 Value Value::string(std::string v) {
+  spendBytes(static_cast<int64_t>(sizeof(std::string) + v.size()));
   Value value;
   value.data = std::shared_ptr<const std::string>(std::make_shared<std::string>(std::move(v)));
   return value;
@@ -190,43 +248,43 @@ Value Value::string(std::string v) {
 
 // Sequences and dicts are made as non-const objects: functions of a module that run at compile time append to the lists they made.
 static void makeSequence(Sequence sequence, Value::Storage &data) {
+  spendBytes(static_cast<int64_t>(sizeof(Sequence) + sequence.items.size() * sizeof(Value)));
   data = std::shared_ptr<const Sequence>(std::make_shared<Sequence>(std::move(sequence)));
 }
 
 Value Value::tuple(std::vector<Value> items) {
   Value value;
-  makeSequence(Sequence{true, std::move(items), {}, false}, value.data);
+  makeSequence(Sequence{true, std::move(items), {}, false, {}}, value.data);
   return value;
 }
 
 Value Value::namedTuple(std::vector<std::string> fieldNames, std::vector<Value> items) {
   Value value;
-  makeSequence(Sequence{true, std::move(items), std::move(fieldNames), false}, value.data);
+  makeSequence(Sequence{true, std::move(items), std::move(fieldNames), false, {}}, value.data);
   return value;
 }
 
 Value Value::list(std::vector<Value> items) {
   Value value;
-  makeSequence(Sequence{false, std::move(items), {}, false}, value.data);
+  makeSequence(Sequence{false, std::move(items), {}, false, {}}, value.data);
   return value;
 }
 
 Value Value::set(std::vector<Value> items) {
-  std::vector<Value> once;
-  for (Value &item : items) {
-    bool seen = false;
-    for (const Value &other : once)
-      seen = seen || other == item;
-    if (!seen) once.push_back(std::move(item));
-  }
+  Sequence set{false, {}, {}, true, {}};
+  for (Value &item : items)
+    addItem(set, std::move(item));
   Value value;
-  makeSequence(Sequence{false, std::move(once), {}, true}, value.data);
+  makeSequence(std::move(set), value.data);
   return value;
 }
 
 Value Value::dict(std::vector<std::pair<Value, Value>> items) {
+  Dict dict;
+  for (auto &[key, item] : items)
+    put(dict, std::move(key), std::move(item));
   Value value;
-  value.data = std::shared_ptr<const Dict>(std::make_shared<Dict>(Dict{std::move(items)}));
+  value.data = std::shared_ptr<const Dict>(std::make_shared<Dict>(std::move(dict)));
   return value;
 }
 
@@ -329,7 +387,92 @@ bool Value::truth() const {
 }
 
 bool Value::operator==(const Value &other) const {
-  return equal(*this, other, 0);
+  return equal(*this, other);
+}
+
+uint64_t Value::hash() const {
+  if (!spend(1) || !mayRecurse()) return 0;
+  auto mix = [](uint64_t seed, uint64_t next) { return (seed ^ next) * 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2); };
+  if (std::optional<double> number = toDouble()) return std::hash<double>()(*number); // 1 == 1.0 == True
+  if (const std::string *text = asString()) return std::hash<std::string>()(*text);
+  uint64_t result = data.index();
+  if (const Sequence *sequence = asSequence(); sequence && sequence->isTuple)
+    for (const Value &item : sequence->items)
+      result = mix(result, item.hash());
+  return result; // of all else there are few
+}
+
+// ---- sets and dicts
+
+namespace {
+
+constexpr size_t fewKeys = 8; // are looked at one by one
+
+template <typename Items, typename KeyOf>
+std::optional<size_t> findAmong(const Items &items, const KeyPlaces &places, const Value &key, KeyOf keyOf) {
+  if (items.size() <= fewKeys) {
+    for (size_t i = 0; i < items.size(); ++i)
+      if (equal(keyOf(items[i]), key)) return i;
+    return std::nullopt;
+  }
+  auto [from, to] = places.equal_range(key.hash());
+  for (; from != to; ++from)
+    if (equal(keyOf(items[from->second]), key)) return from->second;
+  return std::nullopt;
+}
+
+// `places` has all keys once there are more than a few.
+template <typename Items, typename KeyOf> void added(const Items &items, KeyPlaces &places, KeyOf keyOf) {
+  spendBytes(static_cast<int64_t>(sizeof(items[0]) + 16 * sizeof(void *)));
+  if (items.size() <= fewKeys) return;
+  for (size_t i = places.empty() ? 0 : items.size() - 1; i < items.size(); ++i)
+    places.emplace(keyOf(items[i]).hash(), i);
+}
+
+template <typename Items, typename KeyOf> void erased(Items &items, KeyPlaces &places, size_t at, KeyOf keyOf) {
+  spend(static_cast<int64_t>(items.size()));
+  items.erase(items.begin() + static_cast<int64_t>(at));
+  places.clear();
+  if (items.size() > fewKeys)
+    for (size_t i = 0; i < items.size(); ++i)
+      places.emplace(keyOf(items[i]).hash(), i);
+}
+
+constexpr auto itself = [](const Value &item) -> const Value & { return item; };
+constexpr auto keyOfEntry = [](const std::pair<Value, Value> &entry) -> const Value & { return entry.first; };
+
+} // namespace
+
+std::optional<size_t> findItem(const Sequence &set, const Value &item) {
+  return findAmong(set.items, set.places, item, itself);
+}
+
+std::optional<size_t> findKey(const Dict &dict, const Value &key) {
+  return findAmong(dict.items, dict.places, key, keyOfEntry);
+}
+
+void addItem(Sequence &set, Value item) {
+  if (!spend(1) || findItem(set, item)) return;
+  set.items.push_back(std::move(item));
+  added(set.items, set.places, itself);
+}
+
+void put(Dict &dict, Value key, Value value) {
+  if (!spend(1)) return;
+  if (std::optional<size_t> at = findKey(dict, key)) {
+    dict.items[*at].second = std::move(value);
+    return;
+  }
+  dict.items.emplace_back(std::move(key), std::move(value));
+  added(dict.items, dict.places, keyOfEntry);
+}
+
+void eraseItem(Sequence &set, size_t at) {
+  erased(set.items, set.places, at, itself);
+}
+
+void eraseKey(Dict &dict, size_t at) {
+  erased(dict.items, dict.places, at, keyOfEntry);
 }
 
 std::string Value::repr() const {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,14 +36,18 @@ struct NoneType {
 struct EllipsisType {
   bool operator==(const EllipsisType &) const { return true; }
 };
+/// Where the keys of a large set or dict stand, by their hashes.
+using KeyPlaces = std::unordered_multimap<uint64_t, size_t>;
 struct Sequence {
   bool isTuple = true;
   std::vector<Value> items;
-  std::vector<std::string> fieldNames;
+  std::vector<std::string> fieldNames; // of a namedtuple
   bool isSet = false;
-}; // fieldNames: of a namedtuple
+  KeyPlaces places; // of a set
+};
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
+  KeyPlaces places;
 };
 /// A lambda or a plain function of the module, or a Python callable: called with constexprs, at compile time.
 struct Callable {
@@ -63,6 +68,11 @@ public:
                                std::shared_ptr<const Dict>, Type, std::shared_ptr<const JitFunction>, const Builtin *,
                                std::shared_ptr<Namespace>, std::shared_ptr<const Callable>, EllipsisType, std::shared_ptr<const HostValue>>;
   Value() = default; // None
+  Value(const Value &) = default;
+  Value(Value &&) = default;
+  Value &operator=(const Value &other);
+  Value &operator=(Value &&other);
+  ~Value(); // never recurses deeply, however deep lists are nested
   static Value none() { return {}; }
   static Value boolean(bool v);
   static Value integer(Int v);
@@ -102,12 +112,22 @@ public:
   bool operator==(const Value &other) const; // Python's ==: 1 == 1.0 == True
   /// Python's repr: "1024", "'relu'", "(1, 2)"; types as in signatures. Also what enters cache keys.
   std::string repr() const;
+  /// Equal values have equal hashes.
+  uint64_t hash() const;
   /// For messages: "an int", "a jit function 'f'", "the module torch".
   std::string describe() const;
 
 private:
   Storage data;
 };
+
+/// The place of a key in a set or dict. Changes go through the functions below, which keep `places`.
+std::optional<size_t> findItem(const Sequence &set, const Value &item);
+std::optional<size_t> findKey(const Dict &dict, const Value &key);
+void addItem(Sequence &set, Value item);
+void put(Dict &dict, Value key, Value value);
+void eraseItem(Sequence &set, size_t at);
+void eraseKey(Dict &dict, size_t at);
 
 /// Something with named members: a module's globals, `tl`, `tl.math`, `torch`, a live Python module.
 /// Made by std::make_shared, so that functions defined in it can keep it alive.

@@ -109,7 +109,7 @@ static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<
 
 // ---- calls of jit functions
 
-Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
+std::optional<std::vector<Operand>> Emitter::bindCall(const JitFunction &callee, CallArguments given) {
   SourceRange range = given.range;
   const std::vector<JitFunction::Parameter> &parameters = callee.parameters;
   std::vector<Maybe> values(parameters.size());
@@ -140,53 +140,75 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
     slot = std::move(keyword.value);
   }
   std::vector<Operand> args;
-  std::string types, constants, key = std::to_string(reinterpret_cast<uintptr_t>(callee.decl)) + ":";
-  llvm::SmallVector<mlir::Value> handles;
-  llvm::SmallVector<mlir::Type> inputs;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const JitFunction::Parameter &parameter = parameters[i];
     if (!values[i] && parameter.isVariadic) values[i] = Operand::tuple({});
     if (!values[i] && parameter.defaultValue) values[i] = Operand::of(*parameter.defaultValue);
     if (!values[i]) return ops.failAt(range, Diag::callMissingArgument, {callee.name, parameter.name});
-    if (parameter.isConstexpr && !values[i]->value())
-      return ops.failAt(range, Diag::constexprExpected,
-                        {"parameter '" + parameter.name + "' of '" + callee.name + "'", values[i]->describe()});
     if (values[i]->kind == Operand::Kind::method)
       return ops.failAt(range, Diag::unsupportedSyntax, {"a bound method as an argument", "call it here"});
-    describeArgument(*values[i], "(" + std::to_string(i) + ",)", types, constants, key);
-    flatten(*values[i], handles);
     args.push_back(std::move(*values[i]));
   }
-  for (mlir::Value handle : handles)
-    inputs.push_back(handle.getType());
+  return args;
+}
 
-  auto found = unit.functions.find(key);
-  if (found != unit.functions.end() && !found->second.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
-  if (found == unit.functions.end()) {
+// The function's tt.func for these arguments, with the handles in them replaced by its own. False after an error.
+bool Emitter::instantiate(const JitFunction &callee, Unit::Function &entry, const std::string &symbol, std::vector<Operand> args,
+                          SourceRange range) {
+  constexpr int64_t cost = 64; // of a function, in operations
+  if (!grow(cost)) return false;
+  llvm::SmallVector<mlir::Value> handles;
+  for (const Operand &arg : args)
+    flatten(arg, handles);
+  Emitter inner(unit, callee);
+  tt::FuncOp op = makeFunction(unit, symbol, llvm::SmallVector<mlir::Type>(TypeRange(ValueRange(handles))), false, callee.noinline_,
+                               ops.locationOf(callee.decl->nameRange));
+  entry.op = op;
+  llvm::SmallVector<mlir::Value> arguments(op.getBody().front().getArguments());
+  llvm::ArrayRef<mlir::Value> rest = arguments;
+  for (size_t i = 0; i < args.size(); ++i) {
+    args[i] = rebuild(args[i], rest);
+    if (args[i].isRuntime())
+      if (auto argument = dyn_cast<BlockArgument>(args[i].handle))
+        argument.setLoc(NameLoc::get(ops.b.getStringAttr(callee.parameters[i].name), argument.getLoc()));
+  }
+  unit.calls.push_back(range);
+  int64_t before = unit.operations;
+  Maybe result = inner.emitBody(op, std::move(args));
+  unit.calls.pop_back();
+  if (!result) return false;
+  entry.result = *result;
+  entry.finished = true;
+  entry.operations = unit.operations - before;
+  entry.levels = inner.deepest;
+  return true;
+}
+
+Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
+  SourceRange range = given.range;
+  std::optional<std::vector<Operand>> args = bindCall(callee, std::move(given));
+  if (!args) return std::nullopt;
+  std::string types, constants, key = std::to_string(reinterpret_cast<uintptr_t>(callee.decl)) + ":";
+  llvm::SmallVector<mlir::Value> handles;
+  for (size_t i = 0; i < args->size(); ++i) {
+    describeArgument((*args)[i], "(" + std::to_string(i) + ",)", types, constants, key);
+    flatten((*args)[i], handles);
+  }
+  auto [found, isNew] = unit.functions.try_emplace(key);
+  Unit::Function &target = found->second; // stays where it is: entries of a StringMap do not move
+  if (!isNew && !target.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
+  ops.at(range);
+  if (isNew) {
     if (unit.calls.size() >= mostCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(mostCalls)});
     std::string symbol = symbolName(unit, callee.name + "__" + types + "__" + constants);
-    Emitter inner(unit, callee);
-    tt::FuncOp op = makeFunction(unit, symbol, inputs, false, callee.noinline_, ops.locationOf(callee.decl->nameRange));
-    unit.functions[key].op = op;
-    llvm::SmallVector<mlir::Value> arguments(op.getBody().front().getArguments());
-    llvm::ArrayRef<mlir::Value> rest = arguments;
-    for (size_t i = 0; i < args.size(); ++i) {
-      args[i] = rebuild(args[i], rest);
-      if (args[i].isRuntime())
-        if (auto argument = dyn_cast<BlockArgument>(args[i].handle))
-          argument.setLoc(NameLoc::get(ops.b.getStringAttr(parameters[i].name), argument.getLoc()));
-    }
-    unit.calls.push_back(range);
-    Maybe result = inner.emitBody(op, std::move(args));
-    unit.calls.pop_back();
-    if (!result) return std::nullopt;
-    Unit::Function &entry = unit.functions[key];
-    entry.result = *result;
-    entry.finished = true;
-    found = unit.functions.find(key);
+    if (!instantiate(callee, target, symbol, std::move(*args), range)) return std::nullopt;
+  } else if (!grow(target.operations)) { // another copy of it
+    return std::nullopt;
   }
   ops.at(range);
-  Unit::Function &target = found->second;
+  constexpr int64_t mostLevels = 400; // passes recurse over loops and branches
+  deepest = std::max(deepest, level + target.levels);
+  if (deepest > mostLevels) return ops.fail(Diag::kernelTooDeep, {std::to_string(mostLevels)});
   auto call =
       tt::CallOp::create(ops.b, target.op.getFunctionType().getResults(), target.op.getSymName(), handles, ArrayAttr(), ArrayAttr());
   llvm::SmallVector<mlir::Value> results(call.getResults());
@@ -258,9 +280,10 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
 
 OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
                                 const KernelOptions &options, Diagnostics &diagnostics) {
+  Budget budget; // of all that is evaluated and emitted for this kernel
   context.loadDialect<tt::TTDialect, arith::ArithDialect, scf::SCFDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  Unit unit{&context, *module, &options, &diagnostics, {}, {}};
+  Unit unit{&context, *module, &options, &diagnostics, {}, {}, 0};
   Emitter emitter(unit, kernel);
   emitter.ops.at(kernel.decl->nameRange);
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;

@@ -1,5 +1,5 @@
-// The walk over a jit function's syntax tree that emits its tt IR. emit.cpp holds functions and their calls, emit_statements.cpp and
-// emit_loops.cpp control flow, emit_expressions.cpp expressions, emit_builtins.cpp the binding of builtins' arguments.
+// The walk over a jit function's syntax tree that emits its tt IR. emit.cpp holds functions and their calls, emit_statements.cpp,
+// emit_loops.cpp and emit_carried.cpp control flow, emit_expressions.cpp expressions, emit_builtins.cpp the binding of builtins' arguments.
 //
 // All control flow is structured. Arms and loop bodies are emitted into blocks of their own first; what they changed tells which values
 // scf.if, scf.for and scf.while must carry. An early return makes the rest of the function part of the arms that go on.
@@ -8,8 +8,10 @@
 #include "evaluate/builtins.h"
 #include "evaluate/module.h"
 #include "frontend/semantics.h"
+#include "syntax/walk.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tilewright {
@@ -28,6 +30,30 @@ struct CallArguments {
   std::vector<Operand> positional;
   std::vector<SourceRange> ranges;
   std::vector<Keyword> keywords;
+};
+
+/// A loop while it is emitted.
+struct LoopState {
+  /// A name with run-time values: `count` of `inits` from `first` on.
+  struct Carried {
+    llvm::StringRef name;
+    Operand before;
+    size_t first, count;
+  };
+  const ast::Stmt &stmt;
+  Locals before;
+  std::vector<Carried> carried;
+  std::vector<llvm::StringRef> constants; // names without run-time values
+  llvm::SmallVector<mlir::Value> inits;   // all values that may be carried, as they are before the loop
+  llvm::SmallBitVector changed;           // which of them must be
+  Locals fresh;                           // names that the condition of a `while` is the first to bind
+  std::vector<llvm::StringRef> decays;    // constants that have to be run-time values
+  std::vector<llvm::StringRef> lost;      // names that cannot have a value before the loop
+
+  /// Those of `all` that are carried; what follows the candidates stays.
+  llvm::SmallVector<mlir::Value> ofChanged(llvm::ArrayRef<mlir::Value> all) const;
+  /// Empties a finished block into the one of the loop's operation.
+  void moveInto(mlir::Block &from, size_t keep, mlir::Block &into) const;
 };
 
 class Emitter;
@@ -72,6 +98,9 @@ public:
   // ---- calls
   Maybe call(const Operand &callee, CallArguments arguments);
   Maybe callFunction(const JitFunction &callee, CallArguments arguments);
+  std::optional<std::vector<Operand>> bindCall(const JitFunction &callee, CallArguments arguments);
+  bool instantiate(const JitFunction &callee, Unit::Function &entry, const std::string &symbol, std::vector<Operand> args,
+                   SourceRange range);
   Maybe callBuiltin(const Builtin &builtin, CallArguments arguments);
   std::optional<Arguments> bind(const Builtin &builtin, CallArguments arguments);
   /// The builtin or library function of this name below triton.language.
@@ -79,6 +108,10 @@ public:
 
   // ---- expressions
   Maybe expression(const ast::Expr &expr);
+  /// What is emitted is counted: false after reporting that this is more than any kernel wants.
+  bool grow(int64_t operations);
+  /// Takes a step of the budget; false after reporting that it is spent.
+  bool step(SourceRange range);
   Maybe binary(ast::BinaryOp op, const Operand &x, const Operand &y, SourceRange range);
   Maybe attribute(const Operand &object, llvm::StringRef name, SourceRange range);
 
@@ -91,7 +124,7 @@ private:
   struct Arm {
     std::unique_ptr<mlir::Block> block;
     Locals locals;
-    Maybe returned;
+    Maybe value; // what it returns, or what a conditional expression has there
     Flow flow = Flow::next;
   };
 
@@ -99,7 +132,12 @@ private:
   /// The statements, then those of `tail`. On `returned`, `result` is the function's value.
   Flow sequence(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, Maybe &result);
   bool statement(const ast::Stmt &stmt);
-  Arm arm(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, const Locals &before);
+  Arm arm(const Locals &before, llvm::function_ref<void(Arm &)> emit);
+  Arm arm(const Locals &before, llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail);
+  /// The scf.if of two arms; the value that both have.
+  Maybe joinArms(SourceRange range, llvm::StringRef what, mlir::Value test, Arm &thenArm, Arm &elseArm);
+  std::vector<llvm::StringRef> namesAfter(const Arm &thenArm, const Arm &elseArm, const std::string &where);
+  bool agree(Arm &thenArm, Operand &left, Arm &elseArm, Operand &right);
   bool ifStatement(const ast::IfStmt &stmt);
   Flow returningIf(const ast::IfStmt &stmt, const Tail *tail, Maybe &result);
   bool assign(const ast::Expr &target, const Operand &value);
@@ -110,36 +148,46 @@ private:
   Maybe condition(const ast::Expr &expr);
 
   // ---- loops
-  struct Carried {
-    llvm::StringRef name;
-    Operand before;
-    size_t firstArgument, count;
-  };
   bool forLoop(const ast::ForStmt &stmt);
   bool unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bounds);
+  /// The bounds and the step as scalars of their common type; nothing after an error.
+  std::optional<std::vector<Operand>> commonBounds(llvm::ArrayRef<Operand> given);
   bool runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bounds, llvm::ArrayRef<std::pair<std::string, Value>> wishes);
   bool whileLoop(const ast::WhileStmt &stmt);
-  std::vector<llvm::StringRef> candidates(llvm::ArrayRef<ast::Stmt *> body, llvm::StringRef except);
-  std::vector<Carried> enterCarried(mlir::Block &block, llvm::ArrayRef<llvm::StringRef> names);
-  /// What of `carried` changed in the body whose locals are current; false after an error. Names that must stop being constexprs go to
-  /// `decays`.
-  bool compareCarried(const ast::Stmt &loop, llvm::ArrayRef<llvm::StringRef> names, const Locals &before, llvm::ArrayRef<Carried> carried,
-                      std::vector<Carried> &changed, std::vector<llvm::StringRef> &decays);
-  bool failCarried(const ast::Stmt &loop, llvm::StringRef name, const Operand &before, const Operand &after);
-  bool decayLocals(llvm::ArrayRef<llvm::StringRef> names);
-  void leaveLoop(Locals before, llvm::ArrayRef<Carried> changed, mlir::ValueRange results, llvm::ArrayRef<llvm::StringRef> inner,
-                 const ast::Stmt &loop);
+  bool loopBody(const ast::Stmt &loop, llvm::ArrayRef<ast::Stmt *> body);
+  void terminate(mlir::Block &block, llvm::function_ref<void()> makeTerminator);
+
+  // ---- what loops carry
+  /// Emits the loop's blocks with `emit`, as often as it takes, and has `close` make the operation around them. The results of that are
+  /// the changed names' values afterwards.
+  bool carryLoop(const ast::Stmt &stmt, llvm::function_ref<bool(LoopState &)> emit,
+                 llvm::function_ref<mlir::ValueRange(LoopState &)> close);
+  /// Gives `block` an argument for each value that may be carried, and the names these values.
+  void enterCarried(const LoopState &state, mlir::Block &block);
+  /// What the carried names are at the end of `block`, whose first `keep` arguments are not theirs. Nothing after an error.
+  std::optional<llvm::SmallVector<mlir::Value>> endCarried(LoopState &state, mlir::Block &block, size_t keep);
+  bool endConstant(LoopState &state, llvm::StringRef name);
+  bool failCarried(const LoopState &state, llvm::StringRef name, const Operand &before, const Operand &after);
+  void leaveLoop(LoopState &state, mlir::ValueRange results);
 
   // ---- expressions
+  Maybe expressionWithin(const ast::Expr &expr);
+  /// A tuple, or an error where it is longer than any kernel wants.
+  Maybe tupleOf(std::vector<Operand> items, SourceRange range);
   Maybe name(const ast::NameExpr &expr);
   Maybe callExpression(const ast::CallExpr &expr);
   std::optional<CallArguments> arguments(const ast::CallExpr &expr);
   Maybe pythonCall(const Callable &callee, const CallArguments &arguments);
   Maybe isInstance(const CallArguments &arguments);
+  Maybe attributeByName(const CallArguments &arguments, bool ask);
+  bool hasAttribute(const Operand &object, llvm::StringRef name);
   Maybe subscript(const ast::SubscriptExpr &expr);
   Maybe sliceTuple(const Operand &object, const ast::SliceExpr &slice);
   Maybe expandByIndex(const Operand &object, const ast::SubscriptExpr &expr);
   Maybe compare(const ast::CompareExpr &expr);
+  Maybe compareTwo(ast::CompareOp op, const Operand &x, const Operand &y, SourceRange range);
+  /// `left and right` where evaluating `right` binds names: it is evaluated only if `left` does not decide.
+  Maybe shortCircuit(bool isAnd, const Operand &left, const ast::Expr &right);
   Maybe booleanOp(const ast::BoolOpExpr &expr);
   Maybe conditional(const ast::ConditionalExpr &expr);
   Maybe formatted(const ast::FStringExpr &expr);
@@ -152,14 +200,14 @@ private:
   Maybe descriptorAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
 
   Locals locals;
+  std::optional<ast::Names> ownNames;     // that the function binds somewhere: they are never global ones
   llvm::StringMap<std::string> forgotten; // names that are no longer defined, and why
   llvm::StringSet<> annotatedConstexpr;   // `x: tl.constexpr` without a value
-  int64_t loopDepth = 0, unrollDepth = 0;
+  int64_t loopDepth = 0;
+  std::vector<SourceRange> unrolled; // the static_range loops that lead here
+  int64_t level = 0, deepest = 0;    // of branches and loops, with those of called functions
 };
 
-/// Names that statements assign, nested ones included, in order.
-void assignedNames(llvm::ArrayRef<ast::Stmt *> statements, llvm::SmallVectorImpl<llvm::StringRef> &names);
-bool containsReturn(const ast::Stmt &stmt);
 /// The emitter of a builtin.
 BuiltinEmitter emitterOf(const Builtin &builtin);
 /// Names of builtins and library functions that are methods of run-time values too.

@@ -357,7 +357,7 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
       return result;
     }
     if (known == "abs" && args.positional.size() == 1) return callBuiltin(*findBuiltin("abs"), args);
-    if (known == "hasattr") return Operand::of(Value::boolean(false));
+    if (known == "hasattr" || known == "getattr") return attributeByName(args, known == "hasattr");
     std::string advice = known == "int" || known == "float" ? "convert with .to(tl.int32) or .to(tl.float32)"
                          : known == "cdiv"                  ? "call tl.cdiv"
                                                             : "mark it with @triton.jit if its arguments are run-time values";
@@ -372,6 +372,16 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
   std::optional<Value> result = callee.call(values, keywords, args.range, *unit.diagnostics);
   if (!result) return ops.addCallNotes(), std::nullopt;
   return Operand::of(*result);
+}
+
+// hasattr(x, "shape") and getattr(x, "sum")
+Maybe Emitter::attributeByName(const CallArguments &args, bool ask) {
+  size_t count = args.positional.size();
+  const std::string *name = count >= 2 && args.positional[1].isConstant() ? args.positional[1].constant.asString() : nullptr;
+  if (!name || count > (ask ? 2 : 3)) return ops.fail(Diag::badCall, {"this needs a value and the name of an attribute"});
+  bool has = hasAttribute(args.positional[0], *name);
+  if (ask) return Operand::of(Value::boolean(has));
+  return has || count == 2 ? attribute(args.positional[0], *name, args.range) : Maybe(args.positional[2]);
 }
 
 // isinstance(x, tl.tensor), (x, tl.constexpr), (x, int), (x, (int, float)), ...

@@ -12,7 +12,33 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
+bool Emitter::step(SourceRange range) {
+  if (spend(1) && mayRecurse()) return true;
+  if (withinBudget(range, *unit.diagnostics)) return true;
+  ops.addCallNotes();
+  return false;
+}
+
+bool Emitter::grow(int64_t operations) {
+  constexpr int64_t most = 1 << 18; // two seconds of compilation
+  unit.operations += operations;
+  if (unit.operations <= most) return true;
+  if (unrolled.empty())
+    ops.fail(Diag::kernelTooLarge, {std::to_string(most), "is added, calls inlined,"});
+  else
+    ops.failAt(unrolled.front(), Diag::kernelTooLarge, {std::to_string(most), "is unrolled"});
+  return false;
+}
+
 Maybe Emitter::expression(const ast::Expr &expr) {
+  if (!step(expr.range)) return std::nullopt;
+  Maybe result = expressionWithin(expr);
+  if (!withinBudget(expr.range, *unit.diagnostics)) return ops.addCallNotes(), std::nullopt;
+  if (result && result->isRuntime() && !isa<ast::NameExpr>(expr) && !grow(1)) return std::nullopt;
+  return result;
+}
+
+Maybe Emitter::expressionWithin(const ast::Expr &expr) {
   ops.at(expr.range);
   switch (expr.kind) {
   case ast::ExprKind::name: return name(cast<ast::NameExpr>(expr));
@@ -39,7 +65,7 @@ Maybe Emitter::expression(const ast::Expr &expr) {
       else
         return ops.failAt(element->range, Diag::notATuple, {item->describe()});
     }
-    return Operand::tuple(std::move(items));
+    return tupleOf(std::move(items), expr.range);
   }
   case ast::ExprKind::attribute: {
     const auto &access = cast<ast::AttributeExpr>(expr);
@@ -96,6 +122,8 @@ Maybe Emitter::name(const ast::NameExpr &expr) {
   if (local != locals.end()) return local->second;
   if (auto gone = forgotten.find(expr.name); gone != forgotten.end())
     return ops.failAt(expr.range, Diag::undefinedAfter, {expr.name, gone->second});
+  if (!ownNames) ownNames = ast::boundNames(function.decl->body);
+  if (ownNames->contains(expr.name)) return ops.failAt(expr.range, Diag::unboundLocal, {expr.name});
   int64_t before = errorCount(*unit.diagnostics);
   if (std::optional<Value> global = function.globals->lookup(expr.name, *unit.diagnostics)) {
     if (const HostValue *host = global->asHost()) return ops.failAt(expr.range, Diag::hostName, {expr.name, host->description});
@@ -116,10 +144,18 @@ std::nullopt_t Emitter::unknown(SourceRange range, Diag id, std::initializer_lis
   return std::nullopt;
 }
 
+Maybe Emitter::tupleOf(std::vector<Operand> items, SourceRange range) {
+  Operand result = Operand::tuple(std::move(items));
+  if (countItems(result) > mostItems) return ops.failAt(range, Diag::tupleTooLong, {std::to_string(mostItems)});
+  return result;
+}
+
 // ---- operators
 
 Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, SourceRange range) {
   ops.at(range);
+  if (x.isTuple() && y.isTuple() && countItems(x) + countItems(y) > mostItems)
+    return ops.fail(Diag::tupleTooLong, {std::to_string(mostItems)});
   std::optional<Value> left = x.value(), right = y.value();
   if (left && right) {
     std::optional<Value> result = evaluateBinary(op, *left, *right, range, *unit.diagnostics);
@@ -129,40 +165,64 @@ Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, Sour
   if (x.isTuple() && y.isTuple() && op == ast::BinaryOp::add) {
     std::vector<Operand> items = x.items;
     items.insert(items.end(), y.items.begin(), y.items.end());
-    return Operand::tuple(std::move(items));
+    return tupleOf(std::move(items), range);
   }
   if (x.isTuple() && op == ast::BinaryOp::mul && y.isConstant() && y.constant.toInt()) {
     std::vector<Operand> items;
-    for (Int i = 0; i < *y.constant.toInt() && items.size() < 65536; ++i)
+    for (Int i = 0; i < *y.constant.toInt() && static_cast<int64_t>(items.size()) <= mostItems && !x.items.empty(); ++i)
       items.insert(items.end(), x.items.begin(), x.items.end());
-    return Operand::tuple(std::move(items));
+    return tupleOf(std::move(items), range);
   }
   return ops.binary(op, x, y);
 }
 
-Maybe Emitter::compare(const ast::CompareExpr &expr) {
-  if (expr.ops.size() != 1) return ops.failAt(expr.range, Diag::chainedCompare, {});
-  Maybe x = expression(*expr.operands[0]), y = x ? expression(*expr.operands[1]) : std::nullopt;
-  if (!x || !y) return std::nullopt;
-  ops.at(expr.range);
-  ast::CompareOp op = expr.ops[0];
-  std::optional<Value> left = x->value(), right = y->value();
+Maybe Emitter::compareTwo(ast::CompareOp op, const Operand &x, const Operand &y, SourceRange range) {
+  ops.at(range);
+  std::optional<Value> left = x.value(), right = y.value();
   if (left && right) {
-    std::optional<Value> result = evaluateCompare(op, *left, *right, expr.range, *unit.diagnostics);
+    std::optional<Value> result = evaluateCompare(op, *left, *right, range, *unit.diagnostics);
     if (!result) return ops.addCallNotes(), std::nullopt;
     return Operand::of(*result);
   }
   if (op == ast::CompareOp::is || op == ast::CompareOp::isNot) { // a run-time value is no constexpr: `mask is None`
-    bool same = x->isRuntime() && y->isRuntime() && x->handle == y->handle;
+    bool same = x.isRuntime() && y.isRuntime() && x.handle == y.handle;
     return Operand::of(Value::boolean(same == (op == ast::CompareOp::is)));
   }
-  return ops.compare(op, *x, *y);
+  return ops.compare(op, x, y);
+}
+
+// a < b < c is a < b and b < c, with b evaluated once.
+Maybe Emitter::compare(const ast::CompareExpr &expr) {
+  Maybe left = expression(*expr.operands[0]), result, last;
+  for (size_t i = 0; left && i < expr.ops.size(); ++i) {
+    const ast::Expr &operand = *expr.operands[i + 1];
+    if (result && !ast::boundNames(operand).empty())
+      return refuse(operand.range, "':=' in a chain of comparisons, behind one at run time,", "assign before"), std::nullopt;
+    Maybe right = expression(operand);
+    Maybe link = right ? compareTwo(expr.ops[i], *left, *right, expr.range) : std::nullopt;
+    if (!link) return std::nullopt;
+    if (!link->isRuntime()) {
+      last = link;
+      if (!link->constant.truth()) return link;
+    } else {
+      result = result ? ops.logical(true, *result, *link) : link;
+      if (!result) return std::nullopt;
+    }
+    left = std::move(right);
+  }
+  if (!left) return std::nullopt;
+  return result ? result : last;
 }
 
 // Constexprs decide at once where they can, and else have no say; what is left is combined at run time.
 Maybe Emitter::booleanOp(const ast::BoolOpExpr &expr) {
   Maybe result, last;
   for (const ast::Expr *operand : expr.operands) {
+    if (result && !result->isBlock() && !ast::boundNames(*operand).empty()) {
+      result = shortCircuit(expr.isAnd, *result, *operand);
+      if (!result) return std::nullopt;
+      continue;
+    }
     Maybe value = expression(*operand);
     if (!value) return std::nullopt;
     ops.at(operand->range);
@@ -178,36 +238,41 @@ Maybe Emitter::booleanOp(const ast::BoolOpExpr &expr) {
   return result ? result : last;
 }
 
+Maybe Emitter::shortCircuit(bool isAnd, const Operand &left, const ast::Expr &right) {
+  Maybe test = ops.truth(left);
+  if (!test) return std::nullopt;
+  auto evaluated = [&](Arm &arm) {
+    Maybe value = condition(right);
+    if (value) value = ops.toTensor(*value);
+    arm.value = value;
+  };
+  auto decided = [&](Arm &arm) { arm.value = ops.toTensor(Operand::of(Value::boolean(!isAnd))); };
+  Locals before = locals;
+  Arm thenArm = isAnd ? arm(before, evaluated) : arm(before, decided);
+  Arm elseArm = isAnd ? arm(before, decided) : arm(before, evaluated);
+  if (!thenArm.value || !elseArm.value) return std::nullopt;
+  return joinArms(right.range, isAnd ? "'and'" : "'or'", test->handle, thenArm, elseArm);
+}
+
 Maybe Emitter::conditional(const ast::ConditionalExpr &expr) {
   Maybe test = condition(*expr.condition);
   if (!test) return std::nullopt;
   if (test->isConstant()) return expression(test->constant.truth() ? *expr.then : *expr.otherwise);
-  Maybe values[2];
-  Block blocks[2];
-  for (int i = 0; i < 2; ++i) {
-    OpBuilder::InsertionGuard guard(ops.b);
-    ops.b.setInsertionPointToStart(&blocks[i]);
-    values[i] = expression(i == 0 ? *expr.then : *expr.otherwise);
-    if (values[i]) values[i] = ops.decay(*values[i]);
-    if (!values[i]) return std::nullopt;
-  }
+  auto emit = [&](const ast::Expr &value) {
+    return [&](Arm &arm) {
+      arm.value = expression(value);
+      if (arm.value) arm.value = ops.decay(*arm.value);
+    };
+  };
+  Locals before = locals;
+  Arm thenArm = arm(before, emit(*expr.then));
+  if (!thenArm.value) return std::nullopt;
+  Arm elseArm = arm(before, emit(*expr.otherwise));
+  if (!elseArm.value) return std::nullopt;
   ops.at(expr.range);
-  if (!sameType(*values[0], *values[1])) return ops.fail(Diag::conditionalTypes, {values[0]->describe(), values[1]->describe()});
-  llvm::SmallVector<mlir::Value> handles[2];
-  for (int i = 0; i < 2; ++i)
-    flatten(*values[i], handles[i]);
-  auto op = scf::IfOp::create(ops.b, TypeRange(ValueRange(handles[0])), test->handle, true, true);
-  for (int i = 0; i < 2; ++i) {
-    Block &into = i == 0 ? op.getThenRegion().front() : op.getElseRegion().front();
-    into.clear();
-    into.getOperations().splice(into.end(), blocks[i].getOperations());
-    OpBuilder::InsertionGuard guard(ops.b);
-    ops.b.setInsertionPointToEnd(&into);
-    scf::YieldOp::create(ops.b, handles[i]);
-  }
-  llvm::SmallVector<mlir::Value> results(op.getResults());
-  llvm::ArrayRef<mlir::Value> rest = results;
-  return rebuild(*values[0], rest);
+  if (!sameType(*thenArm.value, *elseArm.value))
+    return ops.fail(Diag::conditionalTypes, {thenArm.value->describe(), elseArm.value->describe()});
+  return joinArms(expr.range, "conditional expression", test->handle, thenArm, elseArm);
 }
 
 Maybe Emitter::formatted(const ast::FStringExpr &expr) {
@@ -234,6 +299,13 @@ Maybe Emitter::formatted(const ast::FStringExpr &expr) {
   return Operand::of(Value::string(std::move(text)));
 }
 
+static ast::Names targetNames(const ast::Expr &target) {
+  ast::Names names;
+  if (auto *name = dyn_cast<ast::NameExpr>(&target)) names.insert(name->name);
+  ast::forEachPart(target, [&](const ast::Expr &part) { names.set_union(targetNames(part)); });
+  return names;
+}
+
 Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
   bool simple = expr.what == ast::ComprehensionKind::list || expr.what == ast::ComprehensionKind::generator;
   if (!simple || expr.loops.size() != 1)
@@ -242,7 +314,12 @@ Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
   Maybe source = expression(*loop.iterable);
   if (!source) return std::nullopt;
   if (!source->isTuple()) return ops.failAt(loop.iterable->range, Diag::notATuple, {source->describe()});
-  Locals before = locals;
+  // The loop's variables are the comprehension's own; what := binds in it is the function's.
+  std::vector<std::pair<llvm::StringRef, Maybe>> hidden;
+  for (llvm::StringRef name : targetNames(*loop.target)) {
+    auto outer = locals.find(name);
+    hidden.emplace_back(name, outer == locals.end() ? Maybe() : Maybe(outer->second));
+  }
   std::vector<Operand> items;
   for (const Operand &item : source->items) {
     if (auto *target = dyn_cast<ast::NameExpr>(loop.target))
@@ -255,14 +332,20 @@ Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
       if (!test) return std::nullopt;
       if (!test->isConstant())
         return ops.failAt(filter->range, Diag::constexprExpected, {"the condition of a comprehension", test->describe()});
-      taken = taken && test->constant.truth();
+      taken = test->constant.truth();
+      if (!taken) break;
     }
     if (!taken) continue;
     Maybe value = expression(*expr.element);
     if (!value) return std::nullopt;
     items.push_back(std::move(*value));
   }
-  locals = std::move(before);
+  for (auto &[name, outer] : hidden) {
+    if (outer)
+      locals[name] = std::move(*outer);
+    else
+      locals.erase(name);
+  }
   return Operand::tuple(std::move(items));
 }
 
@@ -314,32 +397,25 @@ Maybe Emitter::sliceTuple(const Operand &object, const ast::SliceExpr &slice) {
   return Operand::tuple(std::move(items));
 }
 
-// x[:, None]: only whole dimensions and new ones.
+// x[:, None]: only whole dimensions and new ones. An index behind the last dimension counts as the place behind it: upstream lets a scalar
+// be indexed so, and kernels do.
 Maybe Emitter::expandByIndex(const Operand &object, const ast::SubscriptExpr &expr) {
   std::vector<ast::Expr *> parts{expr.index};
   if (auto *tuple = dyn_cast<ast::TupleExpr>(expr.index)) parts = tuple->elements;
+  auto isNone = [](const ast::Expr *bound) { return !bound || isa<ast::NoneExpr>(bound); };
   Operand result = object;
-  int64_t axis = 0, whole = 0;
-  for (const ast::Expr *part : parts) {
-    auto *slice = dyn_cast<ast::SliceExpr>(part);
-    bool isNew = false;
-    if (!slice) {
-      Maybe value = expression(*part);
-      if (!value) return std::nullopt;
-      isNew = value->isNone();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (auto *slice = dyn_cast<ast::SliceExpr>(parts[i])) {
+      if (isNone(slice->lower) && isNone(slice->upper) && isNone(slice->step)) continue;
+      return ops.failAt(parts[i]->range, Diag::tileIndex, {object.describe()});
     }
-    if (slice && !slice->lower && !slice->upper && !slice->step) {
-      ++axis;
-      ++whole;
-    } else if (isNew) {
-      ops.at(expr.range);
-      result = ops.expandDims(result, axis++);
-    } else {
-      return ops.failAt(part->range, Diag::tileIndex, {object.describe()});
-    }
+    Maybe value = expression(*parts[i]);
+    if (!value) return std::nullopt;
+    if (!value->isNone()) return ops.failAt(parts[i]->range, Diag::tileIndex, {object.describe()});
+    ops.at(expr.range);
+    size_t rank = result.isBlock() ? result.type.shape().size() : 0;
+    result = ops.expandDims(result, static_cast<int64_t>(std::min(i, rank)));
   }
-  if (whole > static_cast<int64_t>(object.type.shape().size()))
-    return ops.failAt(expr.range, Diag::tooManyIndices, {std::to_string(whole), object.describe()});
   return result;
 }
 
@@ -373,6 +449,22 @@ static Operand method(const Operand &object, Value callee) {
   result.constant = std::move(callee);
   result.items.push_back(object);
   return result;
+}
+
+bool Emitter::hasAttribute(const Operand &object, llvm::StringRef name) {
+  constexpr llvm::StringLiteral ofTensors[] = {"shape", "dtype", "type", "numel", "T", "to"};
+  constexpr llvm::StringLiteral ofDescriptors[] = {"shape", "strides", "block_shape", "dtype", "type", "block_type", "load", "store"};
+  switch (object.kind) {
+  case Operand::Kind::runtime: return llvm::is_contained(ofTensors, name) || isMethod(name);
+  case Operand::Kind::descriptor: return llvm::is_contained(ofDescriptors, name) || findBuiltin(("tensor_descriptor." + name).str());
+  case Operand::Kind::tuple: return llvm::is_contained(object.fields, name);
+  case Operand::Kind::constant: {
+    Diagnostics trial;
+    return evaluateAttribute(object.constant, name, ops.where, trial).has_value();
+  }
+  case Operand::Kind::method: return false;
+  }
+  return false;
 }
 
 Maybe Emitter::runtimeAttribute(const Operand &object, llvm::StringRef name, SourceRange range) {
@@ -412,7 +504,9 @@ Maybe Emitter::descriptorAttribute(const Operand &object, llvm::StringRef name, 
 
 Maybe Emitter::constantAttribute(const Operand &object, llvm::StringRef name, SourceRange range) {
   if (object.isConstant()) {
-    if (object.isNumber() && name == "value") return object;
+    bool plain =
+        object.isNumber() || object.isNone() || object.constant.asString() || object.constant.asType() || object.constant.asFunction();
+    if (plain && name == "value") return object; // a tl.constexpr stands for what it holds
     if (const Builtin *builtin = object.constant.asBuiltin()) {
       if (builtin->path == "PropagateNan" && (name == "ALL" || name == "NONE")) return Operand::of(Value::string(name.lower()));
     }

@@ -31,7 +31,7 @@ Emitter::Flow Emitter::sequence(llvm::ArrayRef<ast::Stmt *> statements, const Ta
     const ast::Stmt &stmt = *statements[i];
     ops.at(stmt.range);
     if (auto *ret = dyn_cast<ast::ReturnStmt>(&stmt)) {
-      if (loopDepth + unrollDepth > 0) {
+      if (loopDepth > 0 || !unrolled.empty()) {
         ops.fail(Diag::returnInLoop, {});
         return Flow::failed;
       }
@@ -41,7 +41,7 @@ Emitter::Flow Emitter::sequence(llvm::ArrayRef<ast::Stmt *> statements, const Ta
       result = std::move(value);
       return Flow::returned;
     }
-    if (auto *branch = dyn_cast<ast::IfStmt>(&stmt); branch && loopDepth + unrollDepth == 0 && containsReturn(stmt)) {
+    if (auto *branch = dyn_cast<ast::IfStmt>(&stmt); branch && loopDepth == 0 && unrolled.empty() && ast::containsReturn(stmt)) {
       Tail rest{statements.drop_front(i + 1), tail};
       return returningIf(*branch, &rest, result);
     }
@@ -74,6 +74,7 @@ static bool isConstexprAnnotation(const ast::Expr &expr) {
 }
 
 bool Emitter::statement(const ast::Stmt &stmt) {
+  if (!step(stmt.range)) return false;
   ops.at(stmt.range);
   switch (stmt.kind) {
   case ast::StmtKind::pass: return true;
@@ -108,11 +109,8 @@ bool Emitter::statement(const ast::Stmt &stmt) {
     if (!value) return false;
     if (!isConstexpr || !target) return assign(*assignment.target, *value);
     std::optional<Value> constant = value->value();
-    if (!constant) {
-      ops.failAt(assignment.value->range, Diag::constexprExpected, {"'" + target->name + "'", value->describe()});
-      return false;
-    }
-    if (locals.count(target->name) && unrollDepth == 0) {
+    if (!constant) return assign(*target, *value); // as upstream: the annotation does not convert
+    if (locals.count(target->name) && unrolled.empty()) {
       ops.failAt(target->range, Diag::constexprRedefined, {target->name});
       return false;
     }
@@ -196,16 +194,22 @@ Maybe Emitter::condition(const ast::Expr &expr) {
   return ops.truth(*value);
 }
 
-Emitter::Arm Emitter::arm(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, const Locals &before) {
+Emitter::Arm Emitter::arm(const Locals &before, llvm::function_ref<void(Arm &)> emit) {
   Arm result;
   result.block = std::make_unique<Block>();
   OpBuilder::InsertionGuard guard(ops.b);
   ops.b.setInsertionPointToStart(result.block.get());
   locals = before;
-  result.flow = sequence(statements, tail, result.returned);
+  deepest = std::max(deepest, ++level);
+  emit(result);
+  --level;
   result.locals = std::move(locals);
   locals = before;
   return result;
+}
+
+Emitter::Arm Emitter::arm(const Locals &before, llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail) {
+  return arm(before, [&](Arm &result) { result.flow = sequence(statements, tail, result.value); });
 }
 
 static void yieldAtEnd(ImplicitLocOpBuilder &b, Block &block, ValueRange values) {
@@ -234,39 +238,59 @@ bool Emitter::ifStatement(const ast::IfStmt &stmt) {
   if (!test) return false;
   Maybe ignored;
   if (test->isConstant()) return sequence(test->constant.truth() ? stmt.then : stmt.otherwise, nullptr, ignored) != Flow::failed;
-
   Locals before = locals;
-  Arm thenArm = arm(stmt.then, nullptr, before);
+  Arm thenArm = arm(before, stmt.then, nullptr);
   if (thenArm.flow == Flow::failed) return false;
-  Arm elseArm = arm(stmt.otherwise, nullptr, before);
+  Arm elseArm = arm(before, stmt.otherwise, nullptr);
   if (elseArm.flow == Flow::failed) return false;
-  ops.at(stmt.range);
+  return joinArms(stmt.range, "'if'", test->handle, thenArm, elseArm).has_value();
+}
 
-  // Which names have another value after one arm: those from before, in order, then those that both arms define.
-  std::vector<llvm::StringRef> names;
-  for (auto &[name, value] : before)
+// The names that may have another value after one arm: those from before, in order, then those that both arms define.
+std::vector<llvm::StringRef> Emitter::namesAfter(const Arm &thenArm, const Arm &elseArm, const std::string &where) {
+  std::vector<llvm::StringRef> names, fresh;
+  for (auto &[name, value] : locals)
     names.push_back(name);
-  std::vector<llvm::StringRef> fresh;
-  for (auto &[name, value] : thenArm.locals)
-    if (!before.count(name)) {
-      if (elseArm.locals.count(name))
+  for (const Arm *arm : {&thenArm, &elseArm}) {
+    const Arm &other = arm == &thenArm ? elseArm : thenArm;
+    for (auto &[name, value] : arm->locals) {
+      if (locals.count(name)) continue;
+      if (!other.locals.count(name))
+        forgotten[name] = where;
+      else if (arm == &thenArm)
         fresh.push_back(name);
-      else
-        forgotten[name] = "in one arm of the 'if' on line " + std::to_string(stmt.range.file->position(stmt.range.begin).line);
     }
-  for (auto &[name, value] : elseArm.locals)
-    if (!before.count(name) && !thenArm.locals.count(name))
-      forgotten[name] = "in one arm of the 'if' on line " + std::to_string(stmt.range.file->position(stmt.range.begin).line);
+  }
   std::sort(fresh.begin(), fresh.end());
   names.insert(names.end(), fresh.begin(), fresh.end());
+  return names;
+}
 
+// A constexpr in one arm and a run-time value in the other: both at run time, if the types agree.
+bool Emitter::agree(Arm &thenArm, Operand &left, Arm &elseArm, Operand &right) {
+  for (auto [side, block] : {std::pair(&left, thenArm.block.get()), std::pair(&right, elseArm.block.get())}) {
+    if (!side->isNumber()) continue;
+    OpBuilder::InsertionGuard guard(ops.b);
+    ops.b.setInsertionPointToEnd(block);
+    Maybe tensor = ops.toTensor(*side);
+    if (!tensor) return false;
+    *side = *tensor;
+  }
+  return sameType(left, right);
+}
+
+// The locals are those from before both arms when this is called, and those that hold after them when it returns.
+Maybe Emitter::joinArms(SourceRange range, llvm::StringRef what, mlir::Value test, Arm &thenArm, Arm &elseArm) {
+  ops.at(range);
+  std::string where = "in one arm of the " + what.str() + " on line " + std::to_string(range.file->position(range.begin).line);
   llvm::SmallVector<mlir::Value> thenHandles, elseHandles;
   std::vector<std::pair<llvm::StringRef, Operand>> merged;
-  Locals after = before;
-  for (llvm::StringRef name : names) {
+  Locals after = locals;
+  for (llvm::StringRef name : namesAfter(thenArm, elseArm, where)) {
     auto inThen = thenArm.locals.find(name), inElse = elseArm.locals.find(name);
     if (inThen == thenArm.locals.end() || inElse == elseArm.locals.end()) { // a loop variable that an arm used up
       after.erase(name);
+      forgotten.try_emplace(name, where);
       continue;
     }
     Operand &left = inThen->second, &right = inElse->second;
@@ -278,36 +302,21 @@ bool Emitter::ifStatement(const ast::IfStmt &stmt) {
       after[name] = left;
       continue;
     }
-    if (!same) { // a constexpr in one arm and a run-time value in the other: both at run time, if the types agree
-      for (auto [side, block] : {std::pair(&left, thenArm.block.get()), std::pair(&right, elseArm.block.get())}) {
-        if (!side->isNumber()) continue;
-        OpBuilder::InsertionGuard guard(ops.b);
-        ops.b.setInsertionPointToEnd(block);
-        Maybe tensor = ops.toTensor(*side);
-        if (!tensor) return false;
-        *side = *tensor;
-      }
-      same = sameType(left, right);
-      if (!same) {
-        ops.fail(Diag::branchTypes, {name.str(), left.describe(), right.describe()});
-        return false;
-      }
-      leftHandles.clear();
-      rightHandles.clear();
-      flatten(left, leftHandles);
-      flatten(right, rightHandles);
-    }
-    thenHandles.append(leftHandles);
-    elseHandles.append(rightHandles);
+    if (!same && !agree(thenArm, left, elseArm, right)) return ops.fail(Diag::branchTypes, {name.str(), left.describe(), right.describe()});
+    flatten(left, thenHandles);
+    flatten(right, elseHandles);
     merged.push_back({name, left});
   }
-  scf::IfOp op = makeIf(ops.b, test->handle, *thenArm.block, *elseArm.block, thenHandles, elseHandles);
+  Operand value = thenArm.value.value_or(Operand::none());
+  flatten(value, thenHandles);
+  if (elseArm.value) flatten(*elseArm.value, elseHandles);
+  scf::IfOp op = makeIf(ops.b, test, *thenArm.block, *elseArm.block, thenHandles, elseHandles);
   llvm::SmallVector<mlir::Value> results(op.getResults());
   llvm::ArrayRef<mlir::Value> rest = results;
-  for (auto &[name, shape] : merged)
-    after[name] = rebuild(shape, rest);
   locals = std::move(after);
-  return true;
+  for (auto &[name, shape] : merged)
+    setLocal(name, rebuild(shape, rest));
+  return rebuild(value, rest);
 }
 
 // An `if` with a return in it: what follows the `if` is emitted into each arm that goes on, so that every path ends in the function's
@@ -318,13 +327,13 @@ Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Ma
   if (test->isConstant()) return sequence(test->constant.truth() ? stmt.then : stmt.otherwise, tail, result);
 
   Locals before = locals;
-  Arm thenArm = arm(stmt.then, tail, before);
+  Arm thenArm = arm(before, stmt.then, tail);
   if (thenArm.flow == Flow::failed) return Flow::failed;
-  Arm elseArm = arm(stmt.otherwise, tail, before);
+  Arm elseArm = arm(before, stmt.otherwise, tail);
   if (elseArm.flow == Flow::failed) return Flow::failed;
   ops.at(stmt.range);
 
-  Operand thenValue = thenArm.returned.value_or(Operand::none()), elseValue = elseArm.returned.value_or(Operand::none());
+  Operand thenValue = thenArm.value.value_or(Operand::none()), elseValue = elseArm.value.value_or(Operand::none());
   // A path that falls off the end of a function with a value has none to give: any value will do.
   auto anyValue = [&](const Operand &like, Block &block) {
     OpBuilder::InsertionGuard guard(ops.b);
@@ -336,8 +345,8 @@ Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Ma
     llvm::ArrayRef<mlir::Value> rest = poison;
     return rebuild(like, rest);
   };
-  if (!thenArm.returned && elseArm.returned) thenValue = anyValue(elseValue, *thenArm.block);
-  if (thenArm.returned && !elseArm.returned) elseValue = anyValue(thenValue, *elseArm.block);
+  if (!thenArm.value && elseArm.value) thenValue = anyValue(elseValue, *thenArm.block);
+  if (thenArm.value && !elseArm.value) elseValue = anyValue(thenValue, *elseArm.block);
   if (!sameType(thenValue, elseValue)) {
     ops.fail(Diag::returnTypes, {thenValue.describe(), elseValue.describe()});
     return Flow::failed;

@@ -1,4 +1,10 @@
 // AST -> tt IR: types, constexprs, builtins, control flow.
+//
+// emit.h has the walk over a kernel: emit.cpp functions and their calls; emit_statements.cpp branches; emit_loops.cpp and emit_carried.cpp
+// loops and what they carry; emit_expressions.cpp expressions; emit_builtins.cpp how calls of builtins are bound. Each builtin of
+// builtins.def has its emitter in one of the builtin_*.cpp. semantics.h has the language's operators: promotion.cpp their types, casts.cpp
+// conversions, semantics.cpp shapes and the reporting of errors. signature.cpp reads what a kernel is compiled for.
+// An expression of compile-time values is computed at once, by the functions of evaluate/module.h, and leaves no code.
 #pragma once
 
 #include "evaluate/value.h"

@@ -204,6 +204,9 @@ Maybe Semantics::remainder(Operand x, Operand y) {
 }
 
 Maybe Semantics::bitwise(ast::BinaryOp op, Operand x, Operand y) {
+  // Whether >> repeats the sign is the left operand's to say (a number has its partner's type), not the common type's.
+  const Type &shifted = (x.isNumber() ? y : x).type;
+  bool arithmetic = shifted.scalarType().isScalar() && isSigned(shifted.scalarType().scalar());
   if (!promote(x, y, {}, symbol(op))) return std::nullopt;
   if (!isInteger(x.type.scalar())) return fail(Diag::operandTypes, {symbol(op).str(), x.type.str(), y.type.str()});
   auto made = [&](auto operation) { return Operand::of(operation.getResult(), x.type); };
@@ -214,7 +217,7 @@ Maybe Semantics::bitwise(ast::BinaryOp op, Operand x, Operand y) {
   case ast::BinaryOp::lshift: return made(arith::ShLIOp::create(b, x.handle, y.handle));
   default: break;
   }
-  if (isSigned(x.type.scalar())) return made(arith::ShRSIOp::create(b, x.handle, y.handle));
+  if (arithmetic) return made(arith::ShRSIOp::create(b, x.handle, y.handle));
   return made(arith::ShRUIOp::create(b, x.handle, y.handle));
 }
 
@@ -242,6 +245,8 @@ Maybe Semantics::unary(ast::UnaryOp op, const Operand &x) {
   }
   if (scalar.isPointer() || (op == ast::UnaryOp::invert && isFloat(scalar.scalar())))
     return fail(Diag::operandType, {op == ast::UnaryOp::minus ? "-" : "~", x.type.str()});
+  if (op == ast::UnaryOp::minus && isFloat(scalar.scalar()) && !isFp8(scalar.scalar())) // a sign flip: 0 - 0.0 would be +0.0
+    return Operand::of(arith::NegFOp::create(b, x.handle).getResult(), x.type);
   if (op == ast::UnaryOp::minus) return sub(scalarConstant(Value::integer(0), scalar.scalar()), x, true);
   Operand ones = scalarConstant(Value::integer(scalar.scalar() == Scalar::int1 ? 1 : -1), scalar.scalar());
   return bitwise(ast::BinaryOp::bitxor, x, ones);

@@ -16,7 +16,28 @@ using Value = tilewright::Value;
 
 // ---- operands
 
+// The number of values in a tuple of tuples, as far as that is at most `most`.
+static int64_t countItems(const Value &value, int64_t most, int64_t level) {
+  constexpr int64_t deepest = 64;
+  const Sequence *sequence = value.asSequence();
+  if (!sequence) return 1;
+  if (level > deepest) return most + 1;
+  int64_t count = 1;
+  for (const Value &item : sequence->items)
+    if (count <= most) count += countItems(item, most - count, level + 1);
+  return count;
+}
+
+int64_t countItems(const Operand &x) {
+  int64_t count = 1;
+  for (const Operand &item : x.items)
+    count += countItems(item);
+  return count;
+}
+
 Operand Operand::of(Value value) {
+  if (value.asSequence() && countItems(value, mostItems, 0) > mostItems)
+    value = Value::host(value.describe() + " of more than " + std::to_string(mostItems) + " items, or one nested too deeply,");
   if (const Sequence *sequence = value.asSequence()) {
     Operand result;
     result.kind = Kind::tuple;

@@ -45,6 +45,7 @@ struct Unit {
     tt::FuncOp op;
     Operand result; // handles are placeholders
     bool finished = false;
+    int64_t operations = 0, levels = 0; // with those of the functions that it calls
   };
   mlir::MLIRContext *context;
   mlir::ModuleOp module;
@@ -52,6 +53,7 @@ struct Unit {
   Diagnostics *diagnostics;
   llvm::StringMap<Function> functions;
   std::vector<SourceRange> calls; // the chain of calls that leads to the function at work
+  int64_t operations = 0;         // in the kernel once its calls are inlined, about
 };
 
 class Semantics {
@@ -120,6 +122,10 @@ private:
   void checkOverflow(ast::BinaryOp op, const Operand &x, const Operand &y);
 };
 
+/// A kernel's tuples and lists are short; a longer one is a mistake that would take the memory with it.
+constexpr int64_t mostItems = 65536;
+/// The operands in `x`, itself included.
+int64_t countItems(const Operand &x);
 /// All handles in `x`, in order.
 void flatten(const Operand &x, llvm::SmallVectorImpl<mlir::Value> &handles);
 /// `shape` with its handles replaced, front first; those used are taken off `handles`.

@@ -5,10 +5,12 @@
 // unwinds to the loop over statements. That loop puts the real tokens back, skips to the next statement and goes on, so that one run
 // reports the mistakes of several statements.
 //
-// How deep it may go. Nesting is counted in `depth`, so the machine's stack is safe here. Chains such as a.b.c or a + b + c nest to the
-// left without recursion here, but whoever walks the tree recurses; `chain` counts them, so that no tree is deeper than a walker can bear.
+// How deep it may go. Nesting is counted in `depth`, and a small stack ends it earlier, so the machine's stack is safe here. Chains such as
+// a.b.c or a + b + c nest to the left without recursion here, but whoever walks the tree recurses; `chain` counts them, so that no tree is
+// deeper than a walker can bear.
 #pragma once
 
+#include "support/stack.h"
 #include "syntax/ast.h"
 #include "syntax/lexer.h"
 
@@ -133,6 +135,7 @@ class Parser::Level {
 public:
   explicit Level(Parser &parser) : parser(parser) {
     if (++parser.depth > maxDepth) parser.fail(parser.tokenRange(), Diag::nestedTooDeeply, {std::to_string(maxDepth)});
+    if (stackIsLow()) parser.fail(parser.tokenRange(), Diag::stackExhausted, {});
   }
   ~Level() { --parser.depth; }
 

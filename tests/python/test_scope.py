@@ -187,3 +187,100 @@ def test_jit_needs_source():
     with pytest.raises(ValueError, match="@jit functions should be defined in a Python file"):
         namespace = {"triton": triton}
         exec("@triton.jit\ndef kernel():\n    pass\n", namespace)
+
+
+ELEMENT = tl.int8
+
+
+@triton.jit
+def typed_kernel(out):
+    tl.store(out, (tl.load(out + 1)).to(ELEMENT).to(tl.int32))
+
+
+def test_a_dtype_that_changes_is_noticed(monkeypatch):
+    out = np.array([0, 300], np.int32)
+    typed_kernel[(1,)](out)
+    assert out[0] == 44
+    monkeypatch.setitem(globals(), "ELEMENT", tl.int32)
+    with pytest.raises(RuntimeError, match="Global variable ELEMENT has changed"):
+        typed_kernel[(1,)](out)
+
+
+def test_a_constexpr_whose_value_changes_is_noticed():
+    captured = tl.constexpr(42)
+
+    @triton.jit
+    def kernel(out):
+        tl.store(out, captured)
+
+    out = np.zeros(1, np.int32)
+    kernel[(1,)](out)
+    kernel[(1,)](out)
+    assert out[0] == 42
+    captured.value = 43
+    with pytest.raises(RuntimeError, match="captured has changed since we compiled this kernel, from 42 to 43"):
+        kernel[(1,)](out)
+
+
+SHADOWED = 42
+
+
+@triton.jit
+def shadowing_kernel(out):
+    _, SHADOWED = 0, 7
+    tl.store(out, SHADOWED)
+
+
+def test_a_global_that_a_local_hides_may_change(monkeypatch):
+    out = np.zeros(1, np.int32)
+    shadowing_kernel[(1,)](out)
+    monkeypatch.setitem(globals(), "SHADOWED", 43)
+    shadowing_kernel[(1,)](out)
+    assert out[0] == 7
+
+
+@triton.jit
+def asserting_kernel(x):
+    tl.device_assert(tl.load(x) == 0, "must fail")
+
+
+def test_the_environment_turns_assertions_on_against_a_launch(monkeypatch):
+    asserting_kernel[(1,)](np.ones(1, np.int32), debug=False)
+    monkeypatch.setattr(triton.knobs.runtime, "debug", True)
+    with pytest.raises(RuntimeError, match="must fail"):
+        asserting_kernel[(1,)](np.ones(1, np.int32), debug=False)
+
+
+@triton.jit
+def add_kernel_of_constexprs(x, offsets: tl.constexpr):
+    return x + offsets
+
+
+@triton.jit
+def annotated_kernel(out, n, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    groups: tl.constexpr = n // 2
+    tl.store(out + offsets, add_kernel_of_constexprs(groups, offsets))
+
+
+def test_constexpr_annotations_let_run_time_values_through():
+    out = np.zeros(4, np.int32)
+    annotated_kernel[(1,)](out, 10, N=4)
+    np.testing.assert_array_equal(out, [5, 6, 7, 8])
+
+
+@triton.jit
+def limit_of(dtype: tl.constexpr):
+    held = dtype.value
+    return 1 if held.is_floating() else 2
+
+
+@triton.jit
+def value_kernel(out):
+    tl.store(out, limit_of(out.dtype.element_ty))
+
+
+def test_value_of_a_constexpr():
+    out = np.zeros(1, np.int32)
+    value_kernel[(1,)](out)
+    assert out[0] == 2

@@ -249,3 +249,69 @@ def test_where_clamp_fma_and_nan():
     np.testing.assert_array_equal(outs[1], np.clip(x, np.float32(-0.5), np.float32(0.5)))
     close(outs[2], wide(x) * wide(y) + wide(x), "fp32")
     np.testing.assert_array_equal(outs[3], np.where(c != 0, np.maximum(x, y), np.float32(np.nan)))
+
+
+@triton.jit
+def shift_right_kernel(x_ptr, y_ptr, out_ptr):
+    i = tl.arange(0, 4)
+    tl.store(out_ptr + i, tl.load(x_ptr + i) >> tl.load(y_ptr + i))
+
+
+@pytest.mark.parametrize("left, right, result", [("int8", "uint8", "uint8"), ("int32", "uint32", "uint32"), ("int32", "uint64", "uint64"),
+                                                 ("int32", "uint8", "int32"), ("uint8", "int8", "uint8"), ("uint32", "int32", "uint32")])
+def test_the_left_operand_says_whether_a_right_shift_repeats_the_sign(left, right, result):
+    x = np.array([-8, -1, -100, 100]).astype(left)
+    y = np.array([1, 1, 2, 2], right)
+    out = np.zeros(4, result)
+    shift_right_kernel[(1,)](x, y, out)
+    np.testing.assert_array_equal(out, (x.astype(np.int64) >> y.astype(np.int64)).astype(result))
+
+
+@triton.jit
+def negate_kernel(x_ptr, out_ptr):
+    i = tl.arange(0, 4)
+    tl.store(out_ptr + i, -tl.load(x_ptr + i))
+    tl.store(out_ptr + 4, -tl.load(x_ptr))
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32", "fp64"])
+def test_minus_flips_the_sign_of_zero(dtype):
+    x = np.array([0, 0, 1, -2], DTYPES[dtype])
+    x[1] = -x[1]
+    out = np.ones(5, DTYPES[dtype])
+    negate_kernel[(1,)](x, out)
+    np.testing.assert_array_equal(np.signbit(out), [True, False, True, False, True])
+
+
+@triton.jit
+def attributes_kernel(x_ptr, n, out_ptr):
+    t = tl.arange(0, 4)
+    if hasattr(x_ptr, "dtype"):
+        tl.store(out_ptr, 1)
+    if hasattr(n, "dtype"):
+        tl.store(out_ptr + 1, 1)
+    if hasattr(t, "shape") and hasattr(t, "to") and hasattr(t, "sum"):
+        tl.store(out_ptr + 2, 1)
+    if not hasattr(t, "nonsense"):
+        tl.store(out_ptr + 3, 1)
+    tl.store(out_ptr + 4, getattr(t, "sum")(0))
+    tl.store(out_ptr + 5, getattr(t, "nonsense", 7))
+
+
+def test_hasattr_and_getattr_of_run_time_values():
+    out = np.zeros(6, np.int32)
+    attributes_kernel[(1,)](np.zeros(1, np.int32), 5, out)
+    np.testing.assert_array_equal(out, [1, 1, 1, 1, 6, 7])
+
+
+@triton.jit
+def scalar_index_kernel(out_ptr, n, N: tl.constexpr):
+    tl.store(out_ptr + n[:, None] * N + tl.arange(0, N)[None, :], 1)
+    tl.store(out_ptr + n[None, None, :], 2)
+    tl.store(out_ptr + tl.arange(0, N)[None, None:], 3, mask=tl.arange(0, N)[None, :] == 1)
+
+
+def test_a_scalar_indexed_by_new_dimensions():
+    out = np.zeros(12, np.int32)
+    scalar_index_kernel[(1,)](out, 2, N=4)
+    np.testing.assert_array_equal(out, [0, 3, 2, 0, 0, 0, 0, 0, 1, 1, 1, 1])

@@ -142,7 +142,7 @@ TEST(Operators, Errors) {
   EXPECT_EQ(errorOf("def f():\n  return y\ny = f()\n", "y"), "3:1: the value of 'y' depends on itself");
   EXPECT_EQ(errorOf("x = 5()\n", "x"), "1:5: an int cannot be called at compile time");
   EXPECT_EQ(errorOf("def f(n): return f(n + 1)\nx = f(0)\n", "x"),
-            "1:18: calls at compile time are nested more than 100 deep | does the recursion end?");
+            "1:18: calls at compile time are nested more than 500 deep | does the recursion end?");
   EXPECT_EQ(errorOf("def f():\n  while True: pass\nx = f()\n", "x").substr(0, 45), "2:3: evaluation at compile time does not end ");
   EXPECT_EQ(errorOf("def f(a, b=1): return a\nx = f()\n", "x"), "2:5: f() needs a value for 'a'");
   EXPECT_EQ(errorOf("def f(a): return a\nx = f(1, c=2)\n", "x"), "2:5: f() has no parameter 'c'");

@@ -1,0 +1,41 @@
+#include "support/stack.h"
+
+#ifdef __linux__
+#include <pthread.h>
+#endif
+
+namespace tilewright {
+
+namespace {
+
+/// What a leaf of a recursion may need: building an operation, rendering a diagnostic.
+constexpr int64_t reserve = 96 * 1024;
+
+/// The lowest address of this thread's stack; 0 where it is not known.
+uintptr_t lowestAddress() {
+#ifdef __linux__
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  void *lowest = nullptr;
+  size_t size = 0, guard = 0;
+  bool known = pthread_attr_getstack(&attributes, &lowest, &size) == 0 && pthread_attr_getguardsize(&attributes, &guard) == 0;
+  pthread_attr_destroy(&attributes);
+  return known ? reinterpret_cast<uintptr_t>(lowest) + guard : 0;
+#else
+  return 0;
+#endif
+}
+
+} // namespace
+
+int64_t stackLeft() {
+  thread_local const uintptr_t lowest = lowestAddress();
+  if (!lowest) return INT64_MAX;
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - lowest);
+}
+
+bool stackIsLow() {
+  return stackLeft() < reserve;
+}
+
+} // namespace tilewright
