@@ -449,11 +449,10 @@ bool isNotPositive(Value value, bool fused) {
   auto difference = dyn_cast_or_null<arith::SubFOp>(op);
   if (!difference) return false;
   Value x = difference.getLhs();
-  // Division by one number for all becomes a product.
   Operation *source = x.getDefiningOp();
   while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(source))
     source = source->getOperand(0).getDefiningOp();
-  if (fused && isa_and_nonnull<arith::MulFOp, arith::DivFOp, arith::NegFOp>(source)) return false;
+  if (fused && isa_and_nonnull<arith::MulFOp, arith::NegFOp>(source)) return false;
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);

@@ -159,15 +159,6 @@ Lanes Lowering::evaluateOp(Operation *op, Value tile, const Place &place) {
 
   llvm::SmallVector<Value> operands;
   bool vector = place.vector >= 0;
-  if (auto divide = dyn_cast<arith::DivFOp>(op); divide && vector && element.isF32()) {
-    // By the same divisor everywhere: one division outside the loop. (Upstream's fp32 `/` is approximate too; div_rn is exact.)
-    Lanes divisor = evaluate(divide.getRhs(), place);
-    if (divisor.kind == Lanes::uniform) {
-      Value inverse = arith::DivFOp::create(b, constantFloat(b, element, 1.0), divisor.value);
-      Value value = asVector(evaluate(divide.getLhs(), place), element, place);
-      return {Lanes::vector, arith::MulFOp::create(b, value, splat(b, inverse, place.lanes)), 0, {}};
-    }
-  }
   for (Value operand : op->getOperands()) {
     Lanes lanes = evaluate(operand, place);
     operands.push_back(vector ? asVector(lanes, getElementTypeOrSelf(operand), place) : lanes.value);
@@ -291,25 +282,28 @@ static Value recreate(ImplicitLocOpBuilder &b, Operation *op, ValueRange operand
   return b.create(state)->getResult(0);
 }
 
-/// x86 traps on division by zero and on the smallest integer over -1; a GPU does not, and lanes behind a mask often hold such operands.
-static Value safeDivisor(ImplicitLocOpBuilder &b, Value dividend, Value divisor, bool isSigned) {
+/// Integer division as the interpreter defines it: by zero, all ones and the dividend as the remainder; the smallest integer over -1 wraps.
+/// x86 would trap on both, and lanes behind a mask often hold such operands: they divide by one instead.
+static Value divideIntegers(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands, Type type, bool isSigned) {
+  Value dividend = operands[0], divisor = operands[1];
   APInt constant;
   DenseElementsAttr dense;
-  if (matchPattern(divisor, m_ConstantInt(&constant)) && !constant.isZero() && !constant.isAllOnes()) return divisor;
-  if (matchPattern(divisor, m_Constant(&dense)) && dense.isSplat() && !dense.getSplatValue<APInt>().isZero() &&
-      !dense.getSplatValue<APInt>().isAllOnes())
-    return divisor;
-  Type type = divisor.getType();
-  Value one = constantInt(b, type, 1);
-  Value unsafe = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, 0));
+  auto isHarmless = [](const APInt &number) { return !number.isZero() && !number.isAllOnes(); };
+  if ((matchPattern(divisor, m_ConstantInt(&constant)) && isHarmless(constant)) ||
+      (matchPattern(divisor, m_Constant(&dense)) && dense.isSplat() && isHarmless(dense.getSplatValue<APInt>())))
+    return recreate(b, op, operands, type);
+  Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, 0)), unsafe = isZero;
   if (isSigned) {
     int64_t width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
     Value smallest = constantInt(b, type, APInt::getSignedMinValue(width).getSExtValue());
     Value overflows = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, -1)),
                                             arith::CmpIOp::create(b, arith::CmpIPredicate::eq, dividend, smallest));
-    unsafe = arith::OrIOp::create(b, unsafe, overflows);
+    unsafe = arith::OrIOp::create(b, isZero, overflows);
   }
-  return arith::SelectOp::create(b, unsafe, one, divisor);
+  Value safe = arith::SelectOp::create(b, unsafe, constantInt(b, type, 1), divisor);
+  Value result = recreate(b, op, {dividend, safe}, type);
+  Value byZero = isa<arith::RemSIOp, arith::RemUIOp>(op) ? dividend : constantInt(b, type, -1);
+  return arith::SelectOp::create(b, isZero, byZero, result);
 }
 
 Value Lowering::emitElementwise(Operation *op, ValueRange given) {
@@ -342,14 +336,9 @@ Value Lowering::emitElementwise(Operation *op, ValueRange given) {
               value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
             return value;
           })
-          .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto) {
-            operands[1] = safeDivisor(b, operands[0], operands[1], true);
-            return recreate(b, op, operands, type);
-          })
-          .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) {
-            operands[1] = safeDivisor(b, operands[0], operands[1], false);
-            return recreate(b, op, operands, type);
-          })
+          .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
+              [&](auto) { return divideIntegers(b, op, operands, type, true); })
+          .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) { return divideIntegers(b, op, operands, type, false); })
           .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
           .Case([&](arith::BitcastOp) {
             return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0]));
