@@ -82,20 +82,22 @@ Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
   return *scalar;
 }
 
-// Bytes from the first element on, where all elements lie behind it; otherwise 0: unknown.
-int64_t span(int64_t rank, const Py_ssize_t *shape, const Py_ssize_t *strides, int64_t itemBytes) {
-  int64_t bytes = itemBytes;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (shape[i] == 0 || strides[i] < 0) return 0;
-    bytes += (shape[i] - 1) * strides[i];
+// A pointer to an array's first element, with the memory that all its elements take. `strides` in bytes.
+Argument pointerTo(void *data, Scalar scalar, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides, int64_t device) {
+  int64_t before = 0, after = byteSize(scalar);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return Argument::pointer(data, scalar, 0, device).reaching(0, 0);
+    (strides[i] < 0 ? before : after) += (shape[i] - 1) * std::abs(strides[i]);
   }
-  return bytes;
+  if (before == 0) return Argument::pointer(data, scalar, after, device);
+  return Argument::pointer(data, scalar, 0, device).reaching(before, after);
 }
 
 Argument arrayArgument(nb::handle object, const char *parameter) {
   auto *array = reinterpret_cast<ArrayHead *>(object.ptr());
   Scalar scalar = scalarOf(array->dtype, object, parameter);
-  return Argument::pointer(array->data, scalar, span(array->rank, array->shape, array->strides, byteSize(scalar)));
+  size_t rank = static_cast<size_t>(array->rank);
+  return pointerTo(array->data, scalar, {array->shape, rank}, {array->strides, rank}, -1);
 }
 
 Argument tensorArgument(nb::handle object, const char *parameter);
@@ -253,15 +255,12 @@ Argument exchangedArgument(nb::handle object, const char *parameter) {
   std::optional<Scalar> scalar = dlpackScalar(array.dtype());
   if (!scalar) refuse(object, parameter, "kernels have no such element type");
   // The object itself keeps the memory; the caller holds it for as long as the launch takes.
-  int64_t bytes = byteSize(*scalar);
+  llvm::SmallVector<int64_t, 8> shape, strides;
   for (size_t i = 0; i < array.ndim(); ++i) {
-    if (array.shape(i) == 0 || array.stride(i) < 0) {
-      bytes = 0;
-      break;
-    }
-    bytes += (static_cast<int64_t>(array.shape(i)) - 1) * array.stride(i) * byteSize(*scalar);
+    shape.push_back(static_cast<int64_t>(array.shape(i)));
+    strides.push_back(array.stride(i) * byteSize(*scalar));
   }
-  return Argument::pointer(const_cast<void *>(array.data()), *scalar, bytes, isDevice ? array.device_id() : -1);
+  return pointerTo(const_cast<void *>(array.data()), *scalar, shape, strides, isDevice ? array.device_id() : -1);
 }
 
 std::vector<int64_t> integers(nb::handle sequence) {
@@ -285,8 +284,13 @@ Argument descriptorArgument(nb::handle object, const char *parameter) {
       nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
     raise(PyExc_ValueError,
           "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
-  return Argument::descriptor(base.address(), base.element(), integers(object.attr("shape")), integers(object.attr("strides")),
-                              integers(object.attr("block_shape")), base.bytes(), base.device());
+  Argument result = Argument::descriptor(base.address(), base.element(), integers(object.attr("shape")), integers(object.attr("strides")),
+                                         integers(object.attr("block_shape")), base.bytes(), base.device());
+  if (auto memory = base.memory(); memory && base.bytes() == 0) {
+    auto address = reinterpret_cast<uint64_t>(base.address());
+    return result.reaching(static_cast<int64_t>(address - memory->first), static_cast<int64_t>(memory->second - address));
+  }
+  return result;
 }
 
 Family familyOf(nb::handle object) {

@@ -102,6 +102,8 @@ public:
   ~InterpretedKernel();
   /// Runs the grid without the GIL. The text of what went wrong, or empty.
   std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, std::string &printed) const;
+  /// The arguments whose memory has no known extent: accesses through them are not checked.
+  std::vector<std::string> unchecked(llvm::ArrayRef<Argument> arguments) const;
 
 private:
   InterpretedKernel();

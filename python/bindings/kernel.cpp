@@ -181,6 +181,10 @@ nb::object runInterpreted(PyKernel::State &state, const Grid *grid, llvm::ArrayR
       nb::gil_scoped_release release;
       problem = kernel->run(*grid, arguments, checkBounds, printed);
     }
+    for (const std::string &name : checkBounds ? kernel->unchecked(arguments) : std::vector<std::string>()) {
+      std::string text = "the extent of '" + name + "' is not known: accesses through it are not checked";
+      if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
+    }
     if (!printed.empty()) {
       std::fwrite(printed.data(), 1, printed.size(), stdout);
       std::fflush(stdout);
