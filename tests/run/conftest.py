@@ -6,22 +6,21 @@ import pytest
 
 import tilewright
 
-# Tests of what one thread guarantees and many do not.
-ONE_THREAD = {
-    "test_a_store_does_not_disturb_what_was_loaded_before", "test_reverse_in_place", "test_transpose_in_place",
-    "test_a_transposition_within_memory", "test_row_of_the_result",
-}
 ONE_THREAD_REASON = "threads of a program read what others of it wrote only behind a barrier, here as upstream"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "one_thread: of what one thread guarantees and many do not; not run on GPUs")
 
 
 @pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if card.is_there() else []), autouse=True)
 def engine(request):
     on_gpu = request.param in ("simulate", "cuda")
-    if on_gpu and request.function.__name__ in ONE_THREAD:
+    if on_gpu and request.node.get_closest_marker("one_thread"):
         pytest.skip(ONE_THREAD_REASON)
     if request.param == "cuda":
         with tilewright.engine("cpu"), card.engine():
             yield request.param
     else:
-        with tilewright.engine(request.param, check_bounds=request.param == "simulate"):
+        with tilewright.engine(request.param, check_bounds=request.param != "cpu"):
             yield request.param

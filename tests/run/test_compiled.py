@@ -127,6 +127,7 @@ def transpose_in_place_kernel(x_ptr, N: tl.constexpr):
     tl.store(at, tl.trans(tl.load(at)))
 
 
+@pytest.mark.one_thread
 def test_a_transposition_within_memory():
     x = random((32, 32), "int32", 1)
     expected = x.T.copy()

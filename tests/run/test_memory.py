@@ -121,6 +121,7 @@ def in_place_kernel(x_ptr, BLOCK: tl.constexpr):
     tl.store(x_ptr + offsets, x - y)
 
 
+@pytest.mark.one_thread
 def test_a_store_does_not_disturb_what_was_loaded_before():
     x = random(256, "fp32", 1)
     expected = x - x[::-1]

@@ -25,6 +25,7 @@ def add_first_row_kernel(x_ptr, row_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + rows * N + columns[None, :], x + tl.load(row_ptr + columns)[None, :])
 
 
+@pytest.mark.one_thread
 @pytest.mark.parametrize("n", [2, 16, 64, 1024])
 def test_reverse_in_place(engine, n):
     x = np.random.default_rng(0).standard_normal(n).astype(np.float32)
@@ -33,6 +34,7 @@ def test_reverse_in_place(engine, n):
     assert np.array_equal(out, x[::-1])
 
 
+@pytest.mark.one_thread
 @pytest.mark.parametrize("n", [4, 32])
 def test_transpose_in_place(engine, n):
     x = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32)
@@ -43,6 +45,7 @@ def test_transpose_in_place(engine, n):
     assert np.array_equal(apart, x.T + 1)
 
 
+@pytest.mark.one_thread
 @pytest.mark.parametrize("n", [4, 32])
 def test_row_of_the_result(engine, n):
     x = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32)
