@@ -40,7 +40,7 @@ static const CommandSpec &spec() {
          {"--time", "", "repeat the launch and report its median time"},
          {"--threads", "N", "workers; default TILEWRIGHT_NUM_THREADS or all processors"},
          {"--interpret", "", "run the reference interpreter instead of compiled code"},
-         {"--sanitize", "", "interpret, and stop at the first access outside the tensors"},
+         {"--sanitize", "", "interpret, and stop at the first access outside its tensor, race, or wait without end"},
          {"--simulate", "[=TARGET]", "compile for a GPU (cuda:sm_90a) and simulate its threads; races are errors"},
          {"--step", "[=N]", "interpret one operation at a time; with N: show the first N"},
          {"--seed", "N", "for the generators; default 0"}}};
@@ -98,7 +98,8 @@ int readArguments(Setup &setup, Diagnostics &diagnostics) {
     if (isTensorSource(value)) {
       Result<Tensor> tensor = makeTensor(value, static_cast<uint64_t>(*seed) * 1000 + setup.values.size());
       if (!tensor) return fail("--arg " + name + ": " + tensor.error());
-      setup.values.push_back(Argument::pointer(tensor->data(), tensor->element(), tensor->bytes()));
+      Argument whole = Argument::pointer(tensor->data(), tensor->element(), tensor->bytes());
+      setup.values.push_back(tensor->bytes() ? whole : whole.reaching(0, 0));
       setup.tensors.push_back({name, *tensor});
       continue;
     }
@@ -223,10 +224,6 @@ int interpretRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gr
   run.arguments.assign(choice.arguments.begin(), choice.arguments.end());
   run.grid = grid;
   run.checkBounds = setup.line.has("--sanitize");
-  for (const auto &[name, tensor] : setup.tensors) {
-    uint64_t begin = reinterpret_cast<uint64_t>(tensor.data());
-    run.memory.push_back({begin, begin + static_cast<uint64_t>(tensor.bytes()), name});
-  }
   run.step = setup.line.has("--step");
   run.stepLimit = std::strtoll(setup.line.get("--step", "").c_str(), nullptr, 10);
   report(diagnostics, success);

@@ -109,17 +109,20 @@ private:
   llvm::StringMap<mlir::Value> known;
 };
 
-void appendArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, std::vector<InterpretArg> &result) {
+/// `memory`: how many pointers and descriptors there are so far.
+void appendArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, std::vector<InterpretArg> &result,
+                     int64_t &memory) {
   for (size_t i = 0; i < specs.size(); ++i) {
     if (specs[i].constant) continue;
     const Argument &argument = arguments[i];
     if (!specs[i].members.empty()) {
-      appendArguments(specs[i].members, argument.members(), result);
+      appendArguments(specs[i].members, argument.members(), result, memory);
     } else if (argument.isNumber()) {
       bool wantsFloat = specs[i].type.isScalar() && isFloat(specs[i].type.scalar());
       result.push_back(wantsFloat ? InterpretArg::ofFloat(argument.asDouble()) : InterpretArg::ofInteger(argument.asInteger()));
     } else {
       result.push_back(InterpretArg::ofPointer(argument.address()));
+      result.back().memory = memory++;
       for (int64_t extent : argument.shape())
         result.push_back(InterpretArg::ofInteger(extent));
       for (int64_t stride : argument.strides())
@@ -137,13 +140,19 @@ int interpretKernel(const InterpretRun &run) {
   std::optional<int64_t> programs = programCount(run.grid, diagnostics);
   if (!programs) return report(diagnostics, userError);
   std::vector<InterpretArg> args;
-  appendArguments(run.request.args, run.arguments, args);
+  int64_t memory = 0;
+  appendArguments(run.request.args, run.arguments, args, memory);
 
   InterpretOptions options;
   options.print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   options.skipAsserts = !run.request.options.debug;
-  options.checkBounds = run.checkBounds;
-  options.memory = run.memory;
+  options.checkBounds = options.checkRaces = run.checkBounds;
+  if (run.checkBounds) options.maxSteps = sanitizedSteps;
+  std::vector<std::string> parameters;
+  for (const JitFunction::Parameter &parameter : run.request.kernel.face()->parameters)
+    parameters.push_back(parameter.name);
+  for (ArgumentMemory &range : memoryOfArguments(parameters, run.request.args, run.arguments))
+    options.memory.push_back({range.begin, range.end, std::move(range.name), range.isKnown});
   HeldModule held = program->hold();
   Stepper stepper(*held, run.stepLimit);
   if (run.step) options.onStep = [&](const InterpretStep &step) { return stepper(step); };

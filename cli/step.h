@@ -15,7 +15,6 @@ struct InterpretRun {
   std::vector<Argument> arguments;
   Grid grid;
   bool checkBounds = false;
-  std::vector<MemoryRange> memory;
   bool step = false;
   int64_t stepLimit = 0; // with `step`: show this many operations without asking; 0: ask after each
 };

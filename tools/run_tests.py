@@ -1,16 +1,18 @@
-"""Runs all tests, shows what failed, and closes with one line: "N passed, N failed".
+"""Runs all tests, shows what failed, and closes with one line: "N passed, N failed, N skipped".
 
-    tools/run_tests.py [--build build] [--only unit lit python run] [--format]
+    tools/run_tests.py [--build build] [--only unit lit python run] [--format] [--skips N]
 
 The suites:  unit    the GoogleTest programs that the build folder's CTest knows
              lit     everything under tests/ that lit finds, and that every diagnostic has a test
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples
              format  with --format: clang-format has nothing to change
-A suite that should be there but cannot start counts as one failure, so that nothing passes by not running.
+A suite that should be there but cannot start counts as one failure, so that nothing passes by not running. For the same reason tests
+that were skipped are counted, their reasons are shown, and with --skips N more of them than that are a failure.
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -46,6 +48,10 @@ class Count:
     def __init__(self):
         self.passed = 0
         self.failed = 0
+        self.skipped = collections.Counter()  # by reason
+
+    def skip(self, reason):
+        self.skipped[" ".join(reason.split())] += 1
 
     def fail(self, title, text=""):
         self.failed += 1
@@ -75,12 +81,15 @@ def run_unit(build, env, scratch, count):
                         count.fail(f"{name} {suite['name']}.{test['name']}", test["failures"][0]["failure"])
                     elif test["result"] == "COMPLETED":
                         count.passed += 1
+                    else:
+                        count.skip(next(iter(test.get("skipped", [])), {}).get("message") or f"{name}: {test['result'].lower()}")
         if done.returncode and count.failed == before:
             count.fail(f"{name}: stopped with status {done.returncode}", done.stdout[-2000:])
 
 
 def run_lit(build, env, scratch, count):
-    run_diagnostics(build, env, count)
+    run_check("check_diagnostics.py", env, count)
+    run_check("check_tree.py", env, count)
     report = scratch / "lit.json"
     lit = [sys.executable, "-c", "from lit.main import main; main()"]
     done = quiet([*lit, "-q", "-o", report, f"--param=bin={build / 'bin'}", root / "tests"], env)
@@ -89,14 +98,16 @@ def run_lit(build, env, scratch, count):
     for test in json.loads(report.read_text())["tests"]:
         if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
             count.passed += 1
-        elif test["code"] not in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+        elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+            count.skip(f"lit: {test['code'].lower()} here: {test['output'].strip() or test['name']}")
+        else:
             count.fail(f"{test['name']}: {test['code']}", test["output"][-3000:])
 
 
-def run_diagnostics(build, env, count):
-    done = quiet([sys.executable, root / "tools" / "check_diagnostics.py"], env)
+def run_check(tool, env, count):
+    done = quiet([sys.executable, root / "tools" / tool], env)
     if done.returncode:
-        return count.fail("diagnostics: each needs a test", done.stdout)
+        return count.fail(tool, done.stdout)
     count.passed += 1
 
 
@@ -111,7 +122,9 @@ def run_pytest(folder, build, env, scratch, count):
         problems = [child for child in case if child.tag in ("failure", "error")]
         if problems:
             count.fail(f"{case.get('classname')}.{case.get('name')}", (problems[0].text or problems[0].get("message") or "")[-3000:])
-        elif case.find("skipped") is None:
+        elif (skipped := case.find("skipped")) is not None:
+            count.skip(skipped.get("message") or "without a reason")
+        else:
             count.passed += 1
 
 
@@ -135,6 +148,7 @@ def main():
     parser.add_argument("--build", default="build", help="the build folder")
     parser.add_argument("--only", nargs="+", choices=list(suites), help="these suites alone")
     parser.add_argument("--format", action="store_true", help="check the format, too")
+    parser.add_argument("--skips", type=int, help="fail if more tests are skipped")
     options = parser.parse_args()
     wanted = options.only or [name for name in suites if name != "format" or options.format]
     count = Count()
@@ -143,11 +157,16 @@ def main():
         build = pathlib.Path(options.build).resolve()
         env = environment(build, scratch)
         for name in wanted:
-            start, passed, failed = time.monotonic(), count.passed, count.failed
+            start, passed, failed, skipped = time.monotonic(), count.passed, count.failed, count.skipped.total()
             suites[name](build, env, scratch, count)
             took = time.monotonic() - start
-            print(f"{name:<7} {count.passed - passed:>5} passed {count.failed - failed:>4} failed {took:>7.1f} s", flush=True)
-    print(f"{count.passed} passed, {count.failed} failed")
+            print(f"{name:<7} {count.passed - passed:>5} passed {count.failed - failed:>4} failed "
+                  f"{count.skipped.total() - skipped:>4} skipped {took:>7.1f} s", flush=True)
+    for reason, times in sorted(count.skipped.items()):
+        print(f"skipped {times:>4}: {reason}")
+    if options.skips is not None and count.skipped.total() > options.skips:
+        count.fail(f"{count.skipped.total()} tests were skipped, and --skips allows {options.skips}")
+    print(f"{count.passed} passed, {count.failed} failed, {count.skipped.total()} skipped")
     sys.exit(1 if count.failed or not count.passed else 0)
 
 

@@ -85,25 +85,26 @@ Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
 
 /// How the elements of an array lie in memory.
 struct Extent {
-  int64_t bytes;  // from the first element on, where all elements lie behind it; otherwise 0: unknown
-  bool empty;     // there are no elements
-  bool broadcast; // several elements lie at one place
+  int64_t bytes = 0;             // from the first element on, where all elements lie behind it; otherwise 0
+  int64_t before = 0, after = 0; // bytes that the elements take in front of the first one, and from it on
+  bool empty = false;            // there are no elements
+  bool broadcast = false;        // several elements lie at one place
 };
 
 /// From shape and strides, one dimension after the other; strides in units of `unit` bytes.
 template <typename Shape, typename Strides>
 Extent extentOf(int64_t rank, const Shape &shape, const Strides &strides, int64_t unit, int64_t itemBytes) {
-  Extent extent{itemBytes, false, false};
-  bool backwards = false;
+  Extent extent;
+  extent.after = itemBytes;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t size = shape(i), stride = strides(i) * unit;
     extent.empty |= size == 0;
-    backwards |= stride < 0;
     extent.broadcast |= size > 1 && stride == 0;
-    extent.bytes += (size - 1) * stride;
+    (stride < 0 ? extent.before : extent.after) += (size - 1) * std::abs(stride);
   }
-  if (extent.empty || backwards) extent.bytes = 0;
   extent.broadcast &= !extent.empty;
+  if (extent.empty) extent.before = extent.after = 0;
+  extent.bytes = extent.before == 0 ? extent.after : 0;
   return extent;
 }
 
@@ -112,15 +113,21 @@ Memory memoryOf(const void *address, const Extent &extent, bool readOnly) {
   return readOnly ? Memory::readOnly : extent.broadcast ? Memory::broadcast : Memory::plain;
 }
 
+/// A pointer to an array's first element, with all that is known of its memory.
+Argument pointerTo(void *address, Scalar scalar, const Extent &extent, bool readOnly, int64_t device) {
+  Argument argument = Argument::pointer(address, scalar, extent.bytes, device);
+  if (extent.bytes == 0) argument = argument.reaching(extent.before, extent.after);
+  argument.setMemory(memoryOf(address, extent, readOnly));
+  return argument;
+}
+
 Argument arrayArgument(nb::handle object, const char *parameter) {
   auto *array = reinterpret_cast<ArrayHead *>(object.ptr());
   Scalar scalar = scalarOf(array->dtype, object, parameter);
   constexpr int writeable = 0x0400; // NPY_ARRAY_WRITEABLE
   Extent extent =
       extentOf(array->rank, [&](int64_t i) { return array->shape[i]; }, [&](int64_t i) { return array->strides[i]; }, 1, byteSize(scalar));
-  Argument argument = Argument::pointer(array->data, scalar, extent.bytes);
-  argument.setMemory(memoryOf(array->data, extent, (array->flags & writeable) == 0));
-  return argument;
+  return pointerTo(array->data, scalar, extent, (array->flags & writeable) == 0, -1);
 }
 
 Argument tensorArgument(nb::handle object, const char *parameter);
@@ -319,9 +326,7 @@ template <typename Array> Argument exchangedAs(nb::handle object, const char *pa
       static_cast<int64_t>(array.ndim()), [&](int64_t i) { return static_cast<int64_t>(array.shape(static_cast<size_t>(i))); },
       [&](int64_t i) { return array.stride(static_cast<size_t>(i)); }, bytes, bytes);
   void *address = const_cast<void *>(static_cast<const void *>(array.data()));
-  Argument argument = Argument::pointer(address, *scalar, extent.bytes, isDevice ? array.device_id() : -1);
-  argument.setMemory(memoryOf(address, extent, readOnly));
-  return argument;
+  return pointerTo(address, *scalar, extent, readOnly, isDevice ? array.device_id() : -1);
 }
 
 std::vector<int64_t> integers(nb::handle sequence) {
@@ -366,6 +371,10 @@ Argument descriptorArgument(nb::handle object, const char *parameter) {
   if (llvm::any_of(block, [](int64_t extent) { return extent <= 0; })) wrong("has a block_shape of positive extents, not " + text(block));
   Argument argument = Argument::descriptor(base.address(), base.element(), std::move(shape), std::move(strides), std::move(block),
                                            base.bytes(), base.device());
+  if (auto reach = base.reach(); reach && base.bytes() == 0) {
+    auto address = reinterpret_cast<uint64_t>(base.address());
+    argument = argument.reaching(static_cast<int64_t>(address - reach->first), static_cast<int64_t>(reach->second - address));
+  }
   argument.setMemory(base.memory());
   return argument;
 }

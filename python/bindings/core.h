@@ -115,6 +115,8 @@ public:
   /// Runs the grid without the GIL, until `stop` (may be null) becomes true. The text of what went wrong, or empty.
   std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, const std::atomic<bool> *stop,
                   std::string &printed) const;
+  /// The arguments whose memory has no known extent: accesses through them are not checked.
+  std::vector<std::string> unchecked(llvm::ArrayRef<Argument> arguments) const;
 
 private:
   InterpretedKernel();

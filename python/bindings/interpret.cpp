@@ -29,6 +29,9 @@ std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileReques
   kernel->impl->name = request.kernel.name();
   kernel->impl->specs = request.args;
   kernel->impl->slotNames = namesOfSlots(*request.kernel.face(), request.args);
+  kernel->impl->debug = request.options.debug;
+  for (const JitFunction::Parameter &parameter : request.kernel.face()->parameters)
+    kernel->impl->parameters.push_back(parameter.name);
   if (request.gpu) {
     kernel->impl->simulated = SimulatedKernel::create(request, diagnostics);
     if (!kernel->impl->simulated) return nullptr;
@@ -41,41 +44,41 @@ std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileReques
     HeldModule module = kernel->impl->program->hold();
     if (auto function = (*module).lookupSymbol<tt::FuncOp>(request.kernel.name())) kernel->impl->writes = writtenArguments(function);
   }
-  kernel->impl->debug = request.options.debug;
-  for (const JitFunction::Parameter &parameter : request.kernel.face()->parameters)
-    kernel->impl->parameters.push_back(parameter.name);
   return kernel;
 }
 
-static void append(const ArgumentSpec &spec, const Argument &argument, const std::string &name, std::vector<InterpretArg> &args,
-                   std::vector<MemoryRange> &memory, bool &allKnown) {
+/// `memory`: how many pointers and descriptors there are so far.
+static void append(const ArgumentSpec &spec, const Argument &argument, std::vector<InterpretArg> &args, int64_t &memory) {
   if (spec.constant) return;
   if (!spec.members.empty()) {
     for (size_t i = 0; i < spec.members.size(); ++i)
-      append(spec.members[i], argument.members()[i], name + "[" + std::to_string(i) + "]", args, memory, allKnown);
+      append(spec.members[i], argument.members()[i], args, memory);
     return;
   }
   bool isDescriptor = argument.kind() == Argument::Kind::descriptor;
   if (isDescriptor) {
     args.push_back(InterpretArg::ofPointer(argument.address()));
+    args.back().memory = memory++;
     for (int64_t extent : argument.shape())
       args.push_back(InterpretArg::ofInteger(extent));
     for (int64_t stride : argument.strides())
       args.push_back(InterpretArg::ofInteger(stride));
   } else if (spec.type.isPointer()) {
     args.push_back(InterpretArg::ofPointer(argument.isPointer() ? argument.address() : reinterpret_cast<void *>(argument.asInteger())));
+    args.back().memory = memory++;
   } else if (isFloat(spec.type.scalar())) {
     double value = argument.asDouble();
     args.push_back(InterpretArg::ofFloat(spec.type.scalar() == Scalar::fp32 ? static_cast<double>(static_cast<float>(value)) : value));
   } else {
     args.push_back(InterpretArg::ofInteger(argument.asInteger()));
   }
-  if (!isDescriptor && !argument.isPointer()) return;
-  uint64_t begin = reinterpret_cast<uint64_t>(argument.address());
-  if (argument.bytes() > 0)
-    memory.push_back({begin, begin + static_cast<uint64_t>(argument.bytes()), name});
-  else if (begin)
-    allKnown = false;
+}
+
+std::vector<std::string> InterpretedKernel::unchecked(llvm::ArrayRef<Argument> arguments) const {
+  std::vector<std::string> names;
+  for (const ArgumentMemory &memory : memoryOfArguments(impl->parameters, impl->specs, arguments))
+    if (!memory.isKnown) names.push_back(memory.name);
+  return names;
 }
 
 bool InterpretedKernel::checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const {
@@ -87,10 +90,13 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
   if (impl->simulated) return impl->simulated->run(grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, stop});
   std::vector<InterpretArg> args;
   InterpretOptions options;
-  bool allKnown = true;
+  int64_t memory = 0;
   for (size_t i = 0; i < impl->specs.size(); ++i)
-    append(impl->specs[i], arguments[i], impl->parameters[i], args, options.memory, allKnown);
-  options.checkBounds = checkBounds && allKnown;
+    append(impl->specs[i], arguments[i], args, memory);
+  options.checkBounds = options.checkRaces = checkBounds;
+  if (checkBounds) options.maxSteps = sanitizedSteps;
+  for (ArgumentMemory &range : memoryOfArguments(impl->parameters, impl->specs, arguments))
+    options.memory.push_back({range.begin, range.end, std::move(range.name), range.isKnown});
   options.skipAsserts = !impl->debug;
   options.stop = stop;
   options.print = [&](llvm::StringRef line) { printed += line; };

@@ -187,6 +187,10 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
       problem = kernel->run(*grid, arguments, checkBounds, stop, printed);
       interrupted = stop->load();
     }
+    for (const std::string &name : checkBounds ? kernel->unchecked(arguments) : std::vector<std::string>()) {
+      std::string text = "the extent of '" + name + "' is not known: accesses through it are not checked";
+      if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
+    }
     if (!printed.empty()) {
       std::fwrite(printed.data(), 1, printed.size(), stdout);
       std::fflush(stdout);

@@ -8,8 +8,9 @@ class engine:
 
     "simulate" compiles them for a GPU (`target`) and runs its threads one by one on the CPU, with the host's arrays as its
     memory; races and deadlocks are errors. Slow, and exact: it is how GPU code is tested without a GPU.
-    check_bounds: the interpreter and the simulator report loads and stores outside the arguments' memory. It takes effect
-    in launches whose arguments all have a known extent.
+    check_bounds: the interpreter and the simulator report accesses through an argument outside of its memory, programs that
+    touch one place with nothing that orders them, and loops that wait for ever. An argument whose extent is not known is
+    named in a warning, and not checked.
     """
 
     def __init__(self, name, check_bounds=False, target="cuda:sm_90a"):

@@ -294,25 +294,28 @@ static Value recreate(ImplicitLocOpBuilder &b, Operation *op, ValueRange operand
   return b.create(state)->getResult(0);
 }
 
-/// x86 traps on division by zero and on the smallest integer over -1; a GPU does not, and lanes behind a mask often hold such operands.
-static Value safeDivisor(ImplicitLocOpBuilder &b, Value dividend, Value divisor, bool isSigned) {
+/// Integer division as the interpreter defines it: by zero, all ones and the dividend as the remainder; the smallest integer over -1 wraps.
+/// x86 would trap on both, and lanes behind a mask often hold such operands: they divide by one instead.
+static Value divideIntegers(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands, Type type, bool isSigned) {
+  Value dividend = operands[0], divisor = operands[1];
   APInt constant;
   DenseElementsAttr dense;
-  if (matchPattern(divisor, m_ConstantInt(&constant)) && !constant.isZero() && !constant.isAllOnes()) return divisor;
-  if (matchPattern(divisor, m_Constant(&dense)) && dense.isSplat() && !dense.getSplatValue<APInt>().isZero() &&
-      !dense.getSplatValue<APInt>().isAllOnes())
-    return divisor;
-  Type type = divisor.getType();
-  Value one = constantInt(b, type, 1);
-  Value unsafe = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, 0));
+  auto isHarmless = [](const APInt &number) { return !number.isZero() && !number.isAllOnes(); };
+  if ((matchPattern(divisor, m_ConstantInt(&constant)) && isHarmless(constant)) ||
+      (matchPattern(divisor, m_Constant(&dense)) && dense.isSplat() && isHarmless(dense.getSplatValue<APInt>())))
+    return recreate(b, op, operands, type);
+  Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, 0)), unsafe = isZero;
   if (isSigned) {
     int64_t width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
     Value smallest = constantInt(b, type, APInt::getSignedMinValue(width).getSExtValue());
     Value overflows = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, constantInt(b, type, -1)),
                                             arith::CmpIOp::create(b, arith::CmpIPredicate::eq, dividend, smallest));
-    unsafe = arith::OrIOp::create(b, unsafe, overflows);
+    unsafe = arith::OrIOp::create(b, isZero, overflows);
   }
-  return arith::SelectOp::create(b, unsafe, one, divisor);
+  Value safe = arith::SelectOp::create(b, unsafe, constantInt(b, type, 1), divisor);
+  Value result = recreate(b, op, {dividend, safe}, type);
+  Value byZero = isa<arith::RemSIOp, arith::RemUIOp>(op) ? dividend : constantInt(b, type, -1);
+  return arith::SelectOp::create(b, isZero, byZero, result);
 }
 
 /// Arithmetic of narrow floats is fp32 arithmetic, rounded after each operation.
@@ -384,14 +387,9 @@ static Value emitWide(Context &ctx, Operation *op, llvm::SmallVector<Value> oper
           value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
         return value;
       })
-      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](auto) {
-        operands[1] = safeDivisor(b, operands[0], operands[1], true);
-        return recreate(b, op, operands, type);
-      })
-      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) {
-        operands[1] = safeDivisor(b, operands[0], operands[1], false);
-        return recreate(b, op, operands, type);
-      })
+      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
+          [&](auto) { return divideIntegers(b, op, operands, type, true); })
+      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) { return divideIntegers(b, op, operands, type, false); })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
       .Case<arith::BitcastOp, tt::BitcastOp>(bits)
       .Case<PtrToIntOp, IntToPtrOp>([&](auto) { return operands[0]; })

@@ -126,27 +126,46 @@ def _bitwise_or(a, b):
     return a | b
 
 
+# The order of values for argmax and argmin. A NaN stands behind every number, so the answer is the same in whatever order lanes are combined.
+
+
+@triton.jit
+def _beats(better, value1, value2):
+    if value1.dtype.is_floating():
+        return better or (value1 == value1 and value2 != value2)
+    else:
+        return better
+
+
+@triton.jit
+def _ties(value1, value2):
+    if value1.dtype.is_floating():
+        return value1 == value2 or (value1 != value1 and value2 != value2)
+    else:
+        return value1 == value2
+
+
 @triton.jit
 def _larger_first(value1, index1, value2, index2):
-    wins = value1 > value2 or (value1 == value2 and index1 < index2)
+    wins = _beats(value1 > value2, value1, value2) or (_ties(value1, value2) and index1 < index2)
     return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
 
 
 @triton.jit
 def _larger_any(value1, index1, value2, index2):
-    wins = value1 > value2
+    wins = _beats(value1 > value2, value1, value2)
     return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
 
 
 @triton.jit
 def _smaller_first(value1, index1, value2, index2):
-    wins = value1 < value2 or (value1 == value2 and index1 < index2)
+    wins = _beats(value1 < value2, value1, value2) or (_ties(value1, value2) and index1 < index2)
     return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
 
 
 @triton.jit
 def _smaller_any(value1, index1, value2, index2):
-    wins = value1 < value2
+    wins = _beats(value1 < value2, value1, value2)
     return tl.where(wins, value1, value2), tl.where(wins, index1, index2)
 
 

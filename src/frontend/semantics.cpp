@@ -174,7 +174,13 @@ mlir::Type Semantics::irType(const Type &type) {
   switch (type.kind()) {
   case Type::Kind::pointer: return tt::PointerType::get(irType(type.element()), static_cast<int>(type.addressSpace()));
   case Type::Kind::block: return RankedTensorType::get(type.shape(), irType(type.element()));
-  case Type::Kind::descriptor: return tt::TensorDescType::get(context, RankedTensorType::get(type.shape(), irType(type.element())));
+  case Type::Kind::descriptor: { // the only type of the IR that says so of unsigned elements: their minimum is another operation
+    mlir::Type element = irType(type.element());
+    Type stored = type.element();
+    if (stored.isScalar() && isInteger(stored.scalar()) && !isSigned(stored.scalar()) && stored.scalar() != Scalar::int1)
+      element = IntegerType::get(context, element.getIntOrFloatBitWidth(), IntegerType::Unsigned);
+    return tt::TensorDescType::get(context, RankedTensorType::get(type.shape(), element));
+  }
   case Type::Kind::scalar: break;
   }
   switch (type.scalar()) {

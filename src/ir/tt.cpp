@@ -43,6 +43,13 @@ Type tt::elementPointer(Type blockPointer) {
   return pointer ? PointerType::get(getElementTypeOrSelf(pointer.getPointeeType()), pointer.getAddressSpace()) : blockPointer;
 }
 
+RankedTensorType TensorDescType::getBlockType() const {
+  RankedTensorType stored = getStoredType();
+  auto integer = dyn_cast<IntegerType>(stored.getElementType());
+  if (!integer || integer.isSignless()) return stored;
+  return cast<RankedTensorType>(withElement(stored, IntegerType::get(getContext(), integer.getWidth())));
+}
+
 static LogicalResult verifyTileSize(Operation *op, Type type) {
   if (auto pointer = dyn_cast<PointerType>(type)) type = pointer.getPointeeType();
   if (auto desc = dyn_cast<TensorDescType>(type)) type = desc.getBlockType();

@@ -37,9 +37,15 @@ def TT_Pointer : TTType<"Pointer", "ptr"> {
 }
 
 def TT_TensorDesc : TTType<"TensorDesc", "tensordesc"> {
-  let summary = "a strided tensor in memory with the shape of the blocks taken from it";
-  let parameters = (ins "::mlir::RankedTensorType":$blockType);
-  let assemblyFormat = "`<` $blockType `>`";
+  let summary = "a strided tensor in memory with the shape of the blocks taken from it; its integers may be marked as unsigned (ui32)";
+  let parameters = (ins "::mlir::RankedTensorType":$storedType);
+  let assemblyFormat = "`<` $storedType `>`";
+  let extraClassDeclaration = [{
+    /// The type of its blocks as values: without a sign, as all values of the IR are.
+    ::mlir::RankedTensorType getBlockType() const;
+    /// Whether the minimum and maximum of its elements are those of unsigned integers.
+    bool hasUnsignedElements() const { return getStoredType().getElementType().isUnsignedInteger(); }
+  }];
 }
 
 def TT_Tile : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "tile">;

@@ -42,6 +42,21 @@ Argument Argument::pointer(void *address, Scalar element, int64_t bytes, int64_t
   return argument;
 }
 
+Argument Argument::reaching(int64_t before, int64_t after) const {
+  Argument result = *this;
+  auto changed = payload ? std::make_shared<Payload>(*payload) : std::make_shared<Payload>();
+  changed->reach = {before, after};
+  result.payload = std::move(changed);
+  return result;
+}
+
+std::optional<std::pair<uint64_t, uint64_t>> Argument::reach() const {
+  if (payload && payload->reach)
+    return std::pair(bits - static_cast<uint64_t>(payload->reach->first), bits + static_cast<uint64_t>(payload->reach->second));
+  if (extent > 0) return std::pair(bits, bits + static_cast<uint64_t>(extent));
+  return std::nullopt;
+}
+
 Argument Argument::constant(Value value) {
   if (value.isNone()) return none();
   if (const bool *truth = value.asBool()) return boolean(*truth);
@@ -245,6 +260,25 @@ Value argumentDict(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments
     items.push_back({Value::string(name), value ? *value : Value::host("the run-time value of '" + name + "'")});
   }
   return Value::dict(std::move(items));
+}
+
+static void appendMemory(const std::string &name, const ArgumentSpec &spec, const Argument &argument, std::vector<ArgumentMemory> &memory) {
+  if (spec.constant) return;
+  for (size_t i = 0; i < spec.members.size(); ++i)
+    appendMemory(name + "[" + std::to_string(i) + "]", spec.members[i], argument.members()[i], memory);
+  bool isTensor = argument.isPointer() || argument.kind() == Argument::Kind::descriptor;
+  if (!spec.members.empty() || (!isTensor && !spec.type.isPointer())) return;
+  std::optional<std::pair<uint64_t, uint64_t>> range = isTensor ? argument.reach() : std::nullopt;
+  if (!range && isTensor && !argument.address()) range = std::pair(0, 0); // null: nothing
+  memory.push_back(range ? ArgumentMemory{name, range->first, range->second, true} : ArgumentMemory{name, 0, 0, false});
+}
+
+std::vector<ArgumentMemory> memoryOfArguments(llvm::ArrayRef<std::string> parameters, llvm::ArrayRef<ArgumentSpec> specs,
+                                              llvm::ArrayRef<Argument> arguments) {
+  std::vector<ArgumentMemory> memory;
+  for (size_t i = 0; i < specs.size(); ++i)
+    appendMemory(parameters[i], specs[i], arguments[i], memory);
+  return memory;
 }
 
 } // namespace tilewright

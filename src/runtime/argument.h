@@ -59,6 +59,11 @@ public:
   int64_t device() const { return deviceOrdinal; }                 // of pointers and descriptors; -1: the host
   int64_t bytes() const { return extent; }
   Memory memory() const { return memoryKind; } // of a tuple: plain if it is so for all members
+  /// The same for a tensor whose elements do not all lie behind its first one, or that has none: its memory is
+  /// [address - before, address + after).
+  Argument reaching(int64_t before, int64_t after) const;
+  /// [begin, end) of the memory of a pointer or descriptor, where known.
+  std::optional<std::pair<uint64_t, uint64_t>> reach() const;
   int64_t asInteger() const;                   // of numbers; floats are truncated
   double asDouble() const;                     // of numbers
   llvm::ArrayRef<Argument> members() const;
@@ -104,6 +109,15 @@ std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, l
 /// Whether arguments keep what IR text takes for granted about them: types, and multiples that addresses and sizes are. False after an
 /// error.
 bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
+/// The memory behind one pointer or descriptor of a launch, by the name of its parameter: `x`, `xs[1]`.
+struct ArgumentMemory {
+  std::string name;
+  uint64_t begin = 0, end = 0;
+  bool isKnown = false; // where it begins and ends
+};
+/// One for each pointer and descriptor that reaches the kernel at run time, in their order.
+std::vector<ArgumentMemory> memoryOfArguments(llvm::ArrayRef<std::string> parameters, llvm::ArrayRef<ArgumentSpec> specs,
+                                              llvm::ArrayRef<Argument> arguments);
 
 /// Bytes that are equal exactly where `specialize` gives equal answers.
 using SpecializationKey = llvm::SmallVector<uint8_t, 256>;

@@ -41,20 +41,15 @@ const std::vector<bool> &SimulatedKernel::writes() const {
   return impl->program->artifact().writes;
 }
 
-/// Adds the argument's memory, if it is a tensor. False if its extent is unknown.
-static bool appendMemory(const ArgumentSpec &spec, const Argument &argument, const std::string &name,
-                         std::vector<gpu::SimulatedMemory> &memory) {
-  if (spec.constant) return true;
-  bool known = true;
+/// For each slot that holds a pointer, the number of its ArgumentMemory; -1 for the others.
+static void appendOwners(const ArgumentSpec &spec, const Argument &argument, std::vector<int64_t> &owners, int64_t &next) {
+  if (spec.constant) return;
   for (size_t i = 0; i < spec.members.size(); ++i)
-    known &= appendMemory(spec.members[i], argument.members()[i], name + "[" + std::to_string(i) + "]", memory);
-  if (!spec.members.empty()) return known;
-  bool isMemory = argument.isPointer() || argument.kind() == Argument::Kind::descriptor;
-  if (!isMemory) return !spec.type.isPointer();
-  uint64_t begin = reinterpret_cast<uint64_t>(argument.address());
-  if (argument.bytes() <= 0) return begin == 0;
-  memory.push_back({begin, begin + static_cast<uint64_t>(argument.bytes()), name});
-  return true;
+    appendOwners(spec.members[i], argument.members()[i], owners, next);
+  if (!spec.members.empty()) return;
+  bool isDescriptor = argument.kind() == Argument::Kind::descriptor;
+  owners.push_back(isDescriptor || argument.isPointer() || spec.type.isPointer() ? next++ : -1);
+  if (isDescriptor) owners.insert(owners.end(), argument.shape().size() + argument.strides().size(), -1);
 }
 
 static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, const gpu::TensorMapArguments &encoded) {
@@ -124,24 +119,36 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   if (!version) return problem;
   const GpuArtifact &artifact = version->artifact();
   gpu::SimulateOptions options;
-  bool allKnown = true;
-  for (size_t i = 0; i < impl->specs.size(); ++i)
-    allKnown &= appendMemory(impl->specs[i], arguments[i], impl->parameters[i], options.memory);
-  if (!launch.checkBounds || !allKnown) options.memory = {{0, ~uint64_t(0), "memory"}};
+  std::vector<int64_t> owners;
+  if (launch.checkBounds) {
+    for (ArgumentMemory &memory : memoryOfArguments(impl->parameters, impl->specs, arguments))
+      options.memory.push_back({memory.begin, memory.end, std::move(memory.name), memory.isKnown});
+    int64_t next = 0;
+    for (size_t i = 0; i < impl->specs.size(); ++i)
+      appendOwners(impl->specs[i], arguments[i], owners, next);
+  } else {
+    options.memory = {{0, ~uint64_t(0), "memory", false}};
+    owners.assign(slots.size(), -1);
+  }
+  options.checkRaces = launch.checkBounds;
   options.print = launch.print;
   options.stop = launch.stop;
   gpu::SimulatedArguments args;
-  args.slots.assign(slots.begin(), slots.end());
+  for (size_t i = 0; i < slots.size(); ++i)
+    args.slots.push_back(owners[i] < 0 ? slots[i] : gpu::pointerInto(slots[i], owners[i]));
   struct alignas(16) StandIn {
     uint8_t bytes[gpu::standInBytes];
   };
   StandIn standIns[2] = {}; // to be loaded from, and to be stored to
   auto firstByte = reinterpret_cast<uint64_t>(standIns);
-  options.memory.push_back({firstByte, firstByte + sizeof standIns, "what stands for an empty tensor"});
+  options.memory.push_back({firstByte, firstByte + sizeof standIns, "what stands for an empty tensor", true});
   for (const gpu::TensorMapSpec &spec : artifact.maps) {
     Result<gpu::TensorMapArguments> encoded = gpu::tensorMapArguments(spec, integers);
     if (!encoded) return "a tensor map cannot be made: " + encoded.error();
-    if (!encoded->address) encoded->address = firstByte + spec.stores * sizeof(StandIn);
+    if (!encoded->address)
+      encoded->address = firstByte + spec.stores * sizeof(StandIn);
+    else if (int64_t owner = owners[static_cast<size_t>(spec.baseSlot)]; owner >= 0)
+      encoded->address = gpu::pointerInto(encoded->address, owner);
     args.maps.push_back(tensorMapFor(spec, *encoded));
   }
   std::array<int64_t, 3> blocks = grid.extent;

@@ -9,7 +9,7 @@
 namespace tilewright {
 
 struct SimulateLaunch {
-  /// Accesses outside of the arguments' memory are errors, if all of it is known.
+  /// Accesses through an argument outside of its memory are errors, where this is known; so are races between programs.
   bool checkBounds = false;
   /// Receives what the kernel prints, in whole lines.
   std::function<void(llvm::StringRef)> print;

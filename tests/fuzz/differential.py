@@ -5,6 +5,8 @@
     python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
     python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
+    python tests/fuzz/differential.py --levels simulate:sm_90a --addresses           small programs about addresses
+    python tests/fuzz/differential.py --levels cuda                                  on the card of this machine
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
 """
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import addresses
 from programs import FLOATS, INTEGERS, PROGRAMS, SHORT, Generator
 
 LEVELS = ["sse2", "avx2", "avx512", "simulate"]
@@ -33,7 +36,7 @@ def numpy_types():
 
 
 class Case:
-    def __init__(self, seed, folder, level="avx2", products=False):
+    def __init__(self, seed, folder, level="avx2", products=False, small=False):
         import numpy as np
 
         name, _, machine = level.partition(":")
@@ -43,8 +46,10 @@ class Case:
             self.engine, self.target = name, "cuda:" + (target or TARGETS[seed % len(TARGETS)])
             self.options = {"num_warps": int(warps) if warps else WARPS[seed % len(WARPS)]}
             self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
-        self.seed, self.folder, self.generator = seed, folder, Generator(seed, products)
-        self.source = self.generator.program()
+        elif name == "cuda":
+            self.engine, self.options = name, {"num_warps": WARPS[seed % len(WARPS)]}
+        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products)
+        self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
         def data(dtype):
@@ -58,6 +63,9 @@ class Case:
                 return rng.integers(max(bounds.min, -20), min(bounds.max, 100), count).astype(types[dtype])
             return rng.integers(bounds.min, bounds.max, count, types[dtype])
 
+        if small:
+            self.inputs, self.outputs = g.arrays(rng, types)
+            return
         self.inputs = {name: data(dtype) for name, dtype in g.inputs}
         self.outputs = {name: data(dtype) for name, dtype, _ in g.outputs}
 
@@ -75,8 +83,16 @@ class Case:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         arguments = {name: array.copy() for name, array in (self.inputs | self.outputs).items()}
-        with tilewright.engine(engine, target=self.target):
-            module.kernel[(PROGRAMS,)](**arguments, **self.generator.scalars, **self.options)
+        if engine == "cuda":
+            sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "run"))
+            import card
+
+            chosen = card.engine()
+        else:
+            # The programs are in bounds and have no races: the checks are checked as well.
+            chosen = tilewright.engine(engine, check_bounds=engine != "cpu", target=self.target)
+        with chosen:
+            module.kernel[(self.programs,)](**arguments, **self.generator.scalars, **self.options)
         return arguments
 
     def difference(self, source=None):
@@ -145,7 +161,7 @@ def worker(arguments):
                 break
             if arguments.trace:
                 print("seed", seed, flush=True)
-            case = Case(seed, folder, level, arguments.products)
+            case = Case(seed, folder, level, arguments.products, arguments.addresses)
             if arguments.show:
                 print(case.source)
                 print(case.generator.scalars, case.generator.shape)
@@ -173,6 +189,7 @@ def main():
     parser.add_argument("--trace", action="store_true", help="print each seed before it runs, for crashes")
     parser.add_argument("--minimize", action="store_true")
     parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
+    parser.add_argument("--addresses", action="store_true", help="small programs about addresses")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.seed is not None:
@@ -185,7 +202,7 @@ def main():
         first = arguments.first + (i * 1_000_000 if arguments.count == 10**9 else 0)
         command = [sys.executable, __file__, "--worker", "--levels", level, "--first", str(first), "--count", str(arguments.count), "--seconds",
                    str(arguments.seconds / len(arguments.levels))]
-        command += [f"--{flag}" for flag in ("show", "trace", "minimize", "products") if getattr(arguments, flag)]
+        command += [f"--{flag}" for flag in ("show", "trace", "minimize", "products", "addresses") if getattr(arguments, flag)]
         environment = os.environ | ({} if level.startswith("simulate") else {"TILEWRIGHT_CPU": level})
         result = subprocess.run(command, env=environment)
         if result.returncode < 0:

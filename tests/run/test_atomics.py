@@ -106,3 +106,25 @@ def test_a_lock_between_programs():
     locked_kernel[(200,)](lock, total, x, BLOCK=32)
     np.testing.assert_array_equal(total, x.sum(0))
     assert lock[0] == 0
+
+
+@triton.jit
+def descriptor_atomic_kernel(x_ptr, out_ptr, OP: tl.constexpr):
+    block = tl.make_tensor_descriptor(out_ptr, shape=[8, 32], strides=[32, 1], block_shape=[8, 32])
+    x = tl.load(x_ptr + tl.arange(0, 8)[:, None] * 32 + tl.arange(0, 32)[None, :])
+    if OP == "max":
+        block.atomic_max([0, 0], x)
+    elif OP == "min":
+        block.atomic_min([0, 0], x)
+    else:
+        block.atomic_add([0, 0], x)
+
+
+@pytest.mark.parametrize("op", ["max", "min", "add"])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_a_descriptor_compares_unsigned_elements_as_such(op, dtype):
+    rng, bounds = np.random.default_rng(0), np.iinfo(dtype)
+    x, out = (rng.integers(bounds.min, bounds.max, (8, 32), dtype) for _ in "ab")
+    expected = FUNCTIONS[op](out, x)
+    descriptor_atomic_kernel[(1,)](x, out, OP=op)
+    np.testing.assert_array_equal(out, expected)

@@ -315,3 +315,38 @@ def test_a_scalar_indexed_by_new_dimensions():
     out = np.zeros(12, np.int32)
     scalar_index_kernel[(1,)](out, 2, N=4)
     np.testing.assert_array_equal(out, [0, 3, 2, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+
+
+def divide_by_largest_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(out_ptr + offsets, x / tl.max(tl.abs(x)))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-39, 5e37])
+def test_division_by_one_number_is_a_division(engine, scale):
+    # A product with the reciprocal would be off by one in the last place, and wrong where the reciprocal overflows.
+    x = (random(256, "fp32", 1) * scale).astype(np.float32)
+    out = np.zeros_like(x)
+    divide_by_largest_kernel[(1,)](x, out, BLOCK=256)
+    if engine in ("interpret", "cpu"):
+        np.testing.assert_array_equal(out, x / np.abs(x).max())
+    elif scale == 1.0: # `/` of a GPU is good to two units in the last place, for divisors up to 2^126
+        close(out, x.astype(np.float64) / np.abs(x).max(), "fp32")
+
+
+@triton.jit
+def divide_by_zero_kernel(x_ptr, y_ptr, quotient_ptr, remainder_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x, y = tl.load(x_ptr + offsets), tl.load(y_ptr + offsets)
+    tl.store(quotient_ptr + offsets, x // y)
+    tl.store(remainder_ptr + offsets, x % y)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_division_by_zero_gives_all_ones_and_the_dividend(dtype):
+    x = np.array([7, 0, 1, 100] * 8, dtype)
+    quotient, remainder = np.zeros_like(x), np.zeros_like(x)
+    divide_by_zero_kernel[(1,)](x, np.zeros_like(x), quotient, remainder, BLOCK=32)
+    np.testing.assert_array_equal(quotient, np.full_like(x, -1 if dtype == "int32" else 2**32 - 1))
+    np.testing.assert_array_equal(remainder, x)

@@ -18,3 +18,12 @@ def test_compiled_code_agrees_with_the_interpreter(level, engine):
     command = [sys.executable, SCRIPT, "--levels", level, "--first", str(first), "--count", count, "--seconds", "60"]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("level, count", [("avx2", 40), ("simulate:sm_80", 100)])
+def test_addresses(level, count, engine):
+    if engine != "cpu":
+        pytest.skip("the script runs all engines")
+    command = [sys.executable, SCRIPT, "--addresses", "--levels", level, "--first", "0", "--count", str(count), "--seconds", "60"]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert result.returncode == 0, result.stdout

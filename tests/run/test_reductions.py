@@ -223,3 +223,27 @@ def test_a_long_row(n):
     out = np.zeros(1, np.float32)
     reduce_1d_kernel[(1,)](x, out, n, 0.0, OP="sum", BLOCK=n)
     close(out[0], wide(x).sum(), "fp32", terms=n)
+
+
+@pytest.mark.parametrize("values", [
+    [np.nan, 6, 8], [3, 5, np.nan], [np.nan, 3, np.nan], [3, np.nan, 5], [np.nan, np.nan, 2, 1], [1, 2, 3, np.nan, 7, np.nan, 0],
+    [np.nan] * 40 + [5, 5] + [np.nan] * 40,
+])
+@pytest.mark.parametrize("op", ["argmax", "argmin"])
+def test_a_nan_is_never_the_first_of_an_order(op, values):
+    x, out = np.array(values, np.float32), np.zeros(1, np.int32)
+    reduce_1d_kernel[(1,)](x, out, x.size, -np.inf if op == "argmax" else np.inf, OP=op, BLOCK=128)
+    assert out[0] == (np.nanargmax(x) if op == "argmax" else np.nanargmin(x))
+
+
+@triton.jit
+def ones_kernel(out_ptr, DTYPE: tl.constexpr):
+    tl.store(out_ptr, tl.sum(tl.full((32, 32), 1.0, dtype=DTYPE)))
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+def test_a_sum_in_few_bits_does_not_stop_growing(dtype):
+    # One after the other, 256 ones and one more are 256 in bf16. Pairs of sums of one size lose nothing.
+    out = np.zeros(1, DTYPES[dtype])
+    ones_kernel[(1,)](out, DTYPE={"bf16": tl.bfloat16, "fp16": tl.float16}[dtype])
+    assert float(out[0]) == 1024

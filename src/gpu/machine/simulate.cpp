@@ -30,6 +30,10 @@ std::string sim::textOf(Location location) {
   return text;
 }
 
+uint64_t pointerInto(uint64_t address, int64_t memory) {
+  return interp::taggedPointer(address, memory);
+}
+
 std::string SimulationError::message() const {
   std::string result = sim::textOf(location) + ": " + text;
   if (other) result += " (other: " + sim::textOf(*other) + ")";
@@ -167,11 +171,21 @@ static bool runFor(Warp &warp, const Step &step) {
   return true;
 }
 
+/// Whether what a turn yields is, in the active lanes, what it began with.
+static bool sameValues(Warp &warp, ArrayRef<int32_t> yielded, ArrayRef<int32_t> arguments) {
+  for (auto [from, to] : llvm::zip(yielded, arguments))
+    for (size_t lane = 0; lane < size_t(lanesPerWarp); ++lane)
+      if (warp.active(int64_t(lane)) && warp.values[size_t(from)][lane] != warp.values[size_t(to)][lane]) return false;
+  return true;
+}
+
 static bool runWhile(Warp &warp, const Step &step) {
   const Body &test = step.bodies[0], &body = step.bodies[1];
   uint32_t before = warp.mask;
   copyAll(warp, step.operands, test.arguments);
+  Launch &launch = warp.block.cluster.launch;
   while (warp.mask) {
+    uint64_t changes = launch.changes;
     if (!warp.run(test)) return false;
     uint32_t goesOn = 0, now = warp.mask;
     warp.forLanes([&](int64_t lane) { goesOn |= uint32_t(warp.values[size_t(test.yielded[0])][size_t(lane)] & 1) << lane; });
@@ -181,11 +195,17 @@ static bool runWhile(Warp &warp, const Step &step) {
     if (!goesOn) break;
     copyAll(warp, ArrayRef(test.yielded).drop_front(), body.arguments);
     if (!warp.run(body)) return false;
+    // A turn that changes neither memory nor what the loop carries is followed by the same one, until somebody else changes memory.
+    bool same = changes == launch.changes && sameValues(warp, body.yielded, test.arguments);
     copyAll(warp, body.yielded, test.arguments);
-    // Others may have to run before the condition changes.
+    warp.spinsSince = same ? std::optional(changes) : std::nullopt;
+    warp.waitsAt = same ? &step : nullptr;
+    warp.waitsFor = "memory to change in a loop";
     warp.advanced = true;
     if (!warp.yield()) return false;
   }
+  warp.spinsSince = std::nullopt;
+  warp.waitsAt = nullptr;
   warp.mask = before;
   return true;
 }
@@ -361,62 +381,89 @@ bool Block::isDone() const {
   return llvm::all_of(warps, [](const std::unique_ptr<Warp> &warp) { return warp->finished; });
 }
 
-void Cluster::run(std::array<int64_t, 3> first) {
-  ucontext_t scheduler;
+void Cluster::start(std::array<int64_t, 3> first, int64_t which) {
+  number = which;
   arrived = generation = 0;
   arriving.assign(blocks.size(), {});
   released = arriving;
-  std::vector<Warp *> live;
+  live.clear();
   for (auto [rank, block] : llvm::enumerate(blocks)) {
     block->start({first[0] + int64_t(rank), first[1], first[2]}, scheduler);
     for (auto &warp : block->warps)
       live.push_back(warp.get());
   }
+}
+
+/// Where one block stops, all do.
+bool Cluster::isStopping() {
+  bool stopping = llvm::any_of(blocks, [](const auto &block) { return block->stopping; });
+  for (auto &block : blocks)
+    block->stopping |= stopping;
+  return stopping;
+}
+
+/// Lets each warp run until it waits. Whether that brought anybody further.
+bool Cluster::runRound(bool stopping) {
   std::mt19937_64 &random = blocks.front()->random;
-  auto runEngines = [&] { // all of them, as each has its own
-    bool advanced = false;
-    for (auto &block : blocks)
-      advanced |= block->runEngine();
-    return advanced;
-  };
-  bool stopping = false;
-  auto stop = [&] {
-    stopping = llvm::any_of(blocks, [](const auto &block) { return block->stopping; });
-    for (auto &block : blocks)
-      block->stopping |= stopping;
-  };
-  while (!live.empty()) {
-    bool advanced = false;
-    std::shuffle(live.begin(), live.end(), random);
-    for (Warp *warp : live) {
-      warp->advanced = false;
-      swapcontext(&scheduler, &warp->context);
-      advanced |= warp->advanced || warp->finished;
-      stop();
-      if (!stopping && random() % 4 == 0) advanced |= warp->block.runEngine();
-    }
-    llvm::erase_if(live, [](Warp *warp) { return warp->finished; });
-    if (stopping || advanced || live.empty()) continue; // when stopping, every warp leaves at its next turn
-    advanced = runEngines();
-    stop();
-    if (advanced || stopping) continue;
-    std::string text = "deadlock:";
-    std::sort(live.begin(), live.end(),
-              [](Warp *a, Warp *b) { return std::pair(a->block.rank, a->index) < std::pair(b->block.rank, b->index); });
-    for (Warp *warp : live) {
-      std::string which = blocks.size() > 1 ? " of block " + std::to_string(warp->block.rank) : "";
-      text += " warp " + std::to_string(warp->index) + which + " waits for " + warp->waitsFor + " at " +
-              textOf(warp->waitsAt->op->getLoc()) + ";";
-    }
-    text.pop_back();
-    live.front()->fail(*live.front()->waitsAt, text);
-    stop();
+  bool advanced = false;
+  uint64_t changes = launch.changes;
+  std::shuffle(live.begin(), live.end(), random);
+  for (Warp *warp : live) {
+    warp->advanced = false;
+    swapcontext(&scheduler, &warp->context);
+    bool spins = warp->spinsSince == launch.changes;
+    advanced |= (warp->advanced && !spins) || warp->finished;
+    stopping = isStopping();
+    if (!stopping && random() % 4 == 0) advanced |= warp->block.runEngine();
   }
+  llvm::erase_if(live, [](Warp *warp) { return warp->finished; });
+  return advanced || changes != launch.changes;
+}
+
+std::string Cluster::whatWarpsWaitFor() {
+  std::string text;
+  std::sort(live.begin(), live.end(),
+            [](Warp *a, Warp *b) { return std::pair(a->block.rank, a->index) < std::pair(b->block.rank, b->index); });
+  for (Warp *warp : live) {
+    if (!warp->waitsAt) continue;
+    std::string which = blocks.size() > 1 ? " of block " + std::to_string(warp->block.rank) : "";
+    text += " warp " + std::to_string(warp->index) + which + " waits for " + warp->waitsFor + " at " + textOf(warp->waitsAt->op->getLoc()) +
+            ";";
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+bool Cluster::resume() {
+  while (!live.empty()) {
+    bool stopping = isStopping(); // then every warp leaves at its next turn
+    if (runRound(stopping) || isStopping() || live.empty()) continue;
+    bool advanced = false;
+    for (auto &block : blocks) // each has an engine of its own
+      advanced |= block->runEngine();
+    if (advanced || isStopping()) continue;
+    if (llvm::any_of(live, [&](Warp *warp) { return warp->spinsSince == launch.changes; })) {
+      seen = launch.changes;
+      return true;
+    }
+    live.front()->fail(*live.front()->waitsAt, "deadlock:" + whatWarpsWaitFor());
+  }
+  bool stopping = isStopping();
   for (auto &block : blocks) {
     while (!stopping && !block->engine.empty()) // stores that nobody waited for are done at the end of the kernel
       if (!block->runEngine()) break;
     if (!stopping && !block->error) block->checkDone();
   }
+  return false;
+}
+
+void Cluster::stop(llvm::StringRef why) {
+  std::string text = why.str() + whatWarpsWaitFor();
+  auto spinning = llvm::find_if(live, [](Warp *warp) { return warp->spinsSince && warp->waitsAt; });
+  if (!why.empty() && spinning != live.end()) (*spinning)->fail(*(*spinning)->waitsAt, text);
+  for (auto &block : blocks)
+    block->stopping = true;
+  resume();
 }
 
 void Block::checkDone() {
@@ -446,6 +493,57 @@ void Block::checkDone() {
                               op->getLoc(), std::nullopt};
       return;
     }
+}
+
+// ---- the grid
+
+static std::unique_ptr<Cluster> makeCluster(Launch &launch, const Program &program, const SimulatedArguments &args,
+                                            std::array<int64_t, 3> grid) {
+  auto cluster = std::make_unique<Cluster>(launch);
+  for (int64_t rank = 0; rank < program.kernel.getCluster(); ++rank)
+    cluster->blocks.push_back(std::make_unique<Block>(program, args, launch.options, *cluster, rank, grid));
+  return cluster;
+}
+
+/// The clusters in order. One that waits for memory to change is put aside and looked at again whenever it has.
+static std::optional<SimulationError> runGrid(Launch &launch, const Program &program, const SimulatedArguments &args,
+                                              std::array<int64_t, 3> grid) {
+  constexpr size_t mostWaiting = 1024; // more than any GPU runs at once
+  std::vector<std::unique_ptr<Cluster>> waiting, idle;
+  std::optional<SimulationError> error;
+  auto run = [&](std::unique_ptr<Cluster> cluster) {
+    bool waits = cluster->resume();
+    for (const auto &block : cluster->blocks)
+      if (!error && block->error) error = block->error;
+    (waits ? waiting : idle).push_back(std::move(cluster));
+  };
+  auto runWaiting = [&] {
+    for (size_t i = 0; i < waiting.size() && !error;) {
+      if (waiting[i]->seen == launch.changes) {
+        ++i;
+        continue;
+      }
+      std::unique_ptr<Cluster> cluster = std::move(waiting[i]);
+      waiting.erase(waiting.begin() + int64_t(i));
+      run(std::move(cluster));
+      i = 0;
+    }
+  };
+  std::array<int64_t, 3> count = launch.clusters;
+  for (int64_t number = 0; number < count[0] * count[1] * count[2] && !error && waiting.size() < mostWaiting; ++number) {
+    if (idle.empty()) idle.push_back(makeCluster(launch, program, args, grid));
+    std::unique_ptr<Cluster> cluster = std::move(idle.back());
+    idle.pop_back();
+    cluster->start({number % count[0] * program.kernel.getCluster(), number / count[0] % count[1], number / (count[0] * count[1])}, number);
+    run(std::move(cluster));
+    runWaiting();
+  }
+  for (const auto &cluster : waiting) {
+    cluster->stop(error ? "" : "deadlock, and no other program can go on:");
+    for (const auto &block : cluster->blocks)
+      if (!error && block->error) error = block->error;
+  }
+  return error;
 }
 
 } // namespace sim
@@ -480,17 +578,10 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
   decoder.decode(function.getFunctionBody(), program.body);
   if (decoder.error) return decoder.error;
   if (program.ops.empty()) return std::nullopt;
-  sim::Cluster cluster;
-  for (int64_t rank = 0; rank < kernel.getCluster(); ++rank)
-    cluster.blocks.push_back(std::make_unique<sim::Block>(program, args, options, cluster, rank, grid));
-  for (int64_t z = 0; z < grid[2]; ++z)
-    for (int64_t y = 0; y < grid[1]; ++y)
-      for (int64_t x = 0; x < grid[0]; x += kernel.getCluster()) {
-        cluster.run({x, y, z});
-        for (const auto &block : cluster.blocks)
-          if (block->error) return block->error;
-      }
-  return std::nullopt;
+  std::array<int64_t, 3> clusters = {grid[0] / kernel.getCluster(), grid[1], grid[2]};
+  sim::Launch launch{options, clusters, std::nullopt};
+  if (options.checkRaces) launch.history.emplace();
+  return sim::runGrid(launch, program, args, grid);
 }
 
 } // namespace tilewright::gpu

@@ -28,7 +28,13 @@ struct SimulatedMemory {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::string name;
+  /// False: where the tensor begins and ends is not known, so every access through its argument is good.
+  bool isKnown = true;
 };
+
+/// A pointer that says which of the SimulateOptions' memory it, and what is computed from it, may touch: the upper 16 bits, which no
+/// address of a process uses, hold the number. Sums of addresses and offsets keep them. -1: any of the memory.
+uint64_t pointerInto(uint64_t address, int64_t memory);
 
 /// A tensor map as the driver would encode it. Dimensions are innermost first; the innermost stride is one element, so `strides` holds
 /// those of dims 1.. in elements.
@@ -51,6 +57,8 @@ struct SimulatedArguments {
 
 struct SimulateOptions {
   std::vector<SimulatedMemory> memory;
+  /// Two clusters that touch one byte, one of them storing, are an error unless atomics order them or both are atomics.
+  bool checkRaces = false;
   /// Chooses the order in which warps run and asynchronous copies finish.
   uint64_t seed = 0;
   /// Instructions of one warp after which it is taken to wait for something that never comes.
@@ -79,10 +87,10 @@ struct SimulationError {
 ///   orders them. Warps are ordered by bar.sync and mbarriers; lanes of one warp by the order of its instructions;
 /// - wgmma or a TMA instruction on bytes that a thread wrote without a fence_async of its own after it;
 /// - accumulators used without a wgmma_wait between; a wgmma whose registers were written after the last wgmma_fence;
-/// - a deadlock, with the place where each warp waits;
+/// - a deadlock, with the place where each warp waits. Clusters that wait for memory to change let later ones run before;
 /// - an operation that has no meaning here (ptx.inline).
-/// Races in global memory are not looked for. Results are those of the PTX manual; matrix instructions add their products in f64 and round
-/// once; approximate functions are libm's, rounded.
+/// Races in global memory are looked for between clusters; within one, only shared memory is watched. Results are those of the PTX manual;
+/// matrix instructions add their products in f64 and round once; approximate functions are libm's, rounded.
 std::optional<SimulationError> simulate(mlir::ModuleOp module, llvm::StringRef entry, std::array<int64_t, 3> grid,
                                         const SimulatedArguments &args, const SimulateOptions &options);
 

@@ -47,9 +47,10 @@ static bool copyAsync(Warp &warp, const Step &step) {
     copy.op = step.number;
     if (!warp.touch(step, lane, copy.shared, bytes, Warp::Access::copyWrite, bytes)) return false;
     if (reads >> lane & 1) {
-      uint64_t global = warp.get(step, 1)[size_t(lane)];
-      if (!warp.checkGlobal(step, lane, global, bytes, bytes)) return false;
-      std::memcpy(copy.data.data(), reinterpret_cast<const void *>(global), size_t(bytes));
+      uint64_t pointer = warp.get(step, 1)[size_t(lane)];
+      std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes, bytes);
+      if (!address || !warp.noteGlobal(step, lane, pointer, bytes, false, false)) return false;
+      std::memcpy(copy.data.data(), reinterpret_cast<const void *>(*address), size_t(bytes));
     }
     copy.id = warp.block.newCopy(step.number);
     for (int64_t i = 0; i < bytes; ++i)
@@ -166,6 +167,7 @@ static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t coun
     if (barrier->pending < count)
       return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier->count) + " in one phase", lane);
     join(barrier->arriving, warp.clock);
+    ++warp.block.cluster.launch.changes;
     barrier->transactions += bytes;
     barrier->pending -= count;
     completePhase(*barrier);
@@ -354,6 +356,8 @@ bool Block::runEngine() {
   size_t which = size_t(random() % engine.size()); // copies may overtake each other
   std::shared_ptr<EngineCopy> copy = engine[which];
   engine.erase(engine.begin() + int64_t(which));
+  ++cluster.launch.changes;
+  ++cluster.launch.stores;
   const SimulatedTensorMap &map = *copy->map;
   Warp &warp = *copy->warp;
   const Step &step = *copy->step;
@@ -376,8 +380,9 @@ bool Block::runEngine() {
       offset += coordinate * (dim ? map.strides[dim - 1] : 1);
     }
     uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(element * bytes), map.swizzle);
-    if (inside && !warp.checkGlobal(step, -1, global, bytes, bytes)) return false;
-    void *memory = reinterpret_cast<void *>(global);
+    std::optional<uint64_t> address = inside ? warp.global(step, -1, global, bytes, bytes) : 0;
+    if (!address || (inside && !warp.noteGlobal(step, -1, global, bytes, !copy->isLoad, combined.has_value()))) return false;
+    void *memory = reinterpret_cast<void *>(*address);
     if (copy->isLoad) {
       uint64_t value = absent;
       if (inside) std::memcpy(&value, memory, size_t(bytes));

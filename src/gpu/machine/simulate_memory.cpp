@@ -4,6 +4,8 @@
 //   store_shared by warp 0          the byte remembers: written by warp 0 at its time 3
 //   barrier                         all warps learn that warp 0 has passed time 3
 //   load_shared by warp 1           warp 1 knows time 3 of warp 0: fine. Without the barrier: a race, with both places
+//
+// In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h).
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/Support/Format.h"
@@ -167,24 +169,79 @@ bool Warp::touchRemote(const Step &step, int64_t lane, Block &from, uint64_t add
   return true;
 }
 
-bool Warp::checkGlobal(const Step &step, int64_t lane, uint64_t address, int64_t bytes, int64_t alignment) {
-  if (address % uint64_t(alignment)) return fail(step, "address " + hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
-  const SimulatedMemory *nearest = nullptr;
-  uint64_t distance = ~uint64_t(0);
-  for (const SimulatedMemory &range : block.options.memory) {
-    if (address >= range.begin && address + uint64_t(bytes) <= range.end) return true;
-    uint64_t away = address < range.begin ? range.begin - address : address + uint64_t(bytes) - range.end;
-    if (away < distance) {
-      distance = away;
-      nearest = &range;
-    }
+// ---- global memory
+
+static bool holds(const SimulatedMemory &range, uint64_t address, int64_t bytes) {
+  return !range.isKnown || (address >= range.begin && address + uint64_t(bytes) <= range.end);
+}
+
+/// The memory that a pointer was computed from, or null.
+static const SimulatedMemory *rangeOf(const SimulateOptions &options, uint64_t pointer) {
+  uint64_t tag = pointer >> interp::addressBits;
+  return tag && tag <= options.memory.size() ? &options.memory[tag - 1] : nullptr;
+}
+
+static std::string distanceText(const SimulatedMemory &range, uint64_t address, int64_t bytes) {
+  if (address < range.begin) return std::to_string(range.begin - address) + " bytes before " + range.name;
+  return std::to_string(address + uint64_t(bytes) - range.end) + " bytes past the end of " + range.name;
+}
+
+static std::string outsideText(const SimulateOptions &options, uint64_t pointer, int64_t bytes) {
+  uint64_t address = pointer & interp::addressMask;
+  auto inside = llvm::find_if(options.memory, [&](const SimulatedMemory &range) { return range.isKnown && holds(range, address, bytes); });
+  if (const SimulatedMemory *range = rangeOf(options, pointer)) {
+    std::string text = distanceText(*range, address, bytes);
+    return inside == options.memory.end() ? text : text + ", where " + inside->name + " is";
   }
-  std::string text = "access of " + std::to_string(bytes) + " bytes at " + hex(address) + " is outside of the kernel's memory";
-  if (nearest)
-    text += address < nearest->begin
-                ? ": " + std::to_string(nearest->begin - address) + " bytes before " + nearest->name
-                : ": " + std::to_string(address + uint64_t(bytes) - nearest->end) + " bytes past the end of " + nearest->name;
-  return fail(step, text, lane);
+  auto distance = [&](const SimulatedMemory &range) {
+    return address < range.begin ? range.begin - address : address + uint64_t(bytes) - range.end;
+  };
+  auto nearest = llvm::min_element(options.memory, [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
+  return nearest == options.memory.end() ? "the kernel has none" : distanceText(*nearest, address, bytes);
+}
+
+std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment) {
+  constexpr uint64_t firstPage = 4096; // never mapped
+  uint64_t address = pointer & interp::addressMask;
+  auto wrong = [&](const llvm::Twine &text) {
+    fail(step, text, lane);
+    return std::nullopt;
+  };
+  if (address < firstPage) return wrong("access of " + llvm::Twine(bytes) + " bytes at " + hex(address) + ": a null pointer");
+  if (address % uint64_t(alignment)) return wrong("address " + hex(address) + " is not a multiple of " + llvm::Twine(alignment));
+  const SimulateOptions &options = block.options;
+  const SimulatedMemory *range = rangeOf(options, pointer);
+  if (range ? holds(*range, address, bytes) : llvm::any_of(options.memory, [&](const auto &any) { return holds(any, address, bytes); }))
+    return address;
+  return wrong("access of " + llvm::Twine(bytes) + " bytes at " + hex(address) +
+               " is outside of the kernel's memory: " + outsideText(options, pointer, bytes));
+}
+
+bool Warp::noteGlobal(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, bool writes, bool atomic) {
+  Launch &launch = block.cluster.launch;
+  if (!launch.history) return true;
+  uint64_t address = pointer & interp::addressMask;
+  std::optional<AccessHistory::Clash> clash =
+      launch.history->note(uint32_t(block.cluster.number), {address, bytes, writes, atomic, step.number, launch.stores});
+  if (!clash || clash->sameStore) return true; // lanes of one store are compared by whoever stores
+  std::array<int64_t, 3> grid = launch.clusters;
+  const SimulatedMemory *range = rangeOf(block.options, pointer);
+  int64_t other = clash->program;
+  return fail(step,
+              "race: access of " + llvm::Twine(bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") + ": program (" +
+                  llvm::Twine(other % grid[0]) + ", " + llvm::Twine(other / grid[0] % grid[1]) + ", " +
+                  llvm::Twine(other / (grid[0] * grid[1])) + ") has " + (clash->wrote ? "stored" : "loaded") + " there" +
+                  (clash->atomic ? " by an atomic" : "") + " (" + block.nameOf(clash->where) + " at " + block.place(clash->where) +
+                  "), and no atomics order the two",
+              lane, clash->where);
+}
+
+static bool write(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, uint64_t address, const void *value, int64_t bytes) {
+  if (!warp.noteGlobal(step, lane, pointer, bytes, true, false)) return false;
+  void *place = reinterpret_cast<void *>(address);
+  warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
+  std::memcpy(place, value, size_t(bytes));
+  return true;
 }
 
 // ---- loads and stores
@@ -203,12 +260,13 @@ static bool loadGlobal(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     bool present = reads >> lane & 1;
-    uint64_t address = warp.get(step, 0)[size_t(lane)];
-    if (present && !warp.checkGlobal(step, lane, address, bytes * count, bytes * count)) return false;
+    uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+    std::optional<uint64_t> address = present ? warp.global(step, lane, pointer, bytes * count, bytes * count) : 0;
+    if (!address || (present && !warp.noteGlobal(step, lane, pointer, bytes * count, false, false))) return false;
     for (int64_t i = 0; i < count; ++i) {
       uint64_t value = 0;
       if (present)
-        std::memcpy(&value, reinterpret_cast<const void *>(address + uint64_t(i * bytes)), size_t(bytes));
+        std::memcpy(&value, reinterpret_cast<const void *>(*address + uint64_t(i * bytes)), size_t(bytes));
       else if (hasOther)
         value = warp.get(step, firstOther + size_t(i))[size_t(lane)];
       warp.result(step, size_t(i))[size_t(lane)] = value;
@@ -223,12 +281,16 @@ static bool storeGlobal(Warp &warp, const Step &step) {
   auto op = cast<ptx::StoreGlobalOp>(step.op);
   int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
   uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
+  ++warp.block.cluster.launch.stores;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(writes >> lane & 1)) continue;
-    uint64_t address = warp.get(step, 0)[size_t(lane)];
-    if (!warp.checkGlobal(step, lane, address, bytes * count, bytes * count)) return false;
-    for (int64_t i = 0; i < count; ++i)
-      std::memcpy(reinterpret_cast<void *>(address + uint64_t(i * bytes)), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes));
+    uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+    std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes * count, bytes * count);
+    if (!address) return false;
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t offset = uint64_t(i * bytes);
+      if (!write(warp, step, lane, pointer + offset, *address + offset, &warp.get(step, size_t(1 + i))[size_t(lane)], bytes)) return false;
+    }
   }
   return true;
 }
@@ -275,8 +337,12 @@ static bool storeShared(Warp &warp, const Step &step) {
     if (!(writes >> lane & 1)) continue;
     uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     if (!warp.touch(step, lane, address, bytes * count, Warp::Access::write, bytes * count)) return false;
-    for (int64_t i = 0; i < count; ++i)
-      std::memcpy(warp.block.at(address + uint64_t(i * bytes)), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes));
+    for (int64_t i = 0; i < count; ++i) {
+      void *place = warp.block.at(address + uint64_t(i * bytes));
+      const void *value = &warp.get(step, size_t(1 + i))[size_t(lane)];
+      warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
+      std::memcpy(place, value, size_t(bytes));
+    }
     for (uint64_t at = address; at < address + uint64_t(bytes * count); ++at) {
       auto [place, isNew] = written.try_emplace(at, std::pair{*warp.block.at(at), lane});
       if (!isNew && place->second.first != *warp.block.at(at))
@@ -298,6 +364,7 @@ static bool addShared(Warp &warp, const Step &step) {
     if (!warp.touch(step, lane, address, 4, Warp::Access::add, 4)) return false;
     uint32_t sum = uint32_t(warp.block.load(address, 4)) + uint32_t(warp.get(step, 1)[size_t(lane)]);
     std::memcpy(warp.block.at(address), &sum, 4);
+    ++warp.block.cluster.launch.changes;
   }
   return true;
 }
@@ -326,27 +393,49 @@ static uint64_t combine(ptx::Atomic kind, const Format &format, uint64_t old, ui
   return combine(ptx::Redux(uint32_t(kind)), format.bits, old, value);
 }
 
+/// One atomic on memory: reads, lets `update` compute what is written, and tells the history. Returns what was there, or nothing after an
+/// error.
+template <class Update>
+static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, ptx::Order order,
+                                        ptx::Scope scope, Update update) {
+  std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes, bytes);
+  if (!address) return std::nullopt;
+  Launch &launch = warp.block.cluster.launch;
+  uint32_t program = uint32_t(warp.block.cluster.number);
+  bool forAll = scope != ptx::Scope::cta, acquires = order == ptx::Order::acquire || order == ptx::Order::acq_rel;
+  if (launch.history && acquires && forAll) launch.history->acquire(program, *address);
+  void *place = reinterpret_cast<void *>(*address);
+  uint64_t old = 0;
+  std::memcpy(&old, place, size_t(bytes));
+  uint64_t now = update(old);
+  bool changed = std::memcmp(&old, &now, size_t(bytes)) != 0;
+  launch.changes += changed;
+  std::memcpy(place, &now, size_t(bytes));
+  if (!warp.noteGlobal(step, lane, pointer, bytes, changed, forAll)) return std::nullopt;
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (launch.history && releases && forAll) launch.history->release(program, *address);
+  return old;
+}
+
 static bool atomic(Warp &warp, const Step &step) {
   auto op = cast<ptx::AtomicOp>(step.op);
   Format format = interp::formatOf(op.getValues()[0].getType());
   int64_t count = int64_t(op.getValues().size());
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
   if (op.getOp() == ptx::Atomic::fadd && format.kind == Format::integer) return warp.fail(step, "fadd of an integer");
+  ++warp.block.cluster.launch.stores;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     bool present = acts >> lane & 1;
-    uint64_t address = warp.get(step, 0)[size_t(lane)];
-    if (present && !warp.checkGlobal(step, lane, address, format.bytes * count, format.bytes * count)) return false;
+    uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+    if (present && !warp.global(step, lane, pointer, format.bytes * count, format.bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i) {
-      uint64_t old = 0xdeadbeefdeadbeef & format.mask();
-      if (present) {
-        void *place = reinterpret_cast<void *>(address + uint64_t(i * format.bytes));
-        old = 0;
-        std::memcpy(&old, place, size_t(format.bytes));
-        uint64_t now = combine(op.getOp(), format, old, warp.get(step, size_t(1 + i))[size_t(lane)]);
-        std::memcpy(place, &now, size_t(format.bytes));
-      }
-      if (size_t(i) < step.results.size()) warp.result(step, size_t(i))[size_t(lane)] = old;
+      std::optional<uint64_t> old = 0xdeadbeefdeadbeef & format.mask();
+      if (present)
+        old = atomicAt(warp, step, lane, pointer + uint64_t(i * format.bytes), format.bytes, op.getOrder(), op.getScope(),
+                       [&](uint64_t before) { return combine(op.getOp(), format, before, warp.get(step, size_t(1 + i))[size_t(lane)]); });
+      if (!old) return false;
+      if (size_t(i) < step.results.size()) warp.result(step, size_t(i))[size_t(lane)] = *old;
     }
   }
   warp.advanced = true;
@@ -355,16 +444,15 @@ static bool atomic(Warp &warp, const Step &step) {
 
 static bool compareSwap(Warp &warp, const Step &step) {
   auto op = cast<ptx::CompareSwapOp>(step.op);
-  int64_t bytes = step.to.bytes;
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 3 : -1);
+  ++warp.block.cluster.launch.stores;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.get(step, 0)[size_t(lane)], old = 0;
-    if (!warp.checkGlobal(step, lane, address, bytes, bytes)) return false;
-    void *place = reinterpret_cast<void *>(address);
-    std::memcpy(&old, place, size_t(bytes));
-    if (old == warp.get(step, 1)[size_t(lane)]) std::memcpy(place, &warp.get(step, 2)[size_t(lane)], size_t(bytes));
-    warp.result(step, 0)[size_t(lane)] = old;
+    std::optional<uint64_t> old =
+        atomicAt(warp, step, lane, warp.get(step, 0)[size_t(lane)], step.to.bytes, op.getOrder(), op.getScope(),
+                 [&](uint64_t before) { return before == warp.get(step, 1)[size_t(lane)] ? warp.get(step, 2)[size_t(lane)] : before; });
+    if (!old) return false;
+    warp.result(step, 0)[size_t(lane)] = *old;
   }
   warp.advanced = true;
   return warp.yield();
@@ -495,7 +583,7 @@ static bool print(Warp &warp, const Step &step) {
       else if (letter == 'd' || letter == 'i')
         snprintf(buffer, sizeof buffer, (flags + "ll" + letter).c_str(), (long long)signExtend(bits, number.bits));
       else if (letter == 'p' || letter == 'c')
-        snprintf(buffer, sizeof buffer, "0x%llx", (unsigned long long)bits);
+        snprintf(buffer, sizeof buffer, "0x%llx", (unsigned long long)(letter == 'p' ? bits & interp::addressMask : bits));
       else
         snprintf(buffer, sizeof buffer, (flags + "ll" + letter).c_str(), (unsigned long long)bits);
       text += buffer;

@@ -15,6 +15,7 @@
 
 #include "gpu/machine/ptx.h"
 #include "gpu/machine/simulate.h"
+#include "ir/interpret/history.h"
 #include "ir/interpret/program.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -160,12 +161,37 @@ struct MatrixRead {
 
 class Block;
 
+/// What all clusters of a launch share.
+struct Launch {
+  const SimulateOptions &options;
+  std::array<int64_t, 3> clusters; // of the grid
+  std::optional<AccessHistory> history;
+  uint32_t stores = 0;  // executed so far
+  uint64_t changes = 0; // of global or shared memory, so far
+};
+
 /// Blocks that run together.
 struct Cluster {
+  Launch &launch;
+  int64_t number = 0; // in launch order
   std::vector<std::unique_ptr<Block>> blocks;
-  int64_t arrived = 0, generation = 0;    // of its barrier: warps
-  std::vector<Clock> arriving, released;  // what is known of each block
-  void run(std::array<int64_t, 3> first); // the place of its first block
+  int64_t arrived = 0, generation = 0;   // of its barrier: warps
+  std::vector<Clock> arriving, released; // what is known of each block
+  std::vector<Warp *> live;
+  ucontext_t scheduler{};
+  uint64_t seen = 0; // the launch's changes when it began to wait
+
+  explicit Cluster(Launch &launch) : launch(launch) {}
+  void start(std::array<int64_t, 3> first, int64_t number); // the place of its first block
+  /// Runs until the end or an error (false), or until all its warps wait and some of them for memory to change (true).
+  bool resume();
+  /// Ends it, with an error if `why` says so.
+  void stop(llvm::StringRef why);
+
+private:
+  bool runRound(bool stopping);
+  bool isStopping();
+  std::string whatWarpsWaitFor();
 };
 
 class Warp {
@@ -200,6 +226,7 @@ public:
   ucontext_t context{}, *scheduler = nullptr;
   std::unique_ptr<char[]> stack;
   bool finished = false, advanced = false;
+  std::optional<uint64_t> spinsSince; // the launch's changes, if the last turn of a loop changed nothing and the next one will not either
   const Step *waitsAt = nullptr;
   std::string waitsFor;
 
@@ -243,7 +270,10 @@ public:
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
   /// A read from another block's shared memory: bounds, alignment, races.
   bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);
-  bool checkGlobal(const Step &step, int64_t lane, uint64_t address, int64_t bytes, int64_t alignment);
+  /// Where a pointer into global memory points to: bounds, alignment. Nothing after an error.
+  std::optional<uint64_t> global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment);
+  /// Remembers an access to global memory; false if it races with another cluster's.
+  bool noteGlobal(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, bool writes, bool atomic);
 };
 
 class Block {

@@ -412,7 +412,14 @@ LogicalResult addPointer(Program &program, Operation *op) {
   Format offsets = formatOf(op->getOperand(1).getType());
   int64_t bytes = formatOf(cast<tt::PointerType>(getElementTypeOrSelf(op->getOperand(0).getType())).getPointeeType()).bytes;
   Reader pointer(program, op->getOperand(0)), offset(program, op->getOperand(1));
-  return eachElement(program, op, [&](int64_t i) { return pointer[i] + uint64_t(signExtend(offset[i], offsets.bits)) * bytes; });
+  return eachElement(program, op,
+                     [&](int64_t i) { return program.launch.moved(pointer[i], uint64_t(signExtend(offset[i], offsets.bits)) * bytes); });
+}
+
+LogicalResult pointerToInteger(Program &program, Operation *op) {
+  Reader pointer(program, op->getOperand(0));
+  Format to = formatOf(op->getResult(0).getType());
+  return eachElement(program, op, [&](int64_t i) { return program.launch.addressOf(pointer[i]) & to.mask(); });
 }
 
 Meaning findRow(StringRef name);
@@ -556,7 +563,7 @@ Meaning findRow(StringRef name) {
       {"arith.index_castui", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
       {"arith.bitcast", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
       {"tt.bitcast", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
-      {"tt.ptr_to_int", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
+      {"tt.ptr_to_int", pointerToInteger},
       {"tt.int_to_ptr", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
       {"arith.extf", conversion([](uint64_t a, const Format &from, const Format &to) { return convertFloat(a, from, to); })},
       {"arith.truncf", truncateFloat},

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <ucontext.h>
+
 using namespace mlir;
 
 namespace tilewright {
@@ -62,10 +64,18 @@ LogicalResult runFor(Program &program, Operation *op) {
   return setResults(program, op, std::move(carried));
 }
 
+bool sameTiles(ArrayRef<Tile> a, ArrayRef<Tile> b) {
+  return llvm::equal(a, b, [](const Tile &x, const Tile &y) { return x.elements == y.elements && x.block == y.block; });
+}
+
+/// A turn that changes neither memory nor what the loop carries will be followed by the same turn for ever, unless another program changes
+/// memory: it is that program's turn.
 LogicalResult runWhile(Program &program, Operation *op) {
   auto loop = cast<scf::WhileOp>(op);
   SmallVector<Tile> carried = copies(program, loop.getInits());
   while (true) {
+    SmallVector<Tile> before = carried;
+    uint64_t changes = program.launch.changes;
     FailureOr<SmallVector<Tile>> tested = program.run(loop.getBefore(), std::move(carried)); // the condition, then what it passes on
     if (failed(tested)) return failure();
     bool goesOn = tested->front().scalar();
@@ -74,6 +84,8 @@ LogicalResult runWhile(Program &program, Operation *op) {
     FailureOr<SmallVector<Tile>> next = program.run(loop.getAfter(), std::move(*tested));
     if (failed(next)) return failure();
     carried = std::move(*next);
+    if (changes != program.launch.changes || !sameTiles(before, carried)) continue;
+    if (!program.waitForOthers || !program.waitForOthers(op)) return failure();
   }
 }
 
@@ -153,8 +165,20 @@ Meaning findControl(StringRef name) {
   return table.lookup(name);
 }
 
-void Program::start(std::array<int64_t, 3> program) {
-  id = program;
+std::string placeText(Operation *op) {
+  std::optional<FileLineColLoc> place = placeIn(op->getLoc());
+  return place ? (place->getFilename().getValue() + ":" + Twine(place->getLine()) + ":" + Twine(place->getColumn())).str() : "";
+}
+
+uint32_t Launch::numberOf(Operation *op) {
+  auto [entry, isNew] = numbers.try_emplace(op, places.size());
+  if (isNew) places.push_back(op);
+  return entry->second;
+}
+
+void Program::start(int64_t which) {
+  number = which;
+  id = {which % grid[0], which / grid[0] % grid[1], which / (grid[0] * grid[1])};
   values.clear();
   steps = 0;
 }
@@ -228,7 +252,8 @@ FailureOr<SmallVector<Tile>> Program::call(Operation *from, StringRef callee, Sm
 }
 
 /// The value of a kernel's argument, or an error for one of another kind than its type.
-static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, int64_t number) {
+static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, int64_t number, bool checkBounds) {
+  uint64_t address = checkBounds ? taggedPointer(arg.bits, arg.memory) : arg.bits;
   auto wrong = [&](const char *expected) {
     return llvm::make_error<InterpretError>("argument " + std::to_string(number) + " must be " + expected, std::array<int64_t, 3>{});
   };
@@ -237,7 +262,7 @@ static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, in
     if (arg.kind != InterpretArg::descriptor || int64_t(arg.shape.size()) != rank || int64_t(arg.strides.size()) != rank)
       return wrong("a tensor descriptor of its block's rank");
     auto block = std::make_shared<MemoryBlock>();
-    block->base = arg.bits;
+    block->base = address;
     block->shape.assign(arg.shape.begin(), arg.shape.end());
     block->strides.assign(arg.strides.begin(), arg.strides.end());
     block->offsets.assign(rank, 0);
@@ -250,7 +275,7 @@ static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, in
     return wrong("a scalar, a pointer or a descriptor: no other comes from outside");
   Format format = formatOf(type);
   if (isa<tt::PointerType>(type)) {
-    if (arg.kind == InterpretArg::pointer) return Tile(arg.bits);
+    if (arg.kind == InterpretArg::pointer) return Tile(address);
     return wrong("a pointer");
   }
   if (format.kind != Format::integer) {
@@ -261,6 +286,133 @@ static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, in
   return wrong("an integer");
 }
 
+// ---- the programs of a launch
+//
+// A program has a stack of its own, so that it may stop in a loop that waits for another one and go on later.
+
+namespace {
+
+/// Runs the programs [first, last) in order; those that wait are looked at again whenever memory has changed.
+class Scheduler {
+public:
+  Scheduler(Launch &launch, tt::FuncOp kernel, ArrayRef<Tile> args) : launch(launch), kernel(kernel), args(args) {
+    kernel->getParentOfType<ModuleOp>().walk([&](scf::WhileOp) { mayWait = true; });
+  }
+  llvm::Error run(int64_t first, int64_t last);
+
+private:
+  struct Runner {
+    Program program;
+    ucontext_t context{};
+    Scheduler &scheduler;
+    std::unique_ptr<char[]> stack;
+    Operation *waitsAt = nullptr;
+    uint64_t seen = 0; // the changes of memory when it began to wait
+    bool finished = false, succeeded = false, giveUp = false;
+    Runner(Launch &launch, Scheduler &scheduler) : program(launch), scheduler(scheduler) {}
+  };
+
+  static void enter(uint32_t low, uint32_t high);
+  void begin(Runner &runner);
+  /// Lets the runner go on. False if this ends the launch.
+  bool resume(Runner &runner);
+  /// Lets those go on for whom memory has changed, until nobody is left. False if this ends the launch.
+  bool resumeWaiting();
+
+  Launch &launch;
+  tt::FuncOp kernel;
+  ArrayRef<Tile> args;
+  bool mayWait = false;
+  ucontext_t context{};
+  std::vector<std::unique_ptr<Runner>> waiting, idle;
+  std::unique_ptr<InterpretError> error;
+  bool isOver = false; // by an error, or by onStep
+};
+
+void Scheduler::enter(uint32_t low, uint32_t high) {
+  Runner *runner = reinterpret_cast<Runner *>(uint64_t(high) << 32 | low);
+  Scheduler &scheduler = runner->scheduler;
+  runner->succeeded = succeeded(runner->program.call(scheduler.kernel, scheduler.kernel.getName(), SmallVector<Tile>(scheduler.args)));
+  runner->finished = true;
+  swapcontext(&runner->context, &scheduler.context);
+}
+
+void Scheduler::begin(Runner &runner) {
+  constexpr size_t stackBytes = 8 << 20; // only what is used takes memory
+  runner.finished = runner.succeeded = runner.giveUp = false;
+  if (!runner.stack) runner.stack = std::unique_ptr<char[]>(new char[stackBytes]);
+  runner.program.waitForOthers = [this, self = &runner](Operation *loop) {
+    self->waitsAt = loop;
+    self->seen = launch.changes;
+    swapcontext(&self->context, &context);
+    return !self->giveUp;
+  };
+  getcontext(&runner.context);
+  runner.context.uc_stack.ss_sp = runner.stack.get();
+  runner.context.uc_stack.ss_size = stackBytes;
+  runner.context.uc_link = nullptr;
+  auto address = reinterpret_cast<uint64_t>(&runner);
+  makecontext(&runner.context, reinterpret_cast<void (*)()>(enter), 2, uint32_t(address), uint32_t(address >> 32));
+}
+
+bool Scheduler::resume(Runner &runner) {
+  swapcontext(&context, &runner.context);
+  if (!runner.finished || runner.succeeded) return true;
+  error = std::move(runner.program.error);
+  isOver = true;
+  return false;
+}
+
+bool Scheduler::resumeWaiting() {
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      if (waiting[i]->seen == launch.changes) continue;
+      if (!resume(*waiting[i])) return false;
+      again = true;
+      if (!waiting[i]->finished) continue;
+      idle.push_back(std::move(waiting[i]));
+      waiting.erase(waiting.begin() + int64_t(i--));
+    }
+  }
+  return true;
+}
+
+llvm::Error Scheduler::run(int64_t first, int64_t last) {
+  constexpr size_t mostWaiting = 4096; // more than any GPU runs at once
+  for (int64_t number = first; number < last; ++number) {
+    if (idle.empty()) idle.push_back(std::make_unique<Runner>(launch, *this));
+    std::unique_ptr<Runner> runner = std::move(idle.back());
+    idle.pop_back();
+    runner->program.start(number);
+    if (mayWait) {
+      begin(*runner);
+      resume(*runner);
+    } else if (failed(runner->program.call(kernel, kernel.getName(), SmallVector<Tile>(args)))) {
+      error = std::move(runner->program.error);
+      isOver = true;
+    }
+    bool waits = mayWait && !runner->finished;
+    (waits ? waiting : idle).push_back(std::move(runner));
+    if (isOver || !resumeWaiting() || waiting.size() > mostWaiting) break;
+  }
+  if (!isOver && !waiting.empty()) {
+    Program &program = waiting.front()->program;
+    (void)program.fail(waiting.front()->waitsAt,
+                       "deadlock: a turn of this loop changes nothing, and no program can go on that could end it; " +
+                           Twine(waiting.size()) + (waiting.size() == 1 ? " program waits" : " programs wait") +
+                           " for a lock that is never released or a flag that is never set");
+    error = std::move(program.error);
+  }
+  for (std::unique_ptr<Runner> &runner : waiting) { // its stack holds values that must be destroyed
+    runner->giveUp = true;
+    while (!runner->finished)
+      swapcontext(&context, &runner->context);
+  }
+  return error ? llvm::Error(std::move(error)) : llvm::Error::success();
+}
+
+} // namespace
 } // namespace interp
 
 llvm::Error interpret(ModuleOp module, StringRef name, ArrayRef<InterpretArg> args, std::array<int64_t, 3> grid, int64_t first,
@@ -277,18 +429,13 @@ llvm::Error interpret(ModuleOp module, StringRef name, ArrayRef<InterpretArg> ar
 
   SmallVector<Tile> values;
   for (auto [number, arg] : llvm::enumerate(args)) {
-    llvm::Expected<Tile> value = argumentValue(arg, types[number], number);
+    llvm::Expected<Tile> value = argumentValue(arg, types[number], number, options.checkBounds);
     if (!value) return value.takeError();
     values.push_back(std::move(*value));
   }
-  Program program(module, grid, options);
-  for (int64_t number = first; number < last; ++number) {
-    program.start({number % grid[0], number / grid[0] % grid[1], number / (grid[0] * grid[1])});
-    if (succeeded(program.call(kernel, name, values))) continue;
-    if (program.stopped) return llvm::Error::success();
-    return llvm::Error(std::move(program.error));
-  }
-  return llvm::Error::success();
+  Launch launch(module, grid, options);
+  if (options.checkRaces) launch.history.emplace();
+  return Scheduler(launch, kernel, values).run(first, last);
 }
 
 } // namespace tilewright

@@ -32,12 +32,14 @@ struct InterpretArg {
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
   bool padWithNan = false;
+  /// Of a pointer or descriptor: the number of the MemoryRange that it, and what is computed from it, may touch. -1: any range.
+  int64_t memory = -1;
 
-  static InterpretArg ofPointer(const void *address) { return {pointer, reinterpret_cast<uint64_t>(address), 0, {}, {}, false}; }
-  static InterpretArg ofInteger(int64_t number) { return {integer, static_cast<uint64_t>(number), 0, {}, {}, false}; }
-  static InterpretArg ofFloat(double number) { return {floating, 0, number, {}, {}, false}; }
+  static InterpretArg ofPointer(const void *address) { return {pointer, reinterpret_cast<uint64_t>(address), 0, {}, {}, false, -1}; }
+  static InterpretArg ofInteger(int64_t number) { return {integer, static_cast<uint64_t>(number), 0, {}, {}, false, -1}; }
+  static InterpretArg ofFloat(double number) { return {floating, 0, number, {}, {}, false, -1}; }
   static InterpretArg ofDescriptor(const void *address, std::vector<int64_t> shape, std::vector<int64_t> strides) {
-    return {descriptor, reinterpret_cast<uint64_t>(address), 0, std::move(shape), std::move(strides), false};
+    return {descriptor, reinterpret_cast<uint64_t>(address), 0, std::move(shape), std::move(strides), false, -1};
   }
 };
 
@@ -46,6 +48,8 @@ struct MemoryRange {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::string name;
+  /// False: where the tensor begins and ends is not known, so every access through its argument is good.
+  bool isKnown = true;
 };
 
 /// What is seen before each operation of a program. Everything in it is valid during the call only.
@@ -56,18 +60,25 @@ struct InterpretStep {
   std::function<std::string(mlir::Value)> text;
 };
 
+/// What sanitizers give as InterpretOptions::maxSteps: a minute or more.
+constexpr int64_t sanitizedSteps = 100'000'000;
+
 struct InterpretOptions {
   /// Called before each operation, in the order of execution. A false answer ends the run without an error.
   std::function<bool(const InterpretStep &)> onStep;
   /// Receives each line of tt.print, line break included. Without it, prints are dropped.
   std::function<void(llvm::StringRef)> print;
-  /// If set, an access outside every range of `memory` is an error that names the operation, the address and the nearest range.
+  /// If set, an access through an argument that leaves this argument's range of `memory` is an error that names the operation and the
+  /// address. Ranges may overlap. A pointer of another origin (from memory, or made of an integer) may touch every range.
   bool checkBounds = false;
+  /// If set, two programs that touch one byte, one of them storing, are an error unless atomics order them or both are atomics; so are
+  /// two elements of one store that store different values to one place.
+  bool checkRaces = false;
   std::vector<MemoryRange> memory;
   /// If set, tt.assert and cf.assert are skipped: the kernel was compiled without its debug checks.
   bool skipAsserts = false;
   /// If set, a zero divisor in any element of a tile is an error. Otherwise only a scalar one is, for elements that no store will keep may
-  /// hold anything; they then give all ones as the quotient and the dividend as the remainder.
+  /// hold anything.
   bool checkTileDivision = false;
   /// If not 0, the number of operations after which a program is taken to wait for something that never comes.
   int64_t maxSteps = 0;
@@ -94,11 +105,14 @@ public:
 /// with no meaning here, a failed assertion, an integer division by zero, an access outside the given memory. Calls for disjoint ranges of
 /// programs may run at once on several threads, as the atomics are real ones; `module` is only read.
 ///
-/// Orders that floating point can see: a reduction combines left to right along its axis, starting from the first element; a scan the same
-/// (or right to left where reversed); a dot adds its products to the accumulator in order of k, products and sums rounded to its type.
-/// What the hardware leaves open is settled as NVIDIA's does it: a float too large for an integer gives the nearest one and NaN gives 0, a
-/// float too large for an 8-bit float gives its largest finite value, a shift by the width or more gives 0 (or the sign), a zero stands in
-/// masked-off elements of loads without `other`.
+/// Orders that floating point can see: a reduction combines neighbours along its axis, then the results of neighbours, and so on; a scan
+/// goes left to right (or right to left where reversed); a dot adds its products to the accumulator in order of k, products and sums
+/// rounded to its type. What the hardware leaves open is settled as NVIDIA's does it: a float too large for an integer gives the nearest
+/// one and NaN gives 0, a float too large for an 8-bit float gives its largest finite value, a shift by the width or more gives 0 (or the
+/// sign), a zero stands in masked-off elements of loads without `other`, an integer divided by zero gives all ones and the dividend as the
+/// remainder.
+///
+/// A program that waits in a `while` loop for another one lets that one run. If none can go on, the launch ends with an error at the loop.
 llvm::Error interpret(mlir::ModuleOp module, llvm::StringRef name, llvm::ArrayRef<InterpretArg> args, std::array<int64_t, 3> grid,
                       int64_t first, int64_t last, const InterpretOptions &options);
 

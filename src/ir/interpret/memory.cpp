@@ -1,5 +1,6 @@
 // The meaning of operations that touch memory or the outside: loads, stores, atomics, block pointers and descriptors, print and assert.
-// Every address goes through Program::checkAccess first, so a bad one is an error that names the operation and not a crash.
+// All of them touch it by readAt, writeAt and atomicAt, which look at the address and, where races are looked for, at the history of the
+// bytes first: a bad access is an error that names the operation and not a crash.
 #include "ir/interpret/program.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -17,25 +18,145 @@ using namespace mlir;
 namespace tilewright::interp {
 namespace {
 
+/// `(  7, 12)`: each number as wide as the largest of its dimension is in upstream's output.
+std::string indexText(Type type, int64_t element) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  SmallVector<std::string> numbers;
+  for (int64_t dim = tile ? tile.getRank() - 1 : -1; dim >= 0; --dim) {
+    int64_t size = tile.getDimSize(dim);
+    std::string number = std::to_string(element % size);
+    int64_t width = std::ceil(std::log10(double(size)));
+    if (int64_t(number.size()) < width) number.insert(0, width - number.size(), ' ');
+    numbers.push_back(number);
+    element /= size;
+  }
+  std::reverse(numbers.begin(), numbers.end());
+  return "(" + llvm::join(numbers, ", ") + ")";
+}
+
+// ---- addresses
+
+/// One element's access: the pointer with what it knows of its argument, and for messages its place in a tile of `type`.
+struct Element {
+  Operation *op;
+  Type type;
+  int64_t number;
+  uint64_t pointer;
+  Format format;
+};
+
+/// The argument's memory that the pointer was computed from, or null.
+const MemoryRange *rangeOf(const Program &program, uint64_t pointer) {
+  uint64_t tag = pointer >> addressBits;
+  bool isTagged = program.options.checkBounds && tag != 0 && tag <= program.options.memory.size();
+  return isTagged ? &program.options.memory[tag - 1] : nullptr;
+}
+
+std::string accessText(const Program &program, const Element &at) {
+  std::string text = (at.op->getName().getStringRef() + " of " + Twine(at.format.bytes) + " bytes at 0x" +
+                      llvm::utohexstr(program.launch.addressOf(at.pointer), true))
+                         .str();
+  if (isa<RankedTensorType>(at.type)) text += " by element " + indexText(at.type, at.number);
+  return text;
+}
+
+bool contains(const MemoryRange &range, uint64_t address, int64_t bytes) {
+  return !range.isKnown || (address >= range.begin && address < range.end && uint64_t(bytes) <= range.end - address);
+}
+
+/// Where `address` lies, which is outside of `range`: `8 bytes after the end of 'x'`.
+std::string distanceText(const MemoryRange &range, uint64_t address) {
+  std::string name = "'" + range.name + "'";
+  if (address < range.begin) return std::to_string(range.begin - address) + " bytes before the start of " + name;
+  if (address < range.end) return "across the end of " + name;
+  return std::to_string(address - range.end) + " bytes after the end of " + name;
+}
+
+std::string outsideText(const Program &program, const Element &at) {
+  uint64_t address = program.launch.addressOf(at.pointer);
+  ArrayRef<MemoryRange> memory = program.options.memory;
+  auto inside = llvm::find_if(memory, [&](const MemoryRange &range) { return range.isKnown && contains(range, address, at.format.bytes); });
+  if (const MemoryRange *range = rangeOf(program, at.pointer)) {
+    std::string text = distanceText(*range, address);
+    return inside == memory.end() ? text : text + ", where '" + inside->name + "' is";
+  }
+  auto distance = [&](const MemoryRange &range) {
+    return address < range.begin ? range.begin - address : address < range.end ? 0 : address - range.end;
+  };
+  auto nearest = llvm::min_element(memory, [&](const MemoryRange &a, const MemoryRange &b) { return distance(a) < distance(b); });
+  return nearest == memory.end() ? "the kernel was given no memory" : distanceText(*nearest, address);
+}
+
+/// The address, if it may be touched. The common case, a good address, must not build any text.
+FailureOr<uint64_t> checkedAddress(Program &program, const Element &at) {
+  constexpr uint64_t firstPage = 4096; // never mapped: a null pointer, perhaps with a small offset
+  uint64_t address = program.launch.addressOf(at.pointer);
+  if (address < firstPage) return program.fail(at.op, accessText(program, at) + ": a null pointer");
+  if (!program.options.checkBounds) return address;
+  auto holds = [&](const MemoryRange &range) { return contains(range, address, at.format.bytes); };
+  const MemoryRange *range = rangeOf(program, at.pointer);
+  if (range ? holds(*range) : llvm::any_of(program.options.memory, holds)) return address;
+  return program.fail(at.op, accessText(program, at) + " is out of bounds: " + outsideText(program, at));
+}
+
+// ---- races
+
+LogicalResult reportRace(Program &program, const Element &at, const AccessHistory::Clash &clash) {
+  std::array<int64_t, 3> grid = program.grid;
+  int64_t other = clash.program;
+  const MemoryRange *range = rangeOf(program, at.pointer);
+  return program.fail(at.op, "race: " + accessText(program, at) + (range ? " in '" + range->name + "'" : "") + ": program (" +
+                                 Twine(other % grid[0]) + ", " + Twine(other / grid[0] % grid[1]) + ", " +
+                                 Twine(other / (grid[0] * grid[1])) + ") has " + (clash.wrote ? "stored" : "loaded") + " there" +
+                                 (clash.atomic ? " by an atomic" : "") + " at " + placeText(program.launch.places[clash.where]) +
+                                 ", and no atomics order the two");
+}
+
+/// Remembers the access where races are looked for. `bits`: what is stored.
+LogicalResult noteAccess(Program &program, const Element &at, uint64_t address, bool writes, bool atomic, uint64_t bits) {
+  Launch &launch = program.launch;
+  if (!launch.history) return success();
+  AccessHistory::Access access{address, at.format.bytes, writes, atomic, launch.numberOf(at.op), launch.stores};
+  std::optional<AccessHistory::Clash> clash = launch.history->note(uint32_t(program.number), access);
+  if (!clash) return success();
+  if (!clash->sameStore) return reportRace(program, at, *clash);
+  if (std::memcmp(reinterpret_cast<const void *>(address), &bits, at.format.bytes) == 0) return success();
+  return program.fail(at.op, "race: " + accessText(program, at) + ": another element of this store has stored another value there");
+}
+
+// ---- single elements
+
 uint64_t readMemory(uint64_t address, const Format &format) {
   uint64_t bits = 0;
   std::memcpy(&bits, reinterpret_cast<const void *>(address), format.bytes); // little-endian hosts only, as the whole compiler
   return format.bits == 1 ? bits != 0 : bits & format.mask();
 }
 
-void writeMemory(uint64_t address, const Format &format, uint64_t bits) {
-  std::memcpy(reinterpret_cast<void *>(address), &bits, format.bytes);
+FailureOr<uint64_t> readAt(Program &program, const Element &at) {
+  FailureOr<uint64_t> address = checkedAddress(program, at);
+  if (failed(address) || failed(noteAccess(program, at, *address, false, false, 0))) return failure();
+  return readMemory(*address, at.format);
+}
+
+LogicalResult writeAt(Program &program, const Element &at, uint64_t bits) {
+  FailureOr<uint64_t> address = checkedAddress(program, at);
+  if (isa<tt::PointerType>(getElementTypeOrSelf(at.type))) bits = program.launch.addressOf(bits);
+  if (failed(address) || failed(noteAccess(program, at, *address, true, false, bits))) return failure();
+  void *place = reinterpret_cast<void *>(*address);
+  program.launch.changes += std::memcmp(place, &bits, at.format.bytes) != 0;
+  std::memcpy(place, &bits, at.format.bytes);
+  return success();
 }
 
 uint64_t padding(const Format &format, bool nan) {
   return nan && format.kind != Format::integer ? encodeFloat(format, NAN) : 0;
 }
 
-/// Walks the elements of a block in row-major order: visit(element, address), without an address for those that lie outside
+/// Walks the elements of a block in row-major order: visit(element, pointer), without a pointer for those that lie outside
 /// the tensor along a checked dimension. `start` is added to the block's own offsets. Stops where visit fails.
 template <typename F>
-LogicalResult eachBlockElement(const MemoryBlock &block, ArrayRef<int64_t> tileShape, ArrayRef<int64_t> start, ArrayRef<bool> checked,
-                               int64_t bytes, F visit) {
+LogicalResult eachBlockElement(const Launch &launch, const MemoryBlock &block, ArrayRef<int64_t> tileShape, ArrayRef<int64_t> start,
+                               ArrayRef<bool> checked, int64_t bytes, F visit) {
   int64_t rank = tileShape.size(), count = 1;
   for (int64_t size : tileShape)
     count *= size;
@@ -48,7 +169,7 @@ LogicalResult eachBlockElement(const MemoryBlock &block, ArrayRef<int64_t> tileS
       if (checked[dim] && (place < 0 || place >= block.shape[dim])) inside = false;
       offset += uint64_t(place) * uint64_t(block.strides[dim]);
     }
-    if (failed(visit(element, inside ? std::optional<uint64_t>(block.base + offset * bytes) : std::nullopt))) return failure();
+    if (failed(visit(element, inside ? std::optional<uint64_t>(launch.moved(block.base, offset * bytes)) : std::nullopt))) return failure();
     for (int64_t dim = rank - 1; dim >= 0 && ++index[dim] == tileShape[dim]; --dim)
       index[dim] = 0;
   }
@@ -66,13 +187,13 @@ FailureOr<Tile> loadBlock(Program &program, Operation *op, const MemoryBlock &bl
                           ArrayRef<bool> checked, bool padWithNan) {
   Format format = formatOf(tile);
   Tile result(tile.getNumElements(), padding(format, padWithNan));
-  LogicalResult walked =
-      eachBlockElement(block, tile.getShape(), start, checked, format.bytes, [&](int64_t element, std::optional<uint64_t> address) {
-        if (!address) return success();
-        if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
-        result.elements[element] = readMemory(*address, format);
-        return success();
-      });
+  LogicalResult walked = eachBlockElement(program.launch, block, tile.getShape(), start, checked, format.bytes,
+                                          [&](int64_t element, std::optional<uint64_t> pointer) {
+                                            if (!pointer) return success();
+                                            FailureOr<uint64_t> bits = readAt(program, {op, tile, element, *pointer, format});
+                                            if (succeeded(bits)) result.elements[element] = *bits;
+                                            return LogicalResult(bits);
+                                          });
   if (failed(walked)) return failure();
   return result;
 }
@@ -80,12 +201,11 @@ FailureOr<Tile> loadBlock(Program &program, Operation *op, const MemoryBlock &bl
 LogicalResult storeBlock(Program &program, Operation *op, const MemoryBlock &block, ArrayRef<int64_t> start, RankedTensorType tile,
                          ArrayRef<bool> checked, const Tile &value) {
   Format format = formatOf(tile);
-  return eachBlockElement(block, tile.getShape(), start, checked, format.bytes, [&](int64_t element, std::optional<uint64_t> address) {
-    if (!address) return success();
-    if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
-    writeMemory(*address, format, value.elements[element]);
-    return success();
-  });
+  ++program.launch.stores;
+  return eachBlockElement(program.launch, block, tile.getShape(), start, checked, format.bytes,
+                          [&](int64_t element, std::optional<uint64_t> pointer) {
+                            return pointer ? writeAt(program, {op, tile, element, *pointer, format}, value.elements[element]) : success();
+                          });
 }
 
 bool isOn(const Tile *mask, int64_t i) {
@@ -114,8 +234,9 @@ LogicalResult load(Program &program, Operation *op) {
       if (other) result.elements[i] = other->elements[other->size() == 1 ? 0 : i];
       continue;
     }
-    if (failed(program.checkAccess(op, pointer.elements[i], format.bytes, type, i))) return failure();
-    result.elements[i] = readMemory(pointer.elements[i], format);
+    FailureOr<uint64_t> bits = readAt(program, {op, type, i, pointer.elements[i], format});
+    if (failed(bits)) return failure();
+    result.elements[i] = *bits;
   }
   program.set(op->getResult(0), std::move(result));
   return success();
@@ -132,11 +253,9 @@ LogicalResult store(Program &program, Operation *op) {
   }
   const Tile *mask = storeOp.getMask() ? &program.get(storeOp.getMask()) : nullptr;
   Format format = formatOf(type);
-  for (int64_t i = 0; i < pointer.size(); ++i) {
-    if (!isOn(mask, i)) continue;
-    if (failed(program.checkAccess(op, pointer.elements[i], format.bytes, type, i))) return failure();
-    writeMemory(pointer.elements[i], format, value.elements[i]);
-  }
+  ++program.launch.stores;
+  for (int64_t i = 0; i < pointer.size(); ++i)
+    if (isOn(mask, i) && failed(writeAt(program, {op, type, i, pointer.elements[i], format}, value.elements[i]))) return failure();
   return success();
 }
 
@@ -150,17 +269,32 @@ template <typename Word, typename F> uint64_t atomicUpdate(uint64_t address, F u
   return before;
 }
 
-template <typename F>
-FailureOr<uint64_t> atomicAt(Program &program, Operation *op, Type type, int64_t element, uint64_t address, F update) {
-  Format format = formatOf(type);
-  if (failed(program.checkAccess(op, address, format.bytes, type, element))) return failure();
-  if (address % format.bytes) return program.fail(op, "the address of an atomic operation is not a multiple of its element's size");
-  switch (format.bytes) {
-  case 1: return atomicUpdate<uint8_t>(address, update);
-  case 2: return atomicUpdate<uint16_t>(address, update);
-  case 4: return atomicUpdate<uint32_t>(address, update);
-  default: return atomicUpdate<uint64_t>(address, update);
+/// What an atomic orders. In the scope of one block, it is none for other programs.
+struct Order {
+  bool acquires = false, releases = false, forAll = true;
+  Order(tt::MemSemantic sem, tt::MemSyncScope scope)
+      : acquires(sem == tt::MemSemantic::ACQUIRE || sem == tt::MemSemantic::ACQUIRE_RELEASE),
+        releases(sem == tt::MemSemantic::RELEASE || sem == tt::MemSemantic::ACQUIRE_RELEASE), forAll(scope != tt::MemSyncScope::CTA) {}
+};
+
+template <typename F> FailureOr<uint64_t> atomicAt(Program &program, const Element &at, Order order, F update) {
+  FailureOr<uint64_t> address = checkedAddress(program, at);
+  if (failed(address)) return failure();
+  if (*address % at.format.bytes) return program.fail(at.op, "the address of an atomic operation is not a multiple of its element's size");
+  std::optional<AccessHistory> &history = program.launch.history;
+  if (history && order.acquires && order.forAll) history->acquire(uint32_t(program.number), *address);
+  uint64_t before = 0;
+  switch (at.format.bytes) {
+  case 1: before = atomicUpdate<uint8_t>(*address, update); break;
+  case 2: before = atomicUpdate<uint16_t>(*address, update); break;
+  case 4: before = atomicUpdate<uint32_t>(*address, update); break;
+  default: before = atomicUpdate<uint64_t>(*address, update); break;
   }
+  bool changed = readMemory(*address, at.format) != before; // only this thread runs programs that touch one another
+  program.launch.changes += changed;
+  if (failed(noteAccess(program, at, *address, changed, order.forAll, 0))) return failure();
+  if (history && order.releases && order.forAll) history->release(uint32_t(program.number), *address);
+  return before;
 }
 
 uint64_t combine(tt::RMWOp kind, const Format &format, uint64_t before, uint64_t value) {
@@ -191,11 +325,13 @@ LogicalResult atomicRmw(Program &program, Operation *op) {
   Type type = rmw.getVal().getType();
   Format format = formatOf(type);
   tt::RMWOp kind = rmw.getAtomicRmwOp();
+  Order order(rmw.getSem(), rmw.getScope());
+  ++program.launch.stores;
   Tile result(pointer.size(), 0);
   for (int64_t i = 0; i < result.size(); ++i) {
     if (!isOn(mask, i)) continue;
-    FailureOr<uint64_t> before =
-        atomicAt(program, op, type, i, pointer.elements[i], [&](uint64_t old) { return combine(kind, format, old, value.elements[i]); });
+    FailureOr<uint64_t> before = atomicAt(program, {op, type, i, pointer.elements[i], format}, order,
+                                          [&](uint64_t old) { return combine(kind, format, old, value.elements[i]); });
     if (failed(before)) return failure();
     result.elements[i] = *before;
   }
@@ -207,9 +343,12 @@ LogicalResult atomicCas(Program &program, Operation *op) {
   auto cas = cast<tt::AtomicCASOp>(op);
   const Tile &pointer = program.get(cas.getPtr()), &expected = program.get(cas.getCmp()), &value = program.get(cas.getVal());
   Type type = cas.getVal().getType();
+  Format format = formatOf(type);
+  Order order(cas.getSem(), cas.getScope());
+  ++program.launch.stores;
   Tile result(pointer.size(), 0);
   for (int64_t i = 0; i < result.size(); ++i) {
-    FailureOr<uint64_t> before = atomicAt(program, op, type, i, pointer.elements[i],
+    FailureOr<uint64_t> before = atomicAt(program, {op, type, i, pointer.elements[i], format}, order,
                                           [&](uint64_t old) { return old == expected.elements[i] ? value.elements[i] : old; });
     if (failed(before)) return failure();
     result.elements[i] = *before;
@@ -292,7 +431,8 @@ LogicalResult descriptorReduce(Program &program, Operation *op) {
   auto reduce = cast<tt::DescriptorReduceOp>(op);
   RankedTensorType tile = blockOf(reduce.getDesc().getType());
   Format format = formatOf(tile);
-  bool isFloat = format.kind != Format::integer, isUnsigned = tile.getElementType().isUnsignedInteger();
+  bool isFloat = format.kind != Format::integer;
+  bool isUnsigned = cast<tt::TensorDescType>(reduce.getDesc().getType()).hasUnsignedElements();
   tt::RMWOp kind;
   switch (reduce.getKind()) {
   case tt::DescriptorReduceKind::ADD: kind = isFloat ? tt::RMWOp::FADD : tt::RMWOp::ADD; break;
@@ -304,12 +444,13 @@ LogicalResult descriptorReduce(Program &program, Operation *op) {
   default: return program.fail(op, "the interpreter does not know this kind of tt.descriptor_reduce");
   }
   const Tile &value = program.get(reduce.getSrc());
-  return eachBlockElement(*program.get(reduce.getDesc()).block, tile.getShape(), integers(program, reduce.getIndices()),
-                          SmallVector<bool, 4>(tile.getRank(), true), format.bytes, [&](int64_t element, std::optional<uint64_t> address) {
-                            if (!address) return success();
-                            return LogicalResult(atomicAt(program, op, tile, element, *address, [&](uint64_t old) {
-                              return combine(kind, format, old, value.elements[element]);
-                            }));
+  ++program.launch.stores;
+  return eachBlockElement(program.launch, *program.get(reduce.getDesc()).block, tile.getShape(), integers(program, reduce.getIndices()),
+                          SmallVector<bool, 4>(tile.getRank(), true), format.bytes, [&](int64_t element, std::optional<uint64_t> pointer) {
+                            if (!pointer) return success();
+                            return LogicalResult(atomicAt(
+                                program, {op, tile, element, *pointer, format}, Order(tt::MemSemantic::RELAXED, tt::MemSyncScope::GPU),
+                                [&](uint64_t old) { return combine(kind, format, old, value.elements[element]); }));
                           });
 }
 
@@ -322,8 +463,8 @@ LogicalResult eachPickedElement(Program &program, const MemoryBlock &block, Valu
   for (int64_t i = 0; i < rowNumbers.size(); ++i) {
     MemoryBlock row = block;
     row.offsets = {signExtend(rowNumbers.elements[i], rowBits), firstColumn};
-    auto inRow = [&](int64_t element, std::optional<uint64_t> address) { return visit(i * columns + element, address); };
-    if (failed(eachBlockElement(row, {1, columns}, row.offsets, {true, true}, bytes, inRow))) return failure();
+    auto inRow = [&](int64_t element, std::optional<uint64_t> pointer) { return visit(i * columns + element, pointer); };
+    if (failed(eachBlockElement(program.launch, row, {1, columns}, row.offsets, {true, true}, bytes, inRow))) return failure();
   }
   return success();
 }
@@ -335,11 +476,11 @@ LogicalResult descriptorGather(Program &program, Operation *op) {
   Format format = formatOf(tile);
   Tile result(tile.getNumElements(), padding(format, block.padWithNan));
   LogicalResult walked = eachPickedElement(program, block, gather.getXOffsets(), gather.getYOffset(), tile,
-                                           [&](int64_t element, std::optional<uint64_t> address) {
-                                             if (!address) return success();
-                                             if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
-                                             result.elements[element] = readMemory(*address, format);
-                                             return success();
+                                           [&](int64_t element, std::optional<uint64_t> pointer) {
+                                             if (!pointer) return success();
+                                             FailureOr<uint64_t> bits = readAt(program, {op, tile, element, *pointer, format});
+                                             if (succeeded(bits)) result.elements[element] = *bits;
+                                             return LogicalResult(bits);
                                            });
   if (failed(walked)) return failure();
   program.set(op->getResult(0), std::move(result));
@@ -351,32 +492,14 @@ LogicalResult descriptorScatter(Program &program, Operation *op) {
   auto tile = cast<RankedTensorType>(scatter.getSrc().getType());
   Format format = formatOf(tile);
   const Tile &value = program.get(scatter.getSrc());
+  ++program.launch.stores;
   return eachPickedElement(program, *program.get(scatter.getDesc()).block, scatter.getXOffsets(), scatter.getYOffset(), tile,
-                           [&](int64_t element, std::optional<uint64_t> address) {
-                             if (!address) return success();
-                             if (failed(program.checkAccess(op, *address, format.bytes, tile, element))) return failure();
-                             writeMemory(*address, format, value.elements[element]);
-                             return success();
+                           [&](int64_t element, std::optional<uint64_t> pointer) {
+                             return pointer ? writeAt(program, {op, tile, element, *pointer, format}, value.elements[element]) : success();
                            });
 }
 
 // ---- print and assert
-
-/// `(  7, 12)`: each number as wide as the largest of its dimension is in upstream's output.
-std::string indexText(Type type, int64_t element) {
-  auto tile = dyn_cast<RankedTensorType>(type);
-  SmallVector<std::string> numbers;
-  for (int64_t dim = tile ? tile.getRank() - 1 : -1; dim >= 0; --dim) {
-    int64_t size = tile.getDimSize(dim);
-    std::string number = std::to_string(element % size);
-    int64_t width = std::ceil(std::log10(double(size)));
-    if (int64_t(number.size()) < width) number.insert(0, width - number.size(), ' ');
-    numbers.push_back(number);
-    element /= size;
-  }
-  std::reverse(numbers.begin(), numbers.end());
-  return "(" + llvm::join(numbers, ", ") + ")";
-}
 
 LogicalResult print(Program &program, Operation *op) {
   if (!program.options.print) return success();
@@ -395,7 +518,9 @@ LogicalResult print(Program &program, Operation *op) {
     std::string which = printOp.getArgs().size() > 1 ? "(operand " + std::to_string(number) + ") " : "";
     for (int64_t i = 0; i < tile.size(); ++i)
       program.options.print(start + " idx " + indexText(type, i) + printOp.getPrefix().str() + which +
-                            printElement(format, isPointer, isSigned, printOp.getHex(), tile.elements[i]) + "\n");
+                            printElement(format, isPointer, isSigned, printOp.getHex(),
+                                         isPointer ? program.launch.addressOf(tile.elements[i]) : tile.elements[i]) +
+                            "\n");
   }
   return success();
 }
@@ -420,35 +545,7 @@ LogicalResult cfAssert(Program &program, Operation *op) {
   return checkCondition(program, op, assertOp.getArg(), assertOp.getMsg());
 }
 
-/// Where `address`, which lies in none of the ranges, is: `8 bytes after the end of 'x'`.
-std::string nearestMemory(ArrayRef<MemoryRange> memory, uint64_t address) {
-  auto distance = [&](const MemoryRange &range) {
-    return address < range.begin ? range.begin - address : address < range.end ? 0 : address - range.end;
-  };
-  const MemoryRange *nearest =
-      std::min_element(memory.begin(), memory.end(), [&](const MemoryRange &a, const MemoryRange &b) { return distance(a) < distance(b); });
-  if (nearest == memory.end()) return "the kernel was given no memory";
-  std::string name = "'" + nearest->name + "'";
-  if (address < nearest->begin) return std::to_string(distance(*nearest)) + " bytes before the start of " + name;
-  if (address < nearest->end) return "across the end of " + name;
-  return std::to_string(distance(*nearest)) + " bytes after the end of " + name;
-}
-
 } // namespace
-
-// The common case, a good address, must not build any text.
-LogicalResult Program::checkAccess(Operation *op, uint64_t address, int64_t bytes, Type type, int64_t element) {
-  constexpr uint64_t firstPage = 4096; // never mapped: a null pointer, perhaps with a small offset
-  bool isNull = address < firstPage;
-  if (!isNull && !options.checkBounds) return success();
-  auto contains = [&](const MemoryRange &range) {
-    return address >= range.begin && address < range.end && uint64_t(bytes) <= range.end - address;
-  };
-  if (!isNull && llvm::any_of(options.memory, contains)) return success();
-  return fail(op, op->getName().getStringRef() + " of " + Twine(bytes) + " bytes at 0x" + llvm::utohexstr(address, true) +
-                      (isa<RankedTensorType>(type) ? " by element " + indexText(type, element) : "") +
-                      (isNull ? ": a null pointer" : " is out of bounds: " + nearestMemory(options.memory, address)));
-}
 
 Meaning findMemory(StringRef name) {
   static const llvm::StringMap<Meaning> table = {

@@ -1,6 +1,7 @@
 // The inside of the interpreter: how values are held, and what an operation's meaning may use. Private to interpret*.cpp.
 #pragma once
 
+#include "ir/interpret/history.h"
 #include "ir/interpret/interpret.h"
 #include "ir/tt.h"
 
@@ -66,12 +67,44 @@ std::string printElement(const Format &format, bool isPointer, bool isSigned, bo
 /// As a reader wants it: shortest form, shape in brackets, long tiles cut.
 std::string describe(mlir::Type type, const Tile &tile);
 
-// ---- the running program: interpret.cpp
+// ---- pointers that know their argument
+//
+// Where bounds are checked, the 16 bits of a pointer that no address of a process uses say which argument it was computed from: 0 for
+// none, or 1 + the number of its MemoryRange. Arithmetic keeps them; what becomes an integer, or goes to memory, loses them.
+
+constexpr int64_t addressBits = 48;
+constexpr uint64_t addressMask = (uint64_t(1) << addressBits) - 1;
+inline uint64_t taggedPointer(uint64_t address, int64_t range) {
+  return (address & addressMask) | uint64_t(range + 1) << addressBits;
+}
+
+// ---- the running programs: interpret.cpp
+
+/// What the programs of one launch share.
+struct Launch {
+  mlir::ModuleOp module;
+  std::array<int64_t, 3> grid;
+  const InterpretOptions &options;
+  std::optional<AccessHistory> history;  // if races are looked for
+  std::vector<mlir::Operation *> places; // by the numbers that the history knows them by
+  llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
+  uint32_t stores = 0;  // executed so far
+  uint64_t changes = 0; // of memory, so far
+
+  Launch(mlir::ModuleOp module, std::array<int64_t, 3> grid, const InterpretOptions &options)
+      : module(module), grid(grid), options(options) {}
+  uint32_t numberOf(mlir::Operation *op);
+  uint64_t addressOf(uint64_t pointer) const { return options.checkBounds ? pointer & addressMask : pointer; }
+  /// `pointer` moved by `bytes`; still of the same argument, however far it goes.
+  uint64_t moved(uint64_t pointer, uint64_t bytes) const {
+    if (!options.checkBounds) return pointer + bytes;
+    return ((pointer + bytes) & addressMask) | (pointer & ~addressMask);
+  }
+};
 
 class Program {
 public:
-  Program(mlir::ModuleOp module, std::array<int64_t, 3> grid, const InterpretOptions &options)
-      : module(module), grid(grid), options(options) {}
+  explicit Program(Launch &launch) : launch(launch), module(launch.module), grid(launch.grid), options(launch.options) {}
 
   const Tile &get(mlir::Value value) const { return values.find(value)->second; }
   void set(mlir::Value value, Tile tile) { values[value] = std::move(tile); }
@@ -81,18 +114,20 @@ public:
   /// operation's operands.
   llvm::FailureOr<llvm::SmallVector<Tile>> run(mlir::Region &region, llvm::SmallVector<Tile> args);
   llvm::FailureOr<llvm::SmallVector<Tile>> call(mlir::Operation *from, llvm::StringRef callee, llvm::SmallVector<Tile> args);
-  /// Whether `bytes` at `address` may be touched; records an error otherwise. `element` is the row-major place in the tile of `type`.
-  llvm::LogicalResult checkAccess(mlir::Operation *op, uint64_t address, int64_t bytes, mlir::Type type, int64_t element);
 
+  Launch &launch;
   mlir::ModuleOp module;
   std::array<int64_t, 3> grid;
   std::array<int64_t, 3> id{};
+  int64_t number = 0; // in launch order
   const InterpretOptions &options;
   std::unique_ptr<InterpretError> error;
   bool stopped = false; // by onStep
+  /// Lets other programs run until one has changed memory; false if none can, or the run is over. Unset: there are no others.
+  std::function<bool(mlir::Operation *)> waitForOthers;
 
-  /// Begins the next program of the grid with nothing computed.
-  void start(std::array<int64_t, 3> program);
+  /// Begins another program of the grid with nothing computed.
+  void start(int64_t number);
 
 private:
   llvm::LogicalResult step(mlir::Operation &op);
@@ -103,6 +138,9 @@ private:
   int64_t depth = 0;
   int64_t steps = 0;
 };
+
+/// `file:line:column` of an operation, or nothing.
+std::string placeText(mlir::Operation *op);
 
 /// What an operation does: reads its operands from the program and sets its results.
 using Meaning = llvm::LogicalResult (*)(Program &, mlir::Operation *);

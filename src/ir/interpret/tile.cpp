@@ -272,7 +272,7 @@ bool runsOnManyLanes(Program &program, Region &region) {
 }
 
 /// For each lane, goes along its places in order and combines what there is so far with each next one by the region: visit(source number,
-/// lane, element, value) sees the combination after each place.
+/// element, value) sees the combination after each place.
 template <typename F> LogicalResult combineAlong(Program &program, Operation *op, int64_t axis, bool reverse, Region &region, F visit) {
   Lanes lanes(tileType(op->getOperand(0)), axis);
   int64_t atOnce = runsOnManyLanes(program, region) ? lanes.count : 1;
@@ -301,21 +301,50 @@ template <typename F> LogicalResult combineAlong(Program &program, Operation *op
       }
       for (int64_t source = 0; source < sources; ++source)
         for (int64_t lane = 0; lane < atOnce; ++lane)
-          visit(source, firstLane + lane, lanes.element(firstLane + lane, place), soFar[source].elements[lane]);
+          visit(source, lanes.element(firstLane + lane, place), soFar[source].elements[lane]);
     }
   }
   return success();
 }
 
+/// The two operands of the combinations of one level of a reduction: the elements at even places, then those at odd ones.
+SmallVector<Tile> pairsOf(ArrayRef<Tile> level, int64_t first, int64_t count) {
+  SmallVector<Tile> args;
+  for (int64_t side = 0; side < 2; ++side)
+    for (const Tile &tile : level) {
+      Tile &arg = args.emplace_back(count, 0);
+      for (int64_t i = 0; i < count; ++i)
+        arg.elements[i] = tile.elements[2 * (first + i) + side];
+    }
+  return args;
+}
+
+/// Neighbours are combined, then the results of neighbours, until one is left for each lane.
 LogicalResult reduce(Program &program, Operation *op) {
   auto reduceOp = cast<tt::ReduceOp>(op);
-  int64_t count = Lanes(tileType(op->getOperand(0)), reduceOp.getAxis()).count;
-  SmallVector<Tile> results(op->getNumResults(), Tile(count, 0));
-  LogicalResult combined =
-      combineAlong(program, op, reduceOp.getAxis(), false, reduceOp.getCombineOp(),
-                   [&](int64_t source, int64_t lane, int64_t, uint64_t value) { results[source].elements[lane] = value; });
-  if (failed(combined)) return failure();
-  for (auto [result, tile] : llvm::zip_equal(op->getResults(), results))
+  Lanes lanes(tileType(op->getOperand(0)), reduceOp.getAxis());
+  bool allAtOnce = runsOnManyLanes(program, reduceOp.getCombineOp());
+  SmallVector<Tile> level; // for each source, lane after lane
+  for (Value source : op->getOperands()) {
+    const Tile &tile = program.get(source);
+    Tile &sorted = level.emplace_back(tile.size(), 0);
+    for (int64_t lane = 0; lane < lanes.count; ++lane)
+      for (int64_t place = 0; place < lanes.length; ++place)
+        sorted.elements[lane * lanes.length + place] = tile.elements[lanes.element(lane, place)];
+  }
+  for (int64_t length = lanes.length; length > 1; length /= 2) { // a power of two
+    int64_t pairs = lanes.count * length / 2, atOnce = allAtOnce ? pairs : 1;
+    SmallVector<Tile> next(level.size(), Tile(pairs, 0));
+    for (int64_t first = 0; first < pairs; first += atOnce) {
+      FailureOr<SmallVector<Tile>> combined = program.run(reduceOp.getCombineOp(), pairsOf(level, first, atOnce));
+      if (failed(combined)) return failure();
+      for (auto [tile, values] : llvm::zip_equal(next, *combined))
+        for (int64_t i = 0; i < atOnce; ++i)
+          tile.elements[first + i] = values.elements[values.size() == 1 ? 0 : i]; // one: the region gave a constant
+    }
+    level = std::move(next);
+  }
+  for (auto [result, tile] : llvm::zip_equal(op->getResults(), level))
     program.set(result, std::move(tile));
   return success();
 }
@@ -325,7 +354,7 @@ LogicalResult scan(Program &program, Operation *op) {
   SmallVector<Tile> results(op->getNumResults(), Tile(tileType(op->getOperand(0)).getNumElements(), 0));
   LogicalResult combined =
       combineAlong(program, op, scanOp.getAxis(), scanOp.getReverse(), scanOp.getCombineOp(),
-                   [&](int64_t source, int64_t, int64_t element, uint64_t value) { results[source].elements[element] = value; });
+                   [&](int64_t source, int64_t element, uint64_t value) { results[source].elements[element] = value; });
   if (failed(combined)) return failure();
   for (auto [result, tile] : llvm::zip_equal(op->getResults(), results))
     program.set(result, std::move(tile));

@@ -257,12 +257,12 @@ struct ExpandDescriptorStore : Pattern<tt::DescriptorStoreOp> {
   }
 };
 
-std::optional<tt::RMWOp> atomicOf(tt::DescriptorReduceKind kind, Type element) {
-  bool isFloat = isa<FloatType>(element);
+std::optional<tt::RMWOp> atomicOf(tt::DescriptorReduceKind kind, tt::TensorDescType desc) {
+  bool isFloat = isa<FloatType>(desc.getBlockType().getElementType()), isUnsigned = desc.hasUnsignedElements();
   switch (kind) {
   case tt::DescriptorReduceKind::ADD: return isFloat ? tt::RMWOp::FADD : tt::RMWOp::ADD;
-  case tt::DescriptorReduceKind::MIN: return isFloat ? std::nullopt : std::optional(tt::RMWOp::MIN);
-  case tt::DescriptorReduceKind::MAX: return isFloat ? std::nullopt : std::optional(tt::RMWOp::MAX);
+  case tt::DescriptorReduceKind::MIN: return isFloat ? std::nullopt : std::optional(isUnsigned ? tt::RMWOp::UMIN : tt::RMWOp::MIN);
+  case tt::DescriptorReduceKind::MAX: return isFloat ? std::nullopt : std::optional(isUnsigned ? tt::RMWOp::UMAX : tt::RMWOp::MAX);
   case tt::DescriptorReduceKind::AND: return tt::RMWOp::AND;
   case tt::DescriptorReduceKind::OR: return tt::RMWOp::OR;
   case tt::DescriptorReduceKind::XOR: return tt::RMWOp::XOR;
@@ -276,7 +276,7 @@ struct ExpandDescriptorReduce : Pattern<tt::DescriptorReduceOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(tt::DescriptorReduceOp op, Operands operands, ConversionPatternRewriter &rewriter) const override {
     RankedTensorType tile = op.getDesc().getType().getBlockType();
-    std::optional<tt::RMWOp> atomic = atomicOf(op.getKind(), tile.getElementType());
+    std::optional<tt::RMWOp> atomic = atomicOf(op.getKind(), op.getDesc().getType());
     if (!atomic)
       return refuse(op, Diag::descriptorReduceType,
                     {tt::stringifyDescriptorReduceKind(op.getKind()).str(), spelled(tile.getElementType())});

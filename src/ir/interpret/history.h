@@ -1,0 +1,77 @@
+// Who touched each byte of memory last: how the interpreter and the simulator find races between the programs of a launch.
+//
+//   program 0:  tl.store(flag, 1)                    program 0:  tl.store(data, x);  tl.atomic_xchg(flag, 1)
+//   program 1:  while tl.load(flag) == 0: ...        program 1:  while tl.atomic_add(flag, 0) == 0: ...;  tl.load(data)
+//   a race: nothing orders the load and the store    none: what the atomic read was released by program 0
+//
+// Programs are run one after another here, so a race shows by what was not said: two programs touched one byte, one of them wrote, one
+// of the two was no atomic, and no chain of releases and acquires leads from the first to the second. A release of a program stamps the
+// word with all that the program knows; an acquire of that word learns it. The answer does not depend on luck, as it would on a machine.
+#pragma once
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilewright {
+
+class AccessHistory {
+public:
+  struct Access {
+    uint64_t address = 0;
+    int64_t bytes = 0;
+    bool writes = false;
+    bool atomic = false; // for all programs of the launch
+    uint32_t where = 0;  // the operation, by a number of the caller's
+    uint32_t turn = 0;   // which execution of it; only stores of one tile share theirs
+  };
+  /// The earlier access that one clashes with.
+  struct Clash {
+    uint32_t program = 0;
+    uint32_t where = 0;
+    bool wrote = false;
+    bool atomic = false;
+    bool sameStore = false; // another element of the same store: an error only if the two store different values
+  };
+
+  /// Remembers an access and returns what it clashes with, if anything.
+  std::optional<Clash> note(uint32_t program, const Access &access);
+  /// An atomic at `address` that orders what follows it after what was released there.
+  void acquire(uint32_t program, uint64_t address);
+  /// An atomic at `address` that orders what came before it.
+  void release(uint32_t program, uint64_t address);
+
+private:
+  using Clock = llvm::DenseMap<uint32_t, uint32_t>; // how far each program is known to have come
+  struct Seen {
+    uint32_t program = ~uint32_t(0);
+    uint32_t time = 0; // 0: never
+    uint32_t where : 31 = 0;
+    uint32_t atomic : 1 = 0;
+  };
+  struct Cell {
+    Seen write;
+    uint32_t turn = 0;
+    Seen reads[2]; // by different programs, since the write
+  };
+  /// The cells of 4096 bytes. They are as large as the smallest access to the page so far.
+  struct Page {
+    int64_t cellBytes = 8;
+    std::vector<Cell> cells;
+  };
+
+  Page &pageFor(uint64_t address, int64_t bytes);
+  bool isOrdered(uint32_t program, const Seen &earlier) const;
+  void noteRead(Cell &cell, uint32_t program, const Seen &seen);
+  uint32_t timeOf(uint32_t program) const;
+
+  llvm::DenseMap<uint64_t, std::unique_ptr<Page>> pages;
+  llvm::DenseMap<uint32_t, uint32_t> times;                  // of programs that have released something; 1 for the others
+  llvm::DenseMap<uint32_t, std::unique_ptr<Clock>> known;    // by program
+  llvm::DenseMap<uint64_t, std::unique_ptr<Clock>> released; // by address
+};
+
+} // namespace tilewright

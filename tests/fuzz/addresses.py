@@ -1,0 +1,220 @@
+"""Small random programs about addresses: what address analyses assume, these programs do not keep.
+
+Rows and columns come from ranges, scalars and memory, are shifted below zero, wrap in narrow types, go backwards, modulo, beyond 2^31 and
+back; masks have lower and upper bounds, and every access is in bounds where its mask holds. Each element of an output is stored by one
+program at most. Values are quarters of small whole numbers, so that sums and products are exact and every engine must give the same bits.
+"""
+
+import random
+
+ROOM = 1 << 15  # elements of a tensor
+
+
+class Output:
+    """As the other generator's tiles: what an output's elements may be off by."""
+
+    size = error = 0.0
+
+
+class Generator:
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.lines, self.names, self.inputs, self.outputs = [], 0, [], []
+        self.unsigned = set()
+        self.programs = self.rng.choice([1, 2, 3, 5])
+        self.rows, self.columns = self.rng.choice([16, 16, 32, 64]), self.rng.choice([16, 32, 64, 128])
+        self.count = self.rows * self.columns
+        self.shape = [self.rows, self.columns]
+        self.programs = min(self.programs, ROOM // self.count)
+        self.scalars = {
+            "shift": self.rng.choice([-64, -32, -16, -16, -3, -1, 0, 1, 16, 32, 48]), "lift": self.rng.choice([-32, -16, -5, 0, 0, 2, 16]),
+            "M": self.rng.choice([1, 15, 16, 33, 64, 96, 100, 128]), "N": self.rng.choice([1, 16, 17, 32, 60, 64, 128]),
+            "turns": self.rng.choice([0, 1, 2, 3, 4]), "wrap": self.rng.choice([1, 7, 16, 24, 64, 1 << 20]), "far": self.rng.choice([1 << 31, 1 << 33, -(1 << 32)]),
+        }
+        self.scalars["stride"] = self.rng.choice([128, 128, 160, 192, self.scalars["N"] + 7 if self.scalars["N"] < 120 else 144])
+        self.scalars["back"] = -self.scalars["stride"]
+
+    def fresh(self, prefix):
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def line(self, text, depth=1):
+        self.lines.append("    " * depth + text)
+
+    def chance(self, probability):
+        return self.rng.random() < probability
+
+    def new_input(self, dtype):
+        for name, have in self.inputs:
+            if have == dtype and self.chance(0.5):
+                return name
+        name = f"in{len(self.inputs)}"
+        self.inputs.append((name, dtype))
+        return name
+
+    def index(self, size, depth, turn=None):
+        """A vector of `size` whole numbers, most of them near those that a tensor has."""
+        vector = f"tl.arange(0, {size})"
+        start = self.rng.choice(["", f"pid * {size} + ", f"pid * {size} + ", f"{turn} * {size} + " if turn else ""])
+        form, name = self.rng.randint(0, 14), self.fresh("i")
+        if form <= 3:
+            text = f"{start}{vector} + {self.rng.choice(['shift', 'lift', '0', '-16', 'shift'])}"
+        elif form == 4:
+            text = f"({start}{vector} + {self.rng.choice(['shift', 'lift', '0'])}) % {self.rng.choice(['M', 'N', 'wrap'])}"
+        elif form == 5:
+            text = f"({vector} * {self.rng.choice([1, 3, 4])}).to(tl.int8).to(tl.int32) + lift"
+        elif form == 6:
+            text = f"({vector}.to(tl.uint8) + {self.rng.choice([16, 200, 240])}).to(tl.uint8).to(tl.int32) + shift"
+        elif form == 7:
+            text = f"({vector}.to(tl.int16) * {self.rng.choice([1, 2000])}).to({self.rng.choice(['tl.int32', 'tl.int64'])})"
+        elif form == 8:
+            text = f"tl.load({self.new_input('int32')} + {vector}) + {self.rng.choice(['lift', '0', vector])}"
+        elif form == 9:
+            text = f"{start}{vector} + tl.load({self.new_input('int32')} + pid)"
+        elif form == 10:
+            text = f"{self.rng.choice(['M', 'N'])} - 1 - ({start}{vector})"
+        elif form == 11:
+            text = f"({start}{vector}).to(tl.int64) + far - far"
+        elif form == 12:
+            text = f"({start}{vector} + shift) // {self.rng.choice([1, 2, 3])}"
+        elif form == 13:
+            text = f"{vector}.to(tl.uint32) + tl.cast({self.rng.choice([0, 16, 48])}, tl.uint32)"
+        else:
+            text = f"tl.where({vector} < {size // 2}, {vector} + shift, {vector} - lift)"
+        if form == 13:
+            self.unsigned.add(name)
+        self.line(f"{name} = {text}", depth)
+        return name
+
+    def bounds(self, index, bound):
+        """Terms of a mask that say 0 <= index < bound, in one of the ways that authors write it."""
+        form = self.rng.randint(0, 3)
+        if form == 0 or index.split("[")[0] in self.unsigned:  # to which -1 cannot be compared
+            return [f"({index} >= 0)", f"({index} < {bound})"]
+        if form == 1:
+            return [f"({bound} > {index})", f"(0 <= {index})"]
+        if form == 2:
+            return [f"({index} > -1)", f"({index} <= {bound} - 1)"]
+        return [f"(({index} >= 0) & ({index} < {bound}))"]
+
+    def load(self, dtype, rows, columns, depth, turn=None):
+        """The name of a [rows, columns] tile of values from memory."""
+        source, tile = self.new_input(dtype), self.fresh("x")
+        names = self.index(rows, depth, turn), self.index(columns, depth, turn)
+        row, column = f"{names[0]}[:, None]", f"{names[1]}[None, :]"
+        terms = self.bounds(row, "M") + self.bounds(column, "N")
+        # What is below zero must not become unsigned.
+        row, column = (text + ".to(tl.int64)" if name in self.unsigned else text for name, text in zip(names, (row, column)))
+        self.rng.shuffle(terms)
+        form = self.rng.randint(0, 4)
+        if form == 0:
+            place = f"(M - 1) * stride + {row} * back + {column}"
+        elif form == 1:  # the other way round in memory
+            place = f"{column} * stride + {row}"
+        elif form == 2 and self.chance(0.5):
+            place = f"{row} * stride + {column} + shift"
+            terms += [f"({row} * stride + {column} + shift >= 0)"]
+        elif form == 3:
+            place = f"{row}.to(tl.int64) * stride + {column} + far - far"
+        else:
+            place = f"{row} * stride + {column}"
+        other = self.rng.choice(["0", "0", "1"])
+        self.line(f"{tile} = tl.load({source} + {place}, mask={' & '.join(terms)}, other={other})", depth)
+        return tile
+
+    def make_store(self, tile, dtype):
+        name = f"out{len(self.outputs)}"
+        self.outputs.append((name, dtype, [Output()]))
+        row, column = "(pid * ROWS + r0)[:, None]", "r1[None, :]"
+        terms = []
+        offset = ""
+        form = self.rng.randint(0, 3)
+        if form == 0:
+            offset = " + shift"
+            terms = [f"({column} + shift >= 0)", f"({column} + shift < COLUMNS)"]
+        elif form == 1:
+            offset = " + lift * COLUMNS"
+            terms = [f"({row} + lift >= 0)", f"({row} + lift < {self.rng.choice(['M', 'ROWS'])})"]
+        place = f"{row} * COLUMNS + {column}" if form != 2 else f"({self.programs} * ROWS - 1 - {row}) * COLUMNS + {column}"
+        if self.chance(0.4):
+            terms.append(self.rng.choice([f"({row} < M)", f"({column} < N)", f"({row} >= lift)", f"({column} >= shift)"]))
+        mask = f", mask={' & '.join(terms)}" if terms else ""
+        self.line(f"tl.store({name} + {place}{offset}, {tile}{mask})")
+
+    def make_loop(self, total, body):
+        turn, form = self.fresh("k"), self.rng.randint(0, 3)
+        if form == 0:
+            self.line(f"{turn} = 0")
+            self.line(f"while {turn} < turns:")
+        elif form == 1:
+            self.line(f"for {turn} in range(turns, 0, -1):")
+        else:
+            self.line(f"for {turn} in range({self.rng.choice(['turns', 'turns', '2'])}):")
+        self.line(f"{total} = {body(turn)}", 2)
+        if form == 0:
+            self.line(f"{turn} += 1", 2)
+
+    def make_product(self):
+        dtype = self.rng.choice(["float16", "float16", "bfloat16", "float8e4nv"])
+        depth, total = self.rng.choice([16, 32, 64]) if dtype != "float8e4nv" else self.rng.choice([32, 64]), self.fresh("sum")
+        self.line(f"{total} = tl.zeros((ROWS, COLUMNS), tl.float32)")
+
+        def body(turn):
+            a = self.load(dtype, self.rows, depth, 2, turn)
+            b = self.load(dtype, depth, self.columns, 2, turn)
+            return f"tl.dot({a}, {b}, {total})"
+
+        self.make_loop(total, body)
+        self.make_store(total, "float32")
+
+    def make_copy(self):
+        dtype = self.rng.choice(["int32", "float32", "float16", "int8", "int64"])
+        tile = self.load(dtype, self.rows, self.columns, 1)
+        if self.chance(0.3):
+            other = self.load(dtype, self.rows, self.columns, 1)
+            tile = f"{tile} + {other}"
+        self.make_store(tile, dtype)
+
+    def make_sum_loop(self):
+        total = self.fresh("sum")
+        self.line(f"{total} = tl.zeros((ROWS, COLUMNS), tl.float32)")
+        dtype = self.rng.choice(["float32", "float16", "int32"])
+        self.make_loop(total, lambda turn: f"{total} + {self.load(dtype, self.rows, self.columns, 2, turn)}" + (".to(tl.float32)" if dtype == "int32" else ""))
+        self.make_store(total, "float32")
+
+    def program(self):
+        self.line("pid = tl.program_id(0)")
+        self.line("r0 = tl.arange(0, ROWS)")
+        self.line("r1 = tl.arange(0, COLUMNS)")
+        for _ in range(self.rng.choice([1, 1, 2])):
+            self.rng.choices([self.make_copy, self.make_product, self.make_sum_loop], [3, 2, 1])[0]()
+        names = [name for name, _ in self.inputs] + [name for name, _, _ in self.outputs] + list(self.scalars)
+        head = ["import tilewright as triton", "import tilewright.language as tl", "", "", f"ROWS: tl.constexpr = {self.rows}",
+                f"COLUMNS: tl.constexpr = {self.columns}", "", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
+        return "\n".join(head + self.lines) + "\n"
+
+    # ---------------------------------------------------------------- data
+
+    def data(self, dtype, rng):
+        """The elements of a tensor; whole numbers are indices, too."""
+        import numpy as np
+
+        if dtype.startswith("int"):
+            return rng.integers(-8, 40, ROOM)
+        if dtype == "float8e4nv":
+            return rng.integers(-2, 3, ROOM).astype(np.float32) / 2
+        return rng.integers(-4, 5, ROOM) / 4
+
+    def arrays(self, rng, types):
+        """Inputs and outputs. Sometimes two inputs are views of one memory that overlap."""
+        inputs = {}
+        for name, dtype in self.inputs:
+            peers = [other for other, have in self.inputs if have == dtype and other in inputs]
+            if peers and rng.random() < 0.5:
+                memory = self.data(dtype, rng).astype(types[dtype])
+                inputs[name] = memory
+                inputs[peers[0]] = memory[16:]
+            else:
+                inputs[name] = self.data(dtype, rng).astype(types[dtype])
+        outputs = {name: self.data(dtype, rng).astype(types[dtype]) for name, dtype, _ in self.outputs}
+        return inputs, outputs

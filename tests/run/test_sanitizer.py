@@ -1,0 +1,234 @@
+"""What the interpreter and the simulator report where bounds and races are checked, and what they do not."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+ERROR = triton.runtime.errors.InterpreterError
+
+
+@pytest.fixture(params=["interpret", "simulate"], autouse=True)
+def engine(request):
+    with triton.engine(request.param, check_bounds=True):
+        yield request.param
+
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets))
+
+
+@pytest.mark.parametrize("other", [np.zeros(4, np.float32), np.zeros(0, np.float32), np.zeros(4, np.float32)[::-1]], ids=["plain", "empty", "reversed"])
+def test_an_argument_is_checked_whatever_the_others_are(other):
+    with pytest.raises(ERROR, match="x"):
+        copy_kernel[(1,)](np.zeros(32, np.float32), other, np.zeros(64, np.float32), BLOCK=64)
+
+
+@triton.jit
+def backward_kernel(x_ptr, out_ptr, stride, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets * stride))
+
+
+def test_a_reversed_view_has_the_memory_before_its_first_element():
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    backward_kernel[(1,)](x[::-1], out, -1, BLOCK=64)
+    np.testing.assert_array_equal(out, x[::-1])
+    with pytest.raises(ERROR, match="x_ptr"):
+        backward_kernel[(1,)](x[::-1], out, 1, BLOCK=64)
+
+
+def test_an_access_that_lands_in_another_tensor():
+    memory = np.zeros(128, np.float32)
+    with pytest.raises(ERROR, match="x_ptr.*where.*out_ptr"):
+        copy_kernel[(1,)](memory[:32], memory[:4], memory[32:], BLOCK=64)
+
+
+class Address:
+    """All that is known is where it lies."""
+
+    def __init__(self, array):
+        self.array, self.dtype = array, array.dtype
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+
+def test_an_unknown_extent_is_said_and_the_others_are_checked():
+    x, out = np.zeros(32, np.float32), np.zeros(64, np.float32)
+    with pytest.warns(RuntimeWarning, match="'y_ptr' is not known"), pytest.raises(ERROR, match="x_ptr"):
+        copy_kernel[(1,)](x, Address(x), out, BLOCK=64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copy_kernel[(1,)](x, Address(x), out, BLOCK=32)
+
+
+class Null:
+    dtype = np.dtype(np.float32)
+
+    def data_ptr(self):
+        return 0
+
+
+def test_a_null_pointer_is_named():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ERROR, match="null pointer"):
+            copy_kernel[(1,)](Null(), Null(), np.zeros(32, np.float32), BLOCK=32)
+
+
+# ---- races
+
+
+@triton.jit
+def one_place(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr, tl.program_id(0))
+
+
+@triton.jit
+def missing_atomic(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr, tl.load(x_ptr) + 1)
+
+
+@triton.jit
+def overlapping_blocks(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * (BLOCK - 1) + tl.arange(0, BLOCK)
+    tl.store(x_ptr + offsets, offsets)
+
+
+@triton.jit
+def neighbors_in_place(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + offsets, tl.load(x_ptr + offsets) + tl.load(x_ptr + offsets + 1))
+
+
+@triton.jit
+def flag_without_atomics(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    if tl.program_id(0) == 0:
+        tl.store(x_ptr, 5)
+        tl.store(flag_ptr, 1)
+    else:
+        while tl.load(flag_ptr, volatile=True) == 0:
+            pass
+        tl.store(x_ptr + 1, tl.load(x_ptr))
+
+
+@triton.jit
+def relaxed_flag(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    if tl.program_id(0) == 0:
+        tl.store(x_ptr, 5)
+        tl.atomic_xchg(flag_ptr, 1, sem="relaxed")
+    else:
+        while tl.atomic_add(flag_ptr, 0, sem="relaxed") == 0:
+            pass
+        tl.store(x_ptr + 1, tl.load(x_ptr))
+
+
+@triton.jit
+def atomic_and_store(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    if tl.program_id(0) == 0:
+        tl.atomic_add(x_ptr, 1)
+    else:
+        tl.store(x_ptr, 2)
+
+
+@pytest.mark.parametrize("kernel", [one_place, missing_atomic, overlapping_blocks, neighbors_in_place, flag_without_atomics, relaxed_flag, atomic_and_store])
+def test_a_race_between_programs(kernel):
+    x, flag = np.zeros(64, np.int32), np.zeros(1, np.int32)
+    with pytest.raises(ERROR, match=r"test_sanitizer.py:\d+:\d+.*race: .*program \(\d, 0, 0\) has (stored|loaded) there"):
+        kernel[(3,)](x, flag, BLOCK=16)
+
+
+@triton.jit
+def twice(x_ptr, value, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x_ptr + offsets // 2, tl.where(value == 0, offsets, value))
+
+
+def test_two_elements_of_a_store_at_one_place(engine):
+    x = np.zeros(64, np.int32)
+    twice[(1,)](x, 3, BLOCK=16)
+    if engine == "interpret":
+        with pytest.raises(ERROR, match="race: tt.store .* another element of this store"):
+            twice[(1,)](x, 0, BLOCK=16)
+
+
+# ---- what is ordered
+
+
+@triton.jit
+def locked(x_ptr, lock_ptr, BLOCK: tl.constexpr):
+    while tl.atomic_cas(lock_ptr, 0, 1, sem="acquire") == 1:
+        pass
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x_ptr + offsets, tl.load(x_ptr + offsets) + 1)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0, sem="release")
+
+
+@triton.jit
+def last_one_sums(x_ptr, count_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x_ptr + (1 + tl.program_id(0)) * BLOCK + offsets, offsets)
+    tl.debug_barrier()
+    if tl.atomic_add(count_ptr, 1) == tl.num_programs(0) - 1:
+        total = tl.zeros((BLOCK,), tl.int32)
+        for i in range(tl.num_programs(0)):
+            total += tl.load(x_ptr + (1 + i) * BLOCK + offsets)
+        tl.store(x_ptr + offsets, total)
+
+
+@triton.jit
+def added(x_ptr, count_ptr, BLOCK: tl.constexpr):
+    tl.atomic_add(x_ptr + tl.arange(0, BLOCK), 1)
+
+
+@triton.jit
+def waits_for_a_later_one(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    """All wait for the last program, which begins after them."""
+    if tl.program_id(0) == tl.num_programs(0) - 1:
+        tl.store(x_ptr, 7)
+        tl.debug_barrier()
+        tl.atomic_xchg(flag_ptr, 1)
+    else:
+        while tl.atomic_add(flag_ptr, 0) == 0:
+            pass
+        tl.store(x_ptr + 1 + tl.program_id(0), tl.load(x_ptr))
+
+
+@pytest.mark.parametrize("kernel, first", [(locked, 4), (last_one_sums, 0), (added, 4), (waits_for_a_later_one, 7)])
+def test_programs_that_are_ordered(kernel, first):
+    x, lock = np.zeros(128, np.int32), np.zeros(1, np.int32)
+    kernel[(4,)](x, lock, BLOCK=16)
+    assert x[0] == first
+    if kernel is last_one_sums:
+        np.testing.assert_array_equal(x[:16], 4 * np.arange(16))
+    if kernel is waits_for_a_later_one:
+        np.testing.assert_array_equal(x[:4], [7, 7, 7, 7])
+
+
+# ---- waiting for ever
+
+
+@triton.jit
+def never_released(x_ptr, lock_ptr, BLOCK: tl.constexpr):
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    tl.store(x_ptr + tl.program_id(0), 1)
+
+
+@triton.jit
+def never_set(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    while tl.atomic_add(flag_ptr, 0) == 0:
+        pass
+
+
+@pytest.mark.parametrize("kernel", [never_released, never_set])
+def test_a_deadlock_names_the_loop(kernel):
+    with pytest.raises(ERROR, match=r"test_sanitizer.py:\d+:\d+.*deadlock"):
+        kernel[(2,)](np.zeros(8, np.int32), np.zeros(1, np.int32), BLOCK=16)

@@ -1,0 +1,121 @@
+"""Checks what the tree promises about itself, and fails where it does not hold.
+
+    tools/check_tree.py           the check
+    tools/check_tree.py --pin     writes today's long functions to tools/long_functions.txt
+
+Order      a folder under src/ includes only itself and folders before it; cpu and gpu never see each other.
+Size       a source file has at most 800 lines, a function at most 60. Functions that were longer when this check was written are pinned
+           with their length in tools/long_functions.txt: they may shrink and leave, and no other may join them. A longer function that
+           gives a reason starts its comment with "Long:".
+Machines   no file names a folder of the machine that it was written on.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+pins = root / "tools" / "long_functions.txt"
+LONGEST_FILE, LONGEST_FUNCTION = 800, 60
+ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/tiles", "gpu/schedule", "gpu/thread", "gpu", "codegen",
+         "pipeline", "runtime/cuda", "runtime", "tune", "api"]
+# Headers that rooms on both sides of a border share: plain data, and the declarations of what the rooms hold.
+SHARED = {"gpu/artifact.h", "gpu/passes.h"}
+MACHINE = re.compile(r"/(?:home|Users|work|root)/\w")
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE, text=True)
+    if listed.returncode == 0:
+        return [root / name for name in listed.stdout.splitlines() if (root / name).is_file()]
+    return [path for path in root.rglob("*") if path.is_file() and not {".git", "build"} & set(path.parts)]
+
+
+def room(path):
+    """The longest folder of ORDER that holds `path`, which is relative to src/."""
+    found = [folder for folder in ORDER if path.startswith(folder + "/")]
+    return max(found, key=len, default=None)
+
+
+def includes(path, text):
+    inside = path.relative_to(root / "src").as_posix()
+    own = room(inside)
+    if own is None:
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'#include "([\w./]+)"', line)
+        other = room(match[1]) if match and (root / "src" / match[1]).exists() else None
+        if other is None or match[1] in SHARED:
+            continue
+        crosses = {own.split("/")[0], other.split("/")[0]} == {"cpu", "gpu"}
+        if crosses or ORDER.index(other) > ORDER.index(own):
+            yield f"{inside}:{number}: {own} includes {match[1]}, which comes after it" if not crosses else f"{inside}:{number}: cpu and gpu do not see each other"
+
+
+def functions(text):
+    """(first line, name, lines, comment) of each function whose definition starts in the first column or two further in."""
+    lines = text.splitlines()
+    for start, line in enumerate(lines):
+        indent = re.match(r"(  )?(?=[A-Za-z_])", line)
+        opens = line.endswith("{") and "(" in "".join(lines[max(0, start - 3):start + 1])
+        if not indent or not opens or re.match(r"\s*(namespace|struct|class|enum|union|extern|if|for|while|switch|do|else|return|case)\b", line) or "= {" in line or "=> {" in line:
+            continue
+        end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith((indent[0] or "") + "}")), None)
+        if end is None:
+            continue
+        first = start
+        while first > 0 and lines[first - 1] and not lines[first - 1].lstrip().startswith(("//", "}", "#")) and not lines[first - 1].endswith((";", "{", ":")):
+            first -= 1
+        name = re.search(r"([\w:~]+|operator\S+)\s*\(", " ".join(lines[first:start + 1]))
+        comment = first - 1
+        while comment > 0 and lines[comment].lstrip().startswith("//"):
+            comment -= 1
+        yield first + 1, name[1] if name else "?", end - first + 1, "\n".join(lines[comment + 1:first])
+
+
+def read_pins():
+    if not pins.exists():
+        return {}
+    return {tuple(line.split()[:2]): int(line.split()[2]) for line in pins.read_text().splitlines() if line and not line.startswith("#")}
+
+
+def main():
+    pinned, long_ones, problems = read_pins(), {}, []
+    for path in tracked():
+        name = path.relative_to(root).as_posix()
+        if path.suffix not in {".cpp", ".h", ".py", ".td", ".def", ".c", ".md", ".txt", ".cmake", ".test", ".mlir", ""} or name.startswith("benchmarks/results"):
+            continue
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        problems += [f"{name}:{i}: names a folder of some machine: {line.strip()[:80]}" for i, line in enumerate(text.splitlines(), 1)
+                     if MACHINE.search(line) and path != pathlib.Path(__file__).resolve()]
+        if path.suffix not in {".cpp", ".h", ".py"}:
+            continue
+        if text.count("\n") > LONGEST_FILE:
+            problems.append(f"{name}: {text.count(chr(10))} lines, more than {LONGEST_FILE}")
+        if path.suffix == ".py" or not name.startswith(("src/", "cli/", "python/", "include/")):
+            continue
+        if name.startswith("src/"):
+            problems += includes(path, text)
+        for line, function, length, comment in functions(text):
+            if length <= LONGEST_FUNCTION or re.search(r"//+ Long:", comment):
+                continue
+            long_ones[name, function] = max(length, long_ones.get((name, function), 0))
+            if length > pinned.get((name, function), 0):
+                problems.append(f"{name}:{line}: {function} has {length} lines, more than {pinned.get((name, function), LONGEST_FUNCTION)}")
+    if "--pin" in sys.argv:
+        head = "# Functions of more than 60 lines, with their length. They may shrink and leave; no other may join. Written by tools/check_tree.py --pin.\n"
+        pins.write_text(head + "".join(f"{name} {function} {length}\n" for (name, function), length in sorted(long_ones.items())))
+        return 0
+    for problem in problems:
+        print(problem)
+    for name, function in sorted(set(pinned) - set(long_ones)):
+        print(f"tools/long_functions.txt: {function} in {name} is short now: delete its line")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
