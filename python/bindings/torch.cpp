@@ -122,7 +122,8 @@ std::optional<Argument> readTorchTensor(nb::handle tensor) {
   if (scalar == 0 || found->device(handle, &device) != 0 || found->address(handle, &address) != 0) return std::nullopt;
   // An empty tensor, or one that only describes one: its methods tell.
   if (!address) return std::nullopt;
-  return Argument::pointer(address, static_cast<Scalar>(scalar - 1), bytesOf(*found, handle, byteSize(static_cast<Scalar>(scalar - 1))), device);
+  return Argument::pointer(address, static_cast<Scalar>(scalar - 1), bytesOf(*found, handle, byteSize(static_cast<Scalar>(scalar - 1))),
+                           device);
 }
 
 void learnTorchTensor(nb::handle tensor, Scalar scalar) {

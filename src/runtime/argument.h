@@ -64,8 +64,8 @@ public:
   Argument reaching(int64_t before, int64_t after) const;
   /// [begin, end) of the memory of a pointer or descriptor, where known.
   std::optional<std::pair<uint64_t, uint64_t>> reach() const;
-  int64_t asInteger() const;                   // of numbers; floats are truncated
-  double asDouble() const;                     // of numbers
+  int64_t asInteger() const; // of numbers; floats are truncated
+  double asDouble() const;   // of numbers
   llvm::ArrayRef<Argument> members() const;
   llvm::ArrayRef<std::string> fieldNames() const;                             // of a namedtuple's members
   llvm::ArrayRef<int64_t> shape() const, strides() const, blockShape() const; // of descriptors

@@ -509,7 +509,8 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   return std::move(*fresh);
 }
 
-static std::shared_ptr<CompiledKernel> loadForGpu(const CompileRequest &request, int64_t device, bool &fromCache, Diagnostics &diagnostics) {
+static std::shared_ptr<CompiledKernel> loadForGpu(const CompileRequest &request, int64_t device, bool &fromCache,
+                                                  Diagnostics &diagnostics) {
   std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
   if (!artifact) return nullptr;
   std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));

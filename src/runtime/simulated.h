@@ -8,6 +8,8 @@
 
 namespace tilewright {
 
+class ThreadProgram; // pipeline/program.h
+
 struct SimulateLaunch {
   /// Accesses through an argument outside of its memory are errors, where this is known; so are races between programs.
   bool checkBounds = false;

@@ -179,8 +179,8 @@ static Value partOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMas
 }
 
 /// Bits of the lanes that would read the same parts and share them instead: each lane reads what one warp has, and a second butterfly
-/// combines (a row over 32 warps: 1 load and 5 shuffles in place of 32 loads). Fewer than 16 parts are read by every lane: loads from shared
-/// memory overlap, and shuffles wait for one another.
+/// combines (a row over 32 warps: 1 load and 5 shuffles in place of 32 loads). Fewer than 16 parts are read by every lane: loads from
+/// shared memory overlap, and shuffles wait for one another.
 static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
   constexpr int64_t fewestPartsToShare = 16;
   uint64_t sharing = 0;
@@ -250,7 +250,8 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
-  if (failed(held) || failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, plan->laneMask, *held))) return failure();
+  if (failed(held) || failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, plan->laneMask, *held)))
+    return failure();
   if (plan->warpMask && failed(reduceWarps(t, op, layout, *plan, *held))) return failure();
   return setInLayouts(t, op, *held, plan->result);
 }
