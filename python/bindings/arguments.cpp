@@ -87,6 +87,7 @@ Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
 struct Extent {
   int64_t bytes = 0;             // from the first element on, where all elements lie behind it; otherwise 0
   int64_t before = 0, after = 0; // bytes that the elements take in front of the first one, and from it on
+  bool known = false;            // otherwise all of the above is 0
   bool empty = false;            // there are no elements
   bool broadcast = false;        // several elements lie at one place
 };
@@ -95,6 +96,7 @@ struct Extent {
 template <typename Shape, typename Strides>
 Extent extentOf(int64_t rank, const Shape &shape, const Strides &strides, int64_t unit, int64_t itemBytes) {
   Extent extent;
+  extent.known = true;
   extent.after = itemBytes;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t size = shape(i), stride = strides(i) * unit;
@@ -116,7 +118,7 @@ Memory memoryOf(const void *address, const Extent &extent, bool readOnly) {
 /// A pointer to an array's first element, with all that is known of its memory.
 Argument pointerTo(void *address, Scalar scalar, const Extent &extent, bool readOnly, int64_t device) {
   Argument argument = Argument::pointer(address, scalar, extent.bytes, device);
-  if (extent.bytes == 0) argument = argument.reaching(extent.before, extent.after);
+  if (extent.known && extent.bytes == 0) argument = argument.reaching(extent.before, extent.after);
   argument.setMemory(memoryOf(address, extent, readOnly));
   return argument;
 }
@@ -204,15 +206,18 @@ Extent extentOfTensor(nb::handle object, int64_t itemBytes) {
   std::optional<std::vector<int64_t>> shape = extentsOf(object, "shape");
   if (!shape) {
     nb::object count = nb::getattr(object, "numel", nb::none());
-    bool empty = PyCallable_Check(count.ptr()) && nb::cast<int64_t>(count()) == 0;
-    return {0, empty, false};
+    Extent extent;
+    extent.known = extent.empty = PyCallable_Check(count.ptr()) && nb::cast<int64_t>(count()) == 0;
+    return extent;
   }
   auto rank = static_cast<int64_t>(shape->size());
   std::optional<std::vector<int64_t>> strides = extentsOf(object, "stride");
   bool known = strides && strides->size() == shape->size();
   auto at = [](const std::vector<int64_t> &list) { return [&list](int64_t i) { return list[static_cast<size_t>(i)]; }; };
   if (known) return extentOf(rank, at(*shape), at(*strides), itemBytes, itemBytes);
-  return {0, llvm::is_contained(*shape, 0), false};
+  Extent extent;
+  extent.known = extent.empty = llvm::is_contained(*shape, 0);
+  return extent;
 }
 
 // What PyTorch's tensors look like; many others look so, too.
@@ -238,9 +243,7 @@ Argument tensorArgument(nb::handle object, const char *parameter) {
     refuseWithoutMemory(error, parameter);
   }
   Extent extent = extentOfTensor(object, byteSize(scalar));
-  Argument argument = Argument::pointer(data, scalar, extent.bytes, ordinal);
-  argument.setMemory(memoryOf(data, extent, false));
-  return argument;
+  return pointerTo(data, scalar, extent, false, ordinal);
 }
 
 /// What tilewright.reinterpret gives: the memory of another array, with elements of another type.
@@ -293,10 +296,9 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
   else if (address)
     device = deviceOfAddress(address);
   std::vector<int64_t> shape;
-  bool empty = nb::try_cast(nb::object(interface.attr("get")("shape")), shape) && llvm::is_contained(shape, 0);
-  Argument argument = Argument::pointer(address, scalar, 0, device);
-  argument.setMemory(memoryOf(address, {0, empty, false}, readOnly));
-  return argument;
+  Extent extent;
+  extent.known = extent.empty = nb::try_cast(nb::object(interface.attr("get")("shape")), shape) && llvm::is_contained(shape, 0);
+  return pointerTo(address, scalar, extent, readOnly, device);
 }
 
 template <typename Array> Argument exchangedAs(nb::handle object, const char *parameter, const Array &array, bool readOnly);

@@ -270,7 +270,7 @@ void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask)
         Place origin;
         origin.at.assign(shapeOf(compare.getResult()).size(), {ctx.zeroIndex, 0});
         Value holds = evaluateScalar(ctx, compare.getResult(), origin);
-        if (term.lower && term.mayWrap) holds = bothHold(ctx, holds, boxCount(ctx, term, shapeOf(compare.getResult())[term.dim]).noWrap);
+        if (term.lower && term.mayWrap) holds = bothHold(ctx, holds, boxCount(ctx, term, shapeOf(mask)[term.dim]).noWrap);
         everywhere = everywhere ? Value(arith::AndIOp::create(b, everywhere, holds)) : holds;
         if (isStore && !term.lower) storeEverywhere = storeEverywhere ? Value(arith::AndIOp::create(b, storeEverywhere, holds)) : holds;
         continue;

@@ -317,6 +317,7 @@ def test_a_scalar_indexed_by_new_dimensions():
     np.testing.assert_array_equal(out, [0, 3, 2, 0, 0, 0, 0, 0, 1, 1, 1, 1])
 
 
+@triton.jit
 def divide_by_largest_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets)

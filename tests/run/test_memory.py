@@ -149,6 +149,7 @@ def wrapped_columns_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, tl.load(x_ptr + offsets))
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize("n", [96, 128, 192])
 def test_contiguity_hints_move_nothing(n):
     """Columns that wrap around inside of the tile: the hint is false for the tile, and true for each wide access."""

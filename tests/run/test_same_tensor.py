@@ -74,6 +74,7 @@ def add_rows_kernel(x_ptr, out_ptr, x_stride, out_stride, rows, columns, R: tl.c
     tl.store(out_ptr + r * out_stride + c, tl.load(x_ptr + r * x_stride + c, mask=mask, other=0) + 1, mask=mask)
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize("x_stride, out_stride", [(16, 16), (8, 16), (16, -16), (-16, 16), (20, 17)])
 @pytest.mark.parametrize("rows, columns", [(16, 16), (5, 3)])
 @pytest.mark.parametrize("distance", [0, 1, 8, 16, -5, 400])
@@ -154,6 +155,7 @@ def increment_kernel(x_ptr, stride, N: tl.constexpr):
     tl.store(x_ptr + offsets, tl.load(x_ptr + offsets) + 1)
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize("stride", [0, 1, -1, 3])
 def test_elements_at_one_address(engine, stride):
     memory = np.arange(512, dtype=np.int32)
@@ -169,7 +171,10 @@ def increment_sums_kernel(x_ptr, N: tl.constexpr):
     tl.store(x_ptr + offsets, tl.load(x_ptr + offsets) + 1)
 
 
+@pytest.mark.unchecked
 def test_diagonals_at_one_address(engine):
+    if engine in ("simulate", "cuda"):
+        pytest.skip("elements of one tile that lie at one address are ordered on CPUs only, as docs/architecture.md says")
     memory = np.arange(64, dtype=np.int32)
     expected = memory.copy()
     expected[:31] += 1
