@@ -105,6 +105,11 @@ void showWarnings(const Diagnostics &diagnostics);
 
 // ---- interpret.cpp
 
+/// Kernels keep small tiles on the stack, and compilers recurse. A sort takes 70 KB to compile, most kernels less than 50.
+constexpr int64_t stackToRun = 16 << 10, stackToCompile = 128 << 10;
+/// Whether this thread has so much stack left, in bytes. False after an error.
+bool hasStack(int64_t needed, Diagnostics &diagnostics);
+
 /// One specialisation for the interpreter, or where the request names a GPU for the simulator.
 class InterpretedKernel {
 public:

@@ -63,6 +63,7 @@ std::shared_ptr<const JitFunction> PyKernel::jit() {
   if (!state) raise(PyExc_RuntimeError, "this kernel has no source");
   if (state->function) return state->function;
   Diagnostics diagnostics;
+  if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, nullptr);
   std::shared_ptr<const ast::Module> module = parse(SourceFile::create(state->file, state->source, state->firstLine), diagnostics);
   if (!module) raiseErrors(diagnostics, nullptr);
   auto function = std::make_shared<JitFunction>();

@@ -10,6 +10,7 @@
 #include "runtime/cuda/kernel.h"
 #include "runtime/signals.h"
 #include "support/artifact.h"
+#include "support/stack.h"
 
 #include <nanobind/stl/string.h>
 
@@ -21,30 +22,14 @@
 
 namespace tilewright::python {
 
-namespace {
-
-// Kernels keep small tiles on the stack, and compilers recurse. A sort takes 70 KB to compile, most kernels less than 50.
-constexpr int64_t stackToRun = 16 << 10, stackToCompile = 128 << 10;
-
-/// Whether this thread has so much stack left. False after an error.
 bool hasStack(int64_t needed, Diagnostics &diagnostics) {
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local const char *lowest =
-      nullptr; // asking takes a system call, on the main thread several
-  char here = 0;
-  if (!lowest) {
-    pthread_attr_t attributes;
-    void *start = nullptr;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
-    pthread_attr_getstack(&attributes, &start, &size);
-    pthread_attr_destroy(&attributes);
-    lowest = static_cast<const char *>(start);
-  }
-  int64_t left = &here - lowest;
+  int64_t left = stackLeft();
   if (left >= needed) return true;
   diagnostics.error({}, Diag::smallStack, {std::to_string(left >> 10), std::to_string(needed >> 10)});
   return false;
 }
+
+namespace {
 
 /// Where the launch runs and, on a GPU, in which stream.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {

@@ -148,7 +148,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
     if (!encoded->address)
       encoded->address = firstByte + spec.stores * sizeof(StandIn);
     else if (int64_t owner = owners[static_cast<size_t>(spec.baseSlot)]; owner >= 0)
-      encoded->address = gpu::pointerInto(encoded->address, owner);
+      encoded->address += gpu::pointerInto(0, owner); // a map's first element may lie far from what is moved, behind the end of addresses
     args.maps.push_back(tensorMapFor(spec, *encoded));
   }
   std::array<int64_t, 3> blocks = grid.extent;
