@@ -307,7 +307,7 @@ static void updates(Effects &effects) {
 }
 
 void LoadOp::getEffects(Effects &effects) {
-  getIsVolatile() ? updates(effects) : reads(effects);
+  getIsVolatile() || getCache() == CacheModifier::CV ? updates(effects) : reads(effects);
 }
 void StoreOp::getEffects(Effects &effects) {
   writes(effects);

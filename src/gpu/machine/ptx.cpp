@@ -23,6 +23,12 @@ void tilewright::ptx::ClusterRankOp::inferResultRanges(llvm::ArrayRef<mlir::Cons
   set(getResult(), mlir::ConstantIntRanges::fromSigned(llvm::APInt(32, 0), llvm::APInt(32, 15)));
 }
 
+void tilewright::ptx::LoadGlobalOp::getEffects(
+    llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>> &effects) {
+  effects.emplace_back(mlir::MemoryEffects::Read::get());
+  if (getIsVolatile() || getCache() == Cache::cv) effects.emplace_back(mlir::MemoryEffects::Write::get());
+}
+
 void tilewright::ptx::PtxDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -109,8 +109,9 @@ def Ptx_SmIdOp : PtxSpecial<"sm_id", "multiprocessor that this runs on">;
 // ---- memory. All values of one access have one type of 8, 16, 32 or 64 bits (not i1) and lie behind one another; there are 1, 2, 4 or 8
 // of them, at most 16 bytes together; the address is a multiple of the size of the access. Without `predicate` the access is made.
 
-def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
-  let summary = "values from global memory; where the predicate is false, `other` (or zero, if there is none)";
+def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "values from global memory; where the predicate is false, `other` (or zero, if there is none). A volatile one is always made, "
+                "as an effect of its own: a loop may wait for what it reads";
   let arguments = (ins I64:$address, Optional<I1>:$predicate, Variadic<AnyType>:$other,
                        DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
                        DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, UnitAttr:$isVolatile);
