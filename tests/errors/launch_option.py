@@ -1,10 +1,10 @@
 # RUN: not tilewright run %s --kernel tuned --grid 1 --simulate --arg x=ones:f32[64] --arg o=zeros:f32[64] 2>&1 | FileCheck %s
 # RUN: not tilewright compile %s --kernel plain --signature '*fp32, *fp32' --emit obj --num-ctas -2 2>&1 | FileCheck %s --check-prefix=CTAS
 # RUN: not tilewright compile %s --kernel plain --signature '*fp32, *fp32' --target cuda:sm_90a --emit ptx --num-stages -1 2>&1 | FileCheck %s --check-prefix=STAGES
-# CHECK: error: num_warps is 3, but it has to be a power of two
+# CHECK: error: num_warps must be a power of 2, not 3
 # CHECK: help: 4 and 8 are usual
-# CTAS: error: num_ctas is -2, but it has to be a power of two from 1 to 16
-# STAGES: error: num_stages is -1, but it has to be from 0 to 65536
+# CTAS: error: num_ctas must be a power of 2 from 1 to 16, not -2
+# STAGES: error: num_stages must be from 0 to 65536, not -1
 import triton
 import triton.language as tl
 

@@ -9,15 +9,15 @@ from tilewright.compiler import ASTSource
 from tilewright.runtime.errors import OutOfResources
 
 WRONG = [
-    ({"num_warps": 0}, "num_warps is 0, but it has to be a power of two"),
-    ({"num_warps": 3}, "num_warps is 3, but it has to be a power of two"),
-    ({"num_warps": -4}, "num_warps is -4, but it has to be a power of two"),
-    ({"num_ctas": 0}, "num_ctas is 0, but it has to be a power of two from 1 to 16"),
-    ({"num_ctas": 3}, "num_ctas is 3, but it has to be a power of two from 1 to 16"),
-    ({"num_ctas": -2}, "num_ctas is -2, but it has to be a power of two from 1 to 16"),
-    ({"num_ctas": 32}, "num_ctas is 32, but it has to be a power of two from 1 to 16"),
-    ({"num_stages": -1}, "num_stages is -1, but it has to be from 0 to 65536"),
-    ({"maxnreg": 0}, "maxnreg is 0, but it has to be from 1 to 65536"),
+    ({"num_warps": 0}, "num_warps must be a power of 2, not 0"),
+    ({"num_warps": 3}, "num_warps must be a power of 2, not 3"),
+    ({"num_warps": -4}, "num_warps must be a power of 2, not -4"),
+    ({"num_ctas": 0}, "num_ctas must be a power of 2 from 1 to 16, not 0"),
+    ({"num_ctas": 3}, "num_ctas must be a power of 2 from 1 to 16, not 3"),
+    ({"num_ctas": -2}, "num_ctas must be a power of 2 from 1 to 16, not -2"),
+    ({"num_ctas": 32}, "num_ctas must be a power of 2 from 1 to 16, not 32"),
+    ({"num_stages": -1}, "num_stages must be from 0 to 65536, not -1"),
+    ({"maxnreg": 0}, "maxnreg must be from 1 to 65536, not 0"),
 ]
 
 

@@ -212,7 +212,7 @@ def test_ir_text_for_gpus(tmp_path):
     for capability, name in ((80, "sm_80"), (90, "sm_90a"), (100, "sm_100"), (120, "sm_120")):
         made = triton.compile(str(path), target=GPUTarget("cuda", capability, 32), options={"num_warps": 2})
         assert f".target {name}\n" in made.asm["ptx"] and ".entry twice(" in made.asm["ptx"] and ".reqntid 64" in made.asm["ptx"]
-    with pytest.raises(ValueError, match="num_warps is 3"):
+    with pytest.raises(ValueError, match="num_warps must be a power of 2, not 3"):
         triton.compile(str(path), target=GPUTarget("cuda", 90, 32), options={"num_warps": 3})
 
 

@@ -191,8 +191,10 @@ def many_sums_kernel(x_ptr, TURNS: tl.constexpr, N: tl.constexpr):
     tl.store(x_ptr + offsets, x)
 
 
-def test_scratch_beyond_what_an_offset_constant_holds():
+def test_scratch_beyond_what_an_offset_constant_holds(engine):
     """33 tiles of 8 MiB: the last one lies more than 2^28 bytes from the first."""
+    if engine == "cuda":
+        pytest.skip("no shared memory holds such a tile")
     with triton.engine("cpu"):
         x = np.zeros(1 << 20, np.int64)
         x[0] = 1

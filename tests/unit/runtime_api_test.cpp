@@ -172,7 +172,7 @@ TEST_F(Api, ErrorsAreValues) {
   options.numWarps = 3;
   auto warps = kernel("add").launch(1, {x, y, out, 1000, {"BLOCK", 64}}, options);
   ASSERT_FALSE(warps);
-  EXPECT_NE(warps.error().find("num_warps is 3, but it has to be a power of two"), std::string::npos) << warps.error();
+  EXPECT_NE(warps.error().find("num_warps must be a power of 2, not 3"), std::string::npos) << warps.error();
 }
 
 TEST_F(Api, LaunchesIrText) {

@@ -31,21 +31,22 @@ static LogicalResult checkArguments(tt::FuncOp function) {
 
 /// What the driver and ptxas must know. The number of threads is exact (reqntid). Warps that hand registers to one another need the promise
 /// of one block a multiprocessor as well (minctasm): without it ptxas does not know how many registers there are, and ignores setmaxnreg.
+/// Products of warpgroups have it, too: their accumulators fill the registers anyway, and ptxas schedules around them with all it can get.
 /// Other kernels must not have it: ptxas would spend the registers of a whole multiprocessor on one block, and loads of one block would no
 /// longer run under the arithmetic of another (swiglu, 512 threads: 96 registers a thread in place of 39).
-static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, bool movesRegisters) {
+static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, bool wantsAllRegisters) {
   SmallVector<Attribute> attributes;
   auto add = [&](StringRef name, int64_t value) { attributes.push_back(b.getStrArrayAttr({name, std::to_string(value)})); };
   add("nvvm.reqntid", kernel.getThreads());
   if (kernel.getMaxRegisters() > 0)
     add("nvvm.maxnreg", kernel.getMaxRegisters());
-  else if (movesRegisters)
+  else if (wantsAllRegisters)
     add("nvvm.minctasm", 1);
   if (kernel.getCluster() > 1) add("nvvm.cluster_dim", kernel.getCluster());
   return b.getArrayAttr(attributes);
 }
 
-static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, bool movesRegisters) {
+static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, bool wantsAllRegisters) {
   OpBuilder b(function);
   MLIRContext *context = b.getContext();
   SmallVector<Type> types;
@@ -62,7 +63,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, bool movesR
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto lowered = LLVM::LLVMFuncOp::create(b, function.getLoc(), function.getName(), type);
   lowered.setCConv(LLVM::CConv::PTX_Kernel);
-  lowered.setPassthroughAttr(launchAttributes(b, kernel, movesRegisters));
+  lowered.setPassthroughAttr(launchAttributes(b, kernel, wantsAllRegisters));
   lowered.setArgAttrsAttr(b.getArrayAttr(argumentAttributes));
   lowered.getBody().takeBody(function.getBody());
   lowered.walk([](tt::ReturnOp op) {
@@ -83,9 +84,12 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   if (failed(checkArguments(function))) return failure();
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
-  bool movesRegisters = function.getBody().walk([](ptx::MaxRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  bool wantsAllRegisters =
+      function.getBody()
+          .walk([](Operation *op) { return isa<ptx::MaxRegistersOp, ptx::WgmmaOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted();
   if (failed(spellPtx(module, function, target))) return failure();
-  changeFrame(function, kernel, movesRegisters);
+  changeFrame(function, kernel, wantsAllRegisters);
   return success();
 }
 
