@@ -132,7 +132,7 @@ def test_wrong_arguments(scale, numbers):
 
 
 def test_wrong_options(scale, numbers):
-    with pytest.raises(ValueError, match="power of two"):
+    with pytest.raises(ValueError, match="power of 2"):
         scale[(1,)](numbers, numbers.copy(), 200, 2.0, num_warps=3)
     with pytest.raises(TypeError, match="num_stages"):
         scale[(1,)](numbers, numbers.copy(), 200, 2.0, num_stages="many")
