@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <pthread.h>
 #include <structmember.h>
 
 namespace tilewright::python {

@@ -47,6 +47,30 @@ static LogicalResult yieldTiles(Context &ctx, ValueRange values, llvm::ArrayRef<
   return success();
 }
 
+/// What a loop or a branch carries, as its body or its users see it: scalars are the values of the new operation, tiles lie in their
+/// buffers.
+static void bindValues(Context &ctx, ValueRange carried, ValueRange scalars, llvm::ArrayRef<Buffer> tileBuffers) {
+  size_t nextScalar = 0, nextTile = 0;
+  for (Value value : carried) {
+    if (isTile(value))
+      ctx.buffers[value] = tileBuffers[nextTile++];
+    else
+      ctx.scalars[value] = scalars[nextScalar++];
+  }
+}
+
+/// The end of a body: tiles go to their buffers, scalars are appended to `scalars` for the new terminator.
+static LogicalResult leave(Context &ctx, Operation *terminator, ValueRange values, llvm::ArrayRef<Buffer> tileBuffers,
+                           llvm::SmallVectorImpl<Value> &scalars) {
+  llvm::SmallVector<Value> tiles;
+  for (Value value : values)
+    if (isTile(value))
+      tiles.push_back(value);
+    else
+      scalars.push_back(scalar(ctx, value));
+  return yieldTiles(ctx, tiles, tileBuffers, terminator);
+}
+
 LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value lower = scalar(ctx, op.getLowerBound()), upper = scalar(ctx, op.getUpperBound()), step = scalar(ctx, op.getStep());
@@ -74,34 +98,17 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     b.setInsertionPointToStart(loop.getBody());
     ctx.enclosingTrips.push_back(trips);
     ctx.scalars[op.getInductionVar()] = loop.getInductionVar();
-    size_t nextScalar = 0, nextTile = 0;
-    for (Value argument : op.getRegionIterArgs()) {
-      if (isTile(argument))
-        ctx.buffers[argument] = tileBuffers[nextTile++];
-      else
-        ctx.scalars[argument] = loop.getRegionIterArg(nextScalar++);
-    }
+    bindValues(ctx, op.getRegionIterArgs(), loop.getRegionIterArgs(), tileBuffers);
     if (failed(lowerBlock(ctx, *op.getBody()))) return failure();
     Operation *yield = op.getBody()->getTerminator();
     b.setLoc(yield->getLoc());
-    llvm::SmallVector<Value> tiles, results;
-    for (Value value : yield->getOperands())
-      if (isTile(value))
-        tiles.push_back(value);
-      else
-        results.push_back(scalar(ctx, value));
-    if (failed(yieldTiles(ctx, tiles, tileBuffers, yield))) return failure();
+    llvm::SmallVector<Value> results;
+    if (failed(leave(ctx, yield, yield->getOperands(), tileBuffers, results))) return failure();
     if (!results.empty()) scf::YieldOp::create(b, results);
     ctx.enclosingTrips.pop_back();
   }
   ctx.arenaUsed = kept;
-  size_t nextScalar = 0, nextTile = 0;
-  for (Value result : op.getResults()) {
-    if (isTile(result))
-      ctx.buffers[result] = tileBuffers[nextTile++];
-    else
-      ctx.scalars[result] = loop.getResult(nextScalar++);
-  }
+  bindValues(ctx, op.getResults(), loop.getResults(), tileBuffers);
   return success();
 }
 
@@ -124,27 +131,16 @@ LogicalResult lowerIf(Context &ctx, scf::IfOp op) {
     else
       b.setInsertionPointToEnd(block);
     if (failed(lowerBlock(ctx, region.front()))) return failure();
-    llvm::SmallVector<Value> tiles, results;
     Operation *yield = region.front().getTerminator();
-    for (Value value : yield->getOperands())
-      if (isTile(value))
-        tiles.push_back(value);
-      else
-        results.push_back(scalar(ctx, value));
-    if (failed(yieldTiles(ctx, tiles, tileBuffers, yield))) return failure();
+    llvm::SmallVector<Value> results;
+    if (failed(leave(ctx, yield, yield->getOperands(), tileBuffers, results))) return failure();
     if (!types.empty()) scf::YieldOp::create(b, results);
     ctx.arenaUsed = kept;
     return success();
   };
   if (failed(side(op.getThenRegion(), branch.thenBlock()))) return failure();
   if (!op.getElseRegion().empty() && failed(side(op.getElseRegion(), branch.elseBlock()))) return failure();
-  size_t nextScalar = 0, nextTile = 0;
-  for (Value result : op.getResults()) {
-    if (isTile(result))
-      ctx.buffers[result] = tileBuffers[nextTile++];
-    else
-      ctx.scalars[result] = branch.getResult(nextScalar++);
-  }
+  bindValues(ctx, op.getResults(), branch.getResults(), tileBuffers);
   return success();
 }
 
@@ -177,45 +173,24 @@ LogicalResult lowerWhile(Context &ctx, scf::WhileOp op) {
   auto enter = [&](Block &source, Region &region, llvm::ArrayRef<Type> argumentTypes, llvm::ArrayRef<Buffer> tileBuffers) {
     llvm::SmallVector<Location> locs(argumentTypes.size(), b.getLoc());
     Block *block = b.createBlock(&region, region.end(), argumentTypes, locs);
-    size_t nextScalar = 0, nextTile = 0;
-    for (Value argument : source.getArguments()) {
-      if (isTile(argument))
-        ctx.buffers[argument] = tileBuffers[nextTile++];
-      else
-        ctx.scalars[argument] = block->getArgument(nextScalar++);
-    }
+    bindValues(ctx, source.getArguments(), block->getArguments(), tileBuffers);
     b.setInsertionPointToEnd(block);
-  };
-  auto leave = [&](Operation *terminator, ValueRange values, llvm::ArrayRef<Buffer> tileBuffers, llvm::SmallVectorImpl<Value> &results) {
-    llvm::SmallVector<Value> tiles;
-    for (Value value : values)
-      if (isTile(value))
-        tiles.push_back(value);
-      else
-        results.push_back(scalar(ctx, value));
-    return yieldTiles(ctx, tiles, tileBuffers, terminator);
   };
   enter(*op.getBeforeBody(), loop.getBefore(), beforeTypes, beforeBuffers);
   if (failed(lowerBlock(ctx, *op.getBeforeBody()))) return failure();
   auto condition = cast<scf::ConditionOp>(op.getBeforeBody()->getTerminator());
   llvm::SmallVector<Value> forwarded, carriedOn;
-  if (failed(leave(condition, condition.getArgs(), afterBuffers, forwarded))) return failure();
+  if (failed(leave(ctx, condition, condition.getArgs(), afterBuffers, forwarded))) return failure();
   scf::ConditionOp::create(b, scalar(ctx, condition.getCondition()), forwarded);
   ctx.arenaUsed = kept;
   enter(*op.getAfterBody(), loop.getAfter(), types, afterBuffers);
   if (failed(lowerBlock(ctx, *op.getAfterBody()))) return failure();
   Operation *yield = op.getAfterBody()->getTerminator();
-  if (failed(leave(yield, yield->getOperands(), beforeBuffers, carriedOn))) return failure();
+  if (failed(leave(ctx, yield, yield->getOperands(), beforeBuffers, carriedOn))) return failure();
   scf::YieldOp::create(b, carriedOn);
   ctx.arenaUsed = kept;
   b.setInsertionPointAfter(loop);
-  size_t nextScalar = 0, nextTile = 0;
-  for (Value result : op.getResults()) {
-    if (isTile(result))
-      ctx.buffers[result] = afterBuffers[nextTile++];
-    else
-      ctx.scalars[result] = loop.getResult(nextScalar++);
-  }
+  bindValues(ctx, op.getResults(), loop.getResults(), afterBuffers);
   return success();
 }
 

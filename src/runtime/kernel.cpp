@@ -7,6 +7,7 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
+#include "runtime/refutations.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -175,8 +176,7 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
 
 //===------------------------------------------------------------------------------------------------------ other versions
 
-// A launch that breaks a fact takes the version that was compiled without it, and without all that other launches on its way there have
-// refuted. Each step refutes at least one more fact, and after a few of them the version that takes nothing for granted is compiled.
+// A launch that breaks a fact takes the version that was compiled without it, and without all that was refuted on the way there.
 struct CompiledKernel::OtherVersions {
   using BrokenFacts = gpu::GpuKernel::BrokenFacts;
   CompileRequest request;
@@ -222,14 +222,9 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const gpu::GpuK
   if (others)
     if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && isKeptBy(*last)) return last;
   broken = first;
-  std::vector<std::string> refuted;
-  constexpr int patience = 3;
-  for (int step = 0; others && step <= patience; ++step) {
-    refuted.insert(refuted.end(), broken->begin(), broken->end());
-    std::sort(refuted.begin(), refuted.end());
-    refuted.erase(std::unique(refuted.begin(), refuted.end()), refuted.end());
-    if (step == patience) refuted = {everyFact};
-    std::shared_ptr<const CompiledKernel> version = others->without(refuted, device, diagnostics);
+  Refutations refuted;
+  while (others && refuted.add(*broken)) {
+    std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), device, diagnostics);
     if (!version) return nullptr;
     if (!isKeptBy(*version)) continue;
     others->remember(first, version);

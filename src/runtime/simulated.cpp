@@ -4,11 +4,11 @@
 #include "gpu/machine/simulate.h"
 #include "pipeline/program.h"
 #include "runtime/cuda/maps.h"
+#include "runtime/refutations.h"
 #include "support/artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <algorithm>
 #include <map>
 
 namespace tilewright {
@@ -78,23 +78,18 @@ static std::vector<std::string> brokenFacts(const GpuArtifact &artifact, const L
 
 const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std::string &problem) const {
   const ThreadProgram *version = impl->program.get();
-  std::vector<std::string> refuted;
-  constexpr int patience = 3;
-  for (int step = 0;; ++step) {
+  Refutations refuted;
+  while (true) {
     std::vector<std::string> broken = brokenFacts(version->artifact(), launch);
     if (broken.empty()) return version;
-    refuted.insert(refuted.end(), broken.begin(), broken.end());
-    std::sort(refuted.begin(), refuted.end());
-    refuted.erase(std::unique(refuted.begin(), refuted.end()), refuted.end());
-    if (step > patience) {
+    if (!refuted.add(broken)) {
       problem = "this launch breaks that " + broken.front();
       return nullptr;
     }
-    if (step == patience) refuted = {everyFact};
-    std::unique_ptr<ThreadProgram> &other = impl->others[refuted];
+    std::unique_ptr<ThreadProgram> &other = impl->others[refuted.names()];
     if (!other) {
       CompileRequest request = impl->request;
-      request.refutedFacts = refuted;
+      request.refutedFacts = refuted.names();
       Diagnostics diagnostics;
       other = ThreadProgram::create(request, diagnostics);
       if (!other) {
