@@ -169,6 +169,14 @@ std::string indented(StringRef text, size_t by) {
   return result;
 }
 
+/// The facts that the code relies on, or those that it would rather have, under a heading; nothing where there are none.
+static std::string factsText(llvm::StringRef heading, llvm::ArrayRef<LaunchFact> facts, bool preferred) {
+  std::string text;
+  for (const LaunchFact &fact : facts)
+    if (fact.isPreferred == preferred) text += "  " + fact.name + "\n";
+  return text.empty() ? text : "\n" + heading.str() + "\n" + text;
+}
+
 /// Words broken into lines of at most `widest` columns.
 std::string paragraph(StringRef text, size_t indent) {
   std::string result, line(indent, ' ');
@@ -641,9 +649,8 @@ std::optional<std::string> Explainer::text(const GpuArtifact &artifact, const Ex
   else
     text += std::to_string(artifact.registers) + " a thread, " +
             (artifact.spillBytes > 0 ? count(artifact.spillBytes, "byte") + " spilled" : "no spills") + "\n";
-  if (!artifact.facts.empty()) text += "\nTaken for granted, and checked at every launch\n";
-  for (const LaunchFact &fact : artifact.facts)
-    text += "  " + fact.name + "\n";
+  text += factsText("Taken for granted, and checked at every launch", artifact.facts, false);
+  text += factsText("Faster code is made for launches that break that", artifact.facts, true);
   text += impl->section("Products", impl->products) + impl->section("Loops", impl->loops) + impl->section("Memory", impl->accesses);
   text += impl->section("Reductions", impl->reductions) + impl->section("Conversions between layouts", impl->conversions);
   text += impl->section("Buffers in shared memory", impl->buffers);

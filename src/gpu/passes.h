@@ -11,6 +11,10 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
+/// Arguments that a launch has found to be multiples of 8, 4 or 2 get that as their tt.divisibility. Where it would widen an access and is
+/// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that a launch for which they are takes another version.
+llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
+
 /// A program that runs on several blocks (num_ctas) becomes the program of one of them: tiles are slices, along the dimension that costs
 /// least; what the blocks tell each other goes through ttg.read_blocks.
 llvm::LogicalResult splitOverBlocks(mlir::ModuleOp module);

@@ -49,6 +49,27 @@ static LogicalResult generateForCpu(Compilation &c) {
   return success();
 }
 
+static unsigned slotsOf(const ArgumentSpec &spec) {
+  if (spec.constant) return 0;
+  if (spec.members.empty()) return spec.type.isDescriptor() ? 1 + 2 * static_cast<unsigned>(spec.type.shape().size()) : 1;
+  unsigned slots = 0;
+  for (const ArgumentSpec &member : spec.members)
+    slots += slotsOf(member);
+  return slots;
+}
+
+/// Marks the arguments that the author excludes from specialisation, and descriptors, whose alignment is what hosts promise.
+static void noteNotSpecialized(tt::FuncOp kernel, const CompileRequest &request) {
+  const JitFunction &face = *request.kernel.face();
+  unsigned slot = 0;
+  for (auto [parameter, spec] : llvm::zip(face.parameters, request.args)) {
+    bool isExcluded = spec.type.isDescriptor() || llvm::is_contained(face.doNotSpecialize, parameter.name) ||
+                      llvm::is_contained(face.doNotSpecializeOnAlignment, parameter.name);
+    for (unsigned end = slot + slotsOf(spec); slot < end; ++slot)
+      if (isExcluded) kernel.setArgAttr(slot, ttg::notSpecializedName, UnitAttr::get(kernel.getContext()));
+  }
+}
+
 /// Says on the kernel what it is compiled for, so that passes need nothing but the module. Notes the slots while arguments have their
 /// types.
 static LogicalResult configure(Compilation &c) {
@@ -65,6 +86,7 @@ static LogicalResult configure(Compilation &c) {
                                                           c.options.maxnreg.value_or(0), target));
     llvm::SmallVector<llvm::StringRef> refuted(c.request.refutedFacts.begin(), c.request.refutedFacts.end());
     if (!refuted.empty()) kernel->setAttr(ttg::refutedName, Builder(kernel.getContext()).getStrArrayAttr(refuted));
+    noteNotSpecialized(kernel, c.request);
   }
   return success();
 }
@@ -96,7 +118,7 @@ static LogicalResult threadsToLlvm(Compilation &c) {
 static std::string withFacts(const std::string &ptx, const GpuArtifact &artifact) {
   std::string text;
   for (const LaunchFact &fact : artifact.facts)
-    text += "// taken for granted: " + fact.name + "\n";
+    if (!fact.isPreferred) text += "// taken for granted: " + fact.name + "\n";
   return text + ptx;
 }
 
@@ -158,6 +180,8 @@ constexpr Step steps[] = {
     // GPUs: tiles with layouts
     {"configure", Machine::gpu, nullptr, configure, "",
      "say on the kernel what it is compiled for"},
+    {"specialize-divisibility", Machine::gpu, gpu::specializeDivisibility, nullptr, "",
+     "let launches whose arguments are multiples of 8, 4 or 2 have wider accesses"},
     {"split-over-blocks", Machine::gpu, gpu::splitOverBlocks, nullptr, "",
      "let the blocks of a program share its tiles"},
     {"drop-wraparound", Machine::gpu, gpu::dropWraparound, nullptr, "",

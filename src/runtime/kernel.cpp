@@ -186,10 +186,18 @@ struct CompiledKernel::OtherVersions {
   std::array<std::pair<BrokenFacts, std::shared_ptr<const CompiledKernel>>, 4> taken;
   size_t nextTaken = 0;
 
+  /// Whether there are so many that one which is only faster is not worth the memory.
+  bool isFull();
   std::shared_ptr<const CompiledKernel> lastFor(const BrokenFacts &broken);
   void remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version);
   std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, int64_t device, Diagnostics &diagnostics);
 };
+
+bool CompiledKernel::OtherVersions::isFull() {
+  constexpr size_t most = 16;
+  std::lock_guard<std::mutex> guard(lock);
+  return made.size() >= most;
+}
 
 std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(const BrokenFacts &broken) {
   std::lock_guard<std::mutex> guard(lock);
@@ -220,15 +228,25 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const gpu::GpuK
     return !(broken = version.gpuKernel->brokenFacts(grid.extent, slots, bytes, device));
   };
   if (others)
-    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && isKeptBy(*last)) return last;
+    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && (last.get() == this || isKeptBy(*last))) return last;
   broken = first;
+  bool isRight = arePreferred(gpuKernel->artifact().facts, *first);
+  std::shared_ptr<const CompiledKernel> self(std::shared_ptr<const CompiledKernel>(), this);
   Refutations refuted;
   while (others && refuted.add(*broken)) {
-    std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), device, diagnostics);
+    if (isRight && others->isFull()) break;
+    Diagnostics problems;
+    std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), device, problems);
+    if (!version && isRight) break;
+    diagnostics.append(problems);
     if (!version) return nullptr;
     if (!isKeptBy(*version)) continue;
     others->remember(first, version);
     return version;
+  }
+  if (isRight) {
+    if (others) others->remember(first, self);
+    return self;
   }
   diagnostics.error({}, Diag::loadFailed, {entryName(), "it takes for granted that " + broken->front() + ", and this launch breaks it"});
   return nullptr;

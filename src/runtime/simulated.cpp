@@ -78,6 +78,7 @@ static std::vector<std::string> brokenFacts(const GpuArtifact &artifact, const L
 
 const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std::string &problem) const {
   const ThreadProgram *version = impl->program.get();
+  const std::vector<std::string> first = brokenFacts(version->artifact(), launch);
   Refutations refuted;
   while (true) {
     std::vector<std::string> broken = brokenFacts(version->artifact(), launch);
@@ -92,6 +93,7 @@ const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std
       request.refutedFacts = refuted.names();
       Diagnostics diagnostics;
       other = ThreadProgram::create(request, diagnostics);
+      if (!other && arePreferred(impl->program->artifact().facts, first)) return impl->program.get();
       if (!other) {
         problem = diagnostics.all().empty() ? "it does not compile" : diagnostics.all().front().message;
         return nullptr;

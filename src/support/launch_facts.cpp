@@ -1,6 +1,8 @@
 // See launch_facts.h. Intervals are exact at their ends, or wider than they need to be: never too narrow.
 #include "support/launch_facts.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace tilewright {
@@ -88,7 +90,7 @@ Interval evaluate(llvm::ArrayRef<BoundNode> nodes, const BoundContext &context) 
 }
 
 std::vector<int64_t> numbersOf(const LaunchFact &fact) {
-  std::vector<int64_t> numbers{fact.least, fact.most, fact.slot, fact.otherSlot};
+  std::vector<int64_t> numbers{fact.least, fact.most, fact.slot, fact.otherSlot, fact.isPreferred};
   for (const BoundNode &node : fact.nodes)
     numbers.insert(numbers.end(), {static_cast<int64_t>(node.kind), node.first, node.second});
   return numbers;
@@ -108,9 +110,9 @@ static bool isSound(const BoundNode &node, size_t position, int64_t slots) {
 }
 
 std::optional<LaunchFact> factOf(std::string name, llvm::ArrayRef<int64_t> numbers, int64_t slots) {
-  constexpr size_t header = 4, each = 3;
+  constexpr size_t header = 5, each = 3;
   if (numbers.size() < header || (numbers.size() - header) % each != 0) return std::nullopt;
-  LaunchFact fact{std::move(name), {}, numbers[0], numbers[1], numbers[2], numbers[3]};
+  LaunchFact fact{std::move(name), {}, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] != 0};
   for (size_t at = header; at < numbers.size(); at += each) {
     if (numbers[at] < 0 || numbers[at] > static_cast<int64_t>(BoundNode::Kind::counter)) return std::nullopt;
     BoundNode node{static_cast<BoundNode::Kind>(numbers[at]), numbers[at + 1], numbers[at + 2]};
@@ -120,6 +122,12 @@ std::optional<LaunchFact> factOf(std::string name, llvm::ArrayRef<int64_t> numbe
   auto isSlot = [&](int64_t slot) { return slot >= 0 && slot < slots; };
   if (fact.nodes.empty() && (!isSlot(fact.slot) || !isSlot(fact.otherSlot))) return std::nullopt;
   return fact;
+}
+
+bool arePreferred(llvm::ArrayRef<LaunchFact> facts, llvm::ArrayRef<std::string> names) {
+  return llvm::all_of(names, [&](const std::string &name) {
+    return llvm::any_of(facts, [&](const LaunchFact &fact) { return fact.isPreferred && fact.name == name; });
+  });
 }
 
 llvm::SmallVector<uint64_t, 32> signedSlots(llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<SlotKind> kinds) {
@@ -152,7 +160,7 @@ bool holds(const LaunchFact &fact, const LaunchValues &launch) {
     context.slots.push_back({static_cast<int64_t>(slot), static_cast<int64_t>(slot)});
   for (size_t axis = 0; axis < 3; ++axis)
     context.programs[axis] = {launch.grid[axis], launch.grid[axis]};
-  return evaluate(fact.nodes, context).isWithin(fact.least, fact.most);
+  return evaluate(fact.nodes, context).isWithin(fact.least, fact.most) != fact.isPreferred;
 }
 
 } // namespace tilewright

@@ -7,6 +7,9 @@
 //     a and c lie apart                         the memory behind slots 0 and 2 does not overlap
 // and each launch evaluates it by interval arithmetic on the real numbers. Where a fact does not hold, the launcher takes a version of the
 // kernel that was compiled without it.
+//
+// A fact may also be preferred only: the code is right without it, but for launches that break it there is a faster version.
+//     stride_am is no multiple of 8             the interval of (slot 5) % 8 does not lie in [0, 0]
 #pragma once
 
 #include "support/slots.h"
@@ -65,12 +68,16 @@ struct LaunchFact {
   std::vector<BoundNode> nodes; // the last one is in [least, most]; empty: the tensors in two slots do not overlap
   int64_t least = 0, most = 0;
   int64_t slot = -1, otherSlot = -1;
+  bool isPreferred = false; // the last node is not in [least, most], or there is better code
   bool operator==(const LaunchFact &) const = default;
 };
 
 /// A fact but for its name, as numbers; and back, if they make a fact over `slots` slots.
 std::vector<int64_t> numbersOf(const LaunchFact &fact);
 std::optional<LaunchFact> factOf(std::string name, llvm::ArrayRef<int64_t> numbers, int64_t slots);
+
+/// Whether all that is named is preferred only: code with these facts is right for launches that break it.
+bool arePreferred(llvm::ArrayRef<LaunchFact> facts, llvm::ArrayRef<std::string> names);
 
 /// Stands in a list of refuted facts for all of them: the version that takes nothing for granted.
 constexpr const char *everyFact = "*";

@@ -405,6 +405,19 @@ TEST_F(Cuda, FactsAreChecked) {
   EXPECT_EQ(broken(), (std::vector<std::string>{mapFactName(0)}));
 }
 
+// The same numbers with another tensor: what is said of an address is looked at again.
+TEST_F(Cuda, FactsAboutAddresses) {
+  GpuArtifact code = artifact();
+  code.slots = {SlotKind::pointer, SlotKind::i32};
+  std::vector<BoundNode> remainder = {{BoundNode::Kind::slot, 0, 0}, {BoundNode::Kind::between, 8, 8}, {BoundNode::Kind::remainder, 0, 1}};
+  code.facts = {{"a is a multiple of 8", remainder}};
+  GpuKernel kernel(code);
+  for (uint64_t address : {0x10008, 0x10004, 0x10008, 0x10010, 0x10001}) {
+    uint64_t slots[] = {address, 100};
+    EXPECT_EQ(kernel.brokenFacts({1, 1, 1}, slots, {}, 0) != nullptr, address % 8 != 0) << address;
+  }
+}
+
 TEST(HostExpr, Evaluates) {
   uint64_t slots[] = {3, 5, uint64_t(-2)};
   HostExpr expr;

@@ -94,17 +94,33 @@ TEST(LaunchFact, OfTensorsThatMayOverlap) {
   EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
 }
 
+// Slot 0 is no multiple of 8: preferred, since there is faster code for multiples.
+LaunchFact noMultiple() {
+  return {"n is no multiple of 8", {{Kind::slot, 0, 0}, {Kind::between, 8, 8}, {Kind::remainder, 0, 1}}, 0, 0, -1, -1, true};
+}
+
+TEST(LaunchFact, ThatIsPreferred) {
+  for (int64_t number : {0, 8, -8, 1000, 1001, 1004, -4, -1}) {
+    uint64_t slots[] = {uint64_t(number)};
+    EXPECT_EQ(holds(noMultiple(), {slots, {}, {}}), number % 8 != 0) << number;
+  }
+  std::vector<LaunchFact> facts = {noMultiple(), offsetFits()};
+  EXPECT_TRUE(arePreferred(facts, {"n is no multiple of 8"}));
+  EXPECT_FALSE(arePreferred(facts, {"n is no multiple of 8", "offset"}));
+  EXPECT_FALSE(arePreferred(facts, {"another kernel's"}));
+}
+
 TEST(LaunchFact, AsNumbers) {
   LaunchFact apart{"a and b do not overlap", {}, 0, 0, 0, 1};
-  for (const LaunchFact &fact : {offsetFits(), apart}) {
+  for (const LaunchFact &fact : {offsetFits(), apart, noMultiple()}) {
     std::vector<int64_t> numbers = numbersOf(fact);
     EXPECT_EQ(factOf(fact.name, numbers, 2), fact);
-    EXPECT_FALSE(factOf(fact.name, numbers, 1)); // a slot that is not there
+    EXPECT_FALSE(factOf(fact.name, numbers, 0)); // a slot that is not there
     numbers.pop_back();
     EXPECT_FALSE(factOf(fact.name, numbers, 2));
   }
-  EXPECT_FALSE(factOf("later", std::vector<int64_t>{0, 0, -1, -1, int64_t(Kind::sum), 0, 0}, 2)); // an operand of itself
-  EXPECT_FALSE(factOf("unknown", std::vector<int64_t>{0, 0, -1, -1, 99, 0, 0}, 2));
+  EXPECT_FALSE(factOf("later", std::vector<int64_t>{0, 0, -1, -1, 0, int64_t(Kind::sum), 0, 0}, 2)); // an operand of itself
+  EXPECT_FALSE(factOf("unknown", std::vector<int64_t>{0, 0, -1, -1, 0, 99, 0, 0}, 2));
 }
 
 TEST(SignedSlots, AreAsWideAsTheirTypes) {

@@ -33,6 +33,8 @@ constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 /// Of a kernel: what it takes for granted about its launches (Facts), and what it may not (strings; `everyFact`: nothing at all).
 constexpr llvm::StringLiteral factsName = "ttg.facts";
 constexpr llvm::StringLiteral refutedName = "ttg.refuted_facts";
+/// Of an argument whose value its kernel's author does not want to be specialised on (a unit).
+constexpr llvm::StringLiteral notSpecializedName = "ttg.not_specialized";
 
 /// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";

@@ -209,7 +209,7 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t le
   if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
   Bounds bounds = boundsOf(value, extents);
   if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(least, most)) return true;
-  LaunchFact fact{nameOfFact(text(value), least, most), std::move(bounds.nodes), least, most, -1, -1};
+  LaunchFact fact{nameOfFact(text(value), least, most), std::move(bounds.nodes), least, most};
   if (refuted.contains(everyFact) || refuted.contains(fact.name)) return false;
   if (!tilewright::evaluate(fact.nodes, ordinaryLaunch(function)).isWithin(least, most)) return false;
   if (!llvm::is_contained(assumed, fact)) assumed.push_back(std::move(fact));

@@ -248,6 +248,13 @@ static bool haveSameNumbers(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t>
   return true;
 }
 
+/// Whether launches that differ in their tensors alone agree about the fact.
+static bool isOfNumbers(const LaunchFact &fact, llvm::ArrayRef<SlotKind> kinds) {
+  return !fact.nodes.empty() && llvm::none_of(fact.nodes, [&](const BoundNode &node) {
+    return node.kind == BoundNode::Kind::slot && kinds[static_cast<size_t>(node.first)] == SlotKind::pointer;
+  });
+}
+
 GpuKernel::BrokenFacts GpuKernel::brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots,
                                               llvm::ArrayRef<int64_t> bytes, int64_t device) const {
   if ((code.facts.empty() && code.maps.empty()) || slots.size() != code.slots.size()) return nullptr;
@@ -265,9 +272,9 @@ GpuKernel::BrokenFacts GpuKernel::brokenFacts(const std::array<int64_t, 3> &grid
   std::vector<std::string> broken;
   Checked fresh{grid, {slots.begin(), slots.end()}, {bytes.begin(), bytes.end()}, true, nullptr};
   for (const LaunchFact &fact : code.facts) {
-    bool isOfNumbers = !fact.nodes.empty();
-    if ((isOfNumbers && numbersHold) || holds(fact, {values, known, grid})) continue;
-    if (isOfNumbers) fresh.numbersHold = false;
+    bool sameForNumbers = isOfNumbers(fact, code.slots);
+    if ((sameForNumbers && numbersHold) || holds(fact, {values, known, grid})) continue;
+    if (sameForNumbers) fresh.numbersHold = false;
     broken.push_back(fact.name);
   }
   for (const TensorMapSpec &map : code.maps)

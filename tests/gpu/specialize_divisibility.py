@@ -1,0 +1,61 @@
+"""Arguments that are no multiples of 16: what a kernel prefers about them, and what it does with those that are multiples of 8, 4 or 2."""
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32' --until specialize-divisibility | FileCheck %s --check-prefix=ODD
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32:8' | FileCheck %s --check-prefix=EIGHT
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32:2,stride=i32:2' | FileCheck %s --check-prefix=TWO
+# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --until specialize-divisibility --signature 'x=*fp32:16,n=i32,scale=i32' | FileCheck %s --check-prefix=ROWS
+# RUN: tilewright compile %s --kernel excluded --target cuda:sm_90a --until specialize-divisibility --signature 'x=*fp32:16,n=i32' | FileCheck %s --check-prefix=EXCLUDED
+# RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --signature 'x=*fp32:16,n=i32,scale=i32' | FileCheck %s --check-prefix=EXPLAIN
+
+import triton
+import triton.language as tl
+
+# The number of rows bounds no access along a row.
+# ODD-NOT: "m is no multiple
+# ODD-DAG: "k is no multiple of 8"
+# ODD-DAG: "stride is no multiple of 8"
+# ODD-DAG: "stride is no multiple of 2"
+# EIGHT: cp.async.bulk.tensor.2d
+# What is preferred is nobody's promise.
+# TWO-NOT: taken for granted: stride is
+# TWO: cp.async.ca.shared.global {{.*}}, 4
+
+
+@triton.jit
+def product(a, b, c, m, k, stride):
+    rows, columns, ks = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    total = tl.zeros((64, 64), tl.float32)
+    for start in range(0, k, 32):
+        inside = start + ks < k
+        x = tl.load(a + rows[:, None] * stride + (start + ks)[None, :], mask=(rows[:, None] < m) & inside[None, :], other=0.0)
+        y = tl.load(b + (start + ks)[:, None] * 64 + columns[None, :], mask=inside[:, None], other=0.0)
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * 64 + columns[None, :], total, mask=rows[:, None] < m)
+
+
+# An access of 16 bytes is four elements; more would not widen it.
+# ROWS-NOT: n is no multiple of 8
+# ROWS-DAG: "n is no multiple of 4"
+# ROWS-DAG: "n is no multiple of 2"
+# ROWS-NOT: scale is no
+# EXPLAIN-NOT: Taken for granted
+# EXPLAIN: Faster code is made for launches that break that
+# EXPLAIN-NEXT: n is no multiple of 4
+
+
+@triton.jit
+def rows(x, n, scale):
+    at = tl.arange(0, 1024)
+    place = x + tl.program_id(0) * n + at
+    tl.store(place, tl.load(place, mask=at < n) * scale, mask=at < n)
+
+
+# EXCLUDED-NOT: no multiple
+# EXCLUDED: tt.func
+# EXCLUDED-NOT: no multiple
+
+
+@triton.jit(do_not_specialize=["n"])
+def excluded(x, n):
+    at = tl.arange(0, 1024)
+    place = x + tl.program_id(0) * n + at
+    tl.store(place, tl.load(place, mask=at < n) * 2, mask=at < n)
