@@ -7,6 +7,7 @@
 
 #include "cpu/analysis.h"
 #include "cpu/emit.h"
+#include "ir/refusal.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -91,7 +92,8 @@ struct Context {
   bool failedAny = false;
 };
 
-/// Reports that the back end lacks what `op` wants, once.
-void refuse(Context &ctx, mlir::Operation *op, const llvm::Twine &what);
+/// The first refusal of a kernel, or the first bug that shows in it, is reported; the lowering goes on to where it can stop.
+void refuse(Context &ctx, mlir::Operation *op, Diag id, const std::string &what);
+void bug(Context &ctx, mlir::Operation *op, const std::string &what);
 
 } // namespace tilewright::cpu
