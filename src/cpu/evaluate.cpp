@@ -192,7 +192,8 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
   int64_t bytes = elementBytes(element);
   Value mask = load.getMask();
   // A load that leaves all loops is not guarded by their bounds.
-  bool always = !mask || (ctx.trueMasks.contains(mask) && levelOf(ctx, load.getResult(), place) > 0);
+  bool isGuarded = levelOf(ctx, load.getResult(), place) > 0 || (ctx.guarded && ctx.levels.size() == 1);
+  bool always = !mask || (ctx.trueMasks.contains(mask) && isGuarded);
   auto constantMask = [&](Value m) {
     APInt value;
     return m && matchPattern(m, m_ConstantInt(&value)) && value.isOne();
