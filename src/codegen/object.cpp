@@ -5,6 +5,7 @@
 #include "codegen/object.h"
 
 #include "codegen/llvm_module.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -64,7 +65,7 @@ std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &
   std::string error;
   std::unique_ptr<TargetMachine> machine = createMachine(target, module->hasAttr(fusionAttribute), error);
   if (!machine) {
-    module.emitError("this build of LLVM cannot generate x86-64 code: ") << error;
+    refuse(module, Diag::noCode, {error});
     return std::nullopt;
   }
   LLVMContext context;
@@ -77,7 +78,7 @@ std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &
   auto type = kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
   std::optional<std::string> code = emitFile(*translated, *machine, type);
   if (!error.empty() || !code) {
-    module.emitError("LLVM cannot compile this module: ") << (error.empty() ? "no emitter for this kind of file" : error);
+    refuse(module, Diag::noCode, {error.empty() ? "it has no emitter for this kind of file" : error});
     return std::nullopt;
   }
   return code;

@@ -9,6 +9,7 @@
 // grows faster than the body, and so would its stack.
 
 #include "cpu/analysis.h"
+#include "ir/address/indices.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -460,14 +461,6 @@ static std::pair<Value, Value> baseAndOffset(Value pointer) {
   return {pointer, offset};
 }
 
-Value rootArgument(Value pointer) {
-  while (Operation *op = pointer.getDefiningOp()) {
-    if (!isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp, BitcastOp>(op)) return {};
-    pointer = op->getOperand(0);
-  }
-  return isa<FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp()) ? pointer : Value();
-}
-
 static int64_t pointeeBytes(Value pointer) {
   return elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType());
 }
@@ -486,7 +479,7 @@ bool TileAnalysis::reachIsKnown(Value pointer) {
 /// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
 bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
-  Value from = rootArgument(load.getPtr()), to = rootArgument(store.getPtr());
+  Value from = address::baseArgument(load.getPtr()), to = address::baseArgument(store.getPtr());
   if (from && to && from != to) // isUndisturbed looks when the program runs, where it can
     return !isTile(store.getPtr()) || !reachIsKnown(load.getPtr()) || !reachIsKnown(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());

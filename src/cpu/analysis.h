@@ -51,8 +51,6 @@ inline bool isTile(mlir::Value value) {
 /// Bytes of an element in memory; pointers 8, i1 1.
 int64_t elementBytes(mlir::Type element);
 
-/// The kernel argument that a pointer (or tile of pointers) is computed from, if there is just one.
-mlir::Value rootArgument(mlir::Value pointer);
 /// Whether both pointers are their base plus one and the same tile of offsets, and point to elements of one size.
 bool haveSameOffsets(mlir::Value first, mlir::Value second);
 

@@ -15,6 +15,7 @@
 
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -186,7 +187,7 @@ struct Reach {
 };
 
 llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
-  Value to = rootArgument(op.getPtr());
+  Value to = address::baseArgument(op.getPtr());
   llvm::SmallVector<Hazard> hazards;
   llvm::SmallVector<std::pair<Value, bool>> work = {{op.getPtr(), true}, {op.getValue(), true}};
   if (op.getMask()) work.push_back({op.getMask(), true});
@@ -210,7 +211,7 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
   }
   // What may be the same tensor for certain reads the same place: the analysis stores all else.
   llvm::erase_if(hazards, [&](Hazard hazard) {
-    Value from = rootArgument(hazard.load.getPtr());
+    Value from = address::baseArgument(hazard.load.getPtr());
     return (!from || !to || from == to) && !hazard.samePlace;
   });
   return hazards;
@@ -303,11 +304,11 @@ Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
   ImplicitLocOpBuilder &b = ctx.b;
   using enum arith::CmpIPredicate;
   if (hazards.empty()) return {};
-  Value to = rootArgument(op.getPtr()), injective, holds;
+  Value to = address::baseArgument(op.getPtr()), injective, holds;
   if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.samePlace; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
   std::optional<Reach> written;
   for (Hazard hazard : hazards) {
-    Value pointer = hazard.load.getPtr(), from = rootArgument(pointer);
+    Value pointer = hazard.load.getPtr(), from = address::baseArgument(pointer);
     if (!from || !to || from == to) { // the same place
       holds = bothHold(ctx, holds, injective);
       continue;

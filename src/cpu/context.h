@@ -7,6 +7,7 @@
 
 #include "cpu/analysis.h"
 #include "cpu/emit.h"
+#include "ir/refusal.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -82,6 +83,7 @@ struct Context {
   llvm::DenseSet<Value> trueMasks; // masks that hold
   bool assumeConditions = false;   // conditional steps hold
   bool careful = false;            // the version of a root that nothing is assumed of: one simple loop
+  bool guarded = false;            // code outside of all loops is reached only where `trueMasks` hold
 
   // Around it.
   llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current operation
@@ -91,7 +93,8 @@ struct Context {
   bool failedAny = false;
 };
 
-/// Reports that the back end lacks what `op` wants, once.
-void refuse(Context &ctx, mlir::Operation *op, const llvm::Twine &what);
+/// The first refusal of a kernel, or the first bug that shows in it, is reported; the lowering goes on to where it can stop.
+void refuse(Context &ctx, mlir::Operation *op, Diag id, const std::string &what);
+void bug(Context &ctx, mlir::Operation *op, const std::string &what);
 
 } // namespace tilewright::cpu

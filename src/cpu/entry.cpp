@@ -20,129 +20,164 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-static LogicalResult createFunctions(Context &ctx, FuncOp source, LoopsInfo &info) {
+namespace {
+/// Types that both functions are made from.
+struct Types {
+  explicit Types(ImplicitLocOpBuilder &b)
+      : address(pointerType(b.getContext())), word(b.getI32Type()), index(b.getI64Type()), none(LLVM::LLVMVoidType::get(b.getContext())) {}
+  Type address, word, index, none;
+};
+
+/// The function of one program: the kernel's arguments, then the program's number, the grid and the arena.
+struct Program {
+  LLVM::LLVMFuncOp function;
+  llvm::SmallVector<Type> arguments; // the kernel's
+};
+} // namespace
+
+constexpr int64_t gridNumbers = 6; // x, y, z of the program and of the grid
+
+static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
-  MLIRContext *context = b.getContext();
-  Type address = pointerType(context), word = b.getI32Type(), index = b.getI64Type(), none = LLVM::LLVMVoidType::get(context);
-  llvm::SmallVector<Type> parameters;
+  Types types(b);
+  Program program;
   for (Type type : source.getArgumentTypes()) {
     std::optional<SlotKind> slot = slotKindOf(type);
     if (!slot) return tilewright::refuse(source, Diag::argumentSlot, {spelled(type)});
     info.slots.push_back(*slot);
-    parameters.push_back(lowered(ctx, type));
+    program.arguments.push_back(lowered(ctx, type));
   }
-  size_t count = parameters.size();
-  for (int i = 0; i < 6; ++i)
-    parameters.push_back(word);
-  parameters.push_back(address);
+  llvm::SmallVector<Type> parameters(program.arguments);
+  parameters.append(gridNumbers, types.word);
+  parameters.push_back(types.address);
 
-  info.entry = source.getName().str();
-  std::string programName = info.entry + ".program";
   b.setInsertionPointToEnd(ctx.module.getBody());
-  auto program = LLVM::LLVMFuncOp::create(b, programName, LLVM::LLVMFunctionType::get(none, parameters), LLVM::Linkage::Internal);
-  Block *body = program.addEntryBlock(b);
+  program.function =
+      LLVM::LLVMFuncOp::create(b, info.entry + ".program", LLVM::LLVMFunctionType::get(types.none, parameters), LLVM::Linkage::Internal);
+  Block *body = program.function.addEntryBlock(b);
   b.setInsertionPointToStart(body);
   for (auto [argument, value] : llvm::zip(source.getArguments(), body->getArguments()))
     ctx.scalars[argument] = value;
+  size_t count = program.arguments.size();
   for (int i = 0; i < 3; ++i) {
     ctx.programId.push_back(body->getArgument(count + i));
     ctx.numPrograms.push_back(body->getArgument(count + 3 + i));
   }
-  ctx.arena = body->getArgument(count + 6);
+  ctx.arena = body->getArgument(count + gridNumbers);
   ctx.zeroIndex = ctx.indexConstants[0] = constantIndex(b, 0);
+  return program;
+}
 
-  // The blocks in order; almost always one.
-  llvm::DenseMap<Block *, Block *> blocks;
+using Blocks = llvm::DenseMap<Block *, Block *>;
+
+static LogicalResult lowerTerminator(Context &ctx, Operation *terminator, Blocks &blocks) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  b.setLoc(terminator->getLoc());
+  auto values = [&](OperandRange range) {
+    llvm::SmallVector<Value> result;
+    for (Value value : range)
+      result.push_back(scalar(ctx, value));
+    return result;
+  };
+  if (auto branch = dyn_cast<cf::BranchOp>(terminator)) {
+    cf::BranchOp::create(b, blocks[branch.getDest()], values(branch.getDestOperands()));
+  } else if (auto choice = dyn_cast<cf::CondBranchOp>(terminator)) {
+    cf::CondBranchOp::create(b, scalar(ctx, choice.getCondition()), blocks[choice.getTrueDest()], values(choice.getTrueDestOperands()),
+                             blocks[choice.getFalseDest()], values(choice.getFalseDestOperands()));
+  } else if (isa<ReturnOp>(terminator)) {
+    LLVM::ReturnOp::create(b, ValueRange());
+  } else {
+    return tilewright::bug(terminator, "no way to end a block of a kernel");
+  }
+  return success();
+}
+
+/// The kernel's blocks in order; almost always one.
+static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp program) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Blocks blocks;
   for (Block &block : source.getBody()) {
     if (&block == &source.getBody().front()) {
-      blocks[&block] = body;
+      blocks[&block] = &program.getBody().front();
       continue;
     }
     Block *copy = b.createBlock(&program.getBody(), program.getBody().end());
     for (BlockArgument argument : block.getArguments()) {
-      if (isTile(argument)) return source.emitError() << "a tile that a branch carries is not supported by the cpu back end";
+      if (isTile(argument)) return tilewright::bug(source, "a branch between its blocks carries a tile");
       ctx.scalars[argument] = copy->addArgument(lowered(ctx, argument.getType()), argument.getLoc());
     }
     blocks[&block] = copy;
   }
   for (Block &block : source.getBody()) {
     b.setInsertionPointToEnd(blocks[&block]);
-    Operation *terminator = block.getTerminator();
     for (Operation &op : block.without_terminator())
       if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
-    b.setLoc(terminator->getLoc());
-    auto values = [&](OperandRange range) {
-      llvm::SmallVector<Value> result;
-      for (Value value : range)
-        result.push_back(scalar(ctx, value));
-      return result;
-    };
-    if (auto branch = dyn_cast<cf::BranchOp>(terminator)) {
-      cf::BranchOp::create(b, blocks[branch.getDest()], values(branch.getDestOperands()));
-    } else if (auto choice = dyn_cast<cf::CondBranchOp>(terminator)) {
-      cf::CondBranchOp::create(b, scalar(ctx, choice.getCondition()), blocks[choice.getTrueDest()], values(choice.getTrueDestOperands()),
-                               blocks[choice.getFalseDest()], values(choice.getFalseDestOperands()));
-    } else if (isa<ReturnOp>(terminator)) {
-      LLVM::ReturnOp::create(b, ValueRange());
-    } else {
-      return terminator->emitError() << "'" << terminator->getName() << "' is not supported by the cpu back end";
-    }
+    if (failed(lowerTerminator(ctx, block.getTerminator(), blocks))) return failure();
   }
+  return success();
+}
 
-  b.setLoc(source.getLoc());
+/// Calls one program, by its number in launch order.
+static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value linear, ValueRange arguments, ValueRange grid, Value arena) {
+  Types types(b);
+  Value across = arith::ExtSIOp::create(b, types.index, grid[0]), down = arith::ExtSIOp::create(b, types.index, grid[1]);
+  auto narrow = [&](Value value) -> Value { return arith::TruncIOp::create(b, types.word, value); };
+  Value rest = arith::DivUIOp::create(b, linear, across);
+  llvm::SmallVector<Value> call(arguments);
+  call.push_back(narrow(arith::RemUIOp::create(b, linear, across)));
+  call.push_back(narrow(arith::RemUIOp::create(b, rest, down)));
+  call.push_back(narrow(arith::DivUIOp::create(b, rest, down)));
+  llvm::append_range(call, grid);
+  call.push_back(arena);
+  LLVM::CallOp::create(b, program.function, call);
+}
+
+static void createEntry(Context &ctx, const Program &program, const std::string &name) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Types types(b);
   b.setInsertionPointToEnd(ctx.module.getBody());
-  auto entry =
-      LLVM::LLVMFuncOp::create(b, info.entry + ".entry", LLVM::LLVMFunctionType::get(none, {address, address, index, index, address}));
-  Block *start = entry.addEntryBlock(b);
+  auto signature = LLVM::LLVMFunctionType::get(types.none, {types.address, types.address, types.index, types.index, types.address});
+  Block *start = LLVM::LLVMFuncOp::create(b, name, signature).addEntryBlock(b);
   b.setInsertionPointToStart(start);
-  llvm::SmallVector<Value> arguments;
-  for (size_t i = 0; i < count; ++i) {
+  llvm::SmallVector<Value> arguments, grid;
+  for (auto [i, type] : llvm::enumerate(program.arguments)) {
     Value slot = pointerAtConstant(b, start->getArgument(0), 8 * i);
-    Type type = parameters[i];
     if (isa<LLVM::LLVMPointerType>(type))
       arguments.push_back(LLVM::LoadOp::create(b, type, slot, 8));
     else
       arguments.push_back(load(b, type, slot, 8));
   }
-  llvm::SmallVector<Value> sizes;
   for (int i = 0; i < 3; ++i)
-    sizes.push_back(load(b, word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
-  Value across = arith::ExtSIOp::create(b, index, sizes[0]), down = arith::ExtSIOp::create(b, index, sizes[1]);
+    grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value linear = loop.getInductionVar();
-    auto narrow = [&](Value value) -> Value { return arith::TruncIOp::create(b, word, value); };
-    Value rest = arith::DivUIOp::create(b, linear, across);
-    llvm::SmallVector<Value> call(arguments);
-    call.push_back(narrow(arith::RemUIOp::create(b, linear, across)));
-    call.push_back(narrow(arith::RemUIOp::create(b, rest, down)));
-    call.push_back(narrow(arith::DivUIOp::create(b, rest, down)));
-    call.append(sizes);
-    call.push_back(start->getArgument(4));
-    LLVM::CallOp::create(b, program, call);
+    callProgram(b, program, loop.getInductionVar(), arguments, grid, start->getArgument(4));
   }
   if (ctx.streams) memoryFence(b);
   LLVM::ReturnOp::create(b, ValueRange());
-  info.entry += ".entry";
-  info.arenaBytes = ctx.arenaPeak;
-  return success();
 }
 
 static LogicalResult lowerKernel(Context &ctx, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
   FuncOp found;
   for (auto function : ctx.module.getOps<FuncOp>()) {
-    if (!function.isPublic()) return function.emitError() << "a call that was not inlined reached the cpu back end";
-    if (found) return function.emitError() << "the cpu back end takes one kernel a module";
+    if (!function.isPublic()) return tilewright::bug(function, "it was not inlined");
+    if (found) return tilewright::bug(function, "a second kernel in one module");
     found = function;
   }
-  if (!found) return ctx.module.emitError() << "the module has no kernel";
+  if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());
-  if (failed(createFunctions(ctx, ctx.kernel, info)) || ctx.failedAny) return failure();
+  info.entry = ctx.kernel.getName().str();
+  FailureOr<Program> program = createProgram(ctx, ctx.kernel, info);
+  if (failed(program) || failed(lowerBody(ctx, ctx.kernel, program->function)) || ctx.failedAny) return failure();
+  b.setLoc(ctx.kernel.getLoc());
+  info.entry += ".entry";
+  createEntry(ctx, *program, info.entry);
+  info.arenaBytes = ctx.arenaPeak;
   ctx.kernel.erase();
   return success();
 }

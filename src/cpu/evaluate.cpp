@@ -28,8 +28,13 @@ static bool isNarrowFloat(Type element) {
   return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
 }
 
-void refuse(Context &ctx, Operation *op, const llvm::Twine &what) {
-  if (!ctx.failedAny) op->emitError() << what;
+void refuse(Context &ctx, Operation *op, Diag id, const std::string &what) {
+  if (!ctx.failedAny) tilewright::refuse(op, id, {what});
+  ctx.failedAny = true;
+}
+
+void bug(Context &ctx, Operation *op, const std::string &what) {
+  if (!ctx.failedAny) tilewright::bug(op, what);
   ctx.failedAny = true;
 }
 
@@ -43,6 +48,28 @@ static int64_t levelOf(Context &ctx, Value tile, const Place &place) {
 
 static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &place);
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place);
+
+/// A tile that moves by one and the same step along the vector: its first element and the step. Nothing where it does not, or not for
+/// certain.
+static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (place.vector < 0) return std::nullopt;
+  Step step = ctx.analysis->step(tile, place.vector);
+  Type element = getElementTypeOrSelf(tile);
+  bool stepsHere = step.kind != Step::other && (!step.isConditional() || ctx.assumeConditions) &&
+                   (step.isZero() || element.isInteger() || isa<PointerType>(element));
+  if (!stepsHere) return std::nullopt;
+  Place first = place;
+  first.vector = -1, first.lanes = 1;
+  first.at[place.vector] = {ctx.zeroIndex, 0};
+  Value base = evaluateScalar(ctx, tile, first);
+  if (step.isZero()) return Lanes{Lanes::uniform, base, 0, {}};
+  if (step.kind == Step::constant) return Lanes{Lanes::affine, base, step.amount, {}};
+  Place second = first;
+  second.at[place.vector] = {indexConstant(ctx, 1), 0};
+  Value next = evaluateScalar(ctx, tile, second);
+  return Lanes{Lanes::affine, base, 0, scalarToIndex(ctx, arith::SubIOp::create(b, next, base))};
+}
 
 Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -75,31 +102,14 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   if (outside) b.setInsertionPoint(ctx.levels[level].inner);
 
   Lanes result;
-  Step step = place.vector < 0 ? Step{} : ctx.analysis->step(tile, place.vector);
-  Type element = getElementTypeOrSelf(tile);
-  bool stepsHere = step.kind != Step::other && (!step.isConditional() || ctx.assumeConditions) &&
-                   (step.isZero() || element.isInteger() || isa<PointerType>(element));
-  if (place.vector >= 0 && stepsHere) {
-    Place first = place;
-    first.vector = -1, first.lanes = 1;
-    first.at[place.vector] = {ctx.zeroIndex, 0};
-    Value base = evaluateScalar(ctx, tile, first);
-    if (step.isZero()) {
-      result = {Lanes::uniform, base, 0, {}};
-    } else if (step.kind == Step::constant) {
-      result = {Lanes::affine, base, step.amount, {}};
-    } else {
-      Place second = first;
-      second.at[place.vector] = {indexConstant(ctx, 1), 0};
-      Value next = evaluateScalar(ctx, tile, second);
-      result = {Lanes::affine, base, 0, scalarToIndex(ctx, arith::SubIOp::create(b, next, base))};
-    }
+  if (std::optional<Lanes> moving = evaluateMoving(ctx, tile, place)) {
+    result = *moving;
   } else if (auto buffer = ctx.buffers.find(tile); buffer != ctx.buffers.end()) {
-    result = readBuffer(ctx, buffer->second, element, place);
+    result = readBuffer(ctx, buffer->second, getElementTypeOrSelf(tile), place);
   } else if (Operation *op = tile.getDefiningOp()) {
     result = evaluateOp(ctx, op, tile, place);
   } else {
-    refuse(ctx, ctx.kernel, "a tile argument is not supported by the cpu back end");
+    bug(ctx, ctx.kernel, "a tile that nobody has computed");
     result = {Lanes::uniform, constantIndex(b, 0), 0, {}};
   }
   if (!ctx.levels.empty()) ctx.levels[level].memo[key] = result;
@@ -182,7 +192,8 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
   int64_t bytes = elementBytes(element);
   Value mask = load.getMask();
   // A load that leaves all loops is not guarded by their bounds.
-  bool always = !mask || (ctx.trueMasks.contains(mask) && levelOf(ctx, load.getResult(), place) > 0);
+  bool isGuarded = levelOf(ctx, load.getResult(), place) > 0 || (ctx.guarded && ctx.levels.size() == 1);
+  bool always = !mask || (ctx.trueMasks.contains(mask) && isGuarded);
   auto constantMask = [&](Value m) {
     APInt value;
     return m && matchPattern(m, m_ConstantInt(&value)) && value.isOne();
@@ -369,9 +380,9 @@ static Value emitOther(Context &ctx, Operation *op, ValueRange operands, Type ty
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumRegions() == 0 && op->getNumResults() == 1)
     return recreate(b, op, operands, isa<arith::SelectOp, arith::CmpFOp>(op) ? type : computed);
   if (auto external = dyn_cast<ExternElementwiseOp>(op))
-    refuse(ctx, op, "the function '" + external.getSymbol() + "' is not supported by the cpu back end");
+    refuse(ctx, op, Diag::cpuFunction, external.getSymbol().str());
   else
-    refuse(ctx, op, "'" + op->getName().getStringRef() + "' is not supported by the cpu back end");
+    refuse(ctx, op, Diag::cpuOperation, op->getName().getStringRef().str());
   Type element = getElementTypeOrSelf(type);
   return splat(b, isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0), lanesOf(type));
 }
@@ -432,7 +443,7 @@ llvm::SmallVector<Value> emitRegion(Context &ctx, Region &region, ValueRange arg
   for (Operation &op : block.without_terminator()) {
     llvm::SmallVector<Value> operands;
     if (op.getNumRegions() != 0 || op.getNumResults() != 1) {
-      refuse(ctx, &op, "'" + op.getName().getStringRef() + "' inside a combine function is not supported by the cpu back end");
+      refuse(ctx, &op, Diag::combineOperation, op.getName().getStringRef().str());
       return llvm::SmallVector<Value>(args.take_front(args.size() / 2));
     }
     for (Value operand : op.getOperands()) {

@@ -236,27 +236,88 @@ static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
     collectMasks(ctx, operand, dims, masks, seen);
 }
 
-void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask) {
+namespace {
+using PlacedMask = std::pair<Value, llvm::SmallVector<int64_t>>;
+
+/// What masks say about an index space: up to which index they hold, dimension by dimension.
+struct MaskBounds {
+  explicit MaskBounds(int64_t rank) : extent(rank), full(rank), onlyStore(rank, true) {}
+  llvm::SmallVector<Value, 3> extent;   // of the store's mask
+  llvm::SmallVector<Value, 3> full;     // of all masks
+  llvm::SmallVector<bool, 3> onlyStore; // no other mask has a say
+  Value everywhere, storeEverywhere;    // i1: the terms that do not depend on an index; those of the store's mask
+  // One comparison may stand for rows here and for columns there: m[:, None] & m[None, :].
+  llvm::DenseMap<std::pair<Operation *, int64_t>, BoxCount> counts{};
+  llvm::DenseSet<std::pair<Operation *, int64_t>> storeTerms{};
+};
+} // namespace
+
+static Value smallerOf(Context &ctx, Value known, Value count) {
+  return known ? Value(arith::MinSIOp::create(ctx.b, known, count)) : count;
+}
+
+static bool isSigned(arith::CmpIPredicate predicate) {
+  using enum arith::CmpIPredicate;
+  return predicate == slt || predicate == sle || predicate == sgt || predicate == sge;
+}
+
+/// A term that does not depend on the index, or that holds for all of them where it holds for the first.
+static void addUniformTerm(Context &ctx, MaskBounds &bounds, const BoxTerm &term, Value mask, bool isStore) {
+  Value compare = cast<arith::CmpIOp>(term.compare).getResult();
+  Place origin;
+  origin.at.assign(shapeOf(compare).size(), {ctx.zeroIndex, 0});
+  Value holds = evaluateScalar(ctx, compare, origin);
+  if (term.lower && term.mayWrap) holds = bothHold(ctx, holds, boxCount(ctx, term, shapeOf(mask)[term.dim]).noWrap);
+  bounds.everywhere = bothHold(ctx, bounds.everywhere, holds);
+  if (isStore && !term.lower) bounds.storeEverywhere = bothHold(ctx, bounds.storeEverywhere, holds);
+}
+
+/// `index < bound` along dimension `dim` of the root.
+static void addTerm(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, const BoxTerm &term, int64_t dim, bool isStore) {
   ImplicitLocOpBuilder &b = ctx.b;
+  BoxCount &box = bounds.counts[{term.compare, dim}];
+  if (!box.count) box = boxCount(ctx, term, spec.shape[dim]);
+  if (isStore && isSigned(cast<arith::CmpIOp>(term.compare).getPredicate())) { // lowerStore has seen to it that the index does not overflow
+    bounds.extent[dim] = smallerOf(ctx, bounds.extent[dim], box.count);
+    bounds.storeTerms.insert({term.compare, dim});
+  }
+  bool ofStore = bounds.storeTerms.contains({term.compare, dim});
+  if (!ofStore) bounds.onlyStore[dim] = false;
+  Value count = ofStore || !box.noWrap ? box.count : Value(arith::SelectOp::create(b, box.noWrap, box.count, constantIndex(b, 0)));
+  bounds.full[dim] = smallerOf(ctx, bounds.full[dim], count);
+}
+
+/// Where the terms that do not depend on an index fail, no index of the outermost loop has all masks.
+static void limitOutermost(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, int64_t outermost) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value size = constantIndex(b, spec.shape[outermost]), none = constantIndex(b, 0);
+  Value &extent = bounds.extent[outermost], &full = bounds.full[outermost];
+  if (bounds.storeEverywhere) extent = arith::SelectOp::create(b, bounds.storeEverywhere, extent ? extent : size, none);
+  Value most = full ? full : (extent ? extent : size);
+  full = arith::SelectOp::create(b, bounds.everywhere, most, none);
+}
+
+/// A reduction walks its axis itself and asks for full[axis]; a tile of one element has no loop to leave out.
+static int64_t outermostOf(const LoopSpec &spec) {
+  if (!spec.order.empty()) return spec.order.front();
+  for (size_t d = 0; d < spec.shape.size(); ++d)
+    if (spec.shape[d] > 1) return d;
+  return -1;
+}
+
+void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask) {
   if (ctx.careful) return;
   int64_t rank = spec.shape.size();
   llvm::SmallVector<int64_t> identity;
   for (int64_t d = 0; d < rank; ++d)
     identity.push_back(d);
-  llvm::SmallVector<std::pair<Value, llvm::SmallVector<int64_t>>> masks;
+  llvm::SmallVector<PlacedMask> masks;
   PlacedTiles seen;
   if (storeMask) masks.push_back({storeMask, identity});
   for (Value tile : tiles)
     collectMasks(ctx, tile, identity, masks, seen);
 
-  llvm::SmallVector<Value, 3> extent(rank), full(rank);
-  llvm::SmallVector<bool, 3> onlyStore(rank, true);
-  // One comparison may stand for rows here and for columns there: m[:, None] & m[None, :].
-  llvm::DenseMap<std::pair<Operation *, int64_t>, BoxCount> counts;
-  llvm::DenseSet<std::pair<Operation *, int64_t>> storeTerms;
-  Value everywhere; // i1: the terms that do not depend on an index
-  Value storeEverywhere;
-  auto smaller = [&](Value &slot, Value count) { slot = slot ? Value(arith::MinSIOp::create(b, slot, count)) : count; };
+  MaskBounds bounds(rank);
   for (auto &[mask, dims] : masks) {
     llvm::SmallVector<BoxTerm> terms;
     if (!ctx.analysis->box(mask, terms)) continue;
@@ -264,55 +325,21 @@ void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask)
     // A term along a dimension that the root does not have (it was broadcast away) holds for index 0 only: leave such masks alone.
     bool usable = llvm::all_of(terms, [&](const BoxTerm &t) { return t.dim < 0 || dims[t.dim] >= 0; });
     if (!usable) continue;
-    for (const BoxTerm &term : terms) {
-      if (term.dim < 0 || term.lower) {
-        auto compare = cast<arith::CmpIOp>(term.compare);
-        Place origin;
-        origin.at.assign(shapeOf(compare.getResult()).size(), {ctx.zeroIndex, 0});
-        Value holds = evaluateScalar(ctx, compare.getResult(), origin);
-        if (term.lower && term.mayWrap) holds = bothHold(ctx, holds, boxCount(ctx, term, shapeOf(mask)[term.dim]).noWrap);
-        everywhere = everywhere ? Value(arith::AndIOp::create(b, everywhere, holds)) : holds;
-        if (isStore && !term.lower) storeEverywhere = storeEverywhere ? Value(arith::AndIOp::create(b, storeEverywhere, holds)) : holds;
-        continue;
-      }
-      int64_t dim = dims[term.dim];
-      BoxCount &box = counts[{term.compare, dim}];
-      if (!box.count) box = boxCount(ctx, term, spec.shape[dim]);
-      auto predicate = cast<arith::CmpIOp>(term.compare).getPredicate();
-      bool isSigned = predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle ||
-                      predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
-      if (isStore && isSigned) { // lowerStore has seen to it that the index does not overflow
-        smaller(extent[dim], box.count);
-        storeTerms.insert({term.compare, dim});
-      }
-      bool isCertain = storeTerms.contains({term.compare, dim}) || !box.noWrap;
-      if (!storeTerms.contains({term.compare, dim})) onlyStore[dim] = false;
-      smaller(full[dim], isCertain ? box.count : Value(arith::SelectOp::create(b, box.noWrap, box.count, constantIndex(b, 0))));
-    }
+    for (const BoxTerm &term : terms)
+      if (term.dim < 0 || term.lower)
+        addUniformTerm(ctx, bounds, term, mask, isStore);
+      else
+        addTerm(ctx, bounds, spec, term, dims[term.dim], isStore);
     spec.fullMasks.push_back(mask);
   }
   // Inside a store's own extent its masks hold for each single index: no second loop for those dimensions.
   for (int64_t d = 0; d < rank; ++d)
-    if (full[d] && onlyStore[d] && spec.chunk[d] == 1) full[d] = {};
-  // A reduction walks its axis itself and asks for full[axis]; a tile of one element has no loop to leave out.
-  int64_t outermost = -1;
-  if (!spec.order.empty())
-    outermost = spec.order.front();
-  else
-    for (int64_t d = rank - 1; d >= 0; --d)
-      if (spec.shape[d] > 1) outermost = d;
-  if (everywhere && outermost < 0) spec.fullMasks.clear();
-  if (everywhere && outermost >= 0) {
-    Value size = constantIndex(b, spec.shape[outermost]), none = constantIndex(b, 0);
-    if (storeEverywhere) {
-      Value end = extent[outermost] ? extent[outermost] : size;
-      extent[outermost] = arith::SelectOp::create(b, storeEverywhere, end, none);
-    }
-    Value most = full[outermost] ? full[outermost] : (extent[outermost] ? extent[outermost] : size);
-    full[outermost] = arith::SelectOp::create(b, everywhere, most, none);
-  }
-  spec.extent = extent;
-  spec.full = full;
+    if (bounds.full[d] && bounds.onlyStore[d] && spec.chunk[d] == 1) bounds.full[d] = {};
+  int64_t outermost = outermostOf(spec);
+  if (bounds.everywhere && outermost < 0) spec.fullMasks.clear();
+  if (bounds.everywhere && outermost >= 0) limitOutermost(ctx, bounds, spec, outermost);
+  spec.extent = bounds.extent;
+  spec.full = bounds.full;
 }
 
 //===-------------------------------------------------------------------------------------------------- vector dimension

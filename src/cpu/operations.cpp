@@ -30,8 +30,7 @@ Value scalar(Context &ctx, Value value) {
   if (found != ctx.scalars.end()) return found->second;
   // A constant made by folding, or a tile of one element where a scalar is meant.
   if (auto constant = value.getDefiningOp<arith::ConstantOp>()) return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue()));
-  refuse(ctx, value.getDefiningOp() ? value.getDefiningOp() : ctx.kernel.getOperation(),
-         "a value of type " + llvm::Twine(value.getDefiningOp() ? "" : "argument") + " is used before it is lowered by the cpu back end");
+  bug(ctx, value.getDefiningOp() ? value.getDefiningOp() : ctx.kernel.getOperation(), "a scalar is used before it is lowered");
   return isa<FloatType>(value.getType()) ? constantFloat(b, value.getType(), 0) : constantIndex(b, 0);
 }
 
@@ -99,7 +98,7 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
   llvm::StringRef name = op->getName().getStringRef();
   if (op->getNumResults() == 0 && (isMemoryEffectFree(op) || name == "gpu.barrier" || name == "llvm.intr.assume")) return success();
   if (op->getNumResults() != 1 || op->getNumRegions() != 0) {
-    refuse(ctx, op, "'" + op->getName().getStringRef() + "' is not supported by the cpu back end");
+    refuse(ctx, op, Diag::cpuOperation, op->getName().getStringRef().str());
     return failure();
   }
   llvm::SmallVector<Value> operands;

@@ -40,81 +40,94 @@ static LLVM::AtomicOrdering orderingOf(MemSemantic semantic) {
   return LLVM::AtomicOrdering::acq_rel;
 }
 
-void lowerAtomic(Context &ctx, Operation *op) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  auto rmw = dyn_cast<AtomicRMWOp>(op);
-  auto cas = dyn_cast<AtomicCASOp>(op);
-  Value pointer = rmw ? rmw.getPtr() : cas.getPtr();
-  Value result = op->getResult(0);
-  Value mask = rmw ? rmw.getMask() : Value();
-  auto apply = [&](Value address, llvm::ArrayRef<Value> operands) -> Value {
-    if (rmw) {
-      bool isFloat = isa<FloatType>(operands[0].getType());
-      return LLVM::AtomicRMWOp::create(b, binaryOf(rmw.getAtomicRmwOp(), isFloat), address, operands[0], orderingOf(rmw.getSem()));
-    }
-    Value expected = operands[0], desired = operands[1];
-    Type type = expected.getType();
-    Type bits = isa<FloatType>(type) ? Type(b.getIntegerType(type.getIntOrFloatBitWidth())) : type;
-    if (bits != type) {
-      expected = arith::BitcastOp::create(b, bits, expected);
-      desired = arith::BitcastOp::create(b, bits, desired);
-    }
-    LLVM::AtomicOrdering order = orderingOf(cas.getSem());
-    LLVM::AtomicOrdering failure = order == LLVM::AtomicOrdering::acq_rel || order == LLVM::AtomicOrdering::acquire
-                                       ? LLVM::AtomicOrdering::acquire
-                                       : LLVM::AtomicOrdering::monotonic;
-    Value pair = LLVM::AtomicCmpXchgOp::create(b, address, expected, desired, order, failure);
-    Value before = LLVM::ExtractValueOp::create(b, pair, llvm::ArrayRef<int64_t>{0});
-    return bits == type ? before : Value(arith::BitcastOp::create(b, type, before));
-  };
-  if (!isTile(pointer)) {
-    llvm::SmallVector<Value> operands;
+namespace {
+/// An atomic operation of either kind, and what both have in common.
+struct Atomic {
+  explicit Atomic(Operation *op) : rmw(dyn_cast<AtomicRMWOp>(op)), cas(dyn_cast<AtomicCASOp>(op)), result(op->getResult(0)) {
+    pointer = rmw ? rmw.getPtr() : cas.getPtr();
     if (rmw)
-      operands = {scalar(ctx, rmw.getVal())};
+      mask = rmw.getMask(), operands = {rmw.getVal()};
     else
-      operands = {scalar(ctx, cas.getCmp()), scalar(ctx, cas.getVal())};
-    Value address = scalar(ctx, pointer);
-    if (!mask) {
-      ctx.scalars[result] = apply(address, operands);
-      return;
-    }
-    Type type = operands[0].getType();
-    Value zero = isa<FloatType>(type) ? constantFloat(b, type, 0) : constantInt(b, type, 0);
-    auto branch = scf::IfOp::create(b, TypeRange{type}, scalar(ctx, mask), true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, apply(address, operands));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, zero);
-    ctx.scalars[result] = branch.getResult(0);
+      operands = {cas.getCmp(), cas.getVal()};
+  }
+  AtomicRMWOp rmw;
+  AtomicCASOp cas;
+  Value pointer, mask, result;
+  llvm::SmallVector<Value, 2> operands;
+};
+} // namespace
+
+/// Compares bits: floats travel as integers of their width.
+static Value exchange(ImplicitLocOpBuilder &b, AtomicCASOp cas, Value address, Value expected, Value desired) {
+  Type type = expected.getType();
+  Type bits = isa<FloatType>(type) ? Type(b.getIntegerType(type.getIntOrFloatBitWidth())) : type;
+  if (bits != type) {
+    expected = arith::BitcastOp::create(b, bits, expected);
+    desired = arith::BitcastOp::create(b, bits, desired);
+  }
+  LLVM::AtomicOrdering order = orderingOf(cas.getSem());
+  LLVM::AtomicOrdering failure = order == LLVM::AtomicOrdering::acq_rel || order == LLVM::AtomicOrdering::acquire
+                                     ? LLVM::AtomicOrdering::acquire
+                                     : LLVM::AtomicOrdering::monotonic;
+  Value pair = LLVM::AtomicCmpXchgOp::create(b, address, expected, desired, order, failure);
+  Value before = LLVM::ExtractValueOp::create(b, pair, llvm::ArrayRef<int64_t>{0});
+  return bits == type ? before : Value(arith::BitcastOp::create(b, type, before));
+}
+
+/// One element; the result is what was there before.
+static Value update(ImplicitLocOpBuilder &b, Atomic &atomic, Value address, llvm::ArrayRef<Value> operands) {
+  if (atomic.cas) return exchange(b, atomic.cas, address, operands[0], operands[1]);
+  bool isFloat = isa<FloatType>(operands[0].getType());
+  LLVM::AtomicBinOp operation = binaryOf(atomic.rmw.getAtomicRmwOp(), isFloat);
+  return LLVM::AtomicRMWOp::create(b, operation, address, operands[0], orderingOf(atomic.rmw.getSem()));
+}
+
+static void lowerScalarAtomic(Context &ctx, Atomic &atomic) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  llvm::SmallVector<Value> operands;
+  for (Value operand : atomic.operands)
+    operands.push_back(scalar(ctx, operand));
+  Value address = scalar(ctx, atomic.pointer);
+  if (!atomic.mask) {
+    ctx.scalars[atomic.result] = update(b, atomic, address, operands);
     return;
   }
+  Type type = operands[0].getType();
+  Value zero = isa<FloatType>(type) ? constantFloat(b, type, 0) : constantInt(b, type, 0);
+  auto branch = scf::IfOp::create(b, TypeRange{type}, scalar(ctx, atomic.mask), true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, update(b, atomic, address, operands));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, zero);
+  ctx.scalars[atomic.result] = branch.getResult(0);
+}
+
+void lowerAtomic(Context &ctx, Operation *op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Atomic atomic(op);
+  if (!isTile(atomic.pointer)) return lowerScalarAtomic(ctx, atomic);
   std::optional<Buffer> buffer;
-  if (!result.use_empty()) buffer = allocateFor(ctx, result);
-  auto shape = shapeOf(pointer);
-  LoopSpec spec = loopsOver(shape, -1, 1);
+  if (!atomic.result.use_empty()) buffer = allocateFor(ctx, atomic.result);
+  LoopSpec spec = loopsOver(shapeOf(atomic.pointer), -1, 1);
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
         const Place &place = places[0];
-        Value address = intToPointer(b, evaluateScalar(ctx, pointer, place));
+        Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, place));
         llvm::SmallVector<Value> operands;
-        if (rmw)
-          operands = {evaluateScalar(ctx, rmw.getVal(), place)};
-        else
-          operands = {evaluateScalar(ctx, cas.getCmp(), place), evaluateScalar(ctx, cas.getVal(), place)};
-        auto update = [&] {
-          Value before = apply(address, operands);
-          if (buffer) storeChunk(ctx, *buffer, before, place);
-        };
-        if (!mask) return update();
-        auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, mask, place), false);
+        for (Value operand : atomic.operands)
+          operands.push_back(evaluateScalar(ctx, operand, place));
         OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(branch.thenBlock());
-        update();
+        if (atomic.mask) {
+          auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, atomic.mask, place), false);
+          b.setInsertionPointToStart(branch.thenBlock());
+        }
+        Value before = update(b, atomic, address, operands);
+        if (buffer) storeChunk(ctx, *buffer, before, place);
       },
       -1);
-  if (buffer) ctx.buffers[result] = *buffer;
+  if (buffer) ctx.buffers[atomic.result] = *buffer;
 }
 
 static std::string extentsText(llvm::ArrayRef<int64_t> shape) {

@@ -24,186 +24,249 @@ static bool isZeroTile(Value tile) {
   return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
-/// Writes tile[batch..., :, :] (k x n) as panels at `base`.
-static void packPanels(Context &ctx, Value tile, Value base, int64_t k, int64_t n, int64_t panel, Type operand,
-                       llvm::ArrayRef<Index> batch) {
-  ImplicitLocOpBuilder &b = ctx.b;
+//===---------------------------------------------------------------------------------------------------------- packing B
+
+namespace {
+/// How B is brought into panels.
+struct Packing {
+  Context &ctx;
+  Value tile;
+  Value base;
+  int64_t k, n, panel;
+  Type operand;
+  llvm::ArrayRef<Index> batch;
+  int64_t bytes, kDim, nDim;
+  int64_t lanes = 1;
+  bool pairs = false;      // two along k in each lane
+  bool transposed = false; // squares of vectors along k are transposed in registers
+};
+} // namespace
+
+/// Where element (p, j) of B goes: (j / panel) * (k * panel) + p * panel + j % panel.
+static Value panelAddress(const Packing &pack, Value p, Value j, int64_t moreP) {
+  ImplicitLocOpBuilder &b = pack.ctx.b;
+  Value shift = constantIndex(b, llvm::Log2_64(pack.panel));
+  Value which = arith::ShRUIOp::create(b, j, shift), within = arith::AndIOp::create(b, j, constantIndex(b, pack.panel - 1));
+  Value address = pointerAt(b, pack.base, which, std::max<int64_t>(pack.k, pack.pairs ? 2 : 1) * pack.panel * pack.bytes);
+  if (pack.pairs) {
+    address = pointerAt(b, address, within, 2 * pack.bytes);
+    return pointerAt(b, address, p, pack.panel * pack.bytes); // p is even: (p / 2) * (2 * panel)
+  }
+  address = pointerAt(b, address, within, pack.bytes);
+  address = pointerAt(b, address, p, pack.panel * pack.bytes);
+  return moreP ? pointerAtConstant(b, address, moreP * pack.panel * pack.bytes) : address;
+}
+
+static Value packedValue(const Packing &pack, const Place &place) {
+  Context &ctx = pack.ctx;
+  Type element = getElementTypeOrSelf(pack.tile);
+  Value value = place.vector < 0 ? evaluateScalar(ctx, pack.tile, place) : asVector(ctx, evaluate(ctx, pack.tile, place), element, place);
+  return convertTo(ctx, value, pack.operand);
+}
+
+static void packTransposed(const Packing &pack, const Place &place) {
+  ImplicitLocOpBuilder &b = pack.ctx.b;
+  Index p = place.at[pack.kDim], j = place.at[pack.nDim];
+  llvm::SmallVector<Value> rows;
+  for (int64_t t = 0; t < pack.lanes; ++t) {
+    Place row = place;
+    if (t) row.at[pack.nDim] = {arith::AddIOp::create(b, j.value, constantIndex(b, t)), std::max(p.level, j.level)};
+    rows.push_back(packedValue(pack, row));
+  }
+  for (auto [t, column] : llvm::enumerate(transposeSquare(b, rows)))
+    cpu::store(b, column, panelAddress(pack, p.value, j.value, t), pack.bytes, false);
+}
+
+static void packPairs(const Packing &pack, const Place &place) {
+  ImplicitLocOpBuilder &b = pack.ctx.b;
+  Index p = place.at[pack.kDim], j = place.at[pack.nDim];
+  Value even = packedValue(pack, place), odd;
+  if (pack.k > 1) {
+    Place next = place;
+    next.at[pack.kDim] = {arith::AddIOp::create(b, p.value, constantIndex(b, 1)), std::max(p.level, j.level)};
+    odd = packedValue(pack, next);
+  } else {
+    odd = splat(b, constantInt(b, pack.operand, 0), pack.lanes);
+  }
+  Value address = panelAddress(pack, p.value, j.value, 0);
+  if (pack.lanes == 1) {
+    cpu::store(b, even, address, pack.bytes, false);
+    cpu::store(b, odd, pointerAtConstant(b, address, pack.bytes), pack.bytes, false);
+    return;
+  }
+  llvm::SmallVector<int32_t> mask;
+  for (int64_t lane = 0; lane < pack.lanes; ++lane)
+    llvm::append_values(mask, int32_t(lane), int32_t(lane + pack.lanes));
+  cpu::store(b, shuffle(b, even, odd, mask), address, pack.bytes, false);
+}
+
+static LoopSpec packingLoops(const Packing &pack) {
+  LoopSpec spec;
+  spec.shape = shapeOf(pack.tile);
+  spec.chunk.assign(spec.shape.size(), 1);
+  if (pack.transposed) {
+    spec.order = {pack.nDim, pack.kDim};
+    spec.chunk[pack.nDim] = spec.chunk[pack.kDim] = pack.lanes;
+  } else {
+    spec.order = {pack.kDim, pack.nDim};
+    spec.chunk[pack.nDim] = pack.lanes;
+    if (pack.pairs && pack.k > 1) spec.chunk[pack.kDim] = 2;
+    spec.unroll = std::max<int64_t>(1, pack.panel / pack.lanes);
+  }
+  applyMasks(pack.ctx, spec, {pack.tile}, {});
+  if (!spec.full.empty())
+    for (int64_t d = 0; d < pack.kDim; ++d)
+      if (spec.full[d]) spec.fullMasks.clear(); // a mask along the batch: always look
+  return spec;
+}
+
+/// Writes tile[batch..., :, :] (k x n) as the plan's panels at `base`.
+static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch) {
   auto shape = shapeOf(tile);
-  int64_t rank = shape.size(), kDim = rank - 2, nDim = rank - 1, bytes = elementBytes(operand);
-  Type element = getElementTypeOrSelf(tile);
-  bool pairs = operand.isInteger(16);
-  int64_t lanes = std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), panel, n});
+  int64_t rank = shape.size(), bytes = elementBytes(plan.operand);
+  Packing pack{ctx, tile, base, k, plan.n, plan.panel, plan.operand, batch, bytes, rank - 2, rank - 1};
+  pack.pairs = plan.operand.isInteger(16);
+  pack.lanes = std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), pack.panel, pack.n});
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
-  bool transposed = vectorDim == kDim && !pairs && lanes > 1 && k >= lanes && n >= lanes;
-  if (!transposed) vectorDim = nDim;
-  auto at = [&](Value p, Value j, int64_t moreP) {
-    // (j / panel) * (k * panel) + p * panel + j % panel
-    Value shift = constantIndex(b, llvm::Log2_64(panel));
-    Value which = arith::ShRUIOp::create(b, j, shift), within = arith::AndIOp::create(b, j, constantIndex(b, panel - 1));
-    Value address = pointerAt(b, base, which, std::max<int64_t>(k, pairs ? 2 : 1) * panel * bytes);
-    if (pairs) {
-      address = pointerAt(b, address, within, 2 * bytes);
-      return pointerAt(b, address, p, panel * bytes); // p is even: (p / 2) * (2 * panel)
-    }
-    address = pointerAt(b, address, within, bytes);
-    address = pointerAt(b, address, p, panel * bytes);
-    return moreP ? pointerAtConstant(b, address, moreP * panel * bytes) : address;
-  };
-  auto value = [&](const Place &place) {
-    Value v = place.vector < 0 ? evaluateScalar(ctx, tile, place) : asVector(ctx, evaluate(ctx, tile, place), element, place);
-    return convertTo(ctx, v, operand);
-  };
+  pack.transposed = vectorDim == pack.kDim && !pack.pairs && pack.lanes > 1 && k >= pack.lanes && pack.n >= pack.lanes;
+  if (!pack.transposed) vectorDim = pack.nDim;
   withConditions(ctx, {tile}, vectorDim, [&] {
-    LoopSpec spec;
-    spec.shape = shape;
-    spec.chunk.assign(rank, 1);
-    if (transposed) {
-      spec.order = {nDim, kDim};
-      spec.chunk[nDim] = spec.chunk[kDim] = lanes;
-    } else {
-      spec.order = {kDim, nDim};
-      spec.chunk[nDim] = lanes;
-      if (pairs && k > 1) spec.chunk[kDim] = 2;
-      spec.unroll = std::max<int64_t>(1, panel / lanes);
-    }
-    applyMasks(ctx, spec, {tile}, {});
-    if (!spec.full.empty())
-      for (int64_t d = 0; d < kDim; ++d)
-        if (spec.full[d]) spec.fullMasks.clear(); // a mask along the batch: always look
     emitLoops(
-        ctx, spec,
+        ctx, packingLoops(pack),
         [&](llvm::ArrayRef<Place> places) {
           for (Place place : places) {
             for (size_t d = 0; d < batch.size(); ++d)
               place.at[d] = batch[d];
-            Index p = place.at[kDim], j = place.at[nDim];
-            int64_t level = std::max(p.level, j.level);
-            if (transposed) {
-              llvm::SmallVector<Value> rows;
-              for (int64_t t = 0; t < lanes; ++t) {
-                Place row = place;
-                if (t) row.at[nDim] = {arith::AddIOp::create(b, j.value, constantIndex(b, t)), level};
-                rows.push_back(value(row));
-              }
-              for (auto [t, column] : llvm::enumerate(transposeSquare(b, rows)))
-                cpu::store(b, column, at(p.value, j.value, t), bytes, false);
-              continue;
-            }
-            if (pairs) {
-              Value even = value(place), odd;
-              if (k > 1) {
-                Place next = place;
-                next.at[kDim] = {arith::AddIOp::create(b, p.value, constantIndex(b, 1)), level};
-                odd = value(next);
-              } else {
-                odd = splat(b, constantInt(b, operand, 0), lanes);
-              }
-              Value address = at(p.value, j.value, 0);
-              if (lanes == 1) {
-                cpu::store(b, even, address, bytes, false);
-                cpu::store(b, odd, pointerAtConstant(b, address, bytes), bytes, false);
-                continue;
-              }
-              llvm::SmallVector<int32_t> mask;
-              for (int64_t lane = 0; lane < lanes; ++lane)
-                llvm::append_values(mask, int32_t(lane), int32_t(lane + lanes));
-              cpu::store(b, shuffle(b, even, odd, mask), address, bytes, false);
-              continue;
-            }
-            cpu::store(b, value(place), at(p.value, j.value, 0), bytes, false);
+            if (pack.transposed)
+              packTransposed(pack, place);
+            else if (pack.pairs)
+              packPairs(pack, place);
+            else
+              cpu::store(ctx.b, packedValue(pack, place), panelAddress(pack, place.at[pack.kDim].value, place.at[pack.nDim].value, 0),
+                         bytes, false);
           }
         },
-        lanes > 1 || transposed ? vectorDim : -1);
+        pack.lanes > 1 || pack.transposed ? vectorDim : -1);
   });
 }
 
-void lowerDot(Context &ctx, DotOp op) {
+//===------------------------------------------------------------------------------------------------------------ operands
+
+/// What is multiplied in which types; nothing after a refusal.
+static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  auto aShape = shapeOf(op.getA()), bShape = shapeOf(op.getB()), cShape = shapeOf(op.getC());
-  int64_t rank = aShape.size(), m = aShape[rank - 2], k = aShape[rank - 1], n = bShape[rank - 1];
+  auto aShape = shapeOf(op.getA());
+  int64_t rank = aShape.size();
   Type input = getElementTypeOrSelf(op.getA());
   DotPlan plan;
-  plan.m = m, plan.n = n, plan.k = k;
+  plan.m = aShape[rank - 2], plan.n = shapeOf(op.getB())[rank - 1], plan.k = aShape[rank - 1];
   if (input.isF64()) {
     plan.operand = plan.result = b.getF64Type();
   } else if (isa<FloatType>(input)) {
     plan.operand = plan.result = b.getF32Type();
   } else if (input.isInteger(8)) {
     plan.operand = b.getIntegerType(16), plan.result = b.getI32Type();
-    plan.k = std::max<int64_t>(k, 2); // pairs
+    plan.k = std::max<int64_t>(plan.k, 2); // pairs
   } else {
-    return refuse(ctx, op, "a dot of " + llvm::Twine(input.getIntOrFloatBitWidth()) + "-bit integers is not supported by the cpu back end");
+    refuse(ctx, op, Diag::dotIntegers, std::to_string(input.getIntOrFloatBitWidth()));
+    return std::nullopt;
   }
-  plan.panel = panelWidth(ctx.target, plan.result, n);
+  plan.panel = panelWidth(ctx.target, plan.result, plan.n);
+  return plan;
+}
 
-  // Where the result goes: straight into the accumulator that the loop carries, if nothing still needs the old one.
+/// Where the result goes: straight into the accumulator that the loop carries, if nothing still needs the old one.
+static Buffer accumulatorFor(Context &ctx, DotOp op, const DotPlan &plan, bool fromZero) {
   Buffer c;
   auto carriedBuffer = carriedTarget(ctx, op.getD(), op);
   if (carriedBuffer && carriedBuffer->element == plan.result && carriedBuffer->strides.back() == 1)
     c = *carriedBuffer;
   else
-    c = allocate(ctx, cShape, plan.result);
-  bool fromZero = isZeroTile(op.getC());
+    c = allocate(ctx, shapeOf(op.getC()), plan.result);
   auto existing = ctx.buffers.find(op.getC());
   bool inPlace = existing != ctx.buffers.end() && existing->second.base == c.base;
   if (!fromZero && !inPlace) materialize(ctx, op.getC(), c);
+  return c;
+}
 
-  int64_t mark = ctx.arenaUsed;
-  // A: any constant strides.
-  Buffer a;
-  Value aTile = op.getA();
+/// A as it lies in scratch already, seen through transpositions.
+static std::optional<Buffer> storedOperand(Context &ctx, Value tile, Type operand, const Buffer &c) {
   llvm::SmallVector<int64_t> permutation;
-  while (auto trans = aTile.getDefiningOp<TransOp>()) {
-    if (ctx.buffers.contains(aTile)) break;
+  while (auto trans = tile.getDefiningOp<TransOp>()) {
+    if (ctx.buffers.contains(tile)) break;
     llvm::SmallVector<int64_t> order(trans.getOrder().begin(), trans.getOrder().end());
     if (!permutation.empty())
       for (int64_t &d : permutation)
         d = order[d];
     else
       permutation = order;
-    aTile = trans.getSrc();
+    tile = trans.getSrc();
   }
-  auto stored = ctx.buffers.find(aTile);
-  if (stored != ctx.buffers.end() && stored->second.element == plan.operand && getElementTypeOrSelf(aTile) == plan.operand &&
-      stored->second.base != c.base) {
-    a = stored->second;
-    if (!permutation.empty()) {
-      llvm::SmallVector<int64_t> strides;
-      for (int64_t d : permutation)
-        strides.push_back(a.strides[d]);
-      a.strides = strides;
-    }
-  } else {
-    a = allocate(ctx, aShape, plan.operand);
-    if (plan.k != k) { // one padded column of zeros
-      ctx.arenaUsed += aShape[0] * elementBytes(plan.operand) * k * 2;
-      ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
-      for (int64_t d = 0; d + 1 < rank; ++d)
-        a.strides[d] *= 2;
-    }
-    int64_t vectorDim = chooseVectorDim(ctx, aShape, {op.getA()}, {});
-    if (vectorDim == rank - 2 && !plan.operand.isInteger(16)) { // columns lie together: keep them so
-      a.strides[rank - 1] = m;
-      a.strides[rank - 2] = 1;
-    }
-    if (plan.k != k) {
-      Buffer padding = a;
-      padding.offset += 1;
-      LoopSpec rows;
-      rows.shape = aShape;
-      rows.chunk.assign(rank, 1);
-      for (int64_t d = 0; d + 1 < rank; ++d)
-        if (aShape[d] > 1) rows.order.push_back(d);
-      emitLoops(ctx, rows, [&](llvm::ArrayRef<Place> places) { storeChunk(ctx, padding, constantInt(b, plan.operand, 0), places[0]); }, -1);
-    }
-    materialize(ctx, op.getA(), a);
+  auto stored = ctx.buffers.find(tile);
+  if (stored == ctx.buffers.end() || stored->second.element != operand || getElementTypeOrSelf(tile) != operand ||
+      stored->second.base == c.base)
+    return std::nullopt;
+  Buffer a = stored->second;
+  if (!permutation.empty()) {
+    llvm::SmallVector<int64_t> strides;
+    for (int64_t d : permutation)
+      strides.push_back(a.strides[d]);
+    a.strides = strides;
   }
+  return a;
+}
+
+/// One padded column of zeros, where pairs along k have one element only.
+static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &a, Type operand) {
+  Buffer padding = a;
+  padding.offset += 1;
+  LoopSpec rows;
+  rows.shape = shape;
+  rows.chunk.assign(shape.size(), 1);
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (shape[d] > 1) rows.order.push_back(d);
+  emitLoops(ctx, rows, [&](llvm::ArrayRef<Place> places) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), places[0]); }, -1);
+}
+
+/// A, copied: any constant strides will do.
+static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan) {
+  auto shape = shapeOf(op.getA());
+  int64_t rank = shape.size(), k = shape[rank - 1];
+  Buffer a = allocate(ctx, shape, plan.operand);
+  if (plan.k != k) {
+    ctx.arenaUsed += shape[0] * elementBytes(plan.operand) * k * 2;
+    ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
+    for (int64_t d = 0; d + 1 < rank; ++d)
+      a.strides[d] *= 2;
+  }
+  int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
+  if (vectorDim == rank - 2 && !plan.operand.isInteger(16)) { // columns lie together: keep them so
+    a.strides[rank - 1] = plan.m;
+    a.strides[rank - 2] = 1;
+  }
+  if (plan.k != k) padPairs(ctx, shape, a, plan.operand);
+  materialize(ctx, op.getA(), a);
+  return a;
+}
+
+void lowerDot(Context &ctx, DotOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  std::optional<DotPlan> planned = planDot(ctx, op);
+  if (!planned) return;
+  DotPlan plan = *planned;
+  bool fromZero = isZeroTile(op.getC());
+  Buffer c = accumulatorFor(ctx, op, plan, fromZero);
+  int64_t mark = ctx.arenaUsed;
+  auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
+  Buffer a = stored ? *stored : copyOperand(ctx, op, plan);
+  auto shape = shapeOf(op.getA());
+  int64_t rank = shape.size();
   plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
   plan.cRow = c.strides[rank - 2];
 
-  Buffer panels = allocate(ctx, {plan.k, std::max(n, plan.panel)}, plan.operand);
+  Buffer panels = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
-    packPanels(ctx, op.getB(), panels.base, k, n, plan.panel, plan.operand, batch);
+    packPanels(ctx, op.getB(), panels.base, shape[rank - 1], plan, batch);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));
       for (size_t d = 0; d < batch.size(); ++d)
@@ -217,7 +280,7 @@ void lowerDot(Context &ctx, DotOp op) {
   } else {
     auto saved = std::move(ctx.levels);
     ctx.levels.clear();
-    forLoop(ctx, constantIndex(b, 0), constantIndex(b, aShape[0]), 1, [&](Value index) {
+    forLoop(ctx, constantIndex(b, 0), constantIndex(b, shape[0]), 1, [&](Value index) {
       Index batch{index, 0};
       product(batch);
     });

@@ -7,6 +7,7 @@
 
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "cpu/masked_tail.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
 
@@ -97,6 +98,7 @@ struct Reduction {
   Value axisFull = {};                              // below this index of the axis all of the spec's masks hold; null: no masks
   std::optional<Buffer> stores = {};                // the source is stored on the way
   std::optional<arith::CmpFPredicate> extreme = {}; // the result is found by comparisons alone, see below
+  std::optional<MaskedTail> tail = {};              // elements at the end of the axis that are all the same
   llvm::SmallVector<Buffer> results = {};           // empty: scalars
 };
 } // namespace
@@ -166,13 +168,11 @@ static void withoutMasks(Reduction &r, llvm::function_ref<void()> inner) {
 static Values firstPartials(Reduction &r, llvm::ArrayRef<Place> places) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   Values partial;
-  withoutMasks(r, [&] {
-    for (const Place &place : places)
-      for (int64_t chain = 0; chain < r.chains; ++chain) {
-        llvm::append_range(partial, storedElements(r, placeAt(r, place, r.ctx.zeroIndex, 0, chain)));
-        if (r.extreme) partial.back() = better(r, partial.back(), constantFloat(b, partial.back().getType(), worstOf(r)));
-      }
-  });
+  for (const Place &place : places)
+    for (int64_t chain = 0; chain < r.chains; ++chain) {
+      llvm::append_range(partial, storedElements(r, placeAt(r, place, r.ctx.zeroIndex, 0, chain)));
+      if (r.extreme) partial.back() = better(r, partial.back(), constantFloat(b, partial.back().getType(), worstOf(r)));
+    }
   return partial;
 }
 
@@ -188,17 +188,114 @@ static Values nextPartials(Reduction &r, llvm::ArrayRef<Place> places, Value ind
   return next;
 }
 
+/// `then` where the condition holds, else `otherwise`; what is computed in there is not known behind.
+static Values either(Context &ctx, Value condition, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> then,
+                     llvm::function_ref<Values()> otherwise) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto branch = scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  auto known = ctx.levels.back().memo;
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, then());
+  ctx.levels.back().memo = known;
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, otherwise());
+  ctx.levels.back().memo = std::move(known);
+  return Values(branch.getResults());
+}
+
+/// The first elements of a row that fill all chains have no masks; a shorter row is looked at element by element.
+static Values firstUnmasked(Reduction &r, llvm::ArrayRef<Place> places, int64_t stride) {
+  Context &ctx = r.ctx;
+  ImplicitLocOpBuilder &b = ctx.b;
+  constexpr int64_t longest = 60; // cost from which a second copy of the code is not worth what masks cost
+  bool isLong = llvm::any_of(r.op.getSrcs(), [&](Value source) { return ctx.analysis->cost(source) > longest; });
+  if (!r.along || isLong || !llvm::any_of(r.spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); })) {
+    Values partial;
+    withoutMasks(r, [&] { partial = firstPartials(r, places); });
+    return partial;
+  }
+  Value whole = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, r.axisFull, constantIndex(b, stride));
+  llvm::SmallVector<Type> types;
+  for (int64_t i = 0, count = places.size() * r.chains; i < count; ++i)
+    for (Value source : r.op.getSrcs())
+      types.push_back(vectorOf(getElementTypeOrSelf(source), r.vectorDim < 0 ? 1 : r.chunk));
+  auto masked = [&] {
+    Values partial;
+    withoutMasks(r, [&] { partial = firstPartials(r, places); });
+    return partial;
+  };
+  auto unmasked = [&] {
+    ctx.guarded = true;
+    Values partial = firstPartials(r, places);
+    ctx.guarded = false;
+    return partial;
+  };
+  return either(ctx, whole, types, unmasked, masked);
+}
+
+/// Whether combining twice with the same number is as good as once; for a sum, if the number is zero.
+enum class Repeats { never, always, ifZero };
+
+static Repeats repeatsOf(ReduceOp op) {
+  if (op.getSrcs().size() != 1) return Repeats::never;
+  Block &block = op.getCombineOp().front();
+  Operation *last = block.getTerminator()->getOperand(0).getDefiningOp();
+  if (!last || &block.front() != last || last->getNumOperands() != 2 || last->getOperand(0) == last->getOperand(1)) return Repeats::never;
+  if (!llvm::all_of(last->getOperands(), [](Value operand) { return isa<BlockArgument>(operand); })) return Repeats::never;
+  if (isa<arith::AddFOp, arith::AddIOp>(last)) return Repeats::ifZero;
+  bool idempotent = isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp,
+                        arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp>(last);
+  return idempotent ? Repeats::always : Repeats::never;
+}
+
+/// How far along the axis the walk goes, and the number that stands from there on: beyond all masks it takes one turn more, which combines
+/// that number with every partial result.
+static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
+  Context &ctx = r.ctx;
+  ImplicitLocOpBuilder &b = ctx.b;
+  Type element = getElementTypeOrSelf(r.op.getSrcs()[0]);
+  Value begin = beginOfTail(ctx, *r.tail, r.axis, r.size);
+  Value behind = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, 2 * stride - 1)), constantIndex(b, -stride));
+  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, behind, constantIndex(b, r.size));
+  auto look = [&]() -> Values {
+    Values last;
+    withoutMasks(r, [&] { last = {evaluateScalar(ctx, r.op.getSrcs()[0], placeAt(r, place, constantIndex(b, r.size - 1), 0, 0))}; });
+    if (repeatsOf(r.op) == Repeats::always) return {behind, last[0]};
+    Value zero = isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0);
+    Value isZero = isa<FloatType>(element) ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, last[0], zero))
+                                           : Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last[0], zero));
+    return {arith::SelectOp::create(b, isZero, behind, constantIndex(b, r.size)), last[0]};
+  };
+  auto walkAll = [&]() -> Values {
+    return {constantIndex(b, r.size), isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0)};
+  };
+  return either(ctx, isShort, {b.getI64Type(), element}, look, walkAll);
+}
+
+/// What the walk left out of a tile that is stored on the way.
+static void storeTail(Reduction &r, const Place &place, Value from, Value value) {
+  Context &ctx = r.ctx;
+  Value lanes = splat(ctx.b, value, r.chunk);
+  forLoop(ctx, from, constantIndex(ctx.b, r.size), r.width,
+          [&](Value index) { storeChunk(ctx, *r.stores, lanes, placeAt(r, place, index, ctx.levels.size() - 1, 0)); });
+}
+
 static Values walkAxis(Reduction &r, llvm::ArrayRef<Place> places) {
   ImplicitLocOpBuilder &b = r.ctx.b;
-  Values partial = firstPartials(r, places);
   int64_t stride = r.width * r.chains;
   auto step = [&](Value index, ValueRange carried) { return nextPartials(r, places, index, carried); };
   Value start = constantIndex(b, stride), end = constantIndex(b, r.size);
-  if (!r.axisFull) return forLoop(r.ctx, start, end, stride, partial, step);
+  if (!r.axisFull) return forLoop(r.ctx, start, end, stride, firstPartials(r, places), step);
+  Values partial = firstUnmasked(r, places, stride);
   Value full = arith::AndIOp::create(b, r.axisFull, constantIndex(b, -stride));
   full = arith::MaxSIOp::create(b, full, start);
   partial = forLoop(r.ctx, start, full, stride, partial, step);
+  Values tail;
+  if (r.tail) tail = endOfWalk(r, places.front(), stride);
+  if (r.tail) end = tail[0];
   withoutMasks(r, [&] { partial = forLoop(r.ctx, full, end, stride, partial, step); });
+  if (r.tail && r.stores) storeTail(r, places.front(), end, tail[1]);
   return partial;
 }
 
@@ -318,6 +415,8 @@ static Reduction planReduction(Context &ctx, ReduceOp op) {
   if (r.axisFull) r.spec.full[r.axis] = {};
   if (auto onTheWay = ctx.pending.find(sources[0]); onTheWay != ctx.pending.end()) r.stores = onTheWay->second;
   if (r.along && r.size / r.width >= 4) r.extreme = extremeOf(op);
+  bool walksFar = r.along && r.size > 2 * r.width * r.chains;
+  if (walksFar && r.axisFull && repeatsOf(op) != Repeats::never) r.tail = maskedTail(ctx, sources[0], r.axis);
   return r;
 }
 
