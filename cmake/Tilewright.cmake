@@ -1,9 +1,13 @@
 # The two functions that all build files use.
 
 # tilewright_library(gpu NEEDS ir support FILES a.cpp b.cpp): a static library that sees only what it needs.
+# FOR_PYTHON: the Python extension calls its functions, so that libtilewright must be able to export them (Exports.cmake chooses).
 function(tilewright_library name)
-  cmake_parse_arguments(ARG "" "" "NEEDS;FILES" ${ARGN})
+  cmake_parse_arguments(ARG "FOR_PYTHON" "" "NEEDS;FILES" ${ARGN})
   add_library(tilewright_${name} STATIC ${ARG_FILES})
+  if(ARG_FOR_PYTHON)
+    set_target_properties(tilewright_${name} PROPERTIES CXX_VISIBILITY_PRESET default)
+  endif()
   foreach(need ${ARG_NEEDS})
     target_link_libraries(tilewright_${name} PUBLIC tilewright_${need})
   endforeach()
@@ -33,10 +37,13 @@ endfunction()
 
 # What everything that holds MLIR links: the shared libraries in development, the archives in a self-contained build.
 add_library(tilewright_llvm INTERFACE)
+add_library(tilewright_llvm_support INTERFACE) # LLVM's containers and streams alone
 if(TILEWRIGHT_STATIC)
+  target_link_libraries(tilewright_llvm_support INTERFACE ${LLVM_LIBRARY_DIR}/libLLVMSupport.a ${LLVM_LIBRARY_DIR}/libLLVMDemangle.a z zstd dl pthread)
   file(GLOB tilewright_archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
   list(FILTER tilewright_archives EXCLUDE REGEX "CAPI|Test|MLIRExecutionEngineShared|SPIRV|AMDGPU|AArch64|ARM|Mips|Hexagon|RISCV|PowerPC|SystemZ|WebAssembly|Sparc|BPF|AVR|MSP430|Lanai|XCore|VE|LoongArch|M68k|Xtensa")
   target_link_libraries(tilewright_llvm INTERFACE -Wl,--start-group ${tilewright_archives} -Wl,--end-group z zstd dl pthread)
 else()
+  target_link_libraries(tilewright_llvm_support INTERFACE LLVM)
   target_link_libraries(tilewright_llvm INTERFACE MLIR LLVM)
 endif()

@@ -103,31 +103,10 @@ void *streamFor(int64_t device);
 /// Hands warnings to Python's `warnings`.
 void showWarnings(const Diagnostics &diagnostics);
 
-// ---- interpret.cpp
-
 /// Kernels keep small tiles on the stack, and compilers recurse. A sort takes 70 KB to compile, most kernels less than 50.
 constexpr int64_t stackToRun = 16 << 10, stackToCompile = 128 << 10;
 /// Whether this thread has so much stack left, in bytes. False after an error.
 bool hasStack(int64_t needed, Diagnostics &diagnostics);
-
-/// One specialisation for the interpreter, or where the request names a GPU for the simulator.
-class InterpretedKernel {
-public:
-  static std::shared_ptr<InterpretedKernel> create(const CompileRequest &request, Diagnostics &diagnostics);
-  ~InterpretedKernel();
-  /// Whether it may run on the memory of these arguments. False after an error.
-  bool checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const;
-  /// Runs the grid without the GIL, until `stop` (may be null) becomes true. The text of what went wrong, or empty.
-  std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, const std::atomic<bool> *stop,
-                  std::string &printed) const;
-  /// The arguments whose memory has no known extent: accesses through them are not checked.
-  std::vector<std::string> unchecked(llvm::ArrayRef<Argument> arguments) const;
-
-private:
-  InterpretedKernel();
-  struct Impl;
-  std::unique_ptr<Impl> impl;
-};
 
 // ---- kernel.cpp
 

@@ -185,7 +185,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
       const std::atomic<bool> *stop = here.stop() ? here.stop() : &interpreterEnds();
       WithoutGil release;
       Compiling compiling;
-      problem = kernel->run(*grid, arguments, checkBounds, stop, printed);
+      problem = kernel->run(*grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, stop});
       interrupted = stop->load();
     }
     for (const std::string &name : checkBounds ? kernel->unchecked(arguments) : std::vector<std::string>()) {

@@ -4,6 +4,8 @@
 #include "compiled.h"
 #include "core.h"
 
+#include "runtime/interpreted.h"
+
 #include <optional>
 #include <unordered_map>
 

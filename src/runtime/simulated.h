@@ -10,6 +10,7 @@ namespace tilewright {
 
 class ThreadProgram; // pipeline/program.h
 
+/// How a launch runs on the simulator, or on the interpreter.
 struct SimulateLaunch {
   /// Accesses through an argument outside of its memory are errors, where this is known; so are races between programs.
   bool checkBounds = false;

@@ -3,11 +3,34 @@
 Rows and columns come from ranges, scalars and memory, are shifted below zero, wrap in narrow types, go backwards, modulo, beyond 2^31 and
 back; masks have lower and upper bounds, and every access is in bounds where its mask holds. Each element of an output is stored by one
 program at most. Values are quarters of small whole numbers, so that sums and products are exact and every engine must give the same bits.
+
+A program is launched several times, with other numbers and other memory: its scalars stay of the kind that the kernel is compiled for (1, a
+multiple of 16, any other), so that one compilation serves all launches. Two arguments may be views of one memory that overlap; where there
+is one program alone, a tensor that it reads and one that it writes, too. A tensor of bytes may be larger than 2^32, of which a little is
+memory.
 """
 
+import functools
+import mmap
 import random
 
 ROOM = 1 << 15  # elements of a tensor
+WIDE, WIDE_STEP = 1 << 33, 1 << 25  # elements of a tensor that is memory at each WIDE_STEP alone, there ROOM elements
+
+SCALARS = {
+    "shift": [-64, -32, -16, -16, -3, -1, 0, 1, 16, 32, 48],
+    "lift": [-32, -16, -5, 0, 0, 2, 16],
+    "M": [1, 15, 16, 33, 64, 96, 100, 128],
+    "N": [1, 16, 17, 32, 60, 64, 128],
+    "turns": [0, 1, 2, 3, 4],
+    "wrap": [1, 7, 16, 24, 64, 1 << 20],
+    "far": [1 << 31, 1 << 33, -(1 << 32)],
+}
+
+
+def kind(value):
+    """What a scalar's value says to the compiler."""
+    return value == 1, value % 16 == 0
 
 
 class Output:
@@ -26,13 +49,10 @@ class Generator:
         self.count = self.rows * self.columns
         self.shape = [self.rows, self.columns]
         self.programs = min(self.programs, ROOM // self.count)
-        self.scalars = {
-            "shift": self.rng.choice([-64, -32, -16, -16, -3, -1, 0, 1, 16, 32, 48]), "lift": self.rng.choice([-32, -16, -5, 0, 0, 2, 16]),
-            "M": self.rng.choice([1, 15, 16, 33, 64, 96, 100, 128]), "N": self.rng.choice([1, 16, 17, 32, 60, 64, 128]),
-            "turns": self.rng.choice([0, 1, 2, 3, 4]), "wrap": self.rng.choice([1, 7, 16, 24, 64, 1 << 20]), "far": self.rng.choice([1 << 31, 1 << 33, -(1 << 32)]),
-        }
+        self.scalars = {name: self.rng.choice(choices) for name, choices in SCALARS.items()}
         self.scalars["stride"] = self.rng.choice([128, 128, 160, 192, self.scalars["N"] + 7 if self.scalars["N"] < 120 else 144])
         self.scalars["back"] = -self.scalars["stride"]
+        self.wide = None  # the input with WIDE elements
 
     def fresh(self, prefix):
         self.names += 1
@@ -46,7 +66,7 @@ class Generator:
 
     def new_input(self, dtype):
         for name, have in self.inputs:
-            if have == dtype and self.chance(0.5):
+            if have == dtype and name != self.wide and self.chance(0.5):
                 return name
         name = f"in{len(self.inputs)}"
         self.inputs.append((name, dtype))
@@ -97,9 +117,17 @@ class Generator:
             return [f"({index} > -1)", f"({index} <= {bound} - 1)"]
         return [f"(({index} >= 0) & ({index} < {bound}))"]
 
+    def wide_input(self):
+        """The name of the tensor whose offsets do not fit 32 bits."""
+        if not self.wide:
+            self.wide = f"in{len(self.inputs)}"
+            self.inputs.append((self.wide, "int8"))
+        return self.wide
+
     def load(self, dtype, rows, columns, depth, turn=None):
         """The name of a [rows, columns] tile of values from memory."""
-        source, tile = self.new_input(dtype), self.fresh("x")
+        wide = dtype == "int8" and self.chance(0.2)
+        source, tile = self.wide_input() if wide else self.new_input(dtype), self.fresh("x")
         names = self.index(rows, depth, turn), self.index(columns, depth, turn)
         row, column = f"{names[0]}[:, None]", f"{names[1]}[None, :]"
         terms = self.bounds(row, "M") + self.bounds(column, "N")
@@ -107,7 +135,10 @@ class Generator:
         row, column = (text + ".to(tl.int64)" if name in self.unsigned else text for name, text in zip(names, (row, column)))
         self.rng.shuffle(terms)
         form = self.rng.randint(0, 4)
-        if form == 0:
+        if wide:
+            place = self.rng.choice([f"{row}.to(tl.int64) * stride + {column} + {self.rng.choice([0, 64, 128]) * WIDE_STEP}",
+                                     f"{row}.to(tl.int64) * {WIDE_STEP} + {column}", f"{column}.to(tl.int64) * {WIDE_STEP} + {row} + 64"])
+        elif form == 0:
             place = f"(M - 1) * stride + {row} * back + {column}"
         elif form == 1:  # the other way round in memory
             place = f"{column} * stride + {row}"
@@ -193,28 +224,64 @@ class Generator:
                 f"COLUMNS: tl.constexpr = {self.columns}", "", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
         return "\n".join(head + self.lines) + "\n"
 
-    # ---------------------------------------------------------------- data
+    # ---------------------------------------------------------------- launches
 
-    def data(self, dtype, rng):
-        """The elements of a tensor; whole numbers are indices, too."""
-        import numpy as np
-
-        if dtype.startswith("int"):
-            return rng.integers(-8, 40, ROOM)
-        if dtype == "float8e4nv":
-            return rng.integers(-2, 3, ROOM).astype(np.float32) / 2
-        return rng.integers(-4, 5, ROOM) / 4
+    def other_scalars(self):
+        """Numbers of the same kinds."""
+        scalars = {name: self.rng.choice([value for value in choices if kind(value) == kind(self.scalars[name])]) for name, choices in SCALARS.items()}
+        return scalars | {name: self.scalars[name] for name in ("stride", "back")}
 
     def arrays(self, rng, types):
-        """Inputs and outputs. Sometimes two inputs are views of one memory that overlap."""
-        inputs = {}
+        """Inputs and outputs."""
+        inputs, outputs = {}, {}
         for name, dtype in self.inputs:
-            peers = [other for other, have in self.inputs if have == dtype and other in inputs]
-            if peers and rng.random() < 0.5:
-                memory = self.data(dtype, rng).astype(types[dtype])
+            peers = [other for other, have in self.inputs if have == dtype and other in inputs and other != self.wide]
+            if name == self.wide:
+                inputs[name] = wide_memory()
+            elif peers and rng.random() < 0.5:
+                memory = data(dtype, types[dtype], rng)
                 inputs[name] = memory
                 inputs[peers[0]] = memory[16:]
             else:
-                inputs[name] = self.data(dtype, rng).astype(types[dtype])
-        outputs = {name: self.data(dtype, rng).astype(types[dtype]) for name, dtype, _ in self.outputs}
+                inputs[name] = data(dtype, types[dtype], rng)
+        for name, dtype, _ in self.outputs:
+            peers = [other for other, have in self.inputs if have == dtype and other != self.wide and len(inputs[other]) == ROOM]
+            if self.programs == 1 and peers and rng.random() < 0.5:
+                shift = int(rng.choice([0, 16, self.columns, 1024]))
+                memory = data(dtype, types[dtype], rng, ROOM + shift)
+                ends = memory[shift:], memory[:ROOM]
+                outputs[name], inputs[peers[0]] = ends if rng.random() < 0.5 else ends[::-1]
+            else:
+                outputs[name] = data(dtype, types[dtype], rng)
         return inputs, outputs
+
+
+@functools.cache
+def pool(dtype, type):
+    """Elements to take tensors from; whole numbers are indices, too."""
+    import numpy as np
+
+    rng, count = np.random.default_rng(len(dtype)), 16 * ROOM
+    if dtype.startswith("int"):
+        return rng.integers(-8, 40, count).astype(type)
+    if dtype == "float8e4nv":
+        return (rng.integers(-2, 3, count).astype(np.float32) / 2).astype(type)
+    return (rng.integers(-4, 5, count) / 4).astype(type)
+
+
+def data(dtype, type, rng, count=ROOM):
+    start = int(rng.integers(0, 14 * ROOM))
+    return pool(dtype, type)[start:start + count].copy()
+
+
+@functools.cache
+def wide_memory():
+    """Address space that becomes memory where it is written to."""
+    import numpy as np
+
+    memory = np.frombuffer(mmap.mmap(-1, WIDE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000), np.int8)  # MAP_NORESERVE
+    rng = np.random.default_rng(0)
+    for start in range(0, 129 * WIDE_STEP, WIDE_STEP):
+        memory[start:start + ROOM] = data("int8", np.int8, rng)
+    memory.flags.writeable = False
+    return memory

@@ -5,21 +5,24 @@
     python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
     python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
-    python tests/fuzz/differential.py --levels simulate:sm_90a --addresses           small programs about addresses
+    python tests/fuzz/differential.py --levels simulate:sm_90a --addresses           small programs about addresses, launched several times
+    python tests/fuzz/differential.py --addresses --jobs 16 --seconds 500 --levels avx2 simulate cuda     on 16 processes
     python tests/fuzz/differential.py --levels cuda                                  on the card of this machine
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
 """
 
 import argparse
+import collections
+import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
 
 import addresses
+import jobs
 from programs import FLOATS, INTEGERS, PROGRAMS, SHORT, Generator
 
 LEVELS = ["sse2", "avx2", "avx512", "simulate"]
@@ -35,8 +38,31 @@ def numpy_types():
     return types | {"bfloat16": ml_dtypes.bfloat16, "float8e5": ml_dtypes.float8_e5m2, "float8e4nv": ml_dtypes.float8_e4m3fn, "int1": np.bool_}
 
 
+class Launch:
+    """What one launch is given, and where each array's memory is."""
+
+    def __init__(self, scalars, inputs, outputs):
+        self.scalars, self.inputs, self.outputs = scalars, inputs, outputs
+
+    def arguments(self):
+        """Arguments for one engine, which share memory as the originals do."""
+        copies = {}
+
+        def copied(array):
+            root = array
+            while isinstance(root.base, type(root)):
+                root = root.base
+            if not root.flags.writeable:
+                return array
+            whole = copies.setdefault(id(root), root.copy())
+            start = (array.ctypes.data - root.ctypes.data) // root.itemsize
+            return whole[start:start + len(array)]
+
+        return {name: copied(array) for name, array in (self.inputs | self.outputs).items()}
+
+
 class Case:
-    def __init__(self, seed, folder, level="avx2", products=False, small=False):
+    def __init__(self, seed, folder, level="avx2", products=False, small=False, launches=1):
         import numpy as np
 
         name, _, machine = level.partition(":")
@@ -50,6 +76,7 @@ class Case:
             self.engine, self.options = name, {"num_warps": WARPS[seed % len(WARPS)]}
         self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products)
         self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
+        self.kernels = {}
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
         def data(dtype):
@@ -64,25 +91,25 @@ class Case:
             return rng.integers(bounds.min, bounds.max, count, types[dtype])
 
         if small:
-            self.inputs, self.outputs = g.arrays(rng, types)
-            return
-        self.inputs = {name: data(dtype) for name, dtype in g.inputs}
-        self.outputs = {name: data(dtype) for name, dtype, _ in g.outputs}
+            self.launches = [Launch(g.other_scalars() if i else g.scalars, *g.arrays(rng, types)) for i in range(launches)]
+        else:
+            self.launches = [Launch(g.scalars, {name: data(dtype) for name, dtype in g.inputs}, {name: data(dtype) for name, dtype, _ in g.outputs})]
 
-    def run(self, engine, source=None):
-        """The outputs after a launch."""
-        import importlib.util
+    def kernel(self, source):
+        if source not in self.kernels:
+            path = os.path.join(self.folder, f"case_{self.seed}_{len(self.kernels)}.py")
+            with open(path, "w") as file:
+                file.write(source)
+            members = {"__name__": "case", "__file__": path}
+            exec(compile(source, path, "exec"), members)
+            self.kernels[source] = members["kernel"]
+        return self.kernels[source]
 
+    def run(self, engine, launch, source=None):
+        """The arguments after a launch."""
         import tilewright
 
-        path = os.path.join(self.folder, f"case_{self.seed}_{abs(hash(source or self.source)) % 10**12}.py")
-        if not os.path.exists(path):
-            with open(path, "w") as file:
-                file.write(source or self.source)
-        spec = importlib.util.spec_from_file_location("case", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        arguments = {name: array.copy() for name, array in (self.inputs | self.outputs).items()}
+        kernel, arguments = self.kernel(source or self.source), launch.arguments()
         if engine == "cuda":
             sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "run"))
             import card
@@ -92,25 +119,30 @@ class Case:
             # The programs are in bounds and have no races: the checks are checked as well.
             chosen = tilewright.engine(engine, check_bounds=engine != "cpu", target=self.target)
         with chosen:
-            module.kernel[(self.programs,)](**arguments, **self.generator.scalars, **self.options)
+            kernel[(self.programs,)](**arguments, **launch.scalars, **self.options)
         return arguments
 
     def difference(self, source=None):
-        """None, or what differs. A compile error says 'error: ...'."""
+        """What differs in the first launch that does, or None. A compile error says 'error: ...', what no engine can do 'refused'."""
+        for number, launch in enumerate(self.launches):
+            try:
+                expected = self.run("interpret", launch, source)
+            except Exception as error:
+                return f"interpreter error: {str(error)[:600]}"
+            try:
+                actual = self.run(self.engine, launch, source)
+            except Exception as error:
+                return "refused" if "out of resource" in str(error) else f"compiler error: {str(error)[:600]}"
+            found = self.compared(launch, expected, actual)
+            if found:
+                return f"{found} (launch {number})" if number else found
+        return None
+
+    def compared(self, launch, expected, actual):
         import numpy as np
 
-        try:
-            expected = self.run("interpret", source)
-        except Exception as error:
-            return f"interpreter error: {str(error)[:600]}"
-        try:
-            actual = self.run(self.engine, source)
-        except Exception as error:
-            if "out of resource" in str(error):
-                return None
-            return f"compiler error: {str(error)[:600]}"
-        for name in self.inputs:
-            if actual[name].tobytes() != self.inputs[name].tobytes():
+        for name, array in launch.inputs.items():
+            if array.flags.writeable and actual[name].tobytes() != expected[name].tobytes():
                 return f"{name}: the input was written to"
         for name, dtype, tiles in self.generator.outputs:
             a, e = actual[name], expected[name]
@@ -151,31 +183,38 @@ class Case:
 
 
 def worker(arguments):
-    """Runs cases at one level. Returns how many differ."""
-    level = arguments.levels[0]
+    """Runs cases at one level, and prints what jobs.py reads."""
+    level, counts = arguments.levels[0], collections.Counter()
+    sys.dont_write_bytecode = True
+    os.environ["TILEWRIGHT_CACHE"] = "0"
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["TILEWRIGHT_CACHE_DIR"] = folder
-        started, failures, ran = time.monotonic(), 0, 0
-        for seed in range(arguments.first, arguments.first + arguments.count):
-            if time.monotonic() - started > arguments.seconds:
+        until = time.monotonic() + arguments.seconds
+        for seed in range(arguments.first, arguments.end, arguments.step):
+            if time.monotonic() > until:
                 break
-            if arguments.trace:
-                print("seed", seed, flush=True)
-            case = Case(seed, folder, level, arguments.products, arguments.addresses)
+            print(">", seed, flush=True)
+            case = Case(seed, folder, level, arguments.products, arguments.addresses, arguments.launches)
             if arguments.show:
                 print(case.source)
-                print(case.generator.scalars, case.generator.shape)
-            found = case.difference()
-            ran += 1
-            if found is None:
+                print(case.launches[0].scalars, case.generator.shape)
+            if level == "cuda" and getattr(case.generator, "wide", None):
+                counts["skipped"] += 1  # larger than what a process may have of a card
                 continue
-            failures += 1
-            print(f"seed {seed} at {case.name}: {found}", flush=True)
-            if arguments.minimize:
-                print(case.generator.shape, case.generator.scalars)
-                print(case.minimized(found.split(":")[0].rstrip("0123456789")), flush=True)
-        print(f"{level}: {ran} programs from seed {arguments.first}, {failures} differ", flush=True)
-    return failures
+            found = case.difference()
+            counts["programs"] += 1
+            if found is None:
+                counts["launches"] += len(case.launches)
+            elif found == "refused":
+                counts["refused"] += 1
+            else:
+                counts["differ"] += 1
+                print(f"seed {seed} at {case.name}: {found}", flush=True)
+                if arguments.minimize:
+                    print(case.generator.shape, case.launches[0].scalars)
+                    print(case.minimized(found.split(":")[0].rstrip("0123456789")), flush=True)
+            for number in range(len(case.kernels)):
+                os.remove(os.path.join(folder, f"case_{seed}_{number}.py"))
+    print("=", json.dumps(counts), flush=True)
 
 
 def main():
@@ -185,30 +224,41 @@ def main():
     parser.add_argument("--seed", type=int, help="this case alone")
     parser.add_argument("--seconds", type=float, default=60, help="in all")
     parser.add_argument("--levels", nargs="*", default=LEVELS)
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--launches", type=int, default=3, help="of each program about addresses")
+    parser.add_argument("--patience", type=float, default=120, help="seconds that one program may take")
     parser.add_argument("--show", action="store_true", help="print each program")
-    parser.add_argument("--trace", action="store_true", help="print each seed before it runs, for crashes")
     parser.add_argument("--minimize", action="store_true")
     parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
     parser.add_argument("--addresses", action="store_true", help="small programs about addresses")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--end", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--step", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.worker:
+        return worker(arguments)
     if arguments.seed is not None:
         arguments.first, arguments.count = arguments.seed, 1
-    if arguments.worker:
-        return worker(arguments) != 0
-    failed = False
+    total = collections.Counter()
     for i, level in enumerate(arguments.levels):
         # The level is read once a process. Each looks at other programs where the range is open.
-        first = arguments.first + (i * 1_000_000 if arguments.count == 10**9 else 0)
-        command = [sys.executable, __file__, "--worker", "--levels", level, "--first", str(first), "--count", str(arguments.count), "--seconds",
-                   str(arguments.seconds / len(arguments.levels))]
-        command += [f"--{flag}" for flag in ("show", "trace", "minimize", "products", "addresses") if getattr(arguments, flag)]
-        environment = os.environ | ({} if level.startswith("simulate") else {"TILEWRIGHT_CPU": level})
-        result = subprocess.run(command, env=environment)
-        if result.returncode < 0:
-            print(f"{level}: ended by signal {-result.returncode}; --trace shows where")
-        failed |= result.returncode != 0
-    return failed
+        first = arguments.first + (i * 10**8 if arguments.count == 10**9 else 0)
+        command = [sys.executable, __file__, "--worker", "--levels", level, "--launches", str(arguments.launches)]
+        command += [f"--{flag}" for flag in ("show", "minimize", "products", "addresses") if getattr(arguments, flag)]
+        environment = os.environ | ({} if level.startswith(("simulate", "cuda")) else {"TILEWRIGHT_CPU": level})
+        count = arguments.count if arguments.count != 10**9 else 10**8
+        start = time.monotonic()
+        counts = jobs.run(command, environment, first, count, arguments.jobs, arguments.seconds / len(arguments.levels), arguments.patience)
+        print(f"{level}: {said(counts)}, from seed {first}, in {time.monotonic() - start:.0f} s on {arguments.jobs} processes", flush=True)
+        total += counts
+    if len(arguments.levels) > 1:
+        print(f"in all: {said(total)}")
+    return 1 if total["differ"] or total["crashed"] or not total["programs"] else 0
+
+
+def said(counts):
+    text = f"{counts['programs']} programs, {counts['launches']} launches, {counts['differ']} differ"
+    return text + "".join(f", {counts[name]} {name}" for name in ("crashed", "refused", "skipped") if counts[name])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
@@ -52,6 +54,36 @@ def test_running_scripts_and_modules(tmp_path):
         assert (done.stdout, done.returncode) == ("1.0 ['--flag', '7'] __main__\n", 0), done.stderr
     assert python(cwd=tmp_path).returncode == 2
     assert "usage" in python("--help", cwd=tmp_path).stdout
+
+
+COPIED = """
+import re, sys
+import numpy as np
+import tilewright as triton, tilewright.language as tl
+
+@triton.jit
+def kernel(out_ptr):
+    tl.store(out_ptr, 7)
+
+out = np.zeros(1, np.int32)
+kernel[(1,)](out)
+print(out[0], {line.split()[-1] for line in open("/proc/self/maps") if re.search(r"tilewright[^/]*\\.so", line)})
+"""
+
+
+def test_a_copied_package_brings_its_compiler(tmp_path):
+    shutil.copytree(pathlib.Path(triton.__file__).parent, tmp_path / "tilewright")
+    (tmp_path / "script.py").write_text(COPIED)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.stdout == f"7 {{'{tmp_path}/tilewright/libtilewright.so.0'}}\n", done.stderr
+
+
+def test_the_library_exports_its_interfaces_alone():
+    library = pathlib.Path(triton.__file__).parent / "libtilewright.so.0"
+    listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[-1] for line in listed.splitlines()]
+    assert names and all(re.fullmatch(r"tw\w+@@TILEWRIGHT_0|_Z\w+@@TILEWRIGHT_INTERNAL_[\d.]+|TILEWRIGHT_\w+[\d.]*@@.*", name) for name in names), names
 
 
 def test_pytest_under_the_other_name(tmp_path):

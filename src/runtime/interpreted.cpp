@@ -1,15 +1,13 @@
-// The reference interpreter and the simulator as engines for launches.
-
-#include "core.h"
+// Arguments of a launch become the interpreter's values here; for the simulator, simulated.cpp does that.
+#include "runtime/interpreted.h"
 
 #include "ir/interpret/interpret.h"
 #include "ir/written_arguments.h"
 #include "pipeline/program.h"
-#include "runtime/simulated.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace tilewright::python {
+namespace tilewright {
 
 struct InterpretedKernel::Impl {
   std::unique_ptr<TileProgram> program;
@@ -85,24 +83,23 @@ bool InterpretedKernel::checkMemory(llvm::ArrayRef<Argument> arguments, Diagnost
   return tilewright::checkMemory(impl->name, impl->specs, arguments, impl->slotNames, impl->writes, diagnostics);
 }
 
-std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, bool checkBounds, const std::atomic<bool> *stop,
-                                   std::string &printed) const {
-  if (impl->simulated) return impl->simulated->run(grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, stop});
+std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const {
+  if (impl->simulated) return impl->simulated->run(grid, arguments, launch);
   std::vector<InterpretArg> args;
   InterpretOptions options;
   int64_t memory = 0;
   for (size_t i = 0; i < impl->specs.size(); ++i)
     append(impl->specs[i], arguments[i], args, memory);
-  options.checkBounds = options.checkRaces = checkBounds;
-  if (checkBounds) options.maxSteps = sanitizedSteps;
+  options.checkBounds = options.checkRaces = launch.checkBounds;
+  if (launch.checkBounds) options.maxSteps = sanitizedSteps;
   for (ArgumentMemory &range : memoryOfArguments(impl->parameters, impl->specs, arguments))
     options.memory.push_back({range.begin, range.end, std::move(range.name), range.isKnown});
   options.skipAsserts = !impl->debug;
-  options.stop = stop;
-  options.print = [&](llvm::StringRef line) { printed += line; };
+  options.stop = launch.stop;
+  options.print = launch.print;
   int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
   llvm::Error error = interpret(*impl->program->hold(), impl->name, args, grid.extent, 0, programs, options);
   return error ? llvm::toString(std::move(error)) : std::string();
 }
 
-} // namespace tilewright::python
+} // namespace tilewright

@@ -1,0 +1,27 @@
+// One specialisation of a kernel on an engine that is not compiled code: the reference interpreter, or where the request names a GPU the
+// simulator.
+#pragma once
+
+#include "runtime/simulated.h"
+
+namespace tilewright {
+
+class InterpretedKernel {
+public:
+  /// Null after an error.
+  static std::shared_ptr<InterpretedKernel> create(const CompileRequest &request, Diagnostics &diagnostics);
+  ~InterpretedKernel();
+  /// Whether it may run on the memory of these arguments. False after an error.
+  bool checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const;
+  /// Runs the grid. The text of what went wrong, or empty.
+  std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const;
+  /// The arguments whose memory has no known extent: accesses through them are not checked.
+  std::vector<std::string> unchecked(llvm::ArrayRef<Argument> arguments) const;
+
+private:
+  InterpretedKernel();
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tilewright

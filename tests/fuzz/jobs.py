@@ -1,0 +1,71 @@
+"""Workers of a fuzzer in processes of their own, which may crash or hang: the program at which one does is named, and another goes on.
+
+A worker prints "> SEED" before each program, and last "= " with its counts as JSON; any other line is for the reader.
+"""
+
+import collections
+import json
+import subprocess
+import threading
+import time
+
+
+class Job:
+    """One worker after another, over the seeds first, first + step, first + 2 * step, ... below `end`."""
+
+    def __init__(self, command, environment, first, step, end, seconds, patience):
+        self.command, self.environment, self.step, self.end, self.patience = command, environment, step, end, patience
+        self.seed, self.until = first, time.monotonic() + seconds
+        self.counts, self.lines = collections.Counter(), []
+        self.thread = threading.Thread(target=self.work, daemon=True)
+        self.thread.start()
+
+    def work(self):
+        while self.seed < self.end and time.monotonic() < self.until:
+            ended = self.one_process()
+            if ended is None:
+                return
+            print(f"seed {self.seed}: {ended}", flush=True)
+            self.counts.update(crashed=1)
+            self.seed += self.step
+
+    def one_process(self):
+        """None, or how a process ended that did not finish."""
+        command = self.command + ["--first", str(self.seed), "--step", str(self.step), "--end", str(self.end), "--seconds",
+                                  str(max(self.until - time.monotonic(), 0.1))]
+        process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        last, alive = [time.monotonic()], threading.Event()
+        threading.Thread(target=self.watch, args=(process, last, alive), daemon=True).start()
+        tail, finished, started = collections.deque(maxlen=5), False, 0
+        for line in process.stdout:
+            last[0] = time.monotonic()
+            if line.startswith("> "):
+                self.seed, started = int(line[2:]), started + 1
+            elif line.startswith("= "):
+                self.counts.update(json.loads(line[2:]))
+                finished = True
+            else:
+                tail.append(line.rstrip())
+                print(line, end="", flush=True)
+        alive.set()
+        code = process.wait()
+        if finished:
+            return None
+        self.counts.update(programs=max(started - 1, 0))  # what they agreed on is known, the rest of their counts is lost
+        if time.monotonic() - last[0] > self.patience:
+            return f"no end after {self.patience:.0f} s"
+        return f"ended by signal {-code}" if code < 0 else f"ended with {code}"
+
+    def watch(self, process, last, ended):
+        while not ended.wait(1):
+            if time.monotonic() - last[0] > self.patience:
+                process.kill()
+                return
+
+
+def run(command, environment, first, count, jobs, seconds, patience):
+    """The sum of the counts of `jobs` workers, which share the seeds."""
+    working = [Job(command, environment, first + i, jobs, first + count, seconds, patience) for i in range(jobs)]
+    for job in working:
+        job.thread.join()
+    return sum((job.counts for job in working), collections.Counter())
