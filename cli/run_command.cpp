@@ -205,12 +205,20 @@ int showResults(const Setup &setup) {
   return status;
 }
 
-void printTuning(const TuneReport &tuning) {
-  if (!tuning.measured || tuning.timings.empty()) return;
-  std::fprintf(stderr, "tuned %s in %s\n", tuning.key.c_str(), secondsText(tuning.seconds).c_str());
-  for (const ConfigTiming &timing : tuning.timings)
-    std::fprintf(stderr, "  %s %12s  %s\n", timing.config == tuning.best ? "*" : " ",
-                 timing.timing ? secondsText(timing.timing->median).c_str() : "failed", configText(*timing.config).c_str());
+void printTimings(const TuneReport &report) {
+  if (!report.outcome.measured) return;
+  std::fprintf(stderr, "tuned (%s) in %s\n", report.problem.key.c_str(), secondsText(report.outcome.seconds).c_str());
+  for (size_t i = 0; i < report.configs.size(); ++i) {
+    const Measured &result = report.outcome.results[i];
+    std::string time = result.milliseconds.empty() ? "failed" : secondsText(result.milliseconds.front() / 1e3);
+    std::fprintf(stderr, "  %s %12s  %s\n", i == report.outcome.best ? "*" : " ", time.c_str(), configText(*report.configs[i]).c_str());
+  }
+}
+
+void printTuning(const TuneReport &report, bool withTimings) {
+  const char *variable = std::getenv("TRITON_PRINT_AUTOTUNING");
+  if (withTimings || (variable && std::string(variable) == "1")) printTimings(report);
+  std::fprintf(stderr, "chosen: %s\n", configText(*report.best()).c_str());
 }
 
 int interpretRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &grid, Diagnostics &diagnostics) {
@@ -283,9 +291,7 @@ int runMain(int argc, char **argv) {
     std::fprintf(stderr, "choosing among %zu configurations\n", setup.kernel.function->autotune->configs.size());
   std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, named, setup.options, diagnostics);
   if (!choice) return report(diagnostics, ourError);
-  const char *printTuningVariable = std::getenv("TRITON_PRINT_AUTOTUNING");
-  if (setup.line.has("--time") || (printTuningVariable && std::string(printTuningVariable) == "1")) printTuning(tuned.lastReport());
-  if (tuned.lastReport().best) std::fprintf(stderr, "chosen: %s\n", configText(*tuned.lastReport().best).c_str());
+  if (choice->report) printTuning(*choice->report, setup.line.has("--time"));
   std::optional<Grid> extents = grid(choice->arguments, diagnostics);
   if (!extents) return report(diagnostics, ourError);
 

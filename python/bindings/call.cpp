@@ -7,6 +7,7 @@
 
 #include "kernel.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <nanobind/stl/string.h>
@@ -27,16 +28,7 @@ Option optionNamed(llvm::StringRef name) {
       .Case("stream", Option::stream)
       .Case("launch_cooperative_grid", Option::cooperative)
       .Case("launch_pdl", Option::programmaticLaunch)
-      // What other code generators and launchers ask for.
-      .Cases({"sanitize_overflow", "launch_cluster", "ir_override", "extern_libs", "arch"}, Option::ignored)
-      .Cases({"ptx_version", "ptx_options", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "default_dot_input_precision"},
-             Option::ignored)
-      .Cases(
-          {"allowed_dot_input_precisions", "max_num_imprecise_acc_default", "enable_reflect_ftz", "backend_name", "instrumentation_mode"},
-          Option::ignored)
-      .Cases({"cluster_dims", "min_shared_mem", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "warp_size", "allow_flush_denorm"},
-             Option::ignored)
-      .Default(Option::unknown);
+      .Default(isForeignOption(name) ? Option::ignored : Option::unknown);
 }
 
 int64_t integerOption(nb::handle value, llvm::StringRef name) {
@@ -149,21 +141,45 @@ const char *parameterName(const JitFunction &function, size_t index) {
   return index < function.parameters.size() ? function.parameters[index].name.c_str() : nullptr;
 }
 
-/// Variadic parameters, and all mistakes.
-void bindSlowly(const JitFunction &function, const PyArguments &arguments, const CallShape &shape, Call &call) {
+/// The arguments of a call, still by position and by name.
+struct SplitArguments {
   llvm::SmallVector<Argument, 16> positional;
   llvm::SmallVector<NamedArgument, 16> named;
+};
+
+SplitArguments splitArguments(const JitFunction &function, const PyArguments &arguments, const CallShape &shape) {
+  SplitArguments split;
   for (size_t i = 0; i < arguments.positional; ++i)
-    positional.push_back(toArgument(arguments.values[i], parameterName(function, i)));
+    split.positional.push_back(toArgument(arguments.values[i], parameterName(function, i)));
   for (size_t i = 0; i < shape.keywords.size(); ++i) {
     if (shape.keywords[i].parameter < 0) continue;
     llvm::StringRef name = textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i)));
-    named.push_back({name, toArgument(arguments.values[arguments.positional + i], name.data())});
+    split.named.push_back({name, toArgument(arguments.values[arguments.positional + i], name.data())});
   }
+  return split;
+}
+
+/// Variadic parameters, and all mistakes.
+void bindSlowly(const JitFunction &function, const PyArguments &arguments, const CallShape &shape, Call &call) {
+  SplitArguments split = splitArguments(function, arguments, shape);
   Diagnostics diagnostics;
-  std::optional<BoundArguments> bound = bindArguments(function, positional, named, diagnostics);
+  std::optional<BoundArguments> bound = bindArguments(function, split.positional, split.named, diagnostics);
   if (!bound) raiseErrors(diagnostics, &function);
   call.arguments = std::move(*bound);
+}
+
+void readOptions(const PyArguments &arguments, const CallShape &shape, Call &call) {
+  StreamHints::current().reset();
+  call.options.device = defaultDevice().load(std::memory_order_relaxed);
+  PyObject *const *keywordValues = arguments.values + arguments.positional;
+  for (size_t i = 0; i < shape.keywords.size(); ++i) {
+    Option option = shape.keywords[i].option;
+    if (option == Option::unknown) continue;
+    if (option == Option::stream)
+      setStream(call, keywordValues[i]);
+    else
+      setOption(call.options, option, keywordValues[i], textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i))));
+  }
 }
 
 } // namespace
@@ -200,19 +216,10 @@ void setStream(Call &call, nb::handle value) {
 }
 
 void readCall(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments, Call &call) {
-  StreamHints::current().reset();
-  call.options.device = defaultDevice().load(std::memory_order_relaxed);
   std::shared_ptr<const CallShape> shape = shapeOf(state, function, arguments);
-  PyObject *const *keywordValues = arguments.values + arguments.positional;
-  for (size_t i = 0; i < shape->keywords.size(); ++i) {
-    Option option = shape->keywords[i].option;
-    if (option == Option::unknown) continue;
-    if (option == Option::stream)
-      setStream(call, keywordValues[i]);
-    else
-      setOption(call.options, option, keywordValues[i], textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i))));
-  }
+  readOptions(arguments, *shape, call);
   if (!shape->direct) return bindSlowly(function, arguments, *shape, call);
+  PyObject *const *keywordValues = arguments.values + arguments.positional;
 
   size_t count = function.parameters.size();
   BoundArguments &bound = call.arguments;
@@ -228,6 +235,21 @@ void readCall(PyKernel::State &state, const JitFunction &function, const PyArgum
   for (size_t i = 0; i < count; ++i)
     if (bound[i].kind() == Argument::Kind::constant && !function.parameters[i].isConstexpr)
       return bindSlowly(function, arguments, *shape, call);
+}
+
+void checkKeyword(const JitFunction &function, llvm::StringRef name) {
+  auto isNamed = [&](const JitFunction::Parameter &parameter) { return parameter.name == name; };
+  if (optionNamed(name) == Option::unknown && llvm::none_of(function.parameters, isNamed)) unknownKeyword(function, name);
+}
+
+void readKnownCall(const JitFunction &function, const PyArguments &arguments, Call &call) {
+  std::shared_ptr<const CallShape> shape = makeShape(function, arguments);
+  readOptions(arguments, *shape, call);
+  SplitArguments split = splitArguments(function, arguments, *shape);
+  Diagnostics diagnostics;
+  std::optional<BoundArguments> bound = bindKnownArguments(function, split.positional, split.named, diagnostics);
+  if (!bound) raiseErrors(diagnostics, &function);
+  call.arguments = std::move(*bound);
 }
 
 nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments) {

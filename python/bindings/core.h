@@ -138,5 +138,7 @@ public:
 };
 
 void defineKernel(nb::module_ &module);
+/// The tuner as @autotune calls it.
+void defineTuner(nb::module_ &module);
 
 } // namespace tilewright::python

@@ -102,6 +102,10 @@ struct PyKernel::State {
 
 /// Reads a launch: arguments in the order of the parameters, and options. Raises what is wrong with it.
 void readCall(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments, Call &call);
+/// The same where arguments may be missing, which a tuner chooses.
+void readKnownCall(const JitFunction &function, const PyArguments &arguments, Call &call);
+/// Raises KeyError where a keyword of launches of the kernel is neither a parameter nor an option.
+void checkKeyword(const JitFunction &function, llvm::StringRef name);
 /// A stream as a number, or as an object of PyTorch (cuda_stream), CuPy (ptr) or Numba (handle); None changes nothing.
 void setStream(Call &call, nb::handle value);
 /// The arguments by name, defaults included, as grid functions take them.
@@ -120,6 +124,8 @@ nb::object runInterpreted(nb::handle kernel, PyKernel::State &state, const Grid 
 
 // ---- launch.cpp
 
+/// Where the launch runs and, on a GPU, in which stream. False after an error.
+bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics);
 /// Compiles if needed and runs the grid, or only compiles where it is None. The compiled kernel.
 nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments);
 /// `kernel[grid]`: the type of what it gives is made here.

@@ -28,9 +28,6 @@ bool hasStack(int64_t needed, Diagnostics &diagnostics) {
   return false;
 }
 
-namespace {
-
-/// Where the launch runs and, on a GPU, in which stream.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {
   if (!placeLaunch(function, call.arguments, call.options, diagnostics)) return false;
   if (call.options.device == undecidedDevice) {
@@ -40,6 +37,8 @@ bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {
   if (call.options.device >= 0 && !call.hasStream) call.options.stream = streamFor(call.options.device);
   return true;
 }
+
+namespace {
 
 Shared objectFor(nb::handle self, PyKernel::State &state, const std::shared_ptr<const CompiledKernel> &compiled,
                  const std::shared_ptr<const JitFunction> &function, const LaunchOptions &options) {

@@ -339,6 +339,7 @@ NB_MODULE(_core, module) {
   defineKernel(module);
   defineCompiled(module);
   defineCompiling(module);
+  defineTuner(module);
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);
@@ -359,13 +360,13 @@ NB_MODULE(_core, module) {
   module.def("cache_enabled", [] { return cacheEnabled(); });
   module.def("cache_load", [](const std::string &key) -> nb::object {
     Diagnostics diagnostics;
-    std::optional<std::string> bytes = loadCached(key, diagnostics);
+    std::optional<std::string> bytes = loadCached(key, CacheKind::kernel, diagnostics);
     showWarnings(diagnostics);
     return bytes ? nb::object(nb::bytes(bytes->data(), bytes->size())) : nb::none();
   });
   module.def("cache_store", [](const std::string &key, nb::bytes bytes) {
     Diagnostics diagnostics;
-    storeCached(key, std::string_view(bytes.c_str(), bytes.size()), diagnostics);
+    storeCached(key, CacheKind::kernel, std::string_view(bytes.c_str(), bytes.size()), diagnostics);
     showWarnings(diagnostics);
   });
   module.def(

@@ -205,7 +205,7 @@ def _watched(self):
 build_knobs = _group("build", lambda: {"impl": None})
 cache_knobs = _group("cache", home_dir=env_str("TRITON_HOME", os.path.expanduser("~/")), dir=property(_cache_folder, _set_cache_folder))
 compilation_knobs = _group("compilation", lambda: {"listener": None, "instrumentation_mode": ""})
-autotuning_knobs = _group("autotuning")
+autotuning_knobs = _group("autotuning", lambda: {"listener": None})
 runtime_knobs = _group("runtime", _runtime_start, watched=_watched)
 language_knobs = _group("language")
 nvidia_knobs = _group("nvidia")

@@ -114,6 +114,8 @@ MaybeValue makeConfig(const NativeCall &call) {
   config.numStages = *stages;
   config.numCtas = *ctas;
   if (isLimited) config.maxnreg = *registers;
+  const Value *hook = call.argument(5, "pre_hook");
+  config.hasHook = hook && !hook->isNone();
   return Value::nameSpace(std::make_shared<ConfigObject>(std::move(config)));
 }
 
@@ -124,6 +126,17 @@ std::shared_ptr<const JitFunction> decorated(const NativeCall &call, bool &host)
   if (!kernel && !host)
     fail(call.diagnostics, call.range, Diag::autotuneTarget, {call.name.str(), call.args.empty() ? "nothing" : call.args[0].describe()});
   return kernel;
+}
+
+void readPruning(const Value *given, Autotune &tuning) {
+  const Dict *dict = given ? given->asDict() : nullptr;
+  if (!dict) return;
+  for (const auto &[name, value] : dict->items) {
+    if (!name.asString()) continue;
+    if (*name.asString() == "early_config_prune") tuning.earlyPrune = value;
+    if (*name.asString() == "perf_model") tuning.perfModel = value;
+    if (*name.asString() == "top_k") tuning.topK = value;
+  }
 }
 
 MaybeValue autotune(const NativeCall &call) {
@@ -142,13 +155,18 @@ MaybeValue autotune(const NativeCall &call) {
   }
   if (tuning.configs.empty() && (!list || !list->items.empty()))
     call.diagnostics.warning(call.range, Diag::hostConfigs, {"the list of configs of @triton.autotune"});
+  if (list && list->items.empty()) tuning.configs.emplace_back(); // as upstream: one plain configuration
   tuning.key = parameterNames(key, nullptr);
   tuning.resetToZero = parameterNames(call.keyword("reset_to_zero"), nullptr);
   tuning.restoreValue = parameterNames(call.keyword("restore_value"), nullptr);
+  for (const char *name : {"pre_hook", "post_hook"})
+    if (const Value *hook = call.keyword(name); hook && !hook->isNone()) tuning.hasHook = true;
+  readPruning(call.argument(2, "prune_configs_by"), tuning);
   return nativeFunctionOfHost("triton.autotune", [tuning](const NativeCall &inner) -> MaybeValue {
     bool host = false;
     std::shared_ptr<const JitFunction> kernel = decorated(inner, host);
     if (!kernel) return host ? MaybeValue(inner.args[0]) : std::nullopt;
+    if (kernel->autotune) return fail(inner.diagnostics, inner.range, Diag::autotunedTwice, {kernel->name});
     auto tuned = std::make_shared<JitFunction>(*kernel);
     tuned->autotune = tuning;
     return Value::function(std::move(tuned));

@@ -147,11 +147,14 @@ struct Config {
   std::vector<std::pair<std::string, Value>> kwargs; // constexpr parameters, in order
   int64_t numWarps = 4, numStages = 3, numCtas = 1;
   std::optional<int64_t> maxnreg;
+  bool hasHook = false; // a pre_hook, which only Python can call
 };
 
 struct Autotune {
   std::vector<Config> configs;
   std::vector<std::string> key, resetToZero, restoreValue;
+  Value earlyPrune, perfModel, topK; // of prune_configs_by; None where it has none
+  bool hasHook = false;              // a pre_hook or post_hook
 };
 
 /// name -> function of a dict of the arguments by name.

@@ -15,13 +15,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace tilewright {
 
 static constexpr std::string_view magic = "TWCACHE2";
-static constexpr std::string_view suffix = ".twc";
+static constexpr std::string_view suffixes[] = {".twc", ".tuned"}; // of each kind
 static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
 static constexpr int64_t mostBytes = int64_t(1) << 30;
 
@@ -33,8 +34,11 @@ bool cacheEnabled() {
 static std::string entryFolder(const std::string &key) {
   return cacheDirectory() + "/" + key.substr(0, 2);
 }
-static std::string entryPath(const std::string &key) {
-  return entryFolder(key) + "/" + key.substr(2) + std::string(suffix);
+static std::string_view suffixOf(CacheKind kind) {
+  return suffixes[static_cast<size_t>(kind)];
+}
+static std::string entryPath(const std::string &key, CacheKind kind) {
+  return entryFolder(key) + "/" + key.substr(2) + std::string(suffixOf(kind));
 }
 
 static void appendNumber(std::string &bytes, uint64_t number) {
@@ -74,11 +78,8 @@ static bool mayUseFolder(Diagnostics &diagnostics) {
   return bool(safe);
 }
 
-std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagnostics) {
-  if (!cacheEnabled()) return std::nullopt;
-  std::string path = entryPath(key);
-  if (::access(path.c_str(), F_OK) != 0) return std::nullopt; // absent, or not readable, which storing will report
-  if (!mayUseFolder(diagnostics)) return std::nullopt;
+/// A damaged entry is removed, so that it is reported once.
+static std::optional<std::string> readEntry(const std::string &path, std::string_view key, Diagnostics &diagnostics) {
   Result<std::string> payload = readPrivateFile(path, mostBytes);
   if (payload) payload = checkEntry(std::move(*payload), key);
   if (payload) return std::move(*payload);
@@ -87,7 +88,15 @@ std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagn
   return std::nullopt;
 }
 
-void storeCached(const std::string &key, std::string_view bytes, Diagnostics &diagnostics) {
+std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics) {
+  if (!cacheEnabled()) return std::nullopt;
+  std::string path = entryPath(key, kind);
+  if (::access(path.c_str(), F_OK) != 0) return std::nullopt; // absent, or not readable, which storing will report
+  if (!mayUseFolder(diagnostics)) return std::nullopt;
+  return readEntry(path, key, diagnostics);
+}
+
+void storeCached(const std::string &key, CacheKind kind, std::string_view bytes, Diagnostics &diagnostics) {
   if (!cacheEnabled()) return;
   // What does not exist yet is made for this user alone; what does is looked at before anything is put into it.
   Result<void> done = makePrivateDirectories(cacheDirectory());
@@ -99,7 +108,7 @@ void storeCached(const std::string &key, std::string_view bytes, Diagnostics &di
   appendNumber(file, bytes.size());
   file += hashHex(bytes);
   file += bytes;
-  if (done) done = writeFileAtomically(entryPath(key), file);
+  if (done) done = writeFileAtomically(entryPath(key, kind), file);
   if (!done) warnOnce(Diag::cacheUnusable, done.error(), diagnostics);
 }
 
@@ -317,7 +326,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   return hasher.hex();
 }
 
-// Calls visit(path, bytes) for every entry of the folder.
+// Calls visit(path, bytes) for every entry of the folder, temporary files included, which carry the suffix in their middle.
 template <typename F> static void forEachEntry(F &&visit) {
   std::string root = cacheDirectory();
   if (!checkPrivateFolder(root)) return;
@@ -331,8 +340,9 @@ template <typename F> static void forEachEntry(F &&visit) {
     if (!inner) continue;
     while (dirent *file = ::readdir(inner)) {
       std::string_view fileName = file->d_name;
-      // Temporary files of writers that were killed carry the suffix in their middle.
-      if (fileName.find(suffix) == std::string_view::npos) continue;
+      if (std::none_of(std::begin(suffixes), std::end(suffixes),
+                       [&](std::string_view suffix) { return fileName.find(suffix) != std::string_view::npos; }))
+        continue;
       std::string filePath = path + "/" + std::string(fileName);
       struct stat status{};
       if (::stat(filePath.c_str(), &status) == 0) visit(filePath, static_cast<int64_t>(status.st_size));
@@ -340,6 +350,19 @@ template <typename F> static void forEachEntry(F &&visit) {
     ::closedir(inner);
   }
   ::closedir(top);
+}
+
+std::vector<std::string> allCached(CacheKind kind, Diagnostics &diagnostics) {
+  std::vector<std::string> all;
+  std::string_view suffix = suffixOf(kind);
+  forEachEntry([&](const std::string &path, int64_t) {
+    llvm::StringRef name = path;
+    if (!name.consume_back(suffix)) return;
+    auto [folders, stem] = name.rsplit('/');
+    std::string key = folders.take_back(2).str() + stem.str();
+    if (std::optional<std::string> bytes = readEntry(path, key, diagnostics)) all.push_back(std::move(*bytes));
+  });
+  return all;
 }
 
 CacheUse cacheUse() {

@@ -18,10 +18,14 @@ namespace tilewright {
 /// TILEWRIGHT_CACHE=0 turns it off.
 bool cacheEnabled();
 
+enum class CacheKind { kernel, tuned };
+
 /// The bytes stored under `key` (hex), or nothing. A damaged entry is removed, reported as a warning and counts as absent.
-std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagnostics);
+std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics);
 /// Stores bytes under `key`. The first failure of a process is reported as a warning, the others are silent.
-void storeCached(const std::string &key, std::string_view bytes, Diagnostics &diagnostics);
+void storeCached(const std::string &key, CacheKind kind, std::string_view bytes, Diagnostics &diagnostics);
+/// The bytes of all entries of one kind, in no order.
+std::vector<std::string> allCached(CacheKind kind, Diagnostics &diagnostics);
 
 /// An artifact as bytes and back; nothing if the bytes are not one.
 std::string encodeArtifact(const CpuArtifact &artifact);

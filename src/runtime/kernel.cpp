@@ -513,12 +513,12 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   std::string cacheKey = cacheEnabled() ? kernelCacheKey(request) : "";
   std::optional<Artifact> artifact;
   if (!cacheKey.empty())
-    if (std::optional<std::string> bytes = loadCached(cacheKey, diagnostics)) artifact = decode(*bytes);
+    if (std::optional<std::string> bytes = loadCached(cacheKey, CacheKind::kernel, diagnostics)) artifact = decode(*bytes);
   fromCache = artifact.has_value();
   if (fromCache) return artifact;
   std::unique_ptr<Artifact> fresh = compile(request, diagnostics);
   if (!fresh) return std::nullopt;
-  if (!cacheKey.empty()) storeCached(cacheKey, encodeArtifact(*fresh), diagnostics);
+  if (!cacheKey.empty()) storeCached(cacheKey, CacheKind::kernel, encodeArtifact(*fresh), diagnostics);
   return std::move(*fresh);
 }
 

@@ -2,6 +2,9 @@
 // means the same as 1, a loop without a pipeline.
 #include "support/options.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tilewright {
 
 static bool isPowerOfTwo(int64_t value) {
@@ -34,6 +37,32 @@ bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const 
     return false;
   }
   return true;
+}
+
+bool isForeignOption(std::string_view name) {
+  static constexpr std::string_view names[] = {"sanitize_overflow",
+                                               "launch_cluster",
+                                               "ir_override",
+                                               "extern_libs",
+                                               "arch",
+                                               "ptx_version",
+                                               "ptx_options",
+                                               "supported_fp8_dtypes",
+                                               "deprecated_fp8_dot_operand_dtypes",
+                                               "default_dot_input_precision",
+                                               "allowed_dot_input_precisions",
+                                               "max_num_imprecise_acc_default",
+                                               "enable_reflect_ftz",
+                                               "backend_name",
+                                               "instrumentation_mode",
+                                               "cluster_dims",
+                                               "min_shared_mem",
+                                               "waves_per_eu",
+                                               "matrix_instr_nonkdim",
+                                               "kpack",
+                                               "warp_size",
+                                               "allow_flush_denorm"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 } // namespace tilewright

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace tilewright {
 
@@ -22,5 +23,8 @@ struct KernelOptions {
   /// Whether code can be made with these options; `gpu` is null for processors, which have no use for most of them. False after an error.
   bool check(const GpuTarget *gpu, Diagnostics &diagnostics) const;
 };
+
+/// Whether other code generators and launchers have an option of that name: it is accepted, and means nothing here.
+bool isForeignOption(std::string_view name);
 
 } // namespace tilewright

@@ -1,32 +1,34 @@
-// Chooses the constexpr parameters that a kernel leaves open: by rules (@triton.heuristics) or by measuring (@triton.autotune).
+// The tuner's door for C++ (and C, and the command line): a kernel with the choices that its decorators leave open. They are made by rules
+// (@triton.heuristics) or by measuring (@triton.autotune).
 //
-// A configuration is right for a problem, not for a kernel, so the choice is kept for each value of the declared key and the types of
-// the arguments: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
+// A configuration is right for a problem, not for a kernel, so the choice is kept for each value of the declared key and the types of the
+// tensors: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "tune/tuner.h"
+
+#include <set>
 
 namespace tilewright {
+
+class LaunchMeter;
 
 /// The grid for arguments that are all known by now. Nothing after an error.
 using GridFunction = std::function<std::optional<Grid>(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics)>;
 
-struct ConfigTiming {
-  const Config *config = nullptr;
-  std::optional<Timing> timing; // nothing: it failed
-  std::string failure;          // why
-};
-
-/// What the last call of `choose` did.
+/// What was done for one problem.
 struct TuneReport {
-  std::string key; // as text: "(1024, 1024), *fp32, *fp32, i32"
-  const Config *best = nullptr;
-  bool measured = false;             // false: remembered
-  double seconds = 0;                // spent on measuring
-  std::vector<ConfigTiming> timings; // of this measurement
+  TuneProblem problem;
+  std::vector<const Config *> configs; // those that pruning left
+  TuneOutcome outcome;
+  const Config *best() const { return configs[outcome.best]; }
 };
 
-/// A kernel with the choices that its decorators leave to the tuner. Without decorators it adds nothing to a launch.
+/// Whether choices are kept on disk: not where TILEWRIGHT_CACHE_AUTOTUNING=0.
+bool tunedAreKept();
+
+/// A kernel with the choices that its decorators leave to the tuner. Without decorators it adds nothing to a launch. Safe to launch from
+/// any thread; one thread tunes at a time, and the others wait for what they want of it.
 class TunedKernel {
 public:
   explicit TunedKernel(std::shared_ptr<const JitFunction> function);
@@ -43,16 +45,28 @@ public:
   struct Choice {
     BoundArguments arguments;
     LaunchOptions options;
+    std::shared_ptr<const TuneReport> report; // null where there was no choice
   };
   std::optional<Choice> choose(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
                                const LaunchOptions &options, Diagnostics &diagnostics);
-  const TuneReport &lastReport() const { return report; }
+  /// Called with each configuration as it is measured. Set before the first launch.
+  std::function<void(const Config &config, const Measured &result)> progress;
 
 private:
   /// A configuration with its parameters looked up.
   struct Candidate {
-    const Config *config = nullptr;
+    Config config;
     std::vector<std::pair<size_t, Argument>> values; // parameter, value
+  };
+  /// What a launch brings to the tuner.
+  struct Call {
+    const GridFunction &grid;
+    const BoundArguments &known;
+    const LaunchOptions &options;
+  };
+  struct Selected {
+    const Candidate *candidate = nullptr;
+    std::shared_ptr<const TuneReport> report;
   };
   struct KeyHash {
     using is_transparent = void;
@@ -61,24 +75,29 @@ private:
   bool readConfigs(Diagnostics &diagnostics);
   std::optional<Choice> apply(const Candidate &candidate, const BoundArguments &known, const LaunchOptions &options,
                               Diagnostics &diagnostics) const;
-  int64_t select(const GridFunction &grid, const BoundArguments &known, const LaunchOptions &options, Diagnostics &diagnostics);
-  int64_t measure(const GridFunction &grid, const BoundArguments &known, const LaunchOptions &options, Diagnostics &diagnostics);
-  std::string diskKey(std::string_view key, const LaunchOptions &options) const;
-  void keyText(llvm::ArrayRef<Argument> known, std::string &text) const;
+  std::optional<Choice> complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const;
+  std::optional<Selected> select(const Call &call, Diagnostics &diagnostics);
+  std::optional<Selected> selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics);
+  std::optional<Measured> measure(const Candidate &candidate, const Call &call, LaunchMeter &meter, std::optional<double> best);
+  std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
+                                       Diagnostics &diagnostics);
+  void reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
+  /// The candidates that prune_configs_by leaves. Nothing after an error.
+  std::optional<std::vector<const Candidate *>> prune(const BoundArguments &known, Diagnostics &diagnostics) const;
 
   Kernel plain;
-  std::mutex lock; // held while measuring, so that measurements do not disturb each other
-  std::vector<Candidate> candidates;
   std::vector<bool> isKey; // by parameter
+  std::vector<Candidate> candidates;
   std::vector<size_t> resetParameters, restoreParameters;
-  std::unordered_map<std::string, int64_t, KeyHash, std::equal_to<>> chosen; // key -> candidate
-  TuneReport report;
+
+  std::mutex lock; // of `chosen`, for a moment
+  std::unordered_map<std::string, Selected, KeyHash, std::equal_to<>> chosen;
+  // Held while measuring, so that measurements do not disturb each other. A grid function may launch the kernel with another key.
+  std::recursive_mutex tuning;
+  std::set<std::string, std::less<>> underWay; // keys that are being tuned, by the thread that holds `tuning`
 };
 
 /// Fills parameters by the kernel's heuristics, in order of application. False after an error.
 bool applyHeuristics(const JitFunction &kernel, BoundArguments &arguments, Diagnostics &diagnostics);
-
-/// "BLOCK_SIZE=1024, num_warps=4, num_stages=3"
-std::string configText(const Config &config);
 
 } // namespace tilewright

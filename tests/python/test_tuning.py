@@ -1,5 +1,8 @@
 """@autotune and @heuristics."""
 
+import shutil
+import threading
+
 import numpy as np
 import pytest
 
@@ -132,3 +135,168 @@ def test_autotune_over_heuristics():
     out = np.zeros(1, np.int32)
     kernel[(1,)](out)
     assert out[0] == 816
+
+
+@pytest.mark.parametrize("option", ["reset_to_zero", "restore_value"])
+def test_tensors_that_a_call_does_without(option):
+    @triton.autotune([triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16})], key=[], do_bench=quick, **{option: ["x_ptr", "y_ptr"]})
+    @triton.jit
+    def kernel(x_ptr, out_ptr, y_ptr=None, BLOCK: tl.constexpr = 4):
+        if x_ptr is not None:
+            tl.store(x_ptr, 1.0)
+        tl.store(out_ptr, BLOCK)
+
+    out = np.zeros(1, np.int32)
+    kernel[(1,)](None, out)
+    assert out[0] == 8
+
+
+def test_wrong_names_of_tensors():
+    kernel = make(do_bench=quick, reset_to_zero=["y_ptr"])
+    with pytest.raises(KeyError, match="reset_to_zero names 'y_ptr', which is no parameter of kernel 'kernel'"):
+        kernel[GRID](np.zeros(100, np.float32), 100)
+
+
+def test_configurations_that_cannot_be():
+    kernel = make(do_bench=quick, configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOK": 64})])
+    with pytest.raises(KeyError, match="BLOK was specified but unrecognised: kernel 'kernel' has the parameters x_ptr, n, BLOCK"):
+        kernel[GRID](np.zeros(100, np.float32), 100)
+    with pytest.raises(TypeError, match=r"needs a list of Config, and \{'BLOCK': 32\} is none"):
+        make(configs=[{"BLOCK": 32}])
+    # Other back ends' options mean nothing here.
+    kernel = make(do_bench=quick, configs=[triton.Config({"BLOCK": 32, "waves_per_eu": 2}), triton.Config({"BLOCK": 64, "kpack": 1})])
+    kernel[GRID](np.zeros(100, np.float32), 100)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_launches_that_conflict(count):
+    kernel = make(do_bench=quick, configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})][:count])
+    for conflict in ({"BLOCK": 32}, {"num_warps": 8}):
+        with pytest.raises(ValueError, match=f"Conflicting meta-parameters: {next(iter(conflict))}"):
+            kernel[(4,)](np.zeros(100, np.float32), 100, **conflict)
+    kernel[GRID](np.zeros(100, np.float32), 100)
+    with pytest.raises(ValueError, match="Conflicting meta-parameters: num_warps"):
+        kernel[GRID](np.zeros(100, np.float32), 100, num_warps=8)
+
+
+def test_an_empty_list_is_one_plain_configuration():
+    @triton.autotune([], key=["n"])
+    @triton.jit
+    def kernel(x_ptr, n, BLOCK: tl.constexpr = 8):
+        tl.store(x_ptr, BLOCK)
+
+    x = np.zeros(1, np.float32)
+    kernel[(1,)](x, 1)
+    assert x[0] == 8 and kernel.best_config == triton.Config({})
+    with pytest.raises(TypeError, match="BLOCK"):
+        make(configs=[])[(1,)](x, 1)
+
+
+def test_decorators_in_the_wrong_order():
+    def function(x_ptr, BLOCK: tl.constexpr):
+        tl.store(x_ptr, BLOCK)
+
+    tune = triton.autotune([triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16})], key=[])
+    with pytest.raises(TypeError, match="@autotune needs a kernel, not <function .*: write it above @jit"):
+        tune(function)
+    with pytest.raises(TypeError, match="@heuristics needs a kernel"):
+        triton.heuristics({})(function)
+    with pytest.raises(TypeError, match="kernel 'function' has two @autotune: put all configurations into one list"):
+        tune(triton.heuristics({})(tune(triton.jit(function))))
+    with pytest.raises(TypeError, match="@jit needs a function"):
+        triton.jit(tune(triton.jit(function)))
+
+
+def test_threads_tune_once():
+    measured, here = [], threading.Barrier(4)
+
+    def bench(call, quantiles):
+        measured.append(threading.get_ident())
+        return quick(call, quantiles)
+
+    kernel = make(do_bench=bench, restore_value=["x_ptr"])
+    results = [np.zeros(100, np.float32) for _ in range(4)]
+
+    def launch(x):
+        here.wait()
+        kernel[GRID](x, 100)
+
+    threads = [threading.Thread(target=launch, args=(x,)) for x in results]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(measured) == 2 and len(set(measured)) == 1 and len(kernel.cache) == 1
+    np.testing.assert_array_equal(results, 1)
+
+
+def test_a_hook_may_launch_the_kernel_with_another_key():
+    other = np.zeros(50, np.float32)
+
+    def hook(kwargs, reset_only=False):
+        if kwargs["n"] == 100:
+            kernel[GRID](other, 50)
+            assert kernel.nargs["n"] == 100
+
+    kernel = make(do_bench=quick, pre_hook=hook)
+    kernel[GRID](np.zeros(100, np.float32), 100)
+    assert len(kernel.cache) == 2 and kernel.nargs is None
+    kernel = make(do_bench=quick, pre_hook=lambda kwargs, reset_only=False: kernel[GRID](np.zeros(100, np.float32), 100))
+    with pytest.raises(triton.errors.AutotunerError, match="'kernel' is launched for .* while it is being tuned for the same"):
+        kernel[GRID](np.zeros(100, np.float32), 100)
+
+
+def test_what_a_benchmark_raises_ends_the_tuning():
+    def bench(call, quantiles):
+        raise ZeroDivisionError("in the benchmark")
+
+    kernel = make(do_bench=bench)
+    with pytest.raises(ZeroDivisionError, match="in the benchmark"):
+        kernel[GRID](np.zeros(100, np.float32), 100)
+    assert not kernel.cache and kernel.nargs is None
+    kernel._do_bench = quick
+    kernel[GRID](np.zeros(100, np.float32), 100)
+
+
+def test_configurations_that_fail():
+    kernel = make(configs=[triton.Config({"BLOCK": 48}), triton.Config({"BLOCK": 64})], do_bench=quick)
+    kernel[GRID](np.zeros(100, np.float32), 100)
+    assert kernel.best_config.kwargs["BLOCK"] == 64
+    assert kernel.configs_timings == {kernel.configs[0]: [float("inf")] * 3, kernel.configs[1]: [1.0, 1.0, 1.0]}
+    kernel = make(configs=[triton.Config({"BLOCK": 48}), triton.Config({"BLOCK": 24})], do_bench=quick)
+    with pytest.raises(triton.errors.CompilationError, match="power of two"):
+        kernel[GRID](np.zeros(100, np.float32), 100)
+
+
+@pytest.mark.parametrize("result", [2.5, (2.5, 1.0), np.float32(2.5)])
+def test_what_benchmarks_give(result):
+    kernel = make(do_bench=lambda call, quantiles: result)
+    kernel[GRID](np.zeros(100, np.float32), 100)
+    assert list(kernel.configs_timings.values()) == [result, result]
+
+
+def test_listener(monkeypatch):
+    heard = []
+    monkeypatch.setattr(triton.knobs.autotuning, "listener", lambda **said: heard.append(said))
+    for _ in range(2):
+        kernel = make()
+        kernel[GRID](np.zeros(100, np.float32), 100)
+        kernel[GRID](np.zeros(100, np.float32), 100)
+    measured, found = heard
+    assert measured["cache_hit"] is False and measured["duration"] > 0 and isinstance(measured["fn"], triton.JITFunction)
+    assert found["cache_hit"] is True and found["duration"] is None
+    assert found["best_config"] == measured["best_config"] and found["configs_timings"] == measured["configs_timings"]
+
+
+def test_what_is_kept():
+    """Winners of the tuner's own measuring are, unless the user says otherwise; others only where the user says so."""
+    for options, kept in (({}, True), ({"cache_results": False}, False), ({"do_bench": quick}, False), ({"do_bench": quick, "cache_results": True}, True),
+                          ({"pre_hook": lambda *_, **__: None}, False),
+                          ({"configs": [triton.Config({"BLOCK": 32}, pre_hook=lambda _: None), triton.Config({"BLOCK": 64})]}, False)):
+        shutil.rmtree(triton.knobs.cache.dir, ignore_errors=True)
+        found = []
+        for _ in range(2):
+            kernel = make(**options)
+            kernel[GRID](np.zeros(100, np.float32), 100)
+            found.append(kernel.bench_time == 0.0)
+        assert found == [False, kept], options

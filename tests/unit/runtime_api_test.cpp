@@ -139,6 +139,41 @@ TEST_F(Api, TunesAndResets) {
   EXPECT_NE(bare.error().find("reset_to_zero names 'out_ptr'"), std::string::npos) << bare.error();
 }
 
+TEST_F(Api, GridFunctionsMayTuneAnotherKey) {
+  tilewright::Kernel accumulate = kernel("accumulate");
+  auto plain = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };
+  std::vector<float> other(500, 0.0f);
+  auto nested = [&](tilewright::Meta meta) {
+    EXPECT_TRUE(accumulate.launch(plain, {x, other, 500}));
+    return plain(meta);
+  };
+  ASSERT_TRUE(accumulate.launch(nested, {x, out, 1000}));
+  EXPECT_EQ(out[999], 2.0f);
+  EXPECT_GE(other[499], 2.0f);
+  std::string problem;
+  auto itself = [&](tilewright::Meta meta) {
+    if (auto done = accumulate.launch(plain, {x, out, 999}); !done) problem = done.error();
+    return plain(meta);
+  };
+  ASSERT_TRUE(accumulate.launch(itself, {x, out, 999}));
+  EXPECT_NE(problem.find("kernel 'accumulate' is launched for (x_ptr=*fp32, out_ptr=*fp32, n=999) while it is being tuned for the same"),
+            std::string::npos)
+      << problem;
+}
+
+TEST_F(Api, TunesOnceForManyThreads) {
+  tilewright::Kernel accumulate = kernel("accumulate");
+  auto grid = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };
+  std::vector<std::vector<float>> results(4, std::vector<float>(700, 0.0f));
+  std::vector<std::thread> threads;
+  for (std::vector<float> &mine : results)
+    threads.emplace_back([&] { EXPECT_TRUE(accumulate.launch(grid, {x, mine, 700})); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::vector<float> &mine : results)
+    EXPECT_EQ(mine[699], 2.0f);
+}
+
 TEST_F(Api, LaunchesFromManyThreads) {
   tilewright::Kernel add = kernel("add");
   std::vector<std::thread> threads;

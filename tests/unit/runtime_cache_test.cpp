@@ -34,24 +34,24 @@ protected:
 };
 
 TEST_F(Cache, KeepsBytes) {
-  EXPECT_FALSE(loadCached(key, diagnostics));
+  EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics));
   std::string bytes("binary\0bytes", 12);
-  storeCached(key, bytes, diagnostics);
-  EXPECT_EQ(loadCached(key, diagnostics), bytes);
+  storeCached(key, CacheKind::kernel, bytes, diagnostics);
+  EXPECT_EQ(loadCached(key, CacheKind::kernel, diagnostics), bytes);
   EXPECT_EQ(cacheUse().entries, 1);
   EXPECT_EQ(clearCache(), 1);
-  EXPECT_FALSE(loadCached(key, diagnostics));
+  EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics));
   EXPECT_TRUE(diagnostics.all().empty());
 }
 
 TEST_F(Cache, FindsEveryDamage) {
-  storeCached(key, std::string(1000, 'x'), diagnostics);
+  storeCached(key, CacheKind::kernel, std::string(1000, 'x'), diagnostics);
   Result<std::string> good = readFile(path(key));
   ASSERT_TRUE(good);
   int64_t warnings = 0;
   auto expectDamaged = [&](const std::string &bytes) {
     ASSERT_TRUE(writeFileAtomically(path(key), bytes));
-    EXPECT_FALSE(loadCached(key, diagnostics));
+    EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics));
     EXPECT_EQ(static_cast<int64_t>(diagnostics.all().size()), ++warnings);
     EXPECT_EQ(diagnostics.all().back().id, Diag::damagedCache);
     EXPECT_FALSE(readFile(path(key))); // removed, so that it is made again
@@ -69,19 +69,19 @@ TEST_F(Cache, FindsEveryDamage) {
 
 TEST_F(Cache, TakesNoEntryOfAnotherKey) {
   std::string other = hashHex("another key");
-  storeCached(key, "code of one kernel", diagnostics);
-  storeCached(other, "code of another", diagnostics);
+  storeCached(key, CacheKind::kernel, "code of one kernel", diagnostics);
+  storeCached(other, CacheKind::kernel, "code of another", diagnostics);
   ASSERT_TRUE(writeFileAtomically(path(other), *readFile(path(key))));
-  EXPECT_FALSE(loadCached(other, diagnostics));
+  EXPECT_FALSE(loadCached(other, CacheKind::kernel, diagnostics));
   ASSERT_EQ(diagnostics.all().size(), 1u);
   EXPECT_NE(diagnostics.all()[0].message.find("it was made for something else"), std::string::npos);
 }
 
 TEST_F(Cache, TakesOnlyRegularFiles) {
-  storeCached(key, "bytes", diagnostics);
+  storeCached(key, CacheKind::kernel, "bytes", diagnostics);
   std::string file = path(key), entry = *readFile(file);
   auto refused = [&](const char *why) {
-    EXPECT_FALSE(loadCached(key, diagnostics)) << why;
+    EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics)) << why;
     ASSERT_FALSE(diagnostics.all().empty()) << why;
     EXPECT_NE(diagnostics.all().back().message.find(why), std::string::npos) << diagnostics.render();
     ::unlink(file.c_str());
@@ -103,10 +103,10 @@ TEST_F(Cache, TakesOnlyRegularFiles) {
 
 // Each in a process of its own: the warning comes once.
 TEST_F(Cache, TakesOnlyPrivateFolders) {
-  storeCached(key, "bytes", diagnostics);
+  storeCached(key, CacheKind::kernel, "bytes", diagnostics);
   auto refuses = [this](const char *why) {
-    bool loaded = loadCached(key, diagnostics).has_value();
-    storeCached(key, "bytes", diagnostics);
+    bool loaded = loadCached(key, CacheKind::kernel, diagnostics).has_value();
+    storeCached(key, CacheKind::kernel, "bytes", diagnostics);
     bool good = !loaded && diagnostics.all().size() == 1 && diagnostics.all()[0].id == Diag::unsafeCache &&
                 diagnostics.all()[0].message.find(why) != std::string::npos;
     if (!good) std::fputs(diagnostics.render().c_str(), stderr);
@@ -124,7 +124,7 @@ TEST_F(Cache, TakesOnlyPrivateFolders) {
   EXPECT_EXIT(refuses("is a symbolic link in a folder that other users may write to"), succeeds, "");
   ::unlink(link.c_str());
   ::setenv("TILEWRIGHT_CACHE_DIR", folder.c_str(), 1);
-  EXPECT_EQ(loadCached(key, diagnostics), "bytes");
+  EXPECT_EQ(loadCached(key, CacheKind::kernel, diagnostics), "bytes");
   if (::geteuid() != 0) return;
   ASSERT_EQ(::chown(folder.c_str(), 1000, 1000), 0);
   EXPECT_EXIT(refuses("it belongs to user 1000"), succeeds, "");
@@ -133,17 +133,17 @@ TEST_F(Cache, TakesOnlyPrivateFolders) {
 
 TEST_F(Cache, CanBeOff) {
   ::setenv("TILEWRIGHT_CACHE", "0", 1);
-  storeCached(key, "bytes", diagnostics);
-  EXPECT_FALSE(loadCached(key, diagnostics));
+  storeCached(key, CacheKind::kernel, "bytes", diagnostics);
+  EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics));
   ::unsetenv("TILEWRIGHT_CACHE");
   EXPECT_EQ(cacheUse().entries, 0);
 }
 
 TEST_F(Cache, WorksWithoutAFolder) {
   ::setenv("TILEWRIGHT_CACHE_DIR", "/proc/nowhere", 1);
-  storeCached(key, "bytes", diagnostics);
-  storeCached(key, "bytes", diagnostics);
-  EXPECT_FALSE(loadCached(key, diagnostics));
+  storeCached(key, CacheKind::kernel, "bytes", diagnostics);
+  storeCached(key, CacheKind::kernel, "bytes", diagnostics);
+  EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics));
   EXPECT_EQ(diagnostics.all().size(), 1u); // one warning for the process
   EXPECT_FALSE(diagnostics.hasErrors());
 }
@@ -157,9 +157,9 @@ TEST_F(Cache, SurvivesManyProcesses) {
       bool good = true;
       for (int64_t turn = 0; turn < 200; ++turn) {
         std::string name = hashHex(std::to_string(turn % 10));
-        std::optional<std::string> found = loadCached(name, local);
+        std::optional<std::string> found = loadCached(name, CacheKind::kernel, local);
         if (found && *found != std::string(5000, static_cast<char>('a' + turn % 10))) good = false;
-        storeCached(name, std::string(5000, static_cast<char>('a' + turn % 10)), local);
+        storeCached(name, CacheKind::kernel, std::string(5000, static_cast<char>('a' + turn % 10)), local);
       }
       ::_exit(good && local.all().empty() ? 0 : 1);
     }

@@ -1,14 +1,16 @@
-"""@autotune and @heuristics: choosing the constants that a kernel leaves open, by measuring or by rules."""
+"""@autotune and @heuristics: choosing the constants that a kernel leaves open, by measuring or by rules.
 
-import hashlib
+Which configuration wins, and what is kept on disk, is decided by the tuner in C++ (src/tune), which the command line and the
+C++ interface use as well. Here is what is Python's: objects, hooks, the user's functions, threads.
+"""
+
 import inspect
-import json
 import os
 import threading
-import time
 import warnings
+from functools import partial
 
-from .. import _core, knobs
+from .. import _core, _measure, knobs
 from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASError
 from .driver import driver
 from .jit import JITFunction, KernelInterface
@@ -80,11 +82,44 @@ def _copy_back(tensor, saved):
         tensor[...] = saved
 
 
+_FAILURES = (OutOfResources, CompilationError, PTXASError, MemoryError)
+
+
+def _decorated(decorator, fn):
+    """The parameters of the kernel that a decorator stands above."""
+    if not hasattr(fn, "arg_names"):
+        raise TypeError(f"@{decorator} needs a kernel, not {fn!r}: write it above @jit")
+    return fn.arg_names
+
+
+def _jit_function(fn):
+    while not isinstance(fn, JITFunction) and hasattr(fn, "fn"):
+        fn = fn.fn
+    return fn if isinstance(fn, JITFunction) else None
+
+
+def _kept_on_disk(asked, measures_itself):
+    """Whether winners are kept: always where the user says so; where they do not say, if the measure is one that all doors share."""
+    setting = os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING")
+    if setting == "0":
+        return False
+    return bool(asked) or knobs.autotuning.cache or (asked is None and not measures_itself)
+
+
+class _Measuring:
+    """Who measures a kernel: one thread, undisturbed by the others' measurements. Those that wanted the same find it done."""
+
+    def __init__(self):
+        self.process = os.getpid()
+        self.lock = threading.RLock()
+        self.under_way = set()  # keys of the thread that holds the lock
+
+
 class Autotuner(KernelInterface):
     """Measures all configurations at the first launch with new values of the key, and uses the fastest from then on."""
 
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None, prune_configs_by=None,
-                 warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+                 warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=None):
         self.fn = fn
         self.base_fn = fn
         while not inspect.isfunction(self.base_fn):
@@ -94,6 +129,9 @@ class Autotuner(KernelInterface):
         self.arg_names = arg_names
         self._arg_set = set(arg_names)
         self.configs = list(configs) or [Config({})]
+        for config in self.configs:
+            if not hasattr(config, "all_kwargs"):
+                raise TypeError(f"@autotune needs a list of Config, and {config!r} is none")
         self.keys = list(key)
         self._key_places = [(list(arg_names).index(name), name) for name in self.keys if name in self._arg_set]
         self.cache = {}
@@ -101,10 +139,9 @@ class Autotuner(KernelInterface):
         self.best_config = None
         self._launched = None  # a configuration, and what it adds to a launch
         self._call = threading.local()  # of the thread's call: arguments by name, copies to restore
-        self._lock = (os.getpid(), threading.RLock())
+        self._measuring_state = _Measuring()
         self._is_plain = isinstance(fn, JITFunction)
         self.bench_time = None
-        self.cache_results = (cache_results or knobs.autotuning.cache) and os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING") != "0"
         self.reset_to_zero = list(reset_to_zero or [])
         self.restore_value = list(restore_value or [])
         self.user_defined_pre_hook = pre_hook is not None
@@ -119,6 +156,8 @@ class Autotuner(KernelInterface):
         self.num_warmups = warmup
         self.num_reps = rep
         self.use_cuda_graph = use_cuda_graph
+        self._measures_itself = bool(do_bench or pre_hook or post_hook or use_cuda_graph or warmup is not None or rep is not None)
+        self.cache_results = _kept_on_disk(cache_results, self._measures_itself)
         if warmup is not None or rep is not None or use_cuda_graph:
             warnings.warn("warmup, rep and use_cuda_graph are deprecated: give do_bench instead", DeprecationWarning, stacklevel=3)
 
@@ -149,22 +188,27 @@ class Autotuner(KernelInterface):
     def do_bench(self):
         if self._do_bench is not None:
             return self._do_bench
+        warmup = 25 if self.num_warmups is None else self.num_warmups
+        rep = 100 if self.num_reps is None else self.num_reps
+        if self.use_cuda_graph:
+            return partial(_measure.do_bench_cudagraph, driver.active, rep=rep)
         if self.num_warmups is None and self.num_reps is None:
             return driver.active.get_benchmarker()
+        return partial(driver.active.get_benchmarker(), warmup=warmup, rep=rep)
 
-        def bench(call, quantiles):
-            return driver.active.get_benchmarker()(call, warmup=25 if self.num_warmups is None else self.num_warmups,
-                                                   rep=100 if self.num_reps is None else self.num_reps, quantiles=quantiles)
-
-        return bench
+    def _tensor(self, kwargs, name, where):
+        """The argument that `where` names; None for a tensor that this call does without."""
+        if name not in kwargs and name not in self._arg_set:
+            raise KeyError(f"{where} names '{name}', which is no parameter of kernel '{self.__name__}'")
+        return kwargs.get(name)
 
     def _prepare(self, kwargs, reset_only=False):
-        # An argument may be None: a tensor that this call does without.
         for name in self.reset_to_zero:
-            if kwargs[name] is not None:
-                _zero(kwargs[name])
+            if (tensor := self._tensor(kwargs, name, "reset_to_zero")) is not None:
+                _zero(tensor)
         if not reset_only:
-            self.restore_copies = {name: _clone(kwargs[name]) for name in self.restore_value if kwargs[name] is not None}
+            tensors = {name: self._tensor(kwargs, name, "restore_value") for name in self.restore_value}
+            self.restore_copies = {name: _clone(tensor) for name, tensor in tensors.items() if tensor is not None}
 
     def _restore(self, kwargs, exception):
         for name, copy in self.restore_copies.items():
@@ -172,12 +216,9 @@ class Autotuner(KernelInterface):
         self.restore_copies = {}
 
     def _bench(self, *args, config, **meta):
+        """The times of a configuration, or the error that it fails with."""
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
-        conflicts = meta.keys() & config.kwargs.keys()
-        if conflicts:
-            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(conflicts))}."
-                             " Make sure that you don't re-define auto-tuned symbols.")
         current = {**meta, **config.all_kwargs()}
         named = {**self.nargs, **current}
 
@@ -194,44 +235,58 @@ class Autotuner(KernelInterface):
 
         try:
             return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
-        except (OutOfResources, CompilationError, PTXASError, MemoryError) as error:
-            # Where no configuration compiles, the launch that follows says why.
+        except _FAILURES as error:
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
-            return [float("inf")] * 3
+            return error
 
-    def _disk_key(self, tuning_key, configs):
-        fn = self.fn
-        while not isinstance(fn, JITFunction):
-            fn = fn.fn
-        parts = [_core.build_id(), str(_core.target()), str(driver.active.get_current_target()), fn.cache_key, str(tuning_key), *map(str, configs)]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    def _check_conflicts(self, kwargs, configs):
+        conflicts = kwargs.keys() & {name for config in configs for name in config.all_kwargs()}
+        if conflicts:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(conflicts))}."
+                             " Make sure that you don't re-define auto-tuned symbols.")
 
-    def _measure(self, key, args, kwargs, configs):
-        start = time.time()
-        timings = {config: self._bench(*args, config=config, **kwargs) for config in configs}
-        self.bench_time = time.time() - start
-        self.cache[key] = min(timings, key=timings.get)
-        self.configs_timings = timings
-        named = {**self.nargs, **kwargs, **self.cache[key].all_kwargs()}
-        self.pre_hook(named, reset_only=True)
+    def _problem(self, kernel, args, kwargs, keeps):
+        """What a winner is kept for; None where none is kept, nor pinned by TILEWRIGHT_TUNED."""
+        if kernel is None or _core.engine() != "cpu" or not (keeps or os.environ.get("TILEWRIGHT_TUNED")):
+            return None
+        launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+        return _core.tune_problem(kernel, kernel.cache_key, self.keys, args, launch)
 
     def _choose(self, key, args, kwargs):
+        """Sets cache[key]. True if the configurations were measured now."""
         configs = self.prune_configs(kwargs)
-        # A hook cannot be part of a key on disk.
-        if not self.cache_results or any(config.pre_hook for config in configs):
-            self._measure(key, args, kwargs, configs)
-            return
-        disk_key = self._disk_key(key, configs)
-        stored = _core.cache_load(disk_key)
-        if stored is not None:
-            times = json.loads(stored)
-            self.configs_timings = dict(zip(configs, times))
-            self.cache[key] = min(self.configs_timings, key=self.configs_timings.get)
-            self.bench_time = 0.0
-            return
-        self._measure(key, args, kwargs, configs)
-        _core.cache_store(disk_key, json.dumps([self.configs_timings[config] for config in configs]).encode())
+        self._check_conflicts(kwargs, configs)
+        kernel = _jit_function(self.fn)
+        keeps = self.cache_results and not any(config.pre_hook for config in configs)  # a hook cannot be part of a key on disk
+        times = {}
+
+        def measure(index):
+            result = self._bench(*args, config=configs[index], **kwargs)
+            if isinstance(result, Exception):
+                times[index] = [float("inf")] * 3
+                return str(result)
+            times[index] = result
+            return result if isinstance(result, (list, tuple)) else [result]
+
+        def compiles(index):
+            try:
+                self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), "warmup": True})
+            except _FAILURES:
+                return False
+            return True
+
+        texts = [str(config) if kernel is None else _core.config_text(kernel, config) for config in configs]
+        best, results, measured, seconds = _core.tune(self._problem(kernel, args, kwargs, keeps), texts, measure, compiles, keeps,
+                                                      not self._measures_itself)
+        if not (measured and self._measures_itself):  # a user's benchmark may give other things than lists of times
+            times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
+        self.bench_time = seconds
+        self.configs_timings = {configs[index]: time for index, time in sorted(times.items())}
+        self.cache[key] = configs[best]
+        if measured:
+            self.pre_hook({**self.nargs, **kwargs, **configs[best].all_kwargs()}, reset_only=True)
+        return measured
 
     def _key(self, args, kwargs):
         """Values of the key parameters, and the element types of all tensors. On the path of every launch."""
@@ -250,26 +305,35 @@ class Autotuner(KernelInterface):
         return tuple(key)
 
     def _measuring(self):
-        """The lock of this process: a child may inherit one that is held."""
-        if self._lock[0] != os.getpid():
-            self._lock = (os.getpid(), threading.RLock())
-        return self._lock[1]
+        """Of this process: a child may inherit one whose lock is held."""
+        if self._measuring_state.process != os.getpid():
+            self._measuring_state = _Measuring()
+        return self._measuring_state
 
     def _first(self, key, args, kwargs):
-        # One thread measures, undisturbed by the others' measurements; those that wanted the same find it done.
-        with self._measuring():
+        measuring = self._measuring()
+        with measuring.lock:
             if key in self.cache:
                 return self.cache[key]
+            if key in measuring.under_way:
+                raise AutotunerError(f"kernel '{self.__name__}' is launched for {key} while it is being tuned for the same; "
+                                     "its grid function, hooks and benchmark may launch it with another key only")
             outer = self.nargs
             self.nargs = dict(zip(self.arg_names, args))
+            measuring.under_way.add(key)
             try:
-                self._choose(key, args, kwargs)
+                measured = self._choose(key, args, kwargs)
             finally:
+                measuring.under_way.discard(key)
                 self.nargs = outer
-        if knobs.autotuning.print:
+            config, timings, seconds = self.cache[key], self.configs_timings, self.bench_time
+        if knobs.autotuning.listener is not None:
+            knobs.autotuning.listener(fn=_jit_function(self.fn), key=key, best_config=config, configs_timings=timings,
+                                      duration=seconds if measured else None, cache_hit=not measured)
+        if knobs.autotuning.print and measured:
             print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
-                  f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.cache[key]};")
-        return self.cache[key]
+                  f"finished after {seconds:.2f}s,\nbest config selected: {config};")
+        return config
 
     def run(self, *args, **kwargs):
         if len(self.configs) == 1:
@@ -283,6 +347,8 @@ class Autotuner(KernelInterface):
         if launched is None or launched[0] is not config:
             self._launched = launched = (config, config.all_kwargs())
         self.best_config, chosen = launched
+        if not chosen.keys().isdisjoint(kwargs):
+            self._check_conflicts(kwargs, [config])
         if config.pre_hook is not None:
             config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **chosen})
         if self._is_plain and not kwargs.get("warmup") and kwargs.get("grid") is not None:
@@ -303,33 +369,42 @@ class Autotuner(KernelInterface):
                 top_k = int(len(self.configs) * top_k)
             elif not isinstance(top_k, int):
                 raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
+            top_k = max(top_k, 1)
             if len(configs) > top_k:
                 estimates = {config: self.perf_model(**self.nargs, **kwargs, **config.all_kwargs()) for config in configs}
                 configs = sorted(estimates, key=estimates.get)[:top_k]
         return configs
 
     def warmup(self, *args, **kwargs):
+        outer = self.nargs
         self.nargs = dict(zip(self.arg_names, args))
         try:
             return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
         finally:
-            self.nargs = None
+            self.nargs = outer
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
 
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None,
-             use_cuda_graph=False, do_bench=None, cache_results=False):
+             use_cuda_graph=False, do_bench=None, cache_results=None):
     """Lets measurements choose among `configs`, anew for each combination of values of the parameters named in `key`.
 
     prune_configs_by: {"early_config_prune": function, "perf_model": function, "top_k": number}. reset_to_zero, restore_value:
     tensors to zero before, or to put back after, each measured run. pre_hook(kwargs, reset_only), post_hook(kwargs, exception)
-    replace both. do_bench(call, quantiles) measures. cache_results keeps the timings on disk.
+    replace both. do_bench(call, quantiles) measures. cache_results: whether winners are kept on disk; without a word they are
+    where nothing of the above replaces the tuner's own measuring. TILEWRIGHT_CACHE_AUTOTUNING=0 keeps none.
     """
 
     def decorate(fn):
-        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook, post_hook=post_hook,
+        arg_names = _decorated("autotune", fn)
+        inner = fn
+        while hasattr(inner, "fn"):
+            if isinstance(inner, Autotuner):
+                raise TypeError(f"kernel '{inner.__name__}' has two @autotune: put all configurations into one list")
+            inner = inner.fn
+        return Autotuner(fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook, post_hook=post_hook,
                          prune_configs_by=prune_configs_by, warmup=warmup, rep=rep, use_cuda_graph=use_cuda_graph, do_bench=do_bench,
                          cache_results=cache_results)
 
@@ -368,6 +443,6 @@ def heuristics(values):
     """`@heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})`: rules for constexpr parameters."""
 
     def decorate(fn):
-        return Heuristics(fn, fn.arg_names, values)
+        return Heuristics(fn, _decorated("heuristics", fn), values)
 
     return decorate

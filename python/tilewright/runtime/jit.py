@@ -271,7 +271,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
     def decorate(function):
         if not inspect.isfunction(function):
-            raise TypeError(f"@jit needs a function, not {function!r}")
+            raise TypeError(f"@jit needs a function, not {function!r}: write it directly above the function, below all other decorators")
         return JITFunction(function, version=version, do_not_specialize=do_not_specialize,
                            do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline, repr=repr,
                            launch_metadata=launch_metadata)

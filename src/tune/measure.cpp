@@ -1,0 +1,205 @@
+#include "tune/measure.h"
+
+#include "runtime/cuda/device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace tilewright {
+
+static constexpr double measureSeconds = 0.1; // for one configuration
+static constexpr size_t leastRuns = 3, mostRuns = 200;
+
+static double secondsNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+namespace {
+
+/// Puts tensors back as they were, and sets others to zero, before each run.
+class TensorGuard {
+public:
+  bool prepare(const JitFunction &kernel, llvm::ArrayRef<Argument> known, llvm::ArrayRef<size_t> zeroed, llvm::ArrayRef<size_t> restored,
+               Diagnostics &diagnostics) {
+    auto check = [&](size_t index, const char *what) {
+      if (known[index].isPointer() && known[index].bytes() > 0) return true;
+      diagnostics.error(kernel.parameters[index].range, Diag::tensorNeeded, {kernel.name, what, kernel.parameters[index].name});
+      return false;
+    };
+    for (size_t index : zeroed) {
+      if (isNothing(known[index])) continue;
+      if (!check(index, "reset_to_zero")) return false;
+      zero.push_back(known[index]);
+    }
+    for (size_t index : restored) {
+      if (isNothing(known[index])) continue;
+      if (!check(index, "restore_value")) return false;
+      if (known[index].device() >= 0) {
+        if (!keepOnDevice(known[index], diagnostics)) return false;
+        continue;
+      }
+      const char *bytes = static_cast<const char *>(known[index].address());
+      saved.push_back({known[index], std::vector<char>(bytes, bytes + known[index].bytes())});
+    }
+    return true;
+  }
+  /// `stream`: where tensors of a GPU are reset, in front of the launch.
+  void reset(void *stream) const {
+    auto handle = static_cast<gpu::StreamHandle>(stream);
+    for (const Argument &tensor : zero) {
+      size_t bytes = static_cast<size_t>(tensor.bytes());
+      if (tensor.device() < 0) {
+        std::memset(tensor.address(), 0, bytes);
+        continue;
+      }
+      Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
+      const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), ignored);
+      if (!device) continue;
+      gpu::ContextScope scope(*device);
+      device->driver->fillBytes(reinterpret_cast<uint64_t>(tensor.address()), 0, bytes, handle);
+    }
+    for (const Kept &kept : keptOnDevice) {
+      gpu::ContextScope scope(*kept.device);
+      kept.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(kept.tensor.address()), kept.copy,
+                                        static_cast<size_t>(kept.tensor.bytes()), handle);
+    }
+    for (const auto &[tensor, bytes] : saved)
+      std::memcpy(tensor.address(), bytes.data(), bytes.size());
+  }
+
+  TensorGuard() = default;
+  TensorGuard(const TensorGuard &) = delete;
+  TensorGuard &operator=(const TensorGuard &) = delete;
+  ~TensorGuard() {
+    for (const Kept &kept : keptOnDevice) {
+      gpu::ContextScope scope(*kept.device);
+      kept.device->driver->release(kept.copy); // waits for the device
+    }
+  }
+
+private:
+  /// A tensor that this call does without, or one without elements.
+  static bool isNothing(const Argument &argument) {
+    std::optional<std::pair<uint64_t, uint64_t>> reach = argument.isPointer() ? argument.reach() : std::nullopt;
+    return argument.kind() == Argument::Kind::none || (reach && reach->first == reach->second);
+  }
+  struct Kept {
+    const gpu::CudaDevice *device;
+    Argument tensor;
+    uint64_t copy;
+  };
+  bool keepOnDevice(const Argument &tensor, Diagnostics &diagnostics) {
+    const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), diagnostics);
+    if (!device) return false;
+    gpu::ContextScope scope(*device);
+    uint64_t copy = 0;
+    size_t bytes = static_cast<size_t>(tensor.bytes());
+    gpu::DriverStatus state = device->driver->synchronizeContext(); // whoever writes the tensor is done
+    if (state == gpu::status::success) state = device->driver->allocate(&copy, bytes);
+    if (copy) keptOnDevice.push_back({device, tensor, copy});
+    if (state == gpu::status::success)
+      state = device->driver->copyOnDevice(copy, reinterpret_cast<uint64_t>(tensor.address()), bytes, nullptr);
+    if (state == gpu::status::success) state = device->driver->synchronizeContext();
+    if (state == gpu::status::success) return true;
+    device->report(state, "keeping a copy of a tensor", diagnostics);
+    return false;
+  }
+
+  std::vector<Kept> keptOnDevice;
+  std::vector<Argument> zero;
+  std::vector<std::pair<Argument, std::vector<char>>> saved;
+};
+
+/// Memory larger than a GPU's cache; writing it throws out what the run before left there.
+class CacheFlush {
+public:
+  explicit CacheFlush(const gpu::CudaDevice *device) : device(device) {
+    if (!device) return;
+    gpu::ContextScope scope(*device);
+    bytes = static_cast<size_t>(std::max<int64_t>(2 * device->l2Bytes, 1 << 20));
+    if (device->driver->allocate(&memory, bytes) != gpu::status::success) memory = 0; // measured with a warm cache, then
+  }
+  ~CacheFlush() {
+    if (!memory) return;
+    gpu::ContextScope scope(*device);
+    device->driver->release(memory);
+  }
+  CacheFlush(const CacheFlush &) = delete;
+  CacheFlush &operator=(const CacheFlush &) = delete;
+  void flush(void *stream) const {
+    if (!memory) return;
+    gpu::ContextScope scope(*device);
+    device->driver->fillBytes(memory, 0, bytes, static_cast<gpu::StreamHandle>(stream));
+  }
+
+private:
+  const gpu::CudaDevice *device;
+  uint64_t memory = 0;
+  size_t bytes = 0;
+};
+
+} // namespace
+
+struct LaunchMeter::State {
+  LaunchOptions options;
+  const gpu::CudaDevice *device = nullptr; // null: the CPU
+  TensorGuard guard;
+  std::unique_ptr<CacheFlush> cache;
+};
+
+LaunchMeter::LaunchMeter(std::unique_ptr<State> state) : state(std::move(state)) {}
+LaunchMeter::~LaunchMeter() = default;
+
+std::unique_ptr<LaunchMeter> LaunchMeter::create(const JitFunction &kernel, llvm::ArrayRef<Argument> known, llvm::ArrayRef<size_t> zeroed,
+                                                 llvm::ArrayRef<size_t> restored, const LaunchOptions &options, Diagnostics &diagnostics) {
+  auto state = std::make_unique<State>();
+  state->options = options;
+  if (!state->guard.prepare(kernel, known, zeroed, restored, diagnostics)) return nullptr;
+  if (options.device >= 0) {
+    state->device = gpu::CudaDevice::get(options.device, diagnostics);
+    if (!state->device) return nullptr;
+  }
+  state->cache = std::make_unique<CacheFlush>(state->device);
+  return std::unique_ptr<LaunchMeter>(new LaunchMeter(std::move(state)));
+}
+
+void LaunchMeter::reset() {
+  state->guard.reset(state->options.stream);
+}
+
+/// Seconds of one run.
+std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
+  reset();
+  if (state->device) {
+    state->cache->flush(state->options.stream);
+    auto stream = static_cast<gpu::StreamHandle>(state->options.stream);
+    return state->device->time(stream, [&] { return launch(diagnostics); }, diagnostics);
+  }
+  double start = secondsNow();
+  if (!launch(diagnostics)) return std::nullopt;
+  return secondsNow() - start;
+}
+
+Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best) {
+  Diagnostics problems;
+  std::vector<double> times;
+  if (!once(launch, problems)) return {{}, firstError(problems)}; // compiles, and warms up
+  double start = secondsNow();
+  while (times.size() < mostRuns && (times.size() < leastRuns || secondsNow() - start < measureSeconds)) {
+    std::optional<double> time = once(launch, problems);
+    if (!time) return {{}, firstError(problems)};
+    times.push_back(*time * 1e3);
+    if (best && times.size() == 2 && std::min(times[0], times[1]) > 2 * *best) break; // one run alone may be slow by chance
+  }
+  std::sort(times.begin(), times.end());
+  return {{times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]}, ""};
+}
+
+std::string firstError(const Diagnostics &diagnostics) {
+  for (const Diagnostic &record : diagnostics.all())
+    if (record.severity == Severity::error) return record.message;
+  return "it has no reason";
+}
+
+} // namespace tilewright

@@ -1,0 +1,16 @@
+// prune_configs_by: a kernel's own functions that say which configurations are worth measuring.
+#pragma once
+
+#include "runtime/argument.h"
+
+#include <optional>
+#include <vector>
+
+namespace tilewright {
+
+/// The places of the configurations of kernel.autotune that its prune_configs_by leaves, best estimate first where it has a model.
+/// Functions that only Python can call are left out, with a warning. Nothing after an error.
+std::optional<std::vector<size_t>> prunedConfigs(const JitFunction &kernel, llvm::ArrayRef<Config> configs, llvm::ArrayRef<Argument> known,
+                                                 Diagnostics &diagnostics);
+
+} // namespace tilewright

@@ -1,0 +1,45 @@
+// What tuning has found, kept between processes: in the cache folder, and in files that people carry from machine to machine.
+//
+// An entry belongs to a problem and to the list of configurations that were measured, so that a kernel with another list is measured. It
+// does not belong to a build of the compiler: the command line, a C++ program and Python are different builds, and share what they find.
+#pragma once
+
+#include "support/result.h"
+#include "tune/problem.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// How one configuration did.
+struct Measured {
+  /// The median, then what decides between equal medians (the 20th and the 80th percentile). Empty: it failed.
+  std::vector<double> milliseconds;
+  std::string failure; // why
+};
+
+/// What was measured for a problem.
+struct TunedEntry {
+  TuneProblem problem;
+  std::vector<std::string> configs; // configText of each
+  std::vector<Measured> results;    // of each
+  size_t best = 0;
+};
+
+/// The entry of the cache folder, or nothing. A damaged one is removed and reported as a warning.
+std::optional<TunedEntry> loadTuned(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics);
+void storeTuned(const TunedEntry &entry, Diagnostics &diagnostics);
+/// All entries of the cache folder, by kernel and key.
+std::vector<TunedEntry> allTuned(Diagnostics &diagnostics);
+
+/// A file of entries, as JSON.
+Result<void> writeTunedFile(const std::string &path, llvm::ArrayRef<TunedEntry> entries);
+Result<std::vector<TunedEntry>> readTunedFile(const std::string &path);
+
+/// The configuration that the file named by TILEWRIGHT_TUNED wants for a problem. A file that cannot be read is reported as a warning,
+/// once, and so is a configuration that is none of `configs`.
+std::optional<size_t> pinnedConfig(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics);
+
+} // namespace tilewright

@@ -1,0 +1,37 @@
+// The tuner: one for all doors (the C and C++ interface, the command line, Python's @autotune). A door says what is tuned and how one
+// configuration is measured; which one wins, and what is remembered, is decided here.
+#pragma once
+
+#include "tune/store.h"
+
+#include <functional>
+
+namespace tilewright {
+
+/// How a door measures.
+struct TuneDoor {
+  /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured well. Nothing ends the
+  /// tuning: the door knows why.
+  std::function<std::optional<Measured>(size_t config, std::optional<double> best)> measure;
+  /// Whether a remembered configuration still compiles.
+  std::function<bool(size_t config)> compiles;
+  /// Whether what is found is kept in the cache folder, and looked for there.
+  bool keeps = true;
+  /// Whether measuring a configuration a second time is allowed. A benchmark that the user wrote is called once for each.
+  bool mayRepeat = true;
+};
+
+struct TuneOutcome {
+  size_t best = 0;
+  std::vector<Measured> results; // by configuration; empty where the winner is pinned
+  bool worked = false;           // at least one configuration did; else `best` is the first, whose launch says what is wrong
+  bool measured = false;         // false: remembered
+  double seconds = 0;            // spent on measuring
+};
+
+/// Chooses among `configs` (configText of each; there is at least one). `problem`: what the choice is remembered for; null: it is
+/// not, and none is pinned. Nothing where the door ended it.
+std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,
+                                Diagnostics &diagnostics);
+
+} // namespace tilewright

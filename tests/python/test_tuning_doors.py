@@ -1,0 +1,177 @@
+"""One tuner behind three doors: what the command line, Python and the C interface find, the others know."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+
+BUILD = pathlib.Path(triton.__file__).absolute().parent.parent.parent
+COMMAND = os.environ.get("TILEWRIGHT_COMMAND", str(BUILD / "bin" / "tilewright"))
+LIBRARY = BUILD / "lib" / "libtilewright.so"
+GRID = lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+KERNEL = textwrap.dedent("""
+    import triton
+    import triton.language as tl
+    from helper import filled
+
+    def configs():
+        return [triton.Config({"BLOCK": block}, num_warps=warps) for block in (32, 64) for warps in (4, 8)]
+
+    @triton.autotune(configs=configs(), key=["n", "mode"], prune_configs_by={
+        "early_config_prune": lambda configs, named_args, **kwargs: [one for one in configs if one.kwargs["BLOCK"] <= named_args["n"]]})
+    @triton.heuristics({"TWICE": lambda args: 2 * args["BLOCK"]})
+    @triton.jit
+    def which(x_ptr, n, mode: tl.constexpr, BLOCK: tl.constexpr, TWICE: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x_ptr + at, filled(BLOCK, TWICE), mask=at < n)
+    """)
+HELPER = textwrap.dedent("""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def filled(BLOCK: tl.constexpr, TWICE: tl.constexpr):
+        return tl.zeros((BLOCK,), tl.float32) + BLOCK + TWICE
+    """)
+PYTHON = textwrap.dedent("""
+    import numpy as np, triton
+    from kernel import which
+    x = np.zeros(1000, np.{dtype})
+    which[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, {n}, "fast")
+    print(int(x[0]), which.best_config.num_warps, which.bench_time > 0, len(which.configs_timings))
+    """)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "helper.py").write_text(HELPER)
+    return tmp_path
+
+
+def command(folder, *words, **env):
+    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, env={**os.environ, **env})
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def by_command(folder, n=1000, dtype="f32", **env):
+    text = command(folder, "run", "kernel.py", "--grid", "cdiv(n, BLOCK)", "--arg", f"x_ptr=zeros:{dtype}[1000]", "--arg", f"n={n}",
+                   "--arg", "mode='fast'", "--time", "--print", "x_ptr", **env)
+    first = int(text.partition("  [")[2].partition(",")[0])
+    return first, int(text.partition("chosen: ")[2].partition("num_warps=")[2][0]), "tuned (" in text
+
+
+def by_python(folder, n=1000, dtype="float32", **env):
+    (folder / "launch.py").write_text(PYTHON.format(n=n, dtype=dtype))
+    done = subprocess.run([sys.executable, "-m", "tilewright", "launch.py"], cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, **env})
+    assert done.returncode == 0, done.stderr
+    first, warps, measured, _ = done.stdout.split()
+    return int(first), int(warps), measured == "True"
+
+
+C_PROGRAM = textwrap.dedent("""
+    import ctypes
+
+    class Value(ctypes.Union):
+        _fields_ = [("integer", ctypes.c_int64), ("string", ctypes.c_char_p), ("pointer", ctypes.c_void_p)]
+
+    class Argument(ctypes.Structure):
+        _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("type", ctypes.c_int), ("bytes", ctypes.c_int64), ("value", Value),
+                    ("device", ctypes.c_int32)]
+
+    class Grid(ctypes.Structure):
+        _fields_ = [("extent", ctypes.c_int64 * 3), ("rank", ctypes.c_int32)]
+
+    INT, STRING, POINTER, F32 = 2, 5, 6, 11
+    library = ctypes.CDLL("{library}")
+    library.twErrorText.restype = ctypes.c_char_p
+    for name in ("twModuleFromFile", "twKernelFind"):
+        getattr(library, name).restype = ctypes.c_void_p
+    error, grid = ctypes.c_void_p(), Grid((32, 1, 1), 1)
+    module = library.twModuleFromFile(b"kernel.py", ctypes.byref(error))
+    assert module, library.twErrorText(error)
+    kernel = library.twKernelFind(ctypes.c_void_p(module), b"which", ctypes.byref(error))
+    assert kernel, library.twErrorText(error)
+    x = (ctypes.c_float * 1000)()
+    arguments = (Argument * 3)(Argument(b"x_ptr", POINTER, F32, 4000, Value(pointer=ctypes.addressof(x))),
+                               Argument(b"n", INT, 0, 0, Value(integer={n})), Argument(b"mode", STRING, 0, 0, Value(string=b"fast")))
+    assert library.twLaunch(ctypes.c_void_p(kernel), ctypes.byref(grid), None, None, arguments, 3, None, ctypes.byref(error)), \\
+        library.twErrorText(error)
+    print(int(x[0]))
+    """)
+
+
+def by_c(folder, n=1000, **env):
+    done = subprocess.run([sys.executable, "-c", C_PROGRAM.format(library=LIBRARY, n=n)], cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, **env})
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def entries():
+    return sorted(pathlib.Path(os.environ["TILEWRIGHT_CACHE_DIR"]).rglob("*.tuned"))
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="there is no C library beside the package")
+@pytest.mark.parametrize("winner", [0, 3])
+def test_every_door_takes_a_stored_winner(folder, monkeypatch, winner):
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setitem(sys.modules, "triton", triton)
+    monkeypatch.setitem(sys.modules, "triton.language", triton.language)
+    for name in ("kernel", "helper"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    from kernel import which
+    kernel = which.fn.fn
+    problem = triton._core.tune_problem(kernel, kernel.cache_key, which.keys, (np.zeros(1000, np.float32), 1000, "fast"), {})
+    texts = [triton._core.config_text(kernel, config) for config in which.configs]
+    triton._core.tune(problem, texts, lambda index: [0.5 if index == winner else 1.0], lambda index: True, True, True)
+    for name in ("kernel", "helper"):
+        monkeypatch.delitem(sys.modules, name)
+    block, warps = which.configs[winner].kwargs["BLOCK"], which.configs[winner].num_warps
+    assert by_python(folder) == (3 * block, warps, False)
+    assert by_command(folder) == (3 * block, warps, False)
+    assert by_c(folder) == 3 * block
+    assert len(entries()) == 1
+
+
+def test_python_finds_what_the_command_measured(folder):
+    block, warps, measured = by_command(folder)
+    assert measured and len(entries()) == 1
+    assert by_python(folder) == (block, warps, False)
+    # Another value of the key, another type, another source: measured, and kept beside it.
+    assert by_python(folder, n=999)[2] and by_command(folder, n=999)[2] is False
+    assert by_python(folder, dtype="float64")[2] and by_command(folder, dtype="f64")[2] is False
+    (folder / "helper.py").write_text(HELPER.replace("BLOCK + TWICE", "TWICE + BLOCK"))
+    assert by_python(folder)[2] and len(entries()) == 4
+    # Pruning leaves another list of configurations: 32 alone.
+    assert by_command(folder, n=40)[2] and by_python(folder, n=40)[2] is False
+
+
+def test_number_of_threads_counts(folder):
+    assert by_command(folder, TILEWRIGHT_NUM_THREADS="1")[2]
+    assert by_python(folder, TILEWRIGHT_NUM_THREADS="2")[2]
+    assert by_python(folder, TILEWRIGHT_NUM_THREADS="1")[2] is False
+
+
+def test_nothing_is_kept_on_demand(folder):
+    for door in (by_command, by_python):
+        assert door(folder, TILEWRIGHT_CACHE_AUTOTUNING="0")[2]
+    assert not entries()
+
+
+def test_damaged_entries_are_measured_again(folder):
+    by_command(folder)
+    (entry,) = entries()
+    for damage in (b"", b"{}", entry.read_bytes()[:-5], entry.read_bytes().replace(b"BLOCK", b"CLOCK")):
+        entry.write_bytes(damage)
+        assert by_python(folder)[2]
+        assert by_command(folder)[2] is False

@@ -1,0 +1,211 @@
+// The tuner apart from kernels: which configuration wins, and what is remembered. Doors are played by tables of times.
+
+#include "support/files.h"
+#include "tune/tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace tilewright;
+
+namespace {
+
+class Tune : public testing::Test {
+protected:
+  void SetUp() override {
+    folder = std::filesystem::temp_directory_path() / ("tilewright_tune_" + std::to_string(::getpid()));
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+    ::setenv("TILEWRIGHT_CACHE_DIR", (folder / "cache").c_str(), 1);
+    ::unsetenv("TILEWRIGHT_CACHE");
+    ::unsetenv("TILEWRIGHT_TUNED");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  /// A door whose configurations take these times, one after the other where one is measured again.
+  TuneDoor door(std::vector<std::vector<Measured>> table) {
+    times = std::move(table);
+    calls.assign(times.size(), 0);
+    TuneDoor made;
+    made.measure = [this](size_t config, std::optional<double>) -> std::optional<Measured> {
+      size_t turn = std::min(calls[config]++, times[config].size() - 1);
+      return times[config][turn];
+    };
+    made.compiles = [this](size_t config) { return config != broken; };
+    return made;
+  }
+  static Measured quiet(double median) { return {{median, median * 0.99, median * 1.01}, ""}; }
+  static Measured noisy(double median) { return {{median, median * 0.7, median * 2}, ""}; }
+  static Measured failed(std::string why) { return {{}, std::move(why)}; }
+
+  std::filesystem::path folder;
+  std::vector<std::vector<Measured>> times;
+  std::vector<size_t> calls;
+  size_t broken = SIZE_MAX;
+  TuneProblem problem{"kernel", "source", "device", "n=1"};
+  std::vector<std::string> configs{"BLOCK=1", "BLOCK=2", "BLOCK=3"};
+  Diagnostics diagnostics;
+};
+
+TEST_F(Tune, TheSmallestMedianWins) {
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->best, 1u);
+  EXPECT_TRUE(outcome->measured && outcome->worked);
+  EXPECT_EQ(calls, (std::vector<size_t>{1, 1, 1}));
+}
+
+TEST_F(Tune, OfEqualsTheFirstWins) {
+  EXPECT_EQ(tune(nullptr, configs, door({{quiet(2)}, {quiet(1)}, {quiet(1)}}), diagnostics)->best, 1u);
+}
+
+TEST_F(Tune, FailingOnesArePassedOver) {
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{failed("no")}, {quiet(2)}, {failed("never")}}), diagnostics);
+  EXPECT_EQ(outcome->best, 1u);
+  EXPECT_EQ(outcome->results[2].failure, "never");
+}
+
+TEST_F(Tune, WhereAllFailNothingIsKept) {
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{failed("a")}, {failed("b")}, {failed("c")}}), diagnostics);
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->worked);
+  EXPECT_EQ(outcome->best, 0u);
+  EXPECT_FALSE(loadTuned(problem, configs, diagnostics));
+}
+
+TEST_F(Tune, ADoorMayEndIt) {
+  TuneDoor made = door({{quiet(1)}, {quiet(1)}, {quiet(1)}});
+  made.measure = [](size_t, std::optional<double>) { return std::nullopt; };
+  EXPECT_FALSE(tune(&problem, configs, made, diagnostics));
+  EXPECT_FALSE(loadTuned(problem, configs, diagnostics));
+}
+
+TEST_F(Tune, NoiseIsMeasuredAgain) {
+  // The second one is the fastest, but something disturbed its first measurement. The third is too slow to be in doubt.
+  std::optional<TuneOutcome> outcome = tune(nullptr, configs, door({{quiet(1.0)}, {noisy(1.2), quiet(0.5)}, {quiet(9)}}), diagnostics);
+  EXPECT_EQ(outcome->best, 1u);
+  EXPECT_EQ(outcome->results[1].milliseconds.front(), 0.5);
+  EXPECT_EQ(calls, (std::vector<size_t>{2, 2, 1}));
+}
+
+TEST_F(Tune, AUsersBenchmarkIsCalledOnce) {
+  TuneDoor made = door({{quiet(1.0)}, {noisy(1.2), quiet(0.5)}, {quiet(9)}});
+  made.mayRepeat = false;
+  EXPECT_EQ(tune(nullptr, configs, made, diagnostics)->best, 0u);
+  EXPECT_EQ(calls, (std::vector<size_t>{1, 1, 1}));
+}
+
+TEST_F(Tune, WinnersAreRememberedForTheirProblem) {
+  tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {failed("no")}}), diagnostics);
+  TuneDoor other = door({{quiet(1)}, {quiet(2)}, {quiet(3)}});
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, other, diagnostics);
+  EXPECT_FALSE(outcome->measured);
+  EXPECT_EQ(outcome->best, 1u);
+  EXPECT_EQ(outcome->results[2].failure, "no");
+  EXPECT_EQ(calls, (std::vector<size_t>{0, 0, 0}));
+  // Everything that a problem is made of counts, and so does the list of configurations.
+  for (std::string TuneProblem::*field : {&TuneProblem::kernel, &TuneProblem::source, &TuneProblem::device, &TuneProblem::key}) {
+    TuneProblem another = problem;
+    another.*field += "'";
+    EXPECT_TRUE(tune(&another, configs, other, diagnostics)->measured);
+  }
+  EXPECT_TRUE(tune(&problem, {"BLOCK=1", "BLOCK=2"}, other, diagnostics)->measured);
+  other.keeps = false;
+  EXPECT_TRUE(tune(&problem, configs, other, diagnostics)->measured);
+  EXPECT_FALSE(diagnostics.hasErrors()) << diagnostics.render();
+}
+
+TEST_F(Tune, AWinnerThatNoLongerCompilesIsMeasuredAnew) {
+  tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  broken = 1;
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{quiet(3)}, {failed("no")}, {quiet(2)}}), diagnostics);
+  EXPECT_TRUE(outcome->measured);
+  EXPECT_EQ(outcome->best, 2u);
+  EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 2u);
+}
+
+TEST_F(Tune, ProcessesThatMeasureAtOnceAgree) {
+  TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+  auto measure = made.measure;
+  made.measure = [&](size_t config, std::optional<double> best) { // another process ends first, with another winner
+    if (config == 2) storeTuned({problem, configs, {quiet(1), quiet(2), quiet(3)}, 0}, diagnostics);
+    return measure(config, best);
+  };
+  EXPECT_EQ(tune(&problem, configs, made, diagnostics)->best, 0u);
+  EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 0u);
+}
+
+TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {
+  TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+  tune(&problem, configs, made, diagnostics);
+  for (const auto &item : std::filesystem::recursive_directory_iterator(folder / "cache")) {
+    if (item.path().extension() != ".tuned") continue;
+    std::fstream file(item.path(), std::ios::in | std::ios::out);
+    file.seekp(-3, std::ios::end);
+    file << '7';
+  }
+  EXPECT_TRUE(tune(&problem, configs, made, diagnostics)->measured);
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].id, Diag::damagedCache);
+  EXPECT_FALSE(tune(&problem, configs, made, diagnostics)->measured);
+}
+
+TEST_F(Tune, FilesPinWinners) {
+  std::string path = folder / "tuned.json";
+  TunedEntry entry{problem, configs, {quiet(1), quiet(2), failed("with \"quotes\" and \xff")}, 0};
+  ASSERT_TRUE(writeTunedFile(path, entry));
+  Result<std::vector<TunedEntry>> read = readTunedFile(path);
+  ASSERT_TRUE(read) << read.error();
+  ASSERT_EQ(read->size(), 1u);
+  EXPECT_EQ(read->front().problem, problem);
+  EXPECT_EQ(read->front().configs, configs);
+  EXPECT_EQ(read->front().results[1].milliseconds, quiet(2).milliseconds);
+
+  ::setenv("TILEWRIGHT_TUNED", path.c_str(), 1);
+  TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+  made.keeps = false;
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, made, diagnostics);
+  EXPECT_FALSE(outcome->measured);
+  EXPECT_EQ(outcome->best, 0u);
+  // The list may have changed, as long as the pinned one is in it.
+  EXPECT_EQ(tune(&problem, {"BLOCK=5", "BLOCK=1"}, made, diagnostics)->best, 1u);
+  EXPECT_TRUE(diagnostics.all().empty());
+  EXPECT_TRUE(tune(&problem, {"BLOCK=5", "BLOCK=6"}, made, diagnostics)->measured);
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].id, Diag::tunedElsewhere);
+}
+
+TEST_F(Tune, BadFilesAreToldOnce) {
+  int64_t number = 0;
+  for (const char *text :
+       {"", "[]", "{\"tuned\": 1}", "{\"format\": 99, \"tuned\": []}", "{\"format\": 1, \"tuned\": [{}]}",
+        "{\"format\": 1, \"tuned\": [{\"kernel\": \"k\", \"source\": \"\", \"device\": \"\", \"key\": \"\", \"best\": 1, "
+        "\"configs\": [{\"config\": \"\", \"milliseconds\": [1]}]}]}"}) {
+    std::string path = folder / (std::to_string(number++) + ".json");
+    std::ofstream(path) << text;
+    EXPECT_FALSE(readTunedFile(path)) << text;
+    ::setenv("TILEWRIGHT_TUNED", path.c_str(), 1);
+    for (int64_t time = 0; time < 2; ++time)
+      tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+    ASSERT_EQ(diagnostics.all().size(), static_cast<size_t>(number)) << text;
+    EXPECT_EQ(diagnostics.all().back().id, Diag::tunedFile);
+  }
+}
+
+TEST_F(Tune, AllEntriesAreListedInOrder) {
+  for (const char *name : {"zeta", "alpha"}) {
+    TuneProblem named = problem;
+    named.kernel = name;
+    tune(&named, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  }
+  std::vector<TunedEntry> all = allTuned(diagnostics);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].problem.kernel, "alpha");
+  EXPECT_EQ(all[1].problem.kernel, "zeta");
+}
+
+} // namespace
