@@ -83,6 +83,7 @@ struct Context {
   llvm::DenseSet<Value> trueMasks; // masks that hold
   bool assumeConditions = false;   // conditional steps hold
   bool careful = false;            // the version of a root that nothing is assumed of: one simple loop
+  bool packing = false;            // what is loaded is copied for a product, during which memory is idle
   bool guarded = false;            // code outside of all loops is reached only where `trueMasks` hold
 
   // Around it.

@@ -6,8 +6,9 @@
 //     e = exp(x - m)                             reads it again, from the cache, while memory is idle
 //       + prefetch(the same place of the next row)
 //
-// Only there, where a tile is read a second time: a first reading keeps memory busy by itself. What the next turn's address is, is found
-// by computing the scalars of the loop's body that it needs once more, for the next value of the loop's variable.
+// The same where a product's operands are copied, since memory is idle while they are multiplied. Elsewhere a first reading keeps memory
+// busy by itself. What the next turn's address is, is found by computing the scalars of the loop's body that it needs once more, for the
+// next values of the loop's variable and of what the loop carries.
 
 #include "cpu/evaluate.h"
 #include "cpu/operations.h"
@@ -15,46 +16,95 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
 using namespace mlir;
 using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// The scalars of the loop's body that `tile` is made from, in order; nothing if it is not made from the loop's variable, or from anything
-/// whose next value is not known.
-static std::optional<llvm::SmallVector<Operation *>> scalarsOfTurn(Value tile, scf::ForOp loop) {
-  llvm::SmallVector<Value> work = {tile};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  bool depends = false;
+namespace {
+/// What the next turn's value of a tile is made from.
+struct NextTurn {
+  llvm::SmallVector<Operation *> ofCarried; // scalars of this turn, for what it hands on; in order
+  llvm::SmallVector<BlockArgument> carried;
+  llvm::SmallVector<Operation *> ofTile; // scalars of the next turn, in order
+};
+using Operations = llvm::SmallPtrSet<Operation *, 16>;
+} // namespace
+
+/// Follows values to what they are made from in the loop's body. False if they are made from anything whose next value is not known.
+static bool follow(llvm::SmallVector<Value> work, scf::ForOp loop, Operations &seen, llvm::SmallSetVector<Value, 4> &arguments) {
   while (!work.empty()) {
     Value value = work.pop_back_val();
-    depends |= value == loop.getInductionVar();
     Operation *op = value.getDefiningOp();
     if (!op) {
-      if (llvm::is_contained(loop.getRegionIterArgs(), value)) return std::nullopt;
+      if (cast<BlockArgument>(value).getOwner() != loop.getBody()) continue;
+      if (isTile(value)) return false;
+      arguments.insert(value);
       continue;
     }
     if (op->getBlock() != loop.getBody() || !seen.insert(op).second) continue;
-    if (!isMemoryEffectFree(op) || op->getNumRegions() != 0 || op->getNumResults() != 1) return std::nullopt;
+    if (!isMemoryEffectFree(op) || op->getNumRegions() != 0 || op->getNumResults() != 1) return false;
     llvm::append_range(work, op->getOperands());
   }
-  if (!depends) return std::nullopt;
-  llvm::SmallVector<Operation *> scalars;
-  for (Operation &op : *loop.getBody())
-    if (seen.contains(&op) && !isTile(op.getResult(0))) scalars.push_back(&op);
-  return scalars;
+  return true;
+}
+
+/// Nothing if the tile is the same in all turns, or if its next value is not known.
+static std::optional<NextTurn> nextTurnOf(Value tile, scf::ForOp loop) {
+  NextTurn next;
+  Operations ofTile, ofCarried;
+  llvm::SmallSetVector<Value, 4> arguments, before;
+  if (!follow({tile}, loop, ofTile, arguments) || arguments.empty()) return std::nullopt;
+  llvm::SmallVector<Value> handedOn;
+  for (Value argument : arguments) {
+    if (argument == loop.getInductionVar()) continue;
+    next.carried.push_back(cast<BlockArgument>(argument));
+    handedOn.push_back(loop.getTiedLoopYieldedValue(next.carried.back())->get());
+  }
+  if (!follow(handedOn, loop, ofCarried, before)) return std::nullopt;
+  for (Operation &op : *loop.getBody()) {
+    if (op.getNumResults() != 1 || isTile(op.getResult(0))) continue;
+    if (ofCarried.contains(&op)) next.ofCarried.push_back(&op);
+    if (ofTile.contains(&op)) next.ofTile.push_back(&op);
+  }
+  return next;
+}
+
+/// Computes the scalars of the next turn. Returns whether there is one (i1).
+static Value enterNextTurn(Context &ctx, scf::ForOp loop, const NextTurn &next) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value following = arith::AddIOp::create(b, scalar(ctx, loop.getInductionVar()), scalar(ctx, loop.getStep()));
+  for (Operation *op : next.ofCarried)
+    if (!ctx.scalars.contains(op->getResult(0)) && failed(lowerOp(ctx, op))) break;
+  llvm::SmallVector<Value> handedOn;
+  for (BlockArgument argument : next.carried)
+    handedOn.push_back(scalar(ctx, loop.getTiedLoopYieldedValue(argument)->get()));
+  for (auto [argument, value] : llvm::zip(next.carried, handedOn))
+    ctx.scalars[argument] = value;
+  ctx.scalars[loop.getInductionVar()] = following;
+  for (Operation *op : next.ofTile)
+    if (failed(lowerOp(ctx, op))) break;
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, scalar(ctx, loop.getUpperBound()));
+}
+
+/// Whether memory is idle behind this reading of a load.
+static bool isTimely(Context &ctx, LoadOp load) {
+  if (ctx.packing) return true;
+  Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentRoot, 0}).first->second;
+  if (known.first == ctx.currentRoot) return false;
+  if (known.second == 0) known.second = ctx.currentRoot;
+  return known.second == ctx.currentRoot;
 }
 
 void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  if (!loop) return;
-  Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentRoot, 0}).first->second;
-  if (known.first == ctx.currentRoot) return;
-  if (known.second == 0) known.second = ctx.currentRoot;
-  if (known.second != ctx.currentRoot) return;
-  std::optional<llvm::SmallVector<Operation *>> needed = scalarsOfTurn(load.getPtr(), loop);
-  if (!needed) return;
+  if (!loop || !isTimely(ctx, load)) return;
+  std::optional<NextTurn> next = nextTurnOf(load.getPtr(), loop);
+  if (!next) return;
 
   // Once for all unrolled bodies. Keys of tiles are longer.
   std::vector<const void *> key = {load.getOperation()};
@@ -68,21 +118,17 @@ void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
     auto outer = std::move(ctx.levels);
     auto before = ctx.scalars;
     ctx.levels.clear();
-    Value now = evaluateScalar(ctx, load.getPtr(), origin), variable = scalar(ctx, loop.getInductionVar());
-    Value following = arith::AddIOp::create(b, variable, scalar(ctx, loop.getStep()));
-    ctx.scalars[loop.getInductionVar()] = following;
-    for (Operation *op : *needed)
-      if (failed(lowerOp(ctx, op))) break;
+    Value now = evaluateScalar(ctx, load.getPtr(), origin);
+    Value goesOn = enterNextTurn(ctx, loop, *next);
     distance = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
     // After the last turn there is nothing to ask for: what lies there would only take bandwidth.
-    Value goesOn = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, scalar(ctx, loop.getUpperBound()));
     distance = arith::SelectOp::create(b, goesOn, distance, constantIndex(b, 0));
     ctx.scalars = std::move(before);
     ctx.levels = std::move(outer);
     if (!ctx.levels.empty()) ctx.levels.front().memo[key].value = distance;
   }
-  Value next = intToPointer(b, arith::AddIOp::create(b, pointerToInt(b, address), distance));
-  LLVM::Prefetch::create(b, next, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  Value place = intToPointer(b, arith::AddIOp::create(b, pointerToInt(b, address), distance));
+  LLVM::Prefetch::create(b, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
 }
 
 } // namespace tilewright::cpu

@@ -257,6 +257,7 @@ void lowerDot(Context &ctx, DotOp op) {
   bool fromZero = isZeroTile(op.getC());
   Buffer c = accumulatorFor(ctx, op, plan, fromZero);
   int64_t mark = ctx.arenaUsed;
+  ctx.packing = true;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
   Buffer a = stored ? *stored : copyOperand(ctx, op, plan);
   auto shape = shapeOf(op.getA());
@@ -286,6 +287,7 @@ void lowerDot(Context &ctx, DotOp op) {
     });
     ctx.levels = std::move(saved);
   }
+  ctx.packing = false;
   ctx.arenaUsed = mark;
   ctx.buffers[op.getD()] = c;
 }

@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <unistd.h>
@@ -64,9 +65,17 @@ static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
   return otherwise;
 }
 
+// A virtual machine of two cores is told of the last-level cache of a whole socket (480 MiB on a Xeon 6), most of which belongs to its
+// neighbors: the output of a kernel never stays there. No x86 processor has more than 12 MiB of it for each core (Zen 5 with stacked
+// cache).
+static int64_t lastLevelShare(int64_t reported, int64_t cores) {
+  constexpr int64_t mostOfOneCore = 12 * 1024 * 1024;
+  return std::min(reported, std::max<int64_t>(cores, 1) * mostOfOneCore);
+}
+
 static void setHostCaches(CpuTarget &target) {
   target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
-  target.llcBytes = cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes);
+  target.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static CpuTarget detect() {

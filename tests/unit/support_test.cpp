@@ -191,3 +191,10 @@ TEST(KernelOptions, AreCheckedForTheTarget) {
   EXPECT_EQ(says({.numCtas = 2}, "sm_80"), "noClusters");
   EXPECT_EQ(says({.numCtas = 16}, "sm_90a"), "");
 }
+
+TEST(Target, CachesAreThoseOfTheCoresThatAreHere) {
+  const CpuTarget &host = hostCpu();
+  EXPECT_GT(host.l2Bytes, 0);
+  EXPECT_GT(host.llcBytes, 0);
+  EXPECT_LE(host.llcBytes, ::sysconf(_SC_NPROCESSORS_ONLN) * (12 << 20));
+}
