@@ -216,6 +216,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     std::optional<Choice> choice = complete(*kept[config], call, problems);
     return choice && plain.compile(choice->arguments, choice->options, problems);
   };
+  door.anew = measuresAnew;
   door.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
   std::optional<TuneOutcome> outcome = tune(&problem, texts, door, diagnostics);
   if (outcome && outcome->measured) meter->reset();

@@ -90,7 +90,7 @@ static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::A
 
 std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,
                                 Diagnostics &diagnostics) {
-  if (problem)
+  if (problem && !door.anew)
     if (std::optional<TuneOutcome> known = remembered(*problem, configs, door, diagnostics)) return known;
   TuneOutcome outcome;
   double start = secondsNow();
@@ -101,7 +101,7 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
   outcome.seconds = secondsNow() - start;
   if (!problem || !door.keeps || !outcome.worked) return outcome;
   // Another process may have been faster to store its winner: all that run the kernel agree on that one.
-  std::optional<TunedEntry> other = loadTuned(*problem, configs, diagnostics);
+  std::optional<TunedEntry> other = door.anew ? std::nullopt : loadTuned(*problem, configs, diagnostics);
   if (other && door.compiles(other->best)) {
     outcome.best = other->best;
     outcome.results = std::move(other->results);

@@ -17,6 +17,8 @@ struct TuneDoor {
   std::function<bool(size_t config)> compiles;
   /// Whether what is found is kept in the cache folder, and looked for there.
   bool keeps = true;
+  /// Whether all is measured although a winner is known, which the new one replaces.
+  bool anew = false;
   /// Whether measuring a configuration a second time is allowed. A benchmark that the user wrote is called once for each.
   bool mayRepeat = true;
 };

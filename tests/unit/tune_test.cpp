@@ -139,6 +139,14 @@ TEST_F(Tune, ProcessesThatMeasureAtOnceAgree) {
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 0u);
 }
 
+TEST_F(Tune, MeasuringAnewReplacesTheWinner) {
+  tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  TuneDoor made = door({{quiet(3)}, {quiet(4)}, {quiet(2)}});
+  made.anew = true;
+  EXPECT_EQ(tune(&problem, configs, made, diagnostics)->best, 2u);
+  EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 2u);
+}
+
 TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {
   TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
   tune(&problem, configs, made, diagnostics);
@@ -157,7 +165,7 @@ TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {
 TEST_F(Tune, FilesPinWinners) {
   std::string path = folder / "tuned.json";
   TunedEntry entry{problem, configs, {quiet(1), quiet(2), failed("with \"quotes\" and \xff")}, 0};
-  ASSERT_TRUE(writeTunedFile(path, entry));
+  ASSERT_TRUE(writeFileAtomically(path, tunedText(entry)));
   Result<std::vector<TunedEntry>> read = readTunedFile(path);
   ASSERT_TRUE(read) << read.error();
   ASSERT_EQ(read->size(), 1u);
