@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 using namespace tilewright;
 
@@ -35,7 +38,7 @@ protected:
       size_t turn = std::min(calls[config]++, times[config].size() - 1);
       return times[config][turn];
     };
-    made.compiles = [this](size_t config) { return config != broken; };
+    made.compile = [this](size_t config) { return config == broken ? std::optional<std::string>("broken") : std::nullopt; };
     return made;
   }
   static Measured quiet(double median) { return {{median, median * 0.99, median * 1.01}, ""}; }
@@ -145,6 +148,51 @@ TEST_F(Tune, MeasuringAnewReplacesTheWinner) {
   made.anew = true;
   EXPECT_EQ(tune(&problem, configs, made, diagnostics)->best, 2u);
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 2u);
+}
+
+TEST_F(Tune, CompilesSeveralAtOnceAndMeasuresOne) {
+  for (bool needsQuiet : {true, false}) {
+    TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+    auto measure = made.measure;
+    std::atomic<int64_t> compiled{0}, measuring{0};
+    made.needsQuiet = needsQuiet;
+    made.compileThreads = 2;
+    made.compile = [&](size_t config) -> std::optional<std::string> {
+      // On two threads the second one begins while the first is not done.
+      for (int64_t i = 0; config == 0 && compiled == 0 && i < 2000; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ++compiled;
+      return config == 1 ? std::optional<std::string>("too large") : std::nullopt;
+    };
+    made.measure = [&](size_t config, std::optional<double> best) {
+      EXPECT_EQ(measuring++, 0);
+      EXPECT_GE(compiled, needsQuiet ? 3 : 1);
+      std::optional<Measured> result = measure(config, best);
+      --measuring;
+      return result;
+    };
+    std::optional<TuneOutcome> outcome = tune(nullptr, configs, made, diagnostics);
+    EXPECT_EQ(outcome->best, 2u);
+    EXPECT_EQ(outcome->results[1].failure, "too large");
+    EXPECT_EQ(calls, (std::vector<size_t>{1, 0, 1}));
+    EXPECT_EQ(compiled, 3);
+  }
+}
+
+TEST_F(Tune, ADoorMayEndItWhileOthersCompile) {
+  configs.assign(100, "BLOCK=1");
+  std::atomic<int64_t> compiled{0};
+  TuneDoor made;
+  made.needsQuiet = false;
+  made.compileThreads = 4;
+  made.compile = [&](size_t) -> std::optional<std::string> {
+    ++compiled;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return std::nullopt;
+  };
+  made.measure = [](size_t, std::optional<double>) { return std::nullopt; };
+  EXPECT_FALSE(tune(nullptr, configs, made, diagnostics));
+  EXPECT_LT(compiled, 100);
 }
 
 TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {

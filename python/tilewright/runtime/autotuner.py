@@ -253,6 +253,11 @@ class Autotuner(KernelInterface):
         launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         return _core.tune_problem(kernel, kernel.cache_key, self.keys, args, launch)
 
+    def _compiles_ahead(self, kernel, configs):
+        """Whether a configuration can be compiled before, and beside, what the user's functions do around its launch."""
+        return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
+                and not knobs.runtime.watched() and not any(config.pre_hook for config in configs))
+
     def _choose(self, key, args, kwargs):
         """Sets cache[key]. True if the configurations were measured now."""
         configs = self.prune_configs(kwargs)
@@ -269,16 +274,18 @@ class Autotuner(KernelInterface):
             times[index] = result
             return result if isinstance(result, (list, tuple)) else [result]
 
-        def compiles(index):
+        def compile(index):
             try:
                 self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), "warmup": True})
-            except _FAILURES:
-                return False
-            return True
+            except _FAILURES as error:
+                return str(error)
+            return None
 
         texts = [str(config) if kernel is None else _core.config_text(kernel, config) for config in configs]
-        best, results, measured, seconds = _core.tune(self._problem(kernel, args, kwargs, keeps), texts, measure, compiles, keeps,
-                                                      not self._measures_itself)
+        threads = _core.target()["threads"] if self._compiles_ahead(kernel, configs) else 0
+        problem = self._problem(kernel, args, kwargs, keeps)
+        needs_quiet = problem is None or problem.device.startswith("cpu")
+        best, results, measured, seconds = _core.tune(problem, texts, measure, compile, keeps, not self._measures_itself, threads, needs_quiet)
         if not (measured and self._measures_itself):  # a user's benchmark may give other things than lists of times
             times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
         self.bench_time = seconds
