@@ -2,12 +2,14 @@
 
 #include "kernel.h"
 
+#include "tune/measure.h"
 #include "tune/tuner.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <mutex>
@@ -85,7 +87,7 @@ struct Raised {
 
 } // namespace
 
-/// measure(index) -> list of times or a reason; compile(index) -> a reason or None. What they raise ends the tuning.
+/// measure(index, best) -> list of times or a reason; compile(index) -> a reason or None. What they raise ends the tuning.
 static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const std::vector<std::string> &configs, nb::callable measure,
                              nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads, bool needsQuiet) {
   Raised raised;
@@ -94,8 +96,8 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   door.mayRepeat = mayRepeat;
   door.compileThreads = compileThreads;
   door.needsQuiet = needsQuiet;
-  door.measure = [&](size_t config, std::optional<double>) {
-    return raised.call(std::optional<Measured>(), [&] { return std::optional(toMeasured(measure(config))); });
+  door.measure = [&](size_t config, std::optional<double> best) {
+    return raised.call(std::optional<Measured>(), [&] { return std::optional(toMeasured(measure(config, best))); });
   };
   door.compile = [&](size_t config) {
     return raised.call(std::optional<std::string>("its compilation raised"),
@@ -112,6 +114,29 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
 }
 
+/// Times runs on the CPU as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches.
+static std::vector<double> measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors,
+                                        std::optional<double> best) {
+  llvm::SmallVector<Argument, 16> arguments;
+  for (nb::handle tensor : tensors)
+    arguments.push_back(toArgument(tensor, nullptr));
+  Raised raised;
+  auto once = [&] {
+    return raised.call(std::optional<double>(), [&] {
+      before();
+      dropFromCaches(arguments);
+      auto start = std::chrono::steady_clock::now();
+      run();
+      std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      after();
+      return std::optional(taken.count());
+    });
+  };
+  std::optional<std::vector<double>> times = measureRuns(once, best);
+  if (raised.first) std::rethrow_exception(raised.first);
+  return *times;
+}
+
 void defineTuner(nb::module_ &module) {
   nb::class_<TuneProblem>(module, "TuneProblem")
       .def_ro("kernel", &TuneProblem::kernel)
@@ -121,6 +146,7 @@ void defineTuner(nb::module_ &module) {
   module.def("config_text", &textOfConfig, "kernel"_a, "config"_a);
   module.def("tune_problem", &problemOf, "What a tuned configuration is right for.", "kernel"_a, "source"_a, "keys"_a, "args"_a,
              "kwargs"_a);
+  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0, "needs_quiet"_a = true);
 }

@@ -137,7 +137,7 @@ def test_every_door_takes_a_stored_winner(folder, monkeypatch, winner):
     kernel = which.fn.fn
     problem = triton._core.tune_problem(kernel, kernel.cache_key, which.keys, (np.zeros(1000, np.float32), 1000, "fast"), {})
     texts = [triton._core.config_text(kernel, config) for config in which.configs]
-    triton._core.tune(problem, texts, lambda index: [0.5 if index == winner else 1.0], lambda index: None, True, True)
+    triton._core.tune(problem, texts, lambda index, best: [0.5 if index == winner else 1.0], lambda index: None, True, True)
     for name in ("kernel", "helper"):
         monkeypatch.delitem(sys.modules, name)
     block, warps = which.configs[winner].kwargs["BLOCK"], which.configs[winner].num_warps

@@ -1,6 +1,7 @@
 // The tuner apart from kernels: which configuration wins, and what is remembered. Doors are played by tables of times.
 
 #include "support/files.h"
+#include "tune/measure.h"
 #include "tune/tuner.h"
 
 #include <gtest/gtest.h>
@@ -193,6 +194,30 @@ TEST_F(Tune, ADoorMayEndItWhileOthersCompile) {
   made.measure = [](size_t, std::optional<double>) { return std::nullopt; };
   EXPECT_FALSE(tune(nullptr, configs, made, diagnostics));
   EXPECT_LT(compiled, 100);
+}
+
+TEST(Measure, AHopelessRunIsMeasuredTwice) {
+  std::vector<double> seconds;
+  auto runs = [&](std::vector<double> table) {
+    seconds = std::move(table);
+    return [&, next = size_t(0)]() mutable -> std::optional<double> { return seconds[std::min(next++, seconds.size() - 1)]; };
+  };
+  EXPECT_EQ(measureRuns(runs({9, 0.005}), 1.0)->size(), 3u);
+  auto slow = runs({9, 0.005});
+  int64_t count = 0;
+  measureRuns([&] { return ++count, slow(); }, 1.0);
+  EXPECT_EQ(count, 3); // the first run warms up
+  // One slow run among fast ones is chance.
+  EXPECT_EQ(measureRuns(runs({9, 0.005, 0.001}), 1.0)->front(), 1.0);
+  EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt));
+}
+
+TEST(Measure, DroppingFromCachesChangesNothing) {
+  std::vector<float> data(1000, 3.0f);
+  float *middle = data.data() + 1; // in the middle of a line
+  dropFromCaches({Argument::pointer(middle, Scalar::fp32, 3000), Argument::pointer(nullptr, Scalar::fp32, 0), Argument::none(),
+                  Argument::integer(4), Argument::tuple({Argument::pointer(data.data(), Scalar::fp32, 4000)}, {})});
+  EXPECT_EQ(data, std::vector<float>(1000, 3.0f));
 }
 
 TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {

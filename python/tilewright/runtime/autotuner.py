@@ -12,6 +12,7 @@ from functools import partial
 
 from .. import _core, _measure, knobs
 from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASError
+from ..backends.driver import CPUDriver
 from .driver import driver
 from .jit import JITFunction, KernelInterface
 
@@ -69,6 +70,10 @@ def _zero(tensor):
         tensor.zero_()
     else:
         tensor[...] = 0
+
+
+def _is_tensor(value):
+    return hasattr(value, "dtype") and (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__"))
 
 
 def _clone(tensor):
@@ -215,26 +220,37 @@ class Autotuner(KernelInterface):
             _copy_back(kwargs[name], copy)
         self.restore_copies = {}
 
-    def _bench(self, *args, config, **meta):
+    def _bench(self, args, meta, config, best):
         """The times of a configuration, or the error that it fails with."""
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         current = {**meta, **config.all_kwargs()}
         named = {**self.nargs, **current}
 
-        def call():
+        def before():
             if config.pre_hook:
                 config.pre_hook(named)
             self.pre_hook(named)
+
+        def run():
             try:
                 self.fn.run(*args, **current)
             except Exception as error:
                 self.post_hook(named, exception=error)
                 raise
+
+        def after():
             self.post_hook(named, exception=None)
 
+        def call():
+            before()
+            run()
+            after()
+
         try:
-            return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            if self._measures_itself or not isinstance(driver.active, CPUDriver):
+                return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best)
         except _FAILURES as error:
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
@@ -266,8 +282,8 @@ class Autotuner(KernelInterface):
         keeps = self.cache_results and not any(config.pre_hook for config in configs)  # a hook cannot be part of a key on disk
         times = {}
 
-        def measure(index):
-            result = self._bench(*args, config=configs[index], **kwargs)
+        def measure(index, best):
+            result = self._bench(args, kwargs, configs[index], best)
             if isinstance(result, Exception):
                 times[index] = [float("inf")] * 3
                 return str(result)
