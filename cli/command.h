@@ -68,6 +68,7 @@ std::vector<OptionSpec> codeOptions();
 
 int compileMain(int argc, char **argv);
 int runMain(int argc, char **argv);
+int tuneMain(int argc, char **argv);
 int infoMain(int argc, char **argv);
 int cacheMain(int argc, char **argv);
 int explainMain(int argc, char **argv);

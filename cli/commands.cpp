@@ -20,6 +20,7 @@ static constexpr struct {
 } commands[] = {
     {"compile", "a kernel to any stage: syntax tree, tt IR, loops, LLVM IR, assembly, object code", compileMain},
     {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runMain},
+    {"tune", "measure a kernel's configurations and keep the best; list, export and import what was found", tuneMain},
     {"opt", "run passes on IR text", nullptr},
     {"explain", "what an error means, what a builtin does, what became of a kernel on a GPU", explainMain},
     {"info", "version, processor, threads, caches", infoMain},

@@ -2,14 +2,17 @@
 
 #include "kernel.h"
 
+#include "tune/measure.h"
 #include "tune/tuner.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <cmath>
 #include <exception>
+#include <mutex>
 
 using namespace nb::literals;
 
@@ -61,34 +64,77 @@ static nb::list fromResults(const std::vector<Measured> &results) {
   return list;
 }
 
-/// measure(index) -> list of times or a reason; compiles(index) -> bool. What they raise ends the tuning.
+namespace {
+
+/// What a callback from C++ raised first, by whichever thread; the tuner is compiled without exceptions.
+struct Raised {
+  std::mutex lock;
+  std::exception_ptr first;
+
+  /// What `body` gives, with the GIL; `otherwise` where it raises.
+  template <typename T, typename F> T call(T otherwise, F body) {
+    WithGil gil;
+    if (std::lock_guard<std::mutex> guard(lock); first) return otherwise; // the tuning ends
+    try {
+      return body();
+    } catch (...) {
+      std::lock_guard<std::mutex> guard(lock);
+      if (!first) first = std::current_exception();
+      return otherwise;
+    }
+  }
+};
+
+} // namespace
+
+/// measure(index, best) -> list of times or a reason; compile(index) -> a reason or None. What they raise ends the tuning.
 static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const std::vector<std::string> &configs, nb::callable measure,
-                             nb::callable compiles, bool keeps, bool mayRepeat) {
-  std::exception_ptr raised; // the tuner is compiled without exceptions
+                             nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads, bool needsQuiet) {
+  Raised raised;
   TuneDoor door;
   door.keeps = keeps;
   door.mayRepeat = mayRepeat;
-  door.measure = [&](size_t config, std::optional<double>) -> std::optional<Measured> {
-    try {
-      return toMeasured(measure(config));
-    } catch (...) {
-      raised = std::current_exception();
-      return std::nullopt;
-    }
+  door.compileThreads = compileThreads;
+  door.needsQuiet = needsQuiet;
+  door.measure = [&](size_t config, std::optional<double> best) {
+    return raised.call(std::optional<Measured>(), [&] { return std::optional(toMeasured(measure(config, best))); });
   };
-  door.compiles = [&](size_t config) {
-    try {
-      return nb::cast<bool>(compiles(config));
-    } catch (...) {
-      raised = std::current_exception();
-      return false;
-    }
+  door.compile = [&](size_t config) {
+    return raised.call(std::optional<std::string>("its compilation raised"),
+                       [&] { return nb::cast<std::optional<std::string>>(compile(config)); });
   };
   Diagnostics diagnostics;
-  std::optional<TuneOutcome> outcome = tune(problem ? &*problem : nullptr, configs, door, diagnostics);
-  if (raised) std::rethrow_exception(raised);
+  std::optional<TuneOutcome> outcome;
+  {
+    WithoutGil release;
+    outcome = tune(problem ? &*problem : nullptr, configs, door, diagnostics);
+  }
+  if (raised.first) std::rethrow_exception(raised.first);
   showWarnings(diagnostics);
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
+}
+
+/// Times runs on the CPU as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches.
+static std::vector<double> measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors,
+                                        std::optional<double> best) {
+  llvm::SmallVector<Argument, 16> arguments;
+  for (nb::handle tensor : tensors)
+    arguments.push_back(toArgument(tensor, nullptr));
+  Raised raised;
+  auto once = [&] {
+    return raised.call(std::optional<double>(), [&] {
+      before();
+      dropFromCaches(arguments);
+      auto start = std::chrono::steady_clock::now();
+      run();
+      std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      after();
+      return std::optional(taken.count());
+    });
+  };
+  std::optional<std::vector<double>> times = measureRuns(once, best);
+  if (raised.first) std::rethrow_exception(raised.first);
+  return *times;
 }
 
 void defineTuner(nb::module_ &module) {
@@ -100,8 +146,9 @@ void defineTuner(nb::module_ &module) {
   module.def("config_text", &textOfConfig, "kernel"_a, "config"_a);
   module.def("tune_problem", &problemOf, "What a tuned configuration is right for.", "kernel"_a, "source"_a, "keys"_a, "args"_a,
              "kwargs"_a);
+  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
-             "configs"_a, "measure"_a, "compiles"_a, "keeps"_a, "may_repeat"_a);
+             "configs"_a, "measure"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0, "needs_quiet"_a = true);
 }
 
 } // namespace tilewright::python

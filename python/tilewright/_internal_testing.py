@@ -142,3 +142,31 @@ def requires_tma(test):
 def default_alloc_fn(size, align, _):
     import torch
     return torch.empty(size, dtype=torch.int8, device=driver.active.get_active_torch_device())
+
+
+def _fresh_knobs_impl(skipped_attr=()):
+    """(fresh, restore): `fresh` puts untouched settings into `knobs`, with no environment variable of theirs set, and gives `knobs`."""
+    from . import knobs
+    groups = {name: group for name, group in vars(knobs).items() if isinstance(group, knobs.base_knobs) and name not in (skipped_attr or ())}
+    keys = {knob.key for group in groups.values() for knob in group.knob_descriptors.values()}
+    environment, propagates = {key: os.environ[key] for key in keys if key in os.environ}, knobs.propagate_env
+
+    def clear():
+        for key in keys:
+            os.environ.pop(key, None)
+
+    def fresh():
+        clear()
+        knobs.propagate_env = True
+        for name, group in groups.items():
+            setattr(knobs, name, type(group)())
+        return knobs
+
+    def restore():
+        clear()
+        os.environ.update(environment)
+        knobs.propagate_env = propagates
+        for name, group in groups.items():
+            setattr(knobs, name, group)
+
+    return fresh, restore

@@ -177,13 +177,17 @@ def _group(name, others=None, **members):
     return type(f"{name}_knobs", (base_knobs,), {"__init__": start, "__module__": __name__, **members})
 
 
-def _cache_folder(self):
-    from . import _core
-    return _core.cache_directory()
+class _CacheFolder(_Env):
+    """What the library uses, which reads the environment itself."""
 
+    def __get__(self, instance, owner):
+        if instance is None:
+            return self
+        from . import _core
+        return _core.cache_directory()
 
-def _set_cache_folder(self, folder):
-    os.environ["TILEWRIGHT_CACHE_DIR"] = str(folder)
+    def __set__(self, instance, folder):
+        os.environ[self.key] = str(folder)
 
 
 def _runtime_start():
@@ -203,7 +207,7 @@ def _watched(self):
 
 
 build_knobs = _group("build", lambda: {"impl": None})
-cache_knobs = _group("cache", home_dir=env_str("TRITON_HOME", os.path.expanduser("~/")), dir=property(_cache_folder, _set_cache_folder))
+cache_knobs = _group("cache", home_dir=env_str("TRITON_HOME", os.path.expanduser("~/")), dir=_CacheFolder("TILEWRIGHT_CACHE_DIR"))
 compilation_knobs = _group("compilation", lambda: {"listener": None, "instrumentation_mode": ""})
 autotuning_knobs = _group("autotuning", lambda: {"listener": None})
 runtime_knobs = _group("runtime", _runtime_start, watched=_watched)

@@ -556,16 +556,23 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   appendSpecializationKey(*jit, arguments, key);
   appendOptions(options, device ? &device->target : nullptr, key);
   std::string_view view(reinterpret_cast<const char *>(key.data()), key.size());
-  auto find = [&]() -> std::shared_ptr<const CompiledKernel> {
-    std::lock_guard<std::mutex> guard(mapLock);
-    auto found = versions.find(view);
-    return found == versions.end() ? nullptr : found->second;
-  };
-  if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
+  {
+    // One thread compiles a version and those that want the same wait for it; other versions are compiled at the same time.
+    std::unique_lock<std::mutex> guard(mapLock);
+    finished.wait(guard, [&] { return !underWay.contains(view); });
+    if (auto found = versions.find(view); found != versions.end()) return found->second;
+    underWay.emplace(view);
+  }
+  std::shared_ptr<const CompiledKernel> made = compileNow(arguments, options, device, diagnostics);
+  std::lock_guard<std::mutex> guard(mapLock);
+  underWay.erase(underWay.find(view));
+  finished.notify_all();
+  if (made) versions.emplace(view, made);
+  return made;
+}
 
-  // One thread compiles; those that wanted the same find it done.
-  std::lock_guard<std::mutex> compiling(compileLock);
-  if (std::shared_ptr<const CompiledKernel> warm = find()) return warm;
+std::shared_ptr<const CompiledKernel> Kernel::compileNow(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                                                         const gpu::CudaDevice *device, Diagnostics &diagnostics) {
   std::optional<std::vector<ArgumentSpec>> specs = text ? std::optional(text->specs) : specialize(*jit, arguments, diagnostics);
   if (!specs) return nullptr;
   CompileRequest request;
@@ -597,8 +604,6 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   loaded->cached = fromCache;
   loaded->seconds = fromCache ? 0 : secondsNow() - start;
   loaded->secondsAssembling = fromCache ? 0 : assembling;
-  std::lock_guard<std::mutex> guard(mapLock);
-  versions.emplace(view, loaded);
   return loaded;
 }
 

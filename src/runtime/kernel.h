@@ -7,15 +7,18 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 
 namespace tilewright {
 
 namespace gpu {
+class CudaDevice;
 class GpuKernel;
 } // namespace gpu
 
@@ -158,8 +161,12 @@ private:
   };
   std::shared_ptr<const JitFunction> jit; // of IR text: its name and parameters alone
   std::shared_ptr<const IrKernel> text;   // null for functions
-  mutable std::mutex mapLock, compileLock;
+  std::shared_ptr<const CompiledKernel> compileNow(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                                                   const gpu::CudaDevice *device, Diagnostics &diagnostics);
+  mutable std::mutex mapLock; // of what follows
   std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, KeyHash, std::equal_to<>> versions;
+  std::set<std::string, std::less<>> underWay; // the keys of versions that are being compiled
+  std::condition_variable finished;            // one of them is done
 };
 
 /// Checks a grid: extents from 0 to 2^31 - 1, and their product within 63 bits. The number of programs, or nothing after an error.

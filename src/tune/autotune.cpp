@@ -4,6 +4,7 @@
 #include "tune/autotune.h"
 
 #include "evaluate/module.h"
+#include "runtime/pool.h"
 #include "tune/measure.h"
 #include "tune/prune.h"
 
@@ -211,11 +212,15 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   if (!meter) return std::nullopt;
   TuneDoor door;
   door.measure = [&](size_t config, std::optional<double> best) { return measure(*kept[config], call, *meter, best); };
-  door.compiles = [&](size_t config) {
+  door.compile = [&](size_t config) -> std::optional<std::string> {
     Diagnostics problems;
     std::optional<Choice> choice = complete(*kept[config], call, problems);
-    return choice && plain.compile(choice->arguments, choice->options, problems);
+    if (choice && plain.compile(choice->arguments, choice->options, problems)) return std::nullopt;
+    return firstError(problems);
   };
+  door.compileThreads = defaultThreads();
+  door.needsQuiet = call.options.device < 0;
+  door.anew = measuresAnew;
   door.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
   std::optional<TuneOutcome> outcome = tune(&problem, texts, door, diagnostics);
   if (outcome && outcome->measured) meter->reset();

@@ -49,8 +49,9 @@ public:
   };
   std::optional<Choice> choose(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
                                const LaunchOptions &options, Diagnostics &diagnostics);
-  /// Called with each configuration as it is measured. Set before the first launch.
-  std::function<void(const Config &config, const Measured &result)> progress;
+  // Set before the first launch:
+  std::function<void(const Config &config, const Measured &result)> progress; // called with each configuration as it is measured
+  bool measuresAnew = false;                                                  // although a winner is known on disk
 
 private:
   /// A configuration with its parameters looked up.

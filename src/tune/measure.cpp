@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace tilewright {
 
@@ -144,6 +148,7 @@ private:
 struct LaunchMeter::State {
   LaunchOptions options;
   const gpu::CudaDevice *device = nullptr; // null: the CPU
+  BoundArguments tensors;
   TensorGuard guard;
   std::unique_ptr<CacheFlush> cache;
 };
@@ -155,6 +160,7 @@ std::unique_ptr<LaunchMeter> LaunchMeter::create(const JitFunction &kernel, llvm
                                                  llvm::ArrayRef<size_t> restored, const LaunchOptions &options, Diagnostics &diagnostics) {
   auto state = std::make_unique<State>();
   state->options = options;
+  state->tensors.assign(known.begin(), known.end());
   if (!state->guard.prepare(kernel, known, zeroed, restored, diagnostics)) return nullptr;
   if (options.device >= 0) {
     state->device = gpu::CudaDevice::get(options.device, diagnostics);
@@ -176,6 +182,7 @@ std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)>
     auto stream = static_cast<gpu::StreamHandle>(state->options.stream);
     return state->device->time(stream, [&] { return launch(diagnostics); }, diagnostics);
   }
+  dropFromCaches(state->tensors);
   double start = secondsNow();
   if (!launch(diagnostics)) return std::nullopt;
   return secondsNow() - start;
@@ -183,17 +190,58 @@ std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)>
 
 Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best) {
   Diagnostics problems;
+  std::optional<std::vector<double>> times = measureRuns([&] { return once(launch, problems); }, best);
+  return times ? Measured{std::move(*times), ""} : Measured{{}, firstError(problems)};
+}
+
+std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best) {
+  if (!once()) return std::nullopt; // compiles, and warms up
   std::vector<double> times;
-  if (!once(launch, problems)) return {{}, firstError(problems)}; // compiles, and warms up
   double start = secondsNow();
   while (times.size() < mostRuns && (times.size() < leastRuns || secondsNow() - start < measureSeconds)) {
-    std::optional<double> time = once(launch, problems);
-    if (!time) return {{}, firstError(problems)};
+    std::optional<double> time = once();
+    if (!time) return std::nullopt;
     times.push_back(*time * 1e3);
     if (best && times.size() == 2 && std::min(times[0], times[1]) > 2 * *best) break; // one run alone may be slow by chance
   }
   std::sort(times.begin(), times.end());
-  return {{times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]}, ""};
+  return std::vector<double>{times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]};
+}
+
+// ---- caches
+
+#if defined(__x86_64__)
+static constexpr int64_t lineBytes = 64;
+
+__attribute__((target("clflushopt"))) static void dropLinesTogether(const char *line, const char *end) {
+  for (; line < end; line += lineBytes)
+    _mm_clflushopt(const_cast<char *>(line));
+  _mm_mfence();
+}
+
+static void dropLines(uint64_t begin, uint64_t end) {
+  static const bool together = [] {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & bit_CLFLUSHOPT);
+  }();
+  auto line = reinterpret_cast<const char *>(begin & ~uint64_t(lineBytes - 1)), last = reinterpret_cast<const char *>(end);
+  if (together) return dropLinesTogether(line, last);
+  for (; line < last; line += lineBytes)
+    _mm_clflush(line);
+  _mm_mfence();
+}
+#else
+static void dropLines(uint64_t, uint64_t) {} // measured with warm caches, then
+#endif
+
+void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
+  // Of a tensor that is much larger than the caches, little is in them at any time.
+  uint64_t mostBytes = 4 * static_cast<uint64_t>(hostCpu().llcBytes);
+  for (const Argument &argument : arguments) {
+    dropFromCaches(argument.members());
+    std::optional<std::pair<uint64_t, uint64_t>> reach = argument.device() < 0 ? argument.reach() : std::nullopt;
+    if (reach && argument.memory() != Memory::absent && reach->second - reach->first <= mostBytes) dropLines(reach->first, reach->second);
+  }
 }
 
 std::string firstError(const Diagnostics &diagnostics) {

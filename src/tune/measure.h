@@ -1,8 +1,9 @@
 // How long launches take, on the very tensors of a call.
 //
 // Measuring is honest where each configuration computes the same thing from the same data: tensors that the kernel accumulates into are
-// zeroed or restored before each run, outside of the measured part. On a GPU the device's own clock measures, and its cache is emptied
-// before each run.
+// zeroed or restored before each run, outside of the measured part. On a GPU the device's own clock measures. Each run finds the caches
+// without its data, as it would behind other work: a GPU's is overwritten, on a CPU the lines of the tensors are dropped, which takes
+// microseconds where overwriting the last level takes milliseconds.
 #pragma once
 
 #include "tune/store.h"
@@ -12,6 +13,13 @@
 
 namespace tilewright {
 
+/// Drops what lies in the host's memory behind these arguments from all caches of the processor.
+void dropFromCaches(llvm::ArrayRef<Argument> arguments);
+
+/// Runs `once`, which gives the seconds of a run, a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`:
+/// the best median so far; what takes more than twice as long is measured twice and not again. Nothing where a run fails.
+std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best);
+
 class LaunchMeter {
 public:
   /// `zeroed`, `restored`: the parameters whose tensors are set to zero and put back. Null after an error.
@@ -19,8 +27,7 @@ public:
                                              llvm::ArrayRef<size_t> restored, const LaunchOptions &options, Diagnostics &diagnostics);
   ~LaunchMeter();
 
-  /// Runs `launch` a number of times; it returns false where it cannot go on, and its caller says why. No times then. `best`: the best
-  /// median so far in milliseconds; what takes more than twice as long is measured twice and not again.
+  /// Runs `launch` a number of times, as measureRuns does; it returns false where it cannot go on, and no times are known then.
   Measured measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best);
   /// Puts the tensors into the state from which the launch that is to count starts.
   void reset();

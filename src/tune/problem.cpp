@@ -10,7 +10,7 @@ namespace tilewright {
 static std::string deviceText(const LaunchOptions &options) {
   if (options.device < 0) {
     int64_t threads = options.threads > 0 ? options.threads : defaultThreads();
-    return "cpu " + hostCpu().cpu + " " + hostCpu().name + ", " + std::to_string(threads) + " threads";
+    return "cpu " + hostCpu().cpu + " " + hostCpu().name + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   }
   Diagnostics ignored; // a device that cannot be opened fails the launch, which reports it
   const gpu::CudaDevice *device = gpu::CudaDevice::get(options.device, ignored);

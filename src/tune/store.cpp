@@ -121,12 +121,12 @@ std::vector<TunedEntry> allTuned(Diagnostics &diagnostics) {
 
 // ---- files
 
-Result<void> writeTunedFile(const std::string &path, llvm::ArrayRef<TunedEntry> entries) {
+std::string tunedText(llvm::ArrayRef<TunedEntry> entries) {
   json::Array tuned;
   for (const TunedEntry &entry : entries)
     tuned.push_back(toJson(entry));
   json::Value file = json::Object{{"format", format}, {"tilewright", TILEWRIGHT_VERSION}, {"tuned", std::move(tuned)}};
-  return writeFileAtomically(path, llvm::formatv("{0:2}\n", file).str());
+  return llvm::formatv("{0:2}\n", file).str();
 }
 
 Result<std::vector<TunedEntry>> readTunedFile(const std::string &path) {

@@ -35,7 +35,7 @@ void storeTuned(const TunedEntry &entry, Diagnostics &diagnostics);
 std::vector<TunedEntry> allTuned(Diagnostics &diagnostics);
 
 /// A file of entries, as JSON.
-Result<void> writeTunedFile(const std::string &path, llvm::ArrayRef<TunedEntry> entries);
+std::string tunedText(llvm::ArrayRef<TunedEntry> entries);
 Result<std::vector<TunedEntry>> readTunedFile(const std::string &path);
 
 /// The configuration that the file named by TILEWRIGHT_TUNED wants for a problem. A file that cannot be read is reported as a warning,

@@ -57,8 +57,12 @@ static std::vector<size_t> inDoubt(llvm::ArrayRef<Measured> results) {
 /// False where the door ended it.
 static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door, std::vector<Measured> &results) {
   std::optional<double> best;
+  CompileAhead ahead(configs.size(), door.compileThreads, door.compile);
+  for (size_t i = 0; door.needsQuiet && i < configs.size(); ++i)
+    ahead.wait(i);
   for (size_t i = 0; i < configs.size(); ++i) {
-    std::optional<Measured> result = door.measure(i, best);
+    std::optional<std::string> failure = ahead.wait(i);
+    std::optional<Measured> result = failure ? Measured{{}, std::move(*failure)} : door.measure(i, best);
     if (!result) return false;
     if (worked(*result) && (!best || result->milliseconds.front() < *best)) best = result->milliseconds.front();
     results.push_back(std::move(*result));
@@ -82,7 +86,7 @@ static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::A
   }
   std::optional<TunedEntry> entry = door.keeps ? loadTuned(problem, configs, diagnostics) : std::nullopt;
   // The entry may be of a compiler that was more able.
-  if (!entry || !door.compiles(entry->best)) return std::nullopt;
+  if (!entry || door.compile(entry->best)) return std::nullopt;
   outcome.best = entry->best;
   outcome.results = std::move(entry->results);
   return outcome;
@@ -90,7 +94,7 @@ static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::A
 
 std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,
                                 Diagnostics &diagnostics) {
-  if (problem)
+  if (problem && !door.anew)
     if (std::optional<TuneOutcome> known = remembered(*problem, configs, door, diagnostics)) return known;
   TuneOutcome outcome;
   double start = secondsNow();
@@ -101,8 +105,8 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
   outcome.seconds = secondsNow() - start;
   if (!problem || !door.keeps || !outcome.worked) return outcome;
   // Another process may have been faster to store its winner: all that run the kernel agree on that one.
-  std::optional<TunedEntry> other = loadTuned(*problem, configs, diagnostics);
-  if (other && door.compiles(other->best)) {
+  std::optional<TunedEntry> other = door.anew ? std::nullopt : loadTuned(*problem, configs, diagnostics);
+  if (other && !door.compile(other->best)) {
     outcome.best = other->best;
     outcome.results = std::move(other->results);
   } else {

@@ -2,9 +2,8 @@
 // configuration is measured; which one wins, and what is remembered, is decided here.
 #pragma once
 
+#include "tune/compile_ahead.h"
 #include "tune/store.h"
-
-#include <functional>
 
 namespace tilewright {
 
@@ -13,10 +12,16 @@ struct TuneDoor {
   /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured well. Nothing ends the
   /// tuning: the door knows why.
   std::function<std::optional<Measured>(size_t config, std::optional<double> best)> measure;
-  /// Whether a remembered configuration still compiles.
-  std::function<bool(size_t config)> compiles;
+  /// Compiles one configuration, so that measuring it need not; it is called by several threads at once.
+  CompileConfig compile;
+  /// How many may be compiled at once. Less than two: none is compiled before it is measured.
+  int64_t compileThreads = 0;
+  /// Whether compiling disturbs measuring, as it does on a CPU: all is compiled before the first is measured.
+  bool needsQuiet = true;
   /// Whether what is found is kept in the cache folder, and looked for there.
   bool keeps = true;
+  /// Whether all is measured although a winner is known, which the new one replaces.
+  bool anew = false;
   /// Whether measuring a configuration a second time is allowed. A benchmark that the user wrote is called once for each.
   bool mayRepeat = true;
 };

@@ -12,6 +12,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from tilewright._internal_testing import _fresh_knobs_impl
 from tilewright.backends.compiler import GPUTarget
 
 SCRIPT = """
@@ -161,6 +162,26 @@ def test_machine():
     assert properties["multiprocessor_count"] >= 1 and properties["warpSize"] == 1
     assert active.get_current_target().backend == "cpu"
     assert triton.testing.get_max_simd_tflops(tl.float32, 1e6) > 0
+
+
+def test_fresh_knobs(monkeypatch):
+    """As upstream's tests use them."""
+    monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "1")
+    before = triton.knobs.autotuning
+    fresh, restore = _fresh_knobs_impl({"nvidia"})
+    assert fresh() is triton.knobs and triton.knobs.autotuning is not before and triton.knobs.autotuning.print is False
+    triton.knobs.autotuning.cache = True
+    assert os.environ["TRITON_CACHE_AUTOTUNING"] == "1"
+    restore()
+    assert triton.knobs.autotuning is before and before.print is True and "TRITON_CACHE_AUTOTUNING" not in os.environ
+
+
+def test_cache_folder_in_a_scope(tmp_path):
+    before = triton.knobs.cache.dir
+    with triton.knobs.cache.scope():
+        triton.knobs.cache.dir = tmp_path
+        assert triton.knobs.cache.dir == str(tmp_path) == triton._core.cache_directory()
+    assert triton.knobs.cache.dir == before
 
 
 def test_knobs(monkeypatch):

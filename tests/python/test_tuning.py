@@ -268,6 +268,30 @@ def test_configurations_that_fail():
         kernel[GRID](np.zeros(100, np.float32), 100)
 
 
+def test_configurations_are_compiled_at_once():
+    """Each is compiled once, whoever does it, and what only fails there is out."""
+    sizes = (8, 16, 24, 32, 64)
+    kernel = make(configs=[triton.Config({"BLOCK": size}) for size in sizes], cache_results=False)
+    x = np.zeros(100, np.float32)
+    kernel[GRID](x, 100)
+    assert kernel.fn._compiled_count() == 4 and x[0] > 1
+    assert [kernel.configs_timings[config][0] for config in kernel.configs].count(float("inf")) == 1
+
+
+def test_what_a_compilation_raises_ends_the_tuning():
+    called = []
+
+    @triton.autotune([triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16})], key=[])
+    @triton.heuristics({"TWICE": lambda args: called.append(1) or 1 // 0})
+    @triton.jit
+    def kernel(x_ptr, BLOCK: tl.constexpr, TWICE: tl.constexpr):
+        tl.store(x_ptr, TWICE)
+
+    with pytest.raises(ZeroDivisionError):
+        kernel[(1,)](np.zeros(1, np.float32))
+    assert len(called) <= 2 and not kernel.cache
+
+
 @pytest.mark.parametrize("result", [2.5, (2.5, 1.0), np.float32(2.5)])
 def test_what_benchmarks_give(result):
     kernel = make(do_bench=lambda call, quantiles: result)

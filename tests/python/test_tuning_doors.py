@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -121,7 +122,10 @@ def entries():
     return sorted(pathlib.Path(os.environ["TILEWRIGHT_CACHE_DIR"]).rglob("*.tuned"))
 
 
-@pytest.mark.skipif(not LIBRARY.exists(), reason="there is no C library beside the package")
+needs_library = pytest.mark.skipif(not LIBRARY.exists(), reason="there is no C library beside the package")
+
+
+@needs_library
 @pytest.mark.parametrize("winner", [0, 3])
 def test_every_door_takes_a_stored_winner(folder, monkeypatch, winner):
     monkeypatch.syspath_prepend(str(folder))
@@ -133,7 +137,7 @@ def test_every_door_takes_a_stored_winner(folder, monkeypatch, winner):
     kernel = which.fn.fn
     problem = triton._core.tune_problem(kernel, kernel.cache_key, which.keys, (np.zeros(1000, np.float32), 1000, "fast"), {})
     texts = [triton._core.config_text(kernel, config) for config in which.configs]
-    triton._core.tune(problem, texts, lambda index: [0.5 if index == winner else 1.0], lambda index: True, True, True)
+    triton._core.tune(problem, texts, lambda index, best: [0.5 if index == winner else 1.0], lambda index: None, True, True)
     for name in ("kernel", "helper"):
         monkeypatch.delitem(sys.modules, name)
     block, warps = which.configs[winner].kwargs["BLOCK"], which.configs[winner].num_warps
@@ -175,3 +179,20 @@ def test_damaged_entries_are_measured_again(folder):
         entry.write_bytes(damage)
         assert by_python(folder)[2]
         assert by_command(folder)[2] is False
+
+
+@needs_library
+def test_every_door_takes_a_pinned_winner(folder):
+    by_command(folder)
+    file = folder / "tuned.json"
+    command(folder, "tune", "--export", str(file))
+    text = file.read_text()
+    for winner, (block, warps) in enumerate([(32, 4), (32, 8), (64, 4), (64, 8)]):
+        file.write_text(re.sub(r'"best": \d', f'"best": {winner}', text))
+        pinned = {"TILEWRIGHT_TUNED": str(file), "TILEWRIGHT_CACHE_AUTOTUNING": "0"}
+        if winner in (0, 3):
+            assert by_python(folder, **pinned) == (3 * block, warps, False)
+        assert by_command(folder, **pinned) == (3 * block, warps, False)
+        assert by_c(folder, **pinned) == 3 * block
+    file.write_text("{}")
+    assert by_command(folder, **pinned)[2] and by_python(folder, **pinned)[2]

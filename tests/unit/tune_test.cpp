@@ -1,13 +1,17 @@
 // The tuner apart from kernels: which configuration wins, and what is remembered. Doors are played by tables of times.
 
 #include "support/files.h"
+#include "tune/measure.h"
 #include "tune/tuner.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 using namespace tilewright;
 
@@ -35,7 +39,7 @@ protected:
       size_t turn = std::min(calls[config]++, times[config].size() - 1);
       return times[config][turn];
     };
-    made.compiles = [this](size_t config) { return config != broken; };
+    made.compile = [this](size_t config) { return config == broken ? std::optional<std::string>("broken") : std::nullopt; };
     return made;
   }
   static Measured quiet(double median) { return {{median, median * 0.99, median * 1.01}, ""}; }
@@ -139,6 +143,83 @@ TEST_F(Tune, ProcessesThatMeasureAtOnceAgree) {
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 0u);
 }
 
+TEST_F(Tune, MeasuringAnewReplacesTheWinner) {
+  tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  TuneDoor made = door({{quiet(3)}, {quiet(4)}, {quiet(2)}});
+  made.anew = true;
+  EXPECT_EQ(tune(&problem, configs, made, diagnostics)->best, 2u);
+  EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 2u);
+}
+
+TEST_F(Tune, CompilesSeveralAtOnceAndMeasuresOne) {
+  for (bool needsQuiet : {true, false}) {
+    TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+    auto measure = made.measure;
+    std::atomic<int64_t> compiled{0}, measuring{0};
+    made.needsQuiet = needsQuiet;
+    made.compileThreads = 2;
+    made.compile = [&](size_t config) -> std::optional<std::string> {
+      // On two threads the second one begins while the first is not done.
+      for (int64_t i = 0; config == 0 && compiled == 0 && i < 2000; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ++compiled;
+      return config == 1 ? std::optional<std::string>("too large") : std::nullopt;
+    };
+    made.measure = [&](size_t config, std::optional<double> best) {
+      EXPECT_EQ(measuring++, 0);
+      EXPECT_GE(compiled, needsQuiet ? 3 : 1);
+      std::optional<Measured> result = measure(config, best);
+      --measuring;
+      return result;
+    };
+    std::optional<TuneOutcome> outcome = tune(nullptr, configs, made, diagnostics);
+    EXPECT_EQ(outcome->best, 2u);
+    EXPECT_EQ(outcome->results[1].failure, "too large");
+    EXPECT_EQ(calls, (std::vector<size_t>{1, 0, 1}));
+    EXPECT_EQ(compiled, 3);
+  }
+}
+
+TEST_F(Tune, ADoorMayEndItWhileOthersCompile) {
+  configs.assign(100, "BLOCK=1");
+  std::atomic<int64_t> compiled{0};
+  TuneDoor made;
+  made.needsQuiet = false;
+  made.compileThreads = 4;
+  made.compile = [&](size_t) -> std::optional<std::string> {
+    ++compiled;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return std::nullopt;
+  };
+  made.measure = [](size_t, std::optional<double>) { return std::nullopt; };
+  EXPECT_FALSE(tune(nullptr, configs, made, diagnostics));
+  EXPECT_LT(compiled, 100);
+}
+
+TEST(Measure, AHopelessRunIsMeasuredTwice) {
+  std::vector<double> seconds;
+  auto runs = [&](std::vector<double> table) {
+    seconds = std::move(table);
+    return [&, next = size_t(0)]() mutable -> std::optional<double> { return seconds[std::min(next++, seconds.size() - 1)]; };
+  };
+  EXPECT_EQ(measureRuns(runs({9, 0.005}), 1.0)->size(), 3u);
+  auto slow = runs({9, 0.005});
+  int64_t count = 0;
+  measureRuns([&] { return ++count, slow(); }, 1.0);
+  EXPECT_EQ(count, 3); // the first run warms up
+  // One slow run among fast ones is chance.
+  EXPECT_EQ(measureRuns(runs({9, 0.005, 0.001}), 1.0)->front(), 1.0);
+  EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt));
+}
+
+TEST(Measure, DroppingFromCachesChangesNothing) {
+  std::vector<float> data(1000, 3.0f);
+  float *middle = data.data() + 1; // in the middle of a line
+  dropFromCaches({Argument::pointer(middle, Scalar::fp32, 3000), Argument::pointer(nullptr, Scalar::fp32, 0), Argument::none(),
+                  Argument::integer(4), Argument::tuple({Argument::pointer(data.data(), Scalar::fp32, 4000)}, {})});
+  EXPECT_EQ(data, std::vector<float>(1000, 3.0f));
+}
+
 TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {
   TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
   tune(&problem, configs, made, diagnostics);
@@ -157,7 +238,7 @@ TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {
 TEST_F(Tune, FilesPinWinners) {
   std::string path = folder / "tuned.json";
   TunedEntry entry{problem, configs, {quiet(1), quiet(2), failed("with \"quotes\" and \xff")}, 0};
-  ASSERT_TRUE(writeTunedFile(path, entry));
+  ASSERT_TRUE(writeFileAtomically(path, tunedText(entry)));
   Result<std::vector<TunedEntry>> read = readTunedFile(path);
   ASSERT_TRUE(read) << read.error();
   ASSERT_EQ(read->size(), 1u);

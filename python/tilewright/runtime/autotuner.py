@@ -12,6 +12,7 @@ from functools import partial
 
 from .. import _core, _measure, knobs
 from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASError
+from ..backends.driver import CPUDriver
 from .driver import driver
 from .jit import JITFunction, KernelInterface
 
@@ -69,6 +70,10 @@ def _zero(tensor):
         tensor.zero_()
     else:
         tensor[...] = 0
+
+
+def _is_tensor(value):
+    return hasattr(value, "dtype") and (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__"))
 
 
 def _clone(tensor):
@@ -215,26 +220,37 @@ class Autotuner(KernelInterface):
             _copy_back(kwargs[name], copy)
         self.restore_copies = {}
 
-    def _bench(self, *args, config, **meta):
+    def _bench(self, args, meta, config, best):
         """The times of a configuration, or the error that it fails with."""
         if knobs.autotuning.print:
             print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
         current = {**meta, **config.all_kwargs()}
         named = {**self.nargs, **current}
 
-        def call():
+        def before():
             if config.pre_hook:
                 config.pre_hook(named)
             self.pre_hook(named)
+
+        def run():
             try:
                 self.fn.run(*args, **current)
             except Exception as error:
                 self.post_hook(named, exception=error)
                 raise
+
+        def after():
             self.post_hook(named, exception=None)
 
+        def call():
+            before()
+            run()
+            after()
+
         try:
-            return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            if self._measures_itself or not isinstance(driver.active, CPUDriver):
+                return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best)
         except _FAILURES as error:
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
@@ -253,6 +269,11 @@ class Autotuner(KernelInterface):
         launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         return _core.tune_problem(kernel, kernel.cache_key, self.keys, args, launch)
 
+    def _compiles_ahead(self, kernel, configs):
+        """Whether a configuration can be compiled before, and beside, what the user's functions do around its launch."""
+        return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
+                and not knobs.runtime.watched() and not any(config.pre_hook for config in configs))
+
     def _choose(self, key, args, kwargs):
         """Sets cache[key]. True if the configurations were measured now."""
         configs = self.prune_configs(kwargs)
@@ -261,24 +282,26 @@ class Autotuner(KernelInterface):
         keeps = self.cache_results and not any(config.pre_hook for config in configs)  # a hook cannot be part of a key on disk
         times = {}
 
-        def measure(index):
-            result = self._bench(*args, config=configs[index], **kwargs)
+        def measure(index, best):
+            result = self._bench(args, kwargs, configs[index], best)
             if isinstance(result, Exception):
                 times[index] = [float("inf")] * 3
                 return str(result)
             times[index] = result
             return result if isinstance(result, (list, tuple)) else [result]
 
-        def compiles(index):
+        def compile(index):
             try:
                 self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), "warmup": True})
-            except _FAILURES:
-                return False
-            return True
+            except _FAILURES as error:
+                return str(error)
+            return None
 
         texts = [str(config) if kernel is None else _core.config_text(kernel, config) for config in configs]
-        best, results, measured, seconds = _core.tune(self._problem(kernel, args, kwargs, keeps), texts, measure, compiles, keeps,
-                                                      not self._measures_itself)
+        threads = _core.target()["threads"] if self._compiles_ahead(kernel, configs) else 0
+        problem = self._problem(kernel, args, kwargs, keeps)
+        needs_quiet = problem is None or problem.device.startswith("cpu")
+        best, results, measured, seconds = _core.tune(problem, texts, measure, compile, keeps, not self._measures_itself, threads, needs_quiet)
         if not (measured and self._measures_itself):  # a user's benchmark may give other things than lists of times
             times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
         self.bench_time = seconds

@@ -1,0 +1,46 @@
+// A launch as the command line describes it: `run` and `tune` take the same words.
+#pragma once
+
+#include "cli/command.h"
+#include "cli/tensor.h"
+#include "tune/autotune.h"
+
+namespace tilewright {
+
+/// Everything that the command line says about one launch.
+struct Setup {
+  CommandLine line;
+  FileKernel kernel;
+  llvm::StringMap<Value> names; // for expressions
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  std::vector<std::string> argumentNames;
+  std::vector<Argument> values;
+  LaunchOptions options;
+
+  std::vector<NamedArgument> named() const;
+  const Tensor *tensor(const std::string &name) const {
+    for (const auto &[key, tensor] : tensors)
+      if (key == name) return &tensor;
+    return nullptr;
+  }
+};
+
+/// --kernel, --grid, --arg, --threads, --seed, and those that enter the code.
+std::vector<OptionSpec> launchOptions();
+/// What a VALUE of --arg and a grid may be, for --help.
+extern const char *const launchDetails;
+
+/// Reads FILE and the options above. Nothing after an error; `status` says which.
+std::optional<Setup> readSetup(CommandLine line, const char *command, int &status, Diagnostics &diagnostics);
+
+/// The grid over all arguments, chosen ones included; an expression, or a lambda of the dict of arguments as Triton's hosts write it.
+std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
+
+/// "NAME=REST"
+std::optional<std::pair<std::string, std::string>> splitPair(const std::string &text);
+/// "12.40 us"
+std::string secondsText(double seconds);
+/// One line for a configuration: a star where it is the best, its time, its name.
+std::string timingText(const std::string &config, const Measured &result, bool isBest);
+
+} // namespace tilewright

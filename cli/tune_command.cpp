@@ -1,0 +1,109 @@
+// `tilewright tune`: measures the configurations of a kernel, and carries what was found from machine to machine.
+
+#include "cli/launch.h"
+#include "support/files.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstdio>
+
+namespace tilewright {
+
+static const CommandSpec &spec() {
+  static const CommandSpec spec = [] {
+    CommandSpec result{
+        "tune",
+        "FILE [--kernel NAME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
+        "Measures the configurations of @triton.autotune and keeps the best; lists, exports and imports what was found.",
+        launchDetails,
+        {{"--list", "", "what is kept, from the command line, Python and C++ alike"},
+         {"--export", "FILE", "write what is kept to a file, of one kernel with --kernel. TILEWRIGHT_TUNED=FILE pins its winners"},
+         {"--import", "FILE", "keep what such a file holds"},
+         {"--json", "", "list as JSON"}}};
+    for (const OptionSpec &option : launchOptions())
+      result.options.push_back(option);
+    return result;
+  }();
+  return spec;
+}
+
+static std::vector<TunedEntry> keptEntries(const CommandLine &line, Diagnostics &diagnostics) {
+  std::vector<TunedEntry> entries = allTuned(diagnostics);
+  std::string kernel = line.get("--kernel", "");
+  llvm::erase_if(entries, [&](const TunedEntry &entry) { return !kernel.empty() && entry.problem.kernel != kernel; });
+  return entries;
+}
+
+static int listEntries(llvm::ArrayRef<TunedEntry> entries, bool asJson) {
+  if (asJson) {
+    std::fputs(tunedText(entries).c_str(), stdout);
+    return success;
+  }
+  for (const TunedEntry &entry : entries)
+    std::printf("%s (%s) on %s\n%s\n", entry.problem.kernel.c_str(), entry.problem.key.c_str(), entry.problem.device.c_str(),
+                timingText(entry.configs[entry.best], entry.results[entry.best], true).c_str());
+  std::printf("kept: %zu\n", entries.size());
+  return success;
+}
+
+static int importFile(const std::string &path, Diagnostics &diagnostics) {
+  Result<std::vector<TunedEntry>> entries = readTunedFile(path);
+  if (!entries) {
+    diagnostics.error({}, Diag::tunedFile, {path, entries.error()});
+    return report(diagnostics, userError);
+  }
+  for (const TunedEntry &entry : *entries)
+    storeTuned(entry, diagnostics);
+  std::printf("imported: %zu\n", entries->size());
+  return report(diagnostics, success);
+}
+
+static int exportFile(const std::string &path, llvm::ArrayRef<TunedEntry> entries) {
+  Result<void> done = writeFileAtomically(path, tunedText(entries));
+  if (!done) return fail("cannot write '" + path + "': " + done.error());
+  std::printf("exported: %zu\n", entries.size());
+  return success;
+}
+
+static int measureFile(CommandLine line, Diagnostics &diagnostics) {
+  int status = success;
+  std::optional<Setup> setup = readSetup(std::move(line), "tune", status, diagnostics);
+  if (!setup) return status;
+  const JitFunction &kernel = *setup->kernel.function;
+  if (!kernel.autotune) return fail("kernel '" + kernel.name + "' has no @triton.autotune, and so nothing to choose from");
+  TunedKernel tuned(setup->kernel.function);
+  tuned.measuresAnew = true;
+  tuned.progress = [](const Config &config, const Measured &result) {
+    std::printf("%s\n", timingText(configText(config), result, false).c_str());
+    std::fflush(stdout);
+  };
+  GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(*setup, arguments, problems); };
+  std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, setup->named(), setup->options, diagnostics);
+  if (!choice) return report(diagnostics, ourError);
+  if (const TuneReport *found = choice->report.get())
+    std::printf("%s (%s) on %s, in %s\n%s\n", kernel.name.c_str(), found->problem.key.c_str(), found->problem.device.c_str(),
+                secondsText(found->outcome.seconds).c_str(),
+                timingText(configText(*found->best()), found->outcome.results[found->outcome.best], true).c_str());
+  else
+    std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
+  return report(diagnostics, success);
+}
+
+int tuneMain(int argc, char **argv) {
+  int status = 0;
+  std::optional<CommandLine> line = readCommandLine(spec(), argc, argv, status);
+  if (!line) return status;
+  Diagnostics diagnostics;
+  bool isKept = line->has("--list") || line->has("--json") || line->has("--export") || line->has("--import");
+  if (!isKept) return measureFile(std::move(*line), diagnostics);
+  if (!line->words.empty()) return fail("--list, --export and --import take no FILE of kernels, but got '" + line->words.front() + "'");
+  if (line->has("--import"))
+    if (int failed = importFile(line->get("--import", ""), diagnostics)) return failed;
+  std::vector<TunedEntry> entries = keptEntries(*line, diagnostics);
+  if (line->has("--export"))
+    if (int failed = exportFile(line->get("--export", ""), entries)) return failed;
+  if (line->has("--list") || line->has("--json")) listEntries(entries, line->has("--json"));
+  return report(diagnostics, success);
+}
+
+} // namespace tilewright

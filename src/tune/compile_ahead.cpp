@@ -1,0 +1,37 @@
+#include "tune/compile_ahead.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+CompileAhead::CompileAhead(size_t count, int64_t threads, const CompileConfig &compile) : done(count), failures(count) {
+  int64_t workersWanted = std::min(threads, static_cast<int64_t>(count));
+  if (workersWanted < 2) return;
+  for (int64_t i = 0; i < workersWanted; ++i)
+    workers.emplace_back([this, &compile] { work(compile); });
+}
+
+CompileAhead::~CompileAhead() {
+  next = failures.size();
+  for (std::thread &worker : workers)
+    worker.join();
+}
+
+void CompileAhead::work(const CompileConfig &compile) {
+  for (size_t config = next++; config < failures.size(); config = next++) {
+    std::optional<std::string> failure = compile(config);
+    std::lock_guard<std::mutex> guard(lock);
+    done[config] = true;
+    failures[config] = std::move(failure);
+    changed.notify_all();
+  }
+}
+
+std::optional<std::string> CompileAhead::wait(size_t config) {
+  if (workers.empty()) return std::nullopt;
+  std::unique_lock<std::mutex> guard(lock);
+  changed.wait(guard, [&] { return done[config]; });
+  return failures[config];
+}
+
+} // namespace tilewright
