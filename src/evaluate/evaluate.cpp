@@ -507,6 +507,17 @@ std::shared_ptr<Namespace> PlainFunction::scope() const {
   return captured ? std::make_shared<ClosureScope>(*this) : globals;
 }
 
+std::shared_ptr<const JitFunction> PlainFunction::asHelper(Diagnostics &diagnostics) const {
+  if (!decl || !(constexprFunction || isMethod)) return nullptr;
+  auto function = std::make_shared<JitFunction>();
+  function->name = functionName;
+  function->module = module;
+  function->decl = decl;
+  function->globals = scope();
+  function->isHelper = true;
+  return readParameters(*function, diagnostics) ? function : nullptr;
+}
+
 MaybeValue PlainFunction::call(const Values &args, const Keywords &keywords, SourceRange call, Diagnostics &diagnostics) const {
   Budget budget;
   constexpr int64_t deepestCall = 500;
