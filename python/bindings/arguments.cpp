@@ -387,6 +387,8 @@ Family familyOf(nb::handle object) {
   if (PyFloat_Check(raw)) return Family::floating;
   if (PyUnicode_Check(raw)) return Family::text;
   if (PyTuple_Check(raw) || PyList_Check(raw)) return Family::tuple;
+  static nb::handle tupleClass = packageObject("language.core", "tuple");
+  if (PyObject_IsInstance(raw, tupleClass.ptr()) == 1) return Family::tuple;
   if (nb::hasattr(object, "_tilewright_value") || nb::hasattr(object, "_tilewright_name") || nb::isinstance<PyKernel>(object))
     return Family::ours;
   if (nb::hasattr(object, "data_ptr")) {
@@ -446,7 +448,9 @@ Argument tupleArgument(nb::handle object, const char *parameter) {
 Argument constantArgument(nb::handle object, const char *parameter) {
   Value value = toValue(object);
   if (value.asHost()) refuse(object, parameter, "");
-  return Argument::constant(std::move(value));
+  static nb::handle constexprClass = packageObject("language.core", "constexpr");
+  Argument argument = Argument::constant(std::move(value));
+  return PyObject_IsInstance(object.ptr(), constexprClass.ptr()) == 1 ? argument.fixed() : argument;
 }
 
 Argument numpyScalarArgument(nb::handle object, const char *parameter) {

@@ -53,6 +53,20 @@ std::optional<Type> toType(nb::handle object);
 /// "float32", "torch.bfloat16", "fp16", "float8_e4m3fn": a tensor library's or our own name of an element type.
 std::optional<Scalar> scalarNamed(std::string name);
 
+/// What @triton.must_use_result says of a function, if anything.
+std::optional<std::string> mustUseOf(nb::handle function);
+/// A member of an aggregate: its plain functions are followed by kernels.
+Value memberValue(nb::handle object);
+/// A class as something that makes instances of constants.
+std::shared_ptr<const Callable> classCallable(nb::handle type);
+
+// ---- classes.cpp
+
+/// A namedtuple's or aggregate's class; null for every other class. One class is one scope as long as that lives.
+std::shared_ptr<Namespace> classScope(nb::handle type);
+/// An instance of such a class with these values; nothing where the class is not Python's.
+nb::object instanceOf(Namespace &type, nb::list values);
+
 // ---- scope.cpp
 
 /// A constant that a kernel was compiled with, and where it came from.
@@ -117,6 +131,7 @@ const char *engineName(Engine engine);
 struct EngineState {
   Engine engine = Engine::cpu;
   bool checkBounds = false;
+  bool isChosen = false;              // by `with engine(...)`: kernels made under TRITON_INTERPRET do not ask for another
   std::string target = "cuda:sm_90a"; // of the simulator
 };
 EngineState &engineState();

@@ -85,8 +85,16 @@ std::shared_ptr<const JitFunction> PyKernel::jit() {
     parameter.isConst = nb::cast<bool>(row[4]);
     if (nb::len(row) > 5) parameter.defaultValue = toValue(row[5]);
     if (index < function->decl->parameters.size()) parameter.range = function->decl->parameters[index].range;
+    if (parameter.isConstexpr && (llvm::is_contained(state->doNotSpecialize, parameter.name) ||
+                                  llvm::is_contained(state->doNotSpecializeOnAlignment, parameter.name)))
+      diagnostics.error(parameter.range, Diag::unsupportedParameter,
+                        {parameter.name, parameter.name +
+                                             " marked as constexpr and listed in do_not_specialize/"
+                                             "do_not_specialize_on_alignment. Remove constexpr designation or skip specialization."});
     ++index;
   }
+  if (diagnostics.hasErrors()) raiseErrors(diagnostics, function.get());
+  function->mustUse = mustUseOf(nb::find(this));
   state->function = function;
   return function;
 }
@@ -251,7 +259,7 @@ void defineKernel(nb::module_ &module) {
           "_capture",
           [](PyKernel &self, std::string source, std::string file, int64_t line, std::string name, nb::dict globals, nb::dict cells,
              nb::list parameters, bool noinline_, std::vector<std::string> doNotSpecialize,
-             std::vector<std::string> doNotSpecializeOnAlignment) {
+             std::vector<std::string> doNotSpecializeOnAlignment, bool wantsInterpreter) {
             auto state = std::make_shared<PyKernel::State>();
             state->source = std::move(source);
             state->file = std::move(file);
@@ -261,12 +269,13 @@ void defineKernel(nb::module_ &module) {
             state->cells = share(cells);
             state->parameters = share(parameters);
             state->noinline_ = noinline_;
+            state->wantsInterpreter = wantsInterpreter;
             state->doNotSpecialize = std::move(doNotSpecialize);
             state->doNotSpecializeOnAlignment = std::move(doNotSpecializeOnAlignment);
             self.state = std::move(state);
           },
           "source"_a, "file"_a, "line"_a, "name"_a, "globals"_a, "cells"_a, "parameters"_a, "noinline"_a, "do_not_specialize"_a,
-          "do_not_specialize_on_alignment"_a)
+          "do_not_specialize_on_alignment"_a, "interpreted"_a)
       .def(
           "launch",
           [](nb::handle_t<PyKernel> self, nb::handle grid, nb::args args, nb::kwargs kwargs) {

@@ -74,6 +74,7 @@ struct PyKernel::State {
   Shared globals, cells;
   Shared parameters; // tuples (name, constexpr, variadic, annotation, const, default or the mark for none)
   bool noinline_ = false;
+  bool wantsInterpreter = false; // it was made while TRITON_INTERPRET was on
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
 
   /// A specialisation that was launched lately.

@@ -241,6 +241,15 @@ static std::shared_ptr<PyCompiled> compileText(const std::string &text, const st
   return out;
 }
 
+/// The rows of element_types.def: (name, word of signatures, attribute, group, bits, mantissa bits, exponent bias, other words).
+static nb::list elementTypes() {
+  nb::list rows;
+#define ELEMENT(enumerator, name, signature, attribute, group, bits, mantissa, bias, dlpack, others)                                       \
+  rows.append(nb::make_tuple(name, signature, attribute, #group, bits, mantissa, bias, others));
+#include "evaluate/element_types.def"
+  return rows;
+}
+
 static std::vector<std::tuple<std::string, std::string, std::string>> builtinRows() {
   std::vector<std::tuple<std::string, std::string, std::string>> rows;
   for (const Builtin *builtin : allBuiltins())
@@ -310,11 +319,11 @@ static void cudaSynchronize(int64_t ordinal) {
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
 }
 
-static nb::tuple setEngine(const std::string &name, bool checkBounds, const std::string &target) {
+static nb::tuple setEngine(const std::string &name, bool checkBounds, const std::string &target, bool isChosen) {
   EngineState &state = engineState();
   if (std::string_view(target).substr(0, 5) != "cuda:" || !gpuTarget(std::string_view(target).substr(5)))
     raise(PyExc_ValueError, "there is no target '" + target + "' to simulate: cuda:NAME, with NAME one of " + gpuTargetNames());
-  nb::tuple before = nb::make_tuple(engineName(state.engine), state.checkBounds, state.target);
+  nb::tuple before = nb::make_tuple(engineName(state.engine), state.checkBounds, state.target, state.isChosen);
   if (name == "interpret")
     state.engine = Engine::interpret;
   else if (name == "cpu")
@@ -325,6 +334,7 @@ static nb::tuple setEngine(const std::string &name, bool checkBounds, const std:
     raise(PyExc_ValueError, "there is no engine '" + name + "': there are 'cpu', 'interpret' and 'simulate'");
   state.target = target;
   state.checkBounds = checkBounds;
+  state.isChosen = isChosen;
   return before;
 }
 
@@ -341,10 +351,11 @@ NB_MODULE(_core, module) {
   defineCompiling(module);
   defineTuner(module);
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
+  module.def("element_types", &elementTypes, "What is known of each element type.");
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);
   module.def("build_id", [] { return buildId(); });
-  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = "cuda:sm_90a");
+  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = "cuda:sm_90a", "is_chosen"_a = true);
   module.def("engine", [] { return engineName(engineState().engine); });
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
   module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a, "target"_a = "");

@@ -99,8 +99,31 @@ namespace {
 /// A Python function as the compiler may call it: with constants, at compile time.
 class PyCallable : public Callable {
 public:
-  PyCallable(nb::handle function, std::string name) : function(share(function)), functionName(std::move(name)) {}
+  PyCallable(nb::handle function, std::string name, bool isMember)
+      : function(share(function)), functionName(std::move(name)), isMember(isMember) {}
   std::string name() const override { return functionName; }
+
+  std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const override {
+    WithGil gil;
+    static nb::handle constexprFunction = packageObject("runtime.jit", "ConstexprFunction");
+    if (!isMember && PyObject_IsInstance(function.get(), constexprFunction.ptr()) != 1) return nullptr;
+    try {
+      static nb::handle helper = packageObject("runtime.jit", "helper_kernel");
+      nb::object kernel = helper(nb::handle(function.get()));
+      auto made = std::make_shared<JitFunction>(*nb::cast<PyKernel &>(kernel).jit());
+      made->isHelper = true;
+      return made;
+    } catch (nb::python_error &error) {
+      diagnostics.error({}, Diag::raisedException, {nb::cast<std::string>(nb::str(error.value()))});
+      return nullptr;
+    }
+  }
+
+  std::optional<std::string> mustUse() const override {
+    WithGil gil;
+    return mustUseOf(nb::handle(function.get()));
+  }
+
   std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords, SourceRange range,
                             Diagnostics &diagnostics) const override {
     WithGil gil;
@@ -126,13 +149,30 @@ public:
 private:
   Shared function;
   std::string functionName;
+  bool isMember;
 };
 } // namespace
 
+std::optional<std::string> mustUseOf(nb::handle function) {
+  nb::object mark = nb::getattr(function, "_must_use_result", nb::none());
+  if (nb::isinstance<nb::str>(mark)) return nb::cast<std::string>(mark);
+  return mark.ptr() == Py_True ? std::optional(std::string()) : std::nullopt;
+}
+
 // What the function computes is not in the kernel's text, so its name carries a digest of its code: it enters the cache key by it.
-static std::shared_ptr<const Callable> callableOf(nb::handle object) {
+static std::shared_ptr<const Callable> callableOf(nb::handle object, bool isMember) {
   static nb::handle fingerprint = packageObject("runtime.fingerprint", "named_fingerprint");
-  return std::make_shared<PyCallable>(object, nb::cast<std::string>(fingerprint(object)));
+  return std::make_shared<PyCallable>(object, nb::cast<std::string>(fingerprint(object)), isMember);
+}
+
+Value memberValue(nb::handle object) {
+  bool isPython = nb::hasattr(object, "__code__") || nb::hasattr(object, "__func__") || nb::hasattr(object, "fn");
+  if (isPython && !nb::isinstance<PyKernel>(object)) return Value::callable(callableOf(object, true));
+  return toValue(object);
+}
+
+std::shared_ptr<const Callable> classCallable(nb::handle type) {
+  return std::make_shared<PyCallable>(type, nb::cast<std::string>(type.attr("__name__")), false);
 }
 
 static bool isFrom(nb::handle object, const char *module) {
@@ -143,6 +183,7 @@ static bool isFrom(nb::handle object, const char *module) {
 static Value valueOfClass(nb::handle object) {
   if (isFrom(object, "builtins"))
     if (std::optional<Value> function = pythonFunction(nb::cast<std::string>(object.attr("__name__")))) return *function;
+  if (std::shared_ptr<Namespace> type = classScope(object)) return Value::nameSpace(std::move(type));
   // Classes are both: names to look up, and functions. Enumerations and holders of constants are what kernels use.
   return Value::nameSpace(objectScope(object, "the class " + nb::cast<std::string>(object.attr("__name__"))));
 }
@@ -161,6 +202,15 @@ static Value valueOfModule(nb::handle object) {
   return Value::nameSpace(objectScope(object, name));
 }
 
+static std::optional<Value> aggregateOf(nb::handle object) {
+  std::shared_ptr<Namespace> type = classScope(nb::handle(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr()))));
+  if (!type) return std::nullopt;
+  std::vector<Value> fields;
+  for (const std::string &name : type->classInfo()->fieldNames())
+    fields.push_back(toValue(object.attr(name.c_str())));
+  return Value::instance(std::move(type), std::move(fields));
+}
+
 Value toValue(nb::handle object) {
   PyObject *raw = object.ptr();
   if (raw == Py_None) return Value::none();
@@ -173,12 +223,8 @@ Value toValue(nb::handle object) {
   if (PyFloat_Check(raw)) return Value::floating(PyFloat_AsDouble(raw));
   if (PyUnicode_Check(raw)) return Value::string(nb::cast<std::string>(object));
   if (PyTuple_Check(raw)) {
-    nb::object fields = nb::getattr(object, "_fields", nb::none());
-    if (fields.is_none()) return Value::tuple(items(object));
-    std::vector<std::string> names;
-    for (nb::handle field : nb::iter(fields))
-      names.push_back(nb::cast<std::string>(nb::str(field)));
-    return Value::namedTuple(std::move(names), items(object));
+    std::shared_ptr<Namespace> type = classScope(nb::handle(reinterpret_cast<PyObject *>(Py_TYPE(raw))));
+    return type ? Value::instance(std::move(type), items(object)) : Value::tuple(items(object));
   }
   if (PyList_Check(raw)) return Value::list(items(object));
   if (PyDict_Check(raw)) {
@@ -191,6 +237,7 @@ Value toValue(nb::handle object) {
   if (PyAnySet_Check(raw)) return Value::set(items(object));
   if (nb::isinstance<PyKernel>(object)) return Value::function(nb::cast<PyKernel &>(object).jit());
   if (PyModule_Check(raw)) return valueOfModule(object);
+  if (std::optional<Value> instance = aggregateOf(object)) return *instance;
   // Ours say what they are: constexprs, dtypes, builtins and the language's classes, the tuner's wrappers.
   if (nb::object inner = nb::getattr(object, "_tilewright_value", nb::object()); inner.is_valid()) {
     if (!PyType_Check(raw)) return toValue(inner);
@@ -207,7 +254,7 @@ Value toValue(nb::handle object) {
   if (PyCFunction_Check(raw) && isFrom(object, "builtins"))
     if (std::optional<Value> function = pythonFunction(nb::cast<std::string>(object.attr("__name__")))) return *function;
   if (PyCFunction_Check(raw) || nb::hasattr(object, "__code__") || nb::hasattr(object, "__func__"))
-    return Value::callable(callableOf(object));
+    return Value::callable(callableOf(object, false));
   if (PyIndex_Check(raw)) { // NumPy's integers
     nb::object number = nb::steal(PyNumber_Index(raw));
     if (!number.is_valid())
@@ -221,7 +268,7 @@ Value toValue(nb::handle object) {
     nb::object plain = object.attr("item")();
     if (PyFloat_Check(plain.ptr()) || PyBool_Check(plain.ptr())) return toValue(plain);
   }
-  if (PyCallable_Check(raw)) return Value::callable(callableOf(object));
+  if (PyCallable_Check(raw)) return Value::callable(callableOf(object, false));
   return Value::host("the " + typeName(object) + " object");
 }
 
@@ -230,6 +277,8 @@ static nb::object sequenceOf(const Sequence &sequence) {
   for (const Value &item : sequence.items)
     list.append(fromValue(item));
   if (sequence.isSet) return nb::steal(PySet_New(list.ptr()));
+  if (sequence.type)
+    if (nb::object made = instanceOf(*sequence.type, list); made.is_valid()) return made;
   if (!sequence.fieldNames.empty()) {
     nb::list fields;
     for (const std::string &name : sequence.fieldNames)

@@ -21,6 +21,7 @@ from . import runtime, testing, tools  # noqa: E402
 from ._engine import engine  # noqa: E402
 
 must_use_result = language.core.must_use_result
+aggregate = language.aggregate.aggregate
 
 
 @constexpr_function
@@ -36,7 +37,7 @@ def next_power_of_2(n):
 
 
 __all__ = [
-    "AsyncCompileMode", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "engine", "FutureKernel",
+    "aggregate", "AsyncCompileMode", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "engine", "FutureKernel",
     "heuristics", "InterpreterError", "jit", "JITFunction", "KernelInterface", "knobs", "language", "MockTensor", "must_use_result",
     "next_power_of_2", "OutOfResources", "reinterpret", "runtime", "set_allocator", "TensorWrapper", "testing", "tools", "TritonError",
 ]

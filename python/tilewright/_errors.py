@@ -1,4 +1,7 @@
-"""All errors of the compiler and its runtime. Everything may import this; it imports nothing."""
+"""All errors of the compiler and its runtime. Everything may import this; it imports nothing of the package."""
+
+import linecache
+import re
 
 
 class TritonError(Exception):
@@ -43,8 +46,28 @@ def _restore(kind, src, error_message, rendered, diagnostics):
     return kind(src, None, error_message, rendered=rendered, diagnostics=diagnostics)
 
 
+_DEFINITION = re.compile(r"(\s*)def\s+(\w+)")
+
+
+def _within_function(record):
+    """"at 2:4: in kernel": the place of a diagnostic, counted from the function that it stands in; "" where that is not known."""
+    lines = linecache.getlines(record["file"])
+    for index in range(min(record["line"], len(lines)) - 1, -1, -1):
+        found = _DEFINITION.match(lines[index])
+        column = record["column"] - 1 - len(found[1]) if found else -1
+        if found and (column > 0 or index == record["line"] - 1):
+            return f"at {record['line'] - index}:{column}: in {found[2]}"
+    return ""
+
+
+def _with_place(text, record):
+    place = _within_function(record)
+    return f"{text}\n  {place}" if place else text
+
+
 def compilation_error(rendered, diagnostics, src):
-    """The exception for a compilation's diagnostics; the bare message of the innermost one is its cause."""
+    """The exception for a compilation's diagnostics. Its cause is the bare message of the error, or for an error in a function that the
+    kernel calls one that names the place in there."""
     errors = [record for record in diagnostics if record["severity"] == "error"]
     first = errors[0]
     name = first["name"].lower()
@@ -53,8 +76,13 @@ def compilation_error(rendered, diagnostics, src):
         kind = CompileTimeAssertionFailure
     elif "unsupported" in name or "notbuilt" in name:
         kind = UnsupportedLanguageConstruct
-    error = kind(src, None, first["message"], rendered=rendered.rstrip("\n"), diagnostics=diagnostics)
-    error.__cause__ = CompilationError(src, None, first["message"])
+    calls = [note for note in first["notes"] if note["message"] == "called from here"]
+    rendered = _with_place(rendered.rstrip("\n"), calls[-1] if calls else first)
+    error = kind(src, None, first["message"], rendered=rendered, diagnostics=diagnostics)
+    if calls:
+        error.__cause__ = CompilationError(src, None, first["message"], rendered=_with_place(first["message"], first))
+    elif kind is CompilationError:
+        error.__cause__ = CompilationError(src, None, first["message"])
     return error
 
 

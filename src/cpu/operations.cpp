@@ -208,13 +208,14 @@ LogicalResult lowerOp(Context &ctx, Operation *op) {
       .Case([&](ScanOp scan) { return lowerScan(ctx, scan), success(); })
       .Case([&](HistogramOp histogram) { return lowerHistogram(ctx, histogram), success(); })
       .Case([&](GatherOp gather) { return lowerGather(ctx, gather), success(); })
+      .Case([&](MapElementwiseOp map) { return lowerMap(ctx, map), success(); })
       .Case<AtomicRMWOp, AtomicCASOp>([&](auto) { return lowerAtomic(ctx, op), success(); })
       .Case([&](PrintOp print) { return lowerPrint(ctx, print), success(); })
       .Case([&](AssertOp check) { return lowerAssert(ctx, check), success(); })
       .Case([&](scf::ForOp loop) { return lowerFor(ctx, loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(ctx, branch); })
       .Case([&](scf::WhileOp loop) { return lowerWhile(ctx, loop); })
-      .Case<scf::YieldOp, ReturnOp, scf::ConditionOp>([](auto) { return success(); }) // their parents look at them
+      .Case<scf::YieldOp, ReturnOp, scf::ConditionOp, MapElementwiseReturnOp>([](auto) { return success(); }) // their parents look at them
       .Case([&](ReshapeOp reshape) { return lowerReshape(ctx, reshape), success(); })
       .Case([&](SplitOp split) { return lowerSplit(ctx, split), success(); })
       .Case([&](JoinOp join) { return lowerJoin(ctx, join), success(); })

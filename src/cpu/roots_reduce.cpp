@@ -8,6 +8,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
 #include "cpu/masked_tail.h"
+#include "cpu/operations.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
 
@@ -527,6 +528,48 @@ void lowerGather(Context &ctx, GatherOp op) {
       },
       -1);
   ctx.buffers[op.getResult()] = result;
+}
+
+/// The region's own control flow may differ from element to element, so they are taken one by one, `pack` neighbours at a time.
+void lowerMap(Context &ctx, MapElementwiseOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  llvm::SmallVector<int64_t> groups(shapeOf(op.getSrcs()[0]));
+  int64_t pack = op.getPack(), last = int64_t(groups.size()) - 1;
+  if (!llvm::hasSingleElement(op.getScalarOp()) || groups[last] % pack != 0) {
+    refuse(ctx, op, "a mapped function that takes " + llvm::Twine(pack) + " elements of a row of " + llvm::Twine(groups[last]));
+    return;
+  }
+  groups[last] /= pack;
+  llvm::SmallVector<Buffer> results;
+  for (Value result : op->getResults())
+    results.push_back(allocateFor(ctx, result));
+  Block &block = op.getScalarOp().front();
+  emitLoops(
+      ctx, loopsOver(groups, -1, 1),
+      [&](llvm::ArrayRef<Place> places) {
+        Index group = places[0].at[last];
+        llvm::SmallVector<Place> elements(pack, places[0]);
+        for (int64_t i = 0; pack > 1 && i < pack; ++i) {
+          Value first = arith::MulIOp::create(b, group.value, constantIndex(b, pack));
+          elements[i].at[last] = {arith::AddIOp::create(b, first, constantIndex(b, i)), int64_t(ctx.levels.size()) - 1};
+        }
+        unsigned argument = 0;
+        for (Value source : op.getSrcs())
+          for (const Place &element : elements) {
+            BlockArgument parameter = block.getArgument(argument++);
+            Value value = evaluateScalar(ctx, source, element);
+            ctx.scalars[parameter] = isa<PointerType>(parameter.getType()) ? intToPointer(b, value) : value;
+          }
+        if (failed(lowerBlock(ctx, block))) return;
+        b.setLoc(op.getLoc());
+        for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
+          Value made = scalar(ctx, value);
+          storeChunk(ctx, results[i / pack], isa<PointerType>(value.getType()) ? pointerToInt(b, made) : made, elements[i % pack]);
+        }
+      },
+      -1);
+  for (auto [result, buffer] : llvm::zip(op->getResults(), results))
+    ctx.buffers[result] = buffer;
 }
 
 } // namespace tilewright::cpu

@@ -101,8 +101,23 @@ static std::vector<std::string> typeAttributeNames() {
           "exponent_bias"};
 }
 
+/// Files ask whether a package or a kind of machine is there, by names such as HAS_TRITON, has_triton, is_flash_attn_available, is_cuda.
+/// Kernels are compiled for a machine that has what they need: other vendors' GPUs are not there, everything else is.
+static std::optional<bool> isThere(llvm::StringRef path) {
+  std::string lower = path.substr(path.rfind('.') == llvm::StringRef::npos ? 0 : path.rfind('.') + 1).lower();
+  llvm::StringRef name = llvm::StringRef(lower).ltrim('_');
+  bool asks = name.starts_with("has_") || name.starts_with("have_") || name.ends_with("_available") || name == "is_cuda" ||
+              name == "is_hip" || name == "is_rocm" || name == "is_xpu";
+  if (!asks) return std::nullopt;
+  constexpr llvm::StringLiteral others[] = {"hip", "rocm", "amd", "xpu", "npu", "mps", "musa", "tpu", "hpu", "mlu", "cpu"};
+  return llvm::none_of(others, [&](llvm::StringRef other) { return name.contains(other); });
+}
+
 Value hostAttribute(const HostValue &object, llvm::StringRef name) {
   std::string path = object.description + "." + name.str();
+  if (path == "torch.__version__") return Value::string("2.9.0");
+  if (path.find('(') == std::string::npos && name.starts_with("HAS_"))
+    if (std::optional<bool> there = isThere(path)) return Value::boolean(*there);
   if (path == "torch.version.hip" || path == "torch.version.xpu") return Value::none();
   if (path == "torch.version.cuda") return Value::string("12.8");
   return Value::host(std::move(path));
@@ -113,6 +128,7 @@ Value hostCall(const HostValue &callee) {
   if (path == "torch.cuda.is_available") return Value::boolean(true);
   if (path == "torch.xpu.is_available" || path == "torch.backends.mps.is_available") return Value::boolean(false);
   if (path == "torch.cuda.get_device_capability") return Value::tuple({Value::integer(9), Value::integer(0)});
+  if (std::optional<bool> there = isThere(path)) return Value::boolean(*there);
   bool alreadyCall = llvm::StringRef(path).ends_with(")");
   return Value::host(alreadyCall ? path : path + "(...)");
 }

@@ -128,7 +128,27 @@ private:
   void single(const Value &v) {
     if (std::shared_ptr<const JitFunction> called = v.asFunction()) return function(*called);
     if (auto called = std::dynamic_pointer_cast<const PlainFunction>(v.asCallable())) return plain(*called);
+    if (std::shared_ptr<Namespace> type = v.asNamespace();
+        type && type->classInfo() && seen.insert({type->classInfo()->lineage[0], nullptr}).second) {
+      alive.push_back(v);
+      return aggregate(*type);
+    }
     put(v.describe() + " " + v.repr());
+  }
+
+  void aggregate(Namespace &type) {
+    const ClassInfo &info = *type.classInfo();
+    put("class " + info.name);
+    for (const ClassInfo::Field &field : info.fields) {
+      put(field.name);
+      tag('F', field.isConstexpr);
+      value(field.defaultValue.value_or(Value::none()));
+    }
+    for (const std::string &name : info.members) {
+      Diagnostics ignored;
+      put(name);
+      if (MaybeValue method = type.lookup(name, ignored)) value(*method);
+    }
   }
 
   void global(const std::string &name) {

@@ -370,7 +370,10 @@ MaybeValue Evaluator::call(const ast::CallExpr &expr) {
     else
       callee = object;
     if (!callee) return std::nullopt;
-    if (const HostValue *host = callee->asHost()) return hostCall(*host);
+    // What host code is called with is not looked at, but for the questions that callValue answers.
+    const HostValue *called = callee->asHost();
+    bool asksForLimits = called && (called->description == "torch.iinfo" || called->description == "torch.finfo");
+    if (called && !asksForLimits) return hostCall(*called);
   }
   bool host = false;
   std::optional<Values> args = elements(expr.args, host);
@@ -505,6 +508,17 @@ bool bindArguments(const PlainFunction &function, const Values &args, const Keyw
 
 std::shared_ptr<Namespace> PlainFunction::scope() const {
   return captured ? std::make_shared<ClosureScope>(*this) : globals;
+}
+
+std::shared_ptr<const JitFunction> PlainFunction::asHelper(Diagnostics &diagnostics) const {
+  if (!decl || !(constexprFunction || isMethod)) return nullptr;
+  auto function = std::make_shared<JitFunction>();
+  function->name = functionName;
+  function->module = module;
+  function->decl = decl;
+  function->globals = scope();
+  function->isHelper = true;
+  return readParameters(*function, diagnostics) ? function : nullptr;
 }
 
 MaybeValue PlainFunction::call(const Values &args, const Keywords &keywords, SourceRange call, Diagnostics &diagnostics) const {

@@ -114,10 +114,11 @@ struct PlainFunction : Callable {
   std::weak_ptr<Frame> liveFrame;                   // while the enclosing function runs, its variables as they are
   std::shared_ptr<llvm::StringMap<Value>> captured; // afterwards, as they were; null at module level
   llvm::StringMap<Value> defaults;
-  bool constexprFunction = false;
+  bool constexprFunction = false, isMethod = false;
 
   std::string name() const override { return functionName; }
   MaybeValue call(const Values &args, const Keywords &keywords, SourceRange call, Diagnostics &diagnostics) const override;
+  std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const override;
   const std::vector<ast::Parameter> &parameters() const { return decl ? decl->parameters : lambda->parameters; }
   /// The scope of its free names: `globals`, or captured variables before them.
   std::shared_ptr<Namespace> scope() const;
@@ -177,6 +178,7 @@ private:
   Flow runWhile(const ast::WhileStmt &stmt);
   Flow runTry(const ast::TryStmt &stmt);
   Flow runImport(const ast::Stmt &stmt);
+  bool readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm::StringMap<Value> &members);
   void bind(llvm::StringRef name, const Value &value);
   bool assignSubscript(const ast::SubscriptExpr &target, const Value &value);
 
@@ -206,9 +208,6 @@ public:
   MaybeValue lookup(llvm::StringRef name, Diagnostics &) override;
   const Config config;
 };
-
-/// The class of a namedtuple: called with its fields, by position or name.
-Value namedTupleClass(std::string name, std::vector<std::string> fields, std::vector<MaybeValue> defaults);
 
 /// A value whose lists and dicts are its own: code that changes it in place leaves the original as it was.
 Value copyValue(const Value &value);

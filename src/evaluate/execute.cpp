@@ -1,4 +1,5 @@
 // Runs the statements of plain Python functions and of top-level code: what real files do to build their lists of configurations.
+#include "evaluate/classes.h"
 #include "evaluate/decorators.h"
 
 #include "llvm/Support/Casting.h"
@@ -23,24 +24,6 @@ llvm::StringRef lastName(const ast::Expr &expr) {
 }
 
 } // namespace
-
-Value namedTupleClass(std::string name, std::vector<std::string> fields, std::vector<MaybeValue> defaults) {
-  return nativeFunctionOfHost(name, [fields, defaults](const NativeCall &call) -> MaybeValue {
-    Values items;
-    if (call.args.size() > fields.size())
-      return call.badCall(call.name.str() + "() has " + std::to_string(fields.size()) + " fields, " + std::to_string(call.args.size()) +
-                          " values are given");
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const Value *given = call.argument(i, fields[i]);
-      if (!given && !defaults[i]) return call.badCall(call.name.str() + "() needs a value for '" + fields[i] + "'");
-      items.push_back(given ? *given : *defaults[i]);
-    }
-    for (const auto &[key, value] : call.keywords)
-      if (std::find(fields.begin(), fields.end(), key) == fields.end())
-        return call.badCall(call.name.str() + "() has no field '" + key + "'");
-    return Value::namedTuple(fields, std::move(items));
-  });
-}
 
 void Evaluator::bind(llvm::StringRef name, const Value &value) {
   if (!frame) // := in a module-level expression: its name is seen by what follows in it
@@ -345,6 +328,7 @@ Value Evaluator::autotuneOfHost(const ast::Expr &decorator) {
 MaybeValue Evaluator::define(const ast::FunctionStmt &decl) {
   MaybeValue value = makeFunction(&decl, nullptr);
   for (auto it = decl.decorators.rbegin(); value && it != decl.decorators.rend(); ++it) {
+    if (lastName(**it) == "staticmethod") continue; // the class keeps this
     MaybeValue decorator = eval(**it);
     if (!decorator) return std::nullopt;
     MaybeValue decorated = decorator->asHost() ? decorator : callValue(*decorator, {*value}, {}, (*it)->range, diagnostics);
@@ -359,26 +343,57 @@ MaybeValue Evaluator::define(const ast::FunctionStmt &decl) {
   return value;
 }
 
-MaybeValue Evaluator::defineClass(const ast::ClassStmt &decl) {
-  for (const ast::Expr *decorator : decl.decorators)
-    if (llvm::StringRef name = lastName(*decorator); name == "aggregate" || name == "_aggregate")
-      return Value::host("the class '" + decl.name + "' (an @triton.aggregate class, which is not supported)");
-  bool isNamedTuple = false;
-  for (const ast::Expr *base : decl.bases)
-    isNamedTuple = isNamedTuple || lastName(*base) == "NamedTuple";
-  if (!isNamedTuple) return Value::host("the class '" + decl.name + "'");
-  std::vector<std::string> fields;
-  std::vector<MaybeValue> defaults;
+/// What of a class's body kernels have a use for: its fields, and its functions by name.
+bool Evaluator::readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm::StringMap<Value> &members) {
   for (const ast::Stmt *stmt : decl.body) {
+    if (const auto *function = llvm::dyn_cast<ast::FunctionStmt>(stmt)) {
+      bool isStatic = llvm::any_of(function->decorators, [](const ast::Expr *decorator) { return lastName(*decorator) == "staticmethod"; });
+      MaybeValue value = define(*function);
+      if (!value) return false;
+      if (auto plain = std::dynamic_pointer_cast<const PlainFunction>(value->asCallable())) {
+        auto method = std::make_shared<PlainFunction>(*plain);
+        method->isMethod = true;
+        value = Value::callable(std::move(method));
+      }
+      members[function->name] = *value;
+      info.members.push_back(function->name);
+      if (isStatic) info.staticMembers.push_back(function->name);
+      info.hasInitializer = info.hasInitializer || function->name == "__init__";
+      continue;
+    }
     const auto *field = llvm::dyn_cast<ast::AnnAssignStmt>(stmt);
     const auto *name = field ? llvm::dyn_cast<ast::NameExpr>(field->target) : nullptr;
     if (!name) continue;
     MaybeValue value = field->value ? eval(*field->value) : std::nullopt;
-    if (field->value && !value) return std::nullopt;
-    fields.push_back(name->name);
-    defaults.push_back(std::move(value));
+    if (field->value && !value) return false;
+    info.fields.push_back({name->name, isConstexprAnnotation(*field->annotation, lookups), std::move(value)});
   }
-  return namedTupleClass(decl.name, std::move(fields), std::move(defaults));
+  return true;
+}
+
+MaybeValue Evaluator::defineClass(const ast::ClassStmt &decl) {
+  ClassInfo info;
+  info.name = decl.name;
+  for (const ast::Expr *decorator : decl.decorators)
+    info.isAggregate = info.isAggregate || lastName(*decorator) == "aggregate" || lastName(*decorator) == "_aggregate";
+  bool isNamedTuple = false;
+  std::vector<std::shared_ptr<Namespace>> bases;
+  for (const ast::Expr *base : decl.bases) {
+    isNamedTuple = isNamedTuple || lastName(*base) == "NamedTuple";
+    if (!info.isAggregate) continue;
+    MaybeValue value = eval(*base);
+    std::shared_ptr<Namespace> type = value ? value->asNamespace() : nullptr;
+    const ClassInfo *inherited = type ? type->classInfo() : nullptr;
+    if (!inherited || !inherited->isAggregate) return Value::host("the class '" + decl.name + "', whose base is no aggregate,");
+    llvm::append_range(info.fields, inherited->fields);
+    llvm::append_range(info.lineage, inherited->lineage);
+    info.hasInitializer = info.hasInitializer || inherited->hasInitializer;
+    bases.push_back(std::move(type));
+  }
+  if (!isNamedTuple && !info.isAggregate) return Value::host("the class '" + decl.name + "'");
+  llvm::StringMap<Value> members;
+  if (!readClassBody(decl, info, members)) return std::nullopt;
+  return sourceClass(std::move(info), std::move(members), std::move(bases));
 }
 
 } // namespace tilewright

@@ -9,6 +9,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <cstdlib>
+
 namespace tilewright {
 
 namespace {
@@ -92,6 +94,16 @@ MaybeValue FolderNamespace::lookup(llvm::StringRef name, Diagnostics &diagnostic
   return findBelow(*scope, folder, name, diagnostics);
 }
 
+/// `import package.a.b` in package/x/y.py, where folders without an __init__.py lie between: the import names a folder that the file is in.
+MaybeValue findInOwnPackage(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
+  llvm::SmallString<256> folder(importFolder(scope, 1));
+  llvm::sys::fs::make_absolute(folder);
+  path::remove_dots(folder, true);
+  for (llvm::StringRef inside = folder; !inside.empty() && inside != path::root_path(inside); inside = path::parent_path(inside))
+    if (path::filename(inside) == dotted.split('.').first) return findBelow(scope, path::parent_path(inside).str(), dotted, diagnostics);
+  return std::nullopt;
+}
+
 /// The folders that an absolute import looks in: the file's own, and while that is a package the ones above it.
 MaybeValue findAbsolute(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
   if (!fileScope(scope)) return std::nullopt;
@@ -101,18 +113,43 @@ MaybeValue findAbsolute(Namespace &scope, llvm::StringRef dotted, Diagnostics &d
     int64_t errors = errorCount(diagnostics);
     MaybeValue found = findBelow(scope, folder, dotted, diagnostics);
     if (found || errorCount(diagnostics) != errors) return found;
-    if (!llvm::sys::fs::is_regular_file(joined(folder, "__init__") + ".py")) return std::nullopt;
+    if (!llvm::sys::fs::is_regular_file(joined(folder, "__init__") + ".py")) break;
     llvm::SmallString<256> above(folder);
     path::append(above, "..");
     folder = std::string(above);
   }
+  return findInOwnPackage(scope, dotted, diagnostics);
+}
+
+/// Where an installed package's files are: the folders of PYTHONPATH, and those of the virtual environment that is active.
+std::vector<std::string> installedFolders() {
+  std::vector<std::string> folders;
+  if (const char *given = std::getenv("PYTHONPATH")) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(given).split(parts, ':', -1, false);
+    for (llvm::StringRef part : parts)
+      folders.push_back(part.str());
+  }
+  if (const char *environment = std::getenv("VIRTUAL_ENV")) {
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator it(joined(environment, "lib"), error), end; !error && it != end; it.increment(error))
+      if (path::filename(it->path()).starts_with("python")) folders.push_back(joined(it->path(), "site-packages"));
+  }
+  return folders;
+}
+
+// What torch.compile generates imports its helpers from here, which are kernels' functions: the one part of PyTorch that is read.
+MaybeValue findHelpers(Namespace &scope, llvm::StringRef module, Diagnostics &diagnostics) {
+  if (!module.starts_with("torch._inductor.runtime")) return std::nullopt;
+  for (const std::string &folder : installedFolders())
+    if (MaybeValue found = findBelow(scope, folder, module, diagnostics)) return found;
   return std::nullopt;
 }
 
 // Packages that stand beside nobody's kernel file; a folder "torch" there is something else's.
 bool isWellKnown(llvm::StringRef package) {
-  constexpr llvm::StringLiteral names[] = {"torch",      "numpy", "jax",    "sys",        "typing", "dataclasses", "enum",  "warnings",
-                                           "contextlib", "abc",   "pytest", "matplotlib", "pandas", "cupy",        "einops"};
+  constexpr llvm::StringLiteral names[] = {"torch",      "numpy", "jax",    "typing",     "dataclasses", "enum", "warnings",
+                                           "contextlib", "abc",   "pytest", "matplotlib", "pandas",      "cupy", "einops"};
   for (llvm::StringRef name : names)
     if (package == name) return true;
   return false;
@@ -141,6 +178,7 @@ MaybeValue importModule(Namespace &scope, llvm::StringRef module, int64_t level,
   if (package == "triton" || package == "tilewright")
     return fail(diagnostics, range, Diag::moduleNotFound, {module.str(), "what it should be"});
   if (std::shared_ptr<Namespace> python = pythonModule(module)) return Value::nameSpace(std::move(python));
+  if (MaybeValue helpers = findHelpers(scope, module, diagnostics)) return helpers;
   if (!isWellKnown(package)) {
     int64_t errors = errorCount(diagnostics);
     MaybeValue found = findAbsolute(scope, module, diagnostics);

@@ -21,6 +21,18 @@ std::shared_ptr<Namespace> preludeScope() {
   return scope;
 }
 
+/// get_int_dtype(bitwidth, signed)
+Value integerTypeFunction() {
+  return nativeFunction("get_int_dtype", [](const NativeCall &call) -> MaybeValue {
+    const Value *bits = call.argument(0, "bitwidth"), *isSigned = call.argument(1, "signed");
+    std::optional<Int> width = bits ? bits->toInt() : std::nullopt;
+    if (!width || !isSigned) return call.badCall("get_int_dtype() needs a width in bits and whether it is signed");
+    std::optional<Type> type = parseTypeName(*width == 1 ? "int1" : (isSigned->truth() ? "int" : "uint") + intToString(*width));
+    if (!type) return call.badValue("there is no integer of " + intToString(*width) + " bits");
+    return Value::type(*type);
+  });
+}
+
 /// triton.language and the modules below it. `prefix` is what its names have before them in the table of builtins: "", "math.", ...
 class LanguageNamespace : public Namespace {
 public:
@@ -34,6 +46,8 @@ public:
     if (std::shared_ptr<Namespace> inner = nested(name)) return Value::nameSpace(std::move(inner));
     bool isRoot = prefix.empty(), isMath = prefix == "math.";
     if (isRoot && name == "const") return decoratorNamed("const");
+    if (isRoot && name == "_aggregate") return Value::host("triton.aggregate"); // known by its name above a class
+    if (isRoot && name == "get_int_dtype") return integerTypeFunction();
     if (isRoot && name == "CONSTEXPR_0") // upstream's name for a default that kernels of others repeat
       return Value::integer(0);
     if (isRoot)
@@ -92,6 +106,22 @@ Value constant(const std::string &name, Value result) {
   return nativeFunctionOfHost(name, [result](const NativeCall &) -> MaybeValue { return result; });
 }
 
+/// @triton.must_use_result, and @triton.must_use_result("why").
+Value mustUse(const Value &function, const std::string &why) {
+  if (!function.asFunction()) return function;
+  auto marked = std::make_shared<JitFunction>(*function.asFunction());
+  marked->mustUse = why;
+  return Value::function(std::move(marked));
+}
+
+MaybeValue mustUseResult(const NativeCall &call) {
+  const std::string *why = call.args.empty() ? nullptr : call.args[0].asString();
+  if (!why) return call.args.empty() ? call.badCall("must_use_result needs a function") : MaybeValue(mustUse(call.args[0], ""));
+  return nativeFunctionOfHost("must_use_result", [text = *why](const NativeCall &inner) -> MaybeValue {
+    return inner.args.empty() ? inner.badCall("must_use_result needs a function") : MaybeValue(mustUse(inner.args[0], text));
+  });
+}
+
 /// triton.runtime: its questions about the machine have the answers of the GPU that kernels are tuned for. See hostCall.
 std::shared_ptr<Namespace> makeRuntime() {
   auto target = table("the current target", true);
@@ -128,10 +158,7 @@ std::shared_ptr<Namespace> makeTriton() {
   triton->add("cdiv", *pythonFunction("triton.cdiv")).add("next_power_of_2", *pythonFunction("triton.next_power_of_2"));
   triton->add("language", Value::nameSpace(languagePart(""))).add("runtime", Value::nameSpace(makeRuntime()));
   triton->add("__version__", Value::string("3.6.0"));
-  triton->add("must_use_result", nativeFunctionOfHost("must_use_result", [](const NativeCall &call) -> MaybeValue {
-                bool bare = !call.args.empty() && (call.args[0].asCallable() || call.args[0].asFunction());
-                return bare ? call.args[0] : constant("must_use_result", Value::host("a decorator"));
-              }));
+  triton->add("must_use_result", nativeFunctionOfHost("must_use_result", mustUseResult));
   for (llvm::StringRef name : hostModules)
     triton->add(name, Value::nameSpace(table("triton." + name.str(), true)));
   for (llvm::StringRef name : hostMembers)

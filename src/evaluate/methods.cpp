@@ -217,7 +217,8 @@ MaybeValue callTuple(const Sequence &tuple, const NativeCall &call) {
     items.emplace_back(Value::string(tuple.fieldNames[i]), tuple.items[i]);
     if (const Value *value = call.keyword(tuple.fieldNames[i])) replaced[i] = *value;
   }
-  return call.name == "_asdict" ? Value::dict(std::move(items)) : Value::namedTuple(tuple.fieldNames, std::move(replaced));
+  if (call.name == "_asdict") return Value::dict(std::move(items));
+  return tuple.type ? Value::instance(tuple.type, std::move(replaced)) : Value::namedTuple(tuple.fieldNames, std::move(replaced));
 }
 
 MaybeValue popItem(Values &items, const NativeCall &call) {

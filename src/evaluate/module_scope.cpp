@@ -177,6 +177,10 @@ private:
       auto both = std::make_shared<std::pair<std::shared_ptr<Namespace>, std::shared_ptr<const PlainFunction>>>(self, function);
       return Value::callable(std::shared_ptr<const PlainFunction>(both, function.get()));
     }
+    if (std::shared_ptr<Namespace> type = value->asNamespace(); type && type->classInfo()) {
+      auto both = std::make_shared<std::pair<std::shared_ptr<Namespace>, std::shared_ptr<Namespace>>>(self, type);
+      return Value::nameSpace(std::shared_ptr<Namespace>(both, type.get()));
+    }
     return value;
   }
   /// What is kept here does not: a function that another binding holds is kept by reference only.

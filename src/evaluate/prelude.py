@@ -295,8 +295,8 @@ def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
 
 
 @triton.jit
-def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
-    return sort_impl(x, k=k, dim=dim, descending=True)
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True):
+    return sort_impl(x, k=k, dim=dim, descending=descending)
 
 
 @triton.jit

@@ -2,6 +2,7 @@
 #include "evaluate/evaluate.h"
 
 #include "evaluate/builtins.h"
+#include "evaluate/classes.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -592,9 +593,39 @@ static MaybeValue callBuiltin(const Builtin &builtin, const NativeCall &call) {
   return Value::host("a call of " + Value::builtin(&builtin).describe() + " outside of a kernel");
 }
 
+/// torch.iinfo(torch.int32), torch.finfo(torch.float16): the limits of an element type, by its name.
+static MaybeValue typeLimits(const HostValue &callee, const Values &args) {
+  bool isInt = callee.description == "torch.iinfo", isFloating = callee.description == "torch.finfo";
+  const HostValue *dtype = args.size() == 1 ? args[0].asHost() : nullptr;
+  if ((!isInt && !isFloating) || !dtype || !llvm::StringRef(dtype->description).starts_with("torch.")) return std::nullopt;
+  std::optional<Type> type = parseTypeName(llvm::StringRef(dtype->description).drop_front(6));
+  if (!type || !type->isScalar() || (isInt ? !isInteger(type->scalar()) : !isFloat(type->scalar()))) return std::nullopt;
+  Scalar scalar = type->scalar();
+  auto limits = std::make_shared<TableNamespace>(callee.description + "(" + dtype->description + ")", true);
+  limits->add("bits", Value::integer(bitWidth(scalar))).add("dtype", args[0]);
+  if (isInt) {
+    Int power = static_cast<Int>(1) << (bitWidth(scalar) - (isSigned(scalar) ? 1 : 0));
+    limits->add("max", Value::integer(power - 1)).add("min", Value::integer(isSigned(scalar) ? -power : 0));
+    return Value::nameSpace(limits);
+  }
+  if (isFp8(scalar)) return std::nullopt; // each of them has infinities and NaNs of its own
+  int mantissa = static_cast<int>(mantissaBits(scalar)), bias = static_cast<int>(exponentBias(scalar));
+  double largest = std::ldexp(2 - std::ldexp(1.0, -mantissa), bias), smallest = std::ldexp(1.0, 1 - bias);
+  limits->add("max", Value::floating(largest))
+      .add("min", Value::floating(-largest))
+      .add("eps", Value::floating(std::ldexp(1.0, -mantissa)));
+  limits->add("tiny", Value::floating(smallest)).add("smallest_normal", Value::floating(smallest));
+  return Value::nameSpace(limits);
+}
+
 MaybeValue callValue(const Value &callee, const Values &args, const Keywords &keywords, SourceRange range, Diagnostics &diagnostics) {
   if (std::shared_ptr<const Callable> callable = callee.asCallable()) return callable->call(args, keywords, range, diagnostics);
-  if (const HostValue *host = callee.asHost()) return hostCall(*host);
+  if (const HostValue *host = callee.asHost()) {
+    MaybeValue limits = typeLimits(*host, args);
+    return limits ? *limits : hostCall(*host);
+  }
+  if (std::shared_ptr<Namespace> type = callee.asNamespace(); type && type->classInfo())
+    return makeInstance(type, NativeCall{type->classInfo()->name, args, keywords, range, diagnostics});
   if (const Builtin *builtin = callee.asBuiltin()) {
     for (const Value &arg : args)
       if (arg.asHost()) return arg;

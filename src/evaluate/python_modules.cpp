@@ -1,5 +1,5 @@
 // The modules of Python's library that kernel files use to make constants and lists of configurations.
-#include "evaluate/evaluate.h"
+#include "evaluate/classes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -275,7 +275,34 @@ MaybeValue makeNamedTuple(const NativeCall &call) {
   return namedTupleClass(*name->asString(), std::move(fields), std::move(values));
 }
 
+/// packaging.version.parse("2.4.1+cu121") and Version(...): the numbers in front, which compare as versions do.
+MaybeValue parsedVersion(const NativeCall &call) {
+  const std::string *text = call.args.empty() ? nullptr : call.args[0].asString();
+  if (!text) return Value::host("a version");
+  Values numbers;
+  llvm::StringRef rest = llvm::StringRef(*text).split('+').first;
+  while (!rest.empty()) {
+    auto [word, others] = rest.split('.');
+    int64_t number = 0;
+    if (word.consumeInteger(10, number)) break;
+    numbers.push_back(Value::integer(number));
+    if (!word.empty()) break; // 2.4rc1
+    rest = others;
+  }
+  return Value::tuple(std::move(numbers));
+}
+
+std::shared_ptr<Namespace> makeSys() {
+  auto sys = std::make_shared<TableNamespace>("sys", true);
+  sys->add("version_info",
+           Value::namedTuple({"major", "minor", "micro", "releaselevel", "serial"},
+                             {Value::integer(3), Value::integer(12), Value::integer(0), Value::string("final"), Value::integer(0)}));
+  sys->add("platform", Value::string("linux")).add("maxsize", Value::integer(std::numeric_limits<int64_t>::max()));
+  return sys;
+}
+
 std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
+  if (path == "sys") return makeSys();
   if (path == "math") return makeMath();
   if (path == "os") return makeOs();
   auto module = std::make_shared<TableNamespace>(path.str(), true);
@@ -294,6 +321,17 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
                   }));
   } else if (path == "typing") {
     module->add("TYPE_CHECKING", Value::boolean(false));
+  } else if (path == "packaging.version") {
+    for (const char *name : {"parse", "Version"})
+      module->add(name, nativeFunction(name, parsedVersion));
+  } else if (path == "packaging") {
+    module->add("version", Value::nameSpace(makeModule("packaging.version")));
+  } else if (path == "importlib.metadata") {
+    module->add("version", nativeFunction("version", [](const NativeCall &call) -> MaybeValue {
+                  const Value *name = call.argument(0, "distribution_name");
+                  if (name && *name == Value::string("triton")) return Value::string("3.6.0");
+                  return name && *name == Value::string("torch") ? Value::string("2.9.0") : Value::host("importlib.metadata.version(...)");
+                }));
   } else if (path == "importlib.util") { // only whether there is a module is ever asked
     module->add("find_spec", nativeFunction("find_spec", [](const NativeCall &call) -> MaybeValue {
                   const Value *name = call.argument(0, "name");
@@ -311,7 +349,8 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
 std::shared_ptr<Namespace> pythonModule(llvm::StringRef path) {
   static const llvm::StringMap<std::shared_ptr<Namespace>> modules = [] {
     llvm::StringMap<std::shared_ptr<Namespace>> all;
-    for (const char *name : {"math", "os", "itertools", "functools", "collections", "copy", "typing", "importlib.util"})
+    for (const char *name : {"math", "os", "itertools", "functools", "collections", "copy", "typing", "importlib.util",
+                             "importlib.metadata", "packaging", "packaging.version", "sys"})
       all[name] = makeModule(name);
     return all;
   }();

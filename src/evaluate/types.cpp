@@ -68,6 +68,20 @@ Type Type::descriptor(Type element, llvm::ArrayRef<int64_t> blockShape) {
   return type;
 }
 
+Type Type::ofConstant(const std::string &repr) {
+  Type type;
+  type.typeKind = Kind::constant;
+  type.text = std::make_shared<const std::string>("constexpr_type[" + repr + "]");
+  return type;
+}
+
+Type Type::ofTuple(llvm::ArrayRef<std::string> itemTypes) {
+  Type type;
+  type.typeKind = Kind::tuple;
+  type.text = std::make_shared<const std::string>("[" + llvm::join(itemTypes, ",") + "]");
+  return type;
+}
+
 Scalar Type::scalar() const {
   return inner ? inner->scalar() : scalarKind;
 }
@@ -92,6 +106,7 @@ Type Type::withElement(Type element) const {
 bool Type::operator==(const Type &other) const {
   if (typeKind != other.typeKind) return false;
   if (isScalar()) return scalarKind == other.scalarKind;
+  if (text) return *text == *other.text;
   return constPointee == other.constPointee && space == other.space && dims == other.dims && *inner == *other.inner;
 }
 
@@ -107,6 +122,8 @@ std::string Type::str() const {
     text = "<[" + text + "], " + inner->str() + ">";
     return isBlock() ? text : "tensor_descriptor<" + text + ">";
   }
+  case Kind::constant:
+  case Kind::tuple: return *text;
   }
   return {};
 }
@@ -160,6 +177,8 @@ std::string signatureName(const Type &type) {
   case Type::Kind::pointer: return (type.isConst() ? "*k" : "*") + signatureName(type.element());
   case Type::Kind::block: return "tensor<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
   case Type::Kind::descriptor: return "tensordesc<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
+  case Type::Kind::constant:
+  case Type::Kind::tuple: return type.str();
   }
   return {};
 }

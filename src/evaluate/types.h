@@ -18,9 +18,10 @@ enum class Scalar : uint8_t {
 };
 
 /// A type of the language, immutable and cheap to copy: a scalar, a pointer to a type, a block of a scalar or pointer, a tensor descriptor.
+/// Constants and tuples have types that are only compared: each is known by its text.
 class Type {
 public:
-  enum class Kind : uint8_t { scalar, pointer, block, descriptor };
+  enum class Kind : uint8_t { scalar, pointer, block, descriptor, constant, tuple };
 
   Type() = default; // void
   Type(Scalar scalar) : scalarKind(scalar) {}
@@ -28,11 +29,16 @@ public:
   static Type block(Type element, llvm::ArrayRef<int64_t> shape);           // element: scalar or pointer
   static Type descriptor(Type element, llvm::ArrayRef<int64_t> blockShape); // element: scalar
 
+  static Type ofConstant(const std::string &repr);            // tl.constexpr_type(10): every constant has a type of its own
+  static Type ofTuple(llvm::ArrayRef<std::string> itemTypes); // tl.tuple_type([tl.int32, tl.int32])
+
   Kind kind() const { return typeKind; }
   bool isScalar() const { return typeKind == Kind::scalar; }
   bool isPointer() const { return typeKind == Kind::pointer; }
   bool isBlock() const { return typeKind == Kind::block; }
   bool isDescriptor() const { return typeKind == Kind::descriptor; }
+  bool isOfConstant() const { return typeKind == Kind::constant; }
+  bool isOfTuple() const { return typeKind == Kind::tuple; }
   /// The scalar of a scalar type; for the others, the scalar of `element()`.
   Scalar scalar() const;
   /// The element of a block, the pointee of a pointer, itself for a scalar.
@@ -58,6 +64,7 @@ private:
   int64_t space = 1;
   std::shared_ptr<const Type> inner;
   std::vector<int64_t> dims;
+  std::shared_ptr<const std::string> text; // of constant and tuple
 };
 
 bool isFloat(Scalar scalar);

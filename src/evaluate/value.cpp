@@ -5,6 +5,7 @@
 #include "evaluate/budget.h"
 #include "evaluate/builtins.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -254,24 +255,31 @@ static void makeSequence(Sequence sequence, Value::Storage &data) {
 
 Value Value::tuple(std::vector<Value> items) {
   Value value;
-  makeSequence(Sequence{true, std::move(items), {}, false, {}}, value.data);
+  makeSequence(Sequence{true, std::move(items), {}, false, {}, nullptr}, value.data);
+  return value;
+}
+
+Value Value::instance(std::shared_ptr<Namespace> type, std::vector<Value> items) {
+  std::vector<std::string> names = type->classInfo()->fieldNames();
+  Value value;
+  makeSequence(Sequence{true, std::move(items), std::move(names), false, {}, std::move(type)}, value.data);
   return value;
 }
 
 Value Value::namedTuple(std::vector<std::string> fieldNames, std::vector<Value> items) {
   Value value;
-  makeSequence(Sequence{true, std::move(items), std::move(fieldNames), false, {}}, value.data);
+  makeSequence(Sequence{true, std::move(items), std::move(fieldNames), false, {}, nullptr}, value.data);
   return value;
 }
 
 Value Value::list(std::vector<Value> items) {
   Value value;
-  makeSequence(Sequence{false, std::move(items), {}, false, {}}, value.data);
+  makeSequence(Sequence{false, std::move(items), {}, false, {}, nullptr}, value.data);
   return value;
 }
 
 Value Value::set(std::vector<Value> items) {
-  Sequence set{false, {}, {}, true, {}};
+  Sequence set{false, {}, {}, true, {}, nullptr};
   for (Value &item : items)
     addItem(set, std::move(item));
   Value value;
@@ -475,6 +483,25 @@ void eraseKey(Dict &dict, size_t at) {
   erased(dict.items, dict.places, at, keyOfEntry);
 }
 
+std::shared_ptr<const JitFunction> Callable::asHelper(Diagnostics &) const {
+  return nullptr;
+}
+
+bool ClassInfo::isA(const ClassInfo &base) const {
+  return std::find(lineage.begin(), lineage.end(), base.lineage[0]) != lineage.end();
+}
+
+bool ClassInfo::isStatic(llvm::StringRef member) const {
+  return std::find(staticMembers.begin(), staticMembers.end(), member.str()) != staticMembers.end();
+}
+
+std::vector<std::string> ClassInfo::fieldNames() const {
+  std::vector<std::string> names;
+  for (const Field &field : fields)
+    names.push_back(field.name);
+  return names;
+}
+
 std::string Value::repr() const {
   return tilewright::repr(*this, 0);
 }
@@ -491,7 +518,8 @@ std::string Value::describe() const {
   if (const Type *v = asType()) return "the type " + v->str();
   if (std::shared_ptr<const JitFunction> v = asFunction()) return "the jit function '" + v->name + "'";
   if (const Builtin *v = asBuiltin()) return "the builtin '" + v->path.str() + "'";
-  if (std::shared_ptr<Namespace> v = asNamespace()) return "the module " + v->path();
+  if (std::shared_ptr<Namespace> v = asNamespace())
+    return (v->classInfo() || llvm::StringRef(v->path()).starts_with("the class ") ? "" : "the module ") + v->path();
   if (std::shared_ptr<const Callable> v = asCallable()) return "the function '" + v->name() + "'";
   if (const HostValue *v = asHost()) return v->description;
   return "a value";

@@ -41,9 +41,10 @@ using KeyPlaces = std::unordered_multimap<uint64_t, size_t>;
 struct Sequence {
   bool isTuple = true;
   std::vector<Value> items;
-  std::vector<std::string> fieldNames; // of a namedtuple
+  std::vector<std::string> fieldNames; // of a namedtuple or an aggregate
   bool isSet = false;
-  KeyPlaces places; // of a set
+  KeyPlaces places;                // of a set
+  std::shared_ptr<Namespace> type; // the class of an instance, where it is known
 };
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
@@ -56,6 +57,11 @@ struct Callable {
   /// Returns nothing after reporting to `diagnostics`. `call` is where the call stands.
   virtual std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords,
                                     SourceRange call, Diagnostics &diagnostics) const = 0;
+  /// The function's source, for a kernel that calls it with run-time values: the kernel's code then does what it says. Null where host code
+  /// must not be followed so: only constexpr functions and the methods of aggregates are.
+  virtual std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const;
+  /// As JitFunction::mustUse.
+  virtual std::optional<std::string> mustUse() const { return std::nullopt; }
 };
 /// A value of host code that the compiler does not follow (a PyTorch object, an unknown module). Harmless until a kernel uses it.
 struct HostValue {
@@ -80,6 +86,7 @@ public:
   static Value string(std::string v);
   static Value tuple(std::vector<Value> items);
   static Value namedTuple(std::vector<std::string> fieldNames, std::vector<Value> items);
+  static Value instance(std::shared_ptr<Namespace> type, std::vector<Value> items);
   static Value list(std::vector<Value> items);
   static Value set(std::vector<Value> items); // equal items once
   static Value dict(std::vector<std::pair<Value, Value>> items);
@@ -129,6 +136,26 @@ void put(Dict &dict, Value key, Value value);
 void eraseItem(Sequence &set, size_t at);
 void eraseKey(Dict &dict, size_t at);
 
+/// A class that kernels may call: a namedtuple, or an @triton.aggregate with its methods.
+struct ClassInfo {
+  struct Field {
+    std::string name;
+    bool isConstexpr = false;
+    std::optional<Value> defaultValue;
+  };
+  std::string name;
+  bool isAggregate = false;
+  bool hasInitializer = false;                     // __init__ of its own
+  std::vector<Field> fields;                       // those of the classes that it inherits from first
+  std::vector<std::string> members, staticMembers; // methods
+  std::vector<const void *> lineage;               // what the class is known by, then its bases
+  std::shared_ptr<const Callable> make;            // Python's own class: makes instances of constants; null where there is none
+
+  bool isA(const ClassInfo &base) const;
+  bool isStatic(llvm::StringRef member) const;
+  std::vector<std::string> fieldNames() const;
+};
+
 /// Something with named members: a module's globals, `tl`, `tl.math`, `torch`, a live Python module.
 /// Made by std::make_shared, so that functions defined in it can keep it alive.
 class Namespace : public std::enable_shared_from_this<Namespace> {
@@ -140,6 +167,8 @@ public:
   virtual std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) = 0;
   /// All names that may be looked up, for "did you mean".
   virtual std::vector<std::string> names() const { return {}; }
+  /// What a class is as one; null for everything else.
+  virtual const ClassInfo *classInfo() const { return nullptr; }
 };
 
 /// One configuration of @triton.autotune.
@@ -167,6 +196,8 @@ struct JitFunction {
   const ast::FunctionStmt *decl = nullptr;
   std::shared_ptr<Namespace> globals;
   bool noinline_ = false;
+  bool isHelper = false; // Python's own function, a method of a class: what it does is done where it is called, and constants stay so
+  std::optional<std::string> mustUse; // what to say where its result is thrown away
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
   std::optional<Autotune> autotune;
   Heuristics heuristics; // outermost last to first: the order in which they are applied

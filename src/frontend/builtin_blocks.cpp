@@ -153,9 +153,22 @@ Maybe emitDescriptorStore(Emitter &e, Arguments &args) {
   return Operand::none();
 }
 
+// What the copy engine adds, compares and combines, whatever machine this is for.
+static bool reduces(tt::DescriptorReduceKind kind, Scalar scalar) {
+  bool isHalf = scalar == Scalar::fp16 || scalar == Scalar::bf16, isWide = isInteger(scalar) && bitWidth(scalar) >= 32;
+  switch (kind) {
+  case tt::DescriptorReduceKind::ADD: return isHalf || scalar == Scalar::fp32 || (isWide && scalar != Scalar::int64);
+  case tt::DescriptorReduceKind::MIN:
+  case tt::DescriptorReduceKind::MAX: return isHalf || isWide;
+  default: return isWide;
+  }
+}
+
 static Maybe descriptorReduce(Emitter &e, Arguments &args, tt::DescriptorReduceKind kind) {
   llvm::SmallVector<mlir::Value> offsets;
   if (!readDescriptor(e, args, offsets)) return std::nullopt;
+  if (!reduces(kind, args[0].type.scalar()))
+    return e.ops.failAt(args.ranges[0], Diag::atomicType, {args.builtin.path.str(), args[0].type.element().str()});
   Maybe value = blockValue(e, args);
   if (!value) return std::nullopt;
   tt::DescriptorReduceOp::create(e.ops.b, kind, args[0].handle, value->handle, offsets);
@@ -180,11 +193,53 @@ Maybe emitDescriptorXor(Emitter &e, Arguments &args) {
   return descriptorReduce(e, args, tt::DescriptorReduceKind::XOR);
 }
 
-Maybe emitDescriptorGather(Emitter &e, Arguments &args) {
-  return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor gather", "load rows with a tile of pointers"});
+// ---- rows by their numbers
+
+// The rows and the column of a gather or scatter, and the tile that it moves. False after an error.
+static bool readRows(Emitter &e, Arguments &args, size_t rows, size_t column, mlir::Value &offset, Type &moved) {
+  auto wrong = [&](size_t i, llvm::StringRef wanted) {
+    e.ops.failAt(args.ranges[i], Diag::rowsAccess, {args.builtin.path.str(), wanted.str(), args[i].describe()});
+    return false;
+  };
+  const Operand &descriptor = args[0], &numbers = args[rows];
+  constexpr int64_t fewestRows = 8;
+  if (descriptor.kind != Operand::Kind::descriptor || descriptor.type.shape().size() != 2 || descriptor.type.shape()[0] != 1)
+    return wrong(0, "a descriptor of single rows, block_shape=[1, N]");
+  if (!numbers.isBlock() || numbers.type.shape().size() != 1 || !numbers.type.element().isScalar() || !isInteger(numbers.type.scalar()))
+    return wrong(rows, "a tile of row numbers with one dimension");
+  int64_t count = numbers.type.shape()[0], width = descriptor.type.shape()[1], bytes = byteSize(descriptor.type.element().scalar());
+  if (count < fewestRows) return wrong(rows, "at least 8 rows");
+  if (width * bytes < 32) return wrong(0, "rows of at least 32 bytes");
+  Maybe start = args.tensor(column);
+  if (!start) return false;
+  if (start->isBlock() || !start->type.isScalar() || !isInteger(start->type.scalar()))
+    return wrong(column, "an integer as the first column");
+  start = e.ops.cast(*start, Type(Scalar::int32));
+  if (!start) return false;
+  offset = start->handle;
+  moved = Type::block(descriptor.type.element(), {count, width});
+  return true;
 }
+
+Maybe emitDescriptorGather(Emitter &e, Arguments &args) {
+  mlir::Value column;
+  Type type;
+  if (!readRows(e, args, 1, 2, column, type)) return std::nullopt;
+  auto op = tt::DescriptorGatherOp::create(e.ops.b, e.ops.irType(type), args[0].handle, args[1].handle, column);
+  return Operand::of(op.getResult(), type);
+}
+
 Maybe emitDescriptorScatter(Emitter &e, Arguments &args) {
-  return e.ops.fail(Diag::refusedBuiltin, {"tensor descriptor scatter", "store rows with a tile of pointers"});
+  mlir::Value column;
+  Type type;
+  if (!readRows(e, args, 2, 3, column, type)) return std::nullopt;
+  Maybe value = args.tile(1);
+  if (!value) return std::nullopt;
+  if (value->type.shape() != type.shape()) return e.ops.failAt(args.ranges[1], Diag::storeShape, {args[1].describe(), type.str()});
+  value = e.ops.cast(*value, type.element());
+  if (!value) return std::nullopt;
+  tt::DescriptorScatterOp::create(e.ops.b, args[0].handle, args[2].handle, column, value->handle);
+  return Operand::none();
 }
 
 } // namespace tilewright

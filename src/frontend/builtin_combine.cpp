@@ -29,6 +29,14 @@ static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) 
                       {"'" + *text + "'", "input_precision", "'tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'"});
 }
 
+// The operation has one batch dimension: more of them are one for it.
+static Operand oneBatch(Emitter &e, const Operand &tile) {
+  llvm::ArrayRef<int64_t> shape = tile.type.shape();
+  size_t rank = shape.size();
+  if (rank <= 3) return tile;
+  return e.ops.reshape(tile, {tile.type.elements() / (shape[rank - 2] * shape[rank - 1]), shape[rank - 2], shape[rank - 1]}, false);
+}
+
 Maybe emitDot(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0), y = x ? args.tile(1) : std::nullopt;
   if (!y) return std::nullopt;
@@ -40,13 +48,15 @@ Maybe emitDot(Emitter &e, Arguments &args) {
     if (!multiplies(args[i].type.scalar())) return e.ops.failAt(args.ranges[i], Diag::dotType, {args[i].type.element().str()});
   if (left != right && !(isFp8(left) && isFp8(right))) return e.ops.fail(Diag::dotTypes, {scalarName(left).str(), scalarName(right).str()});
   size_t rank = x->type.shape().size();
-  if ((rank != 2 && rank != 3) || y->type.shape().size() != rank) return e.ops.fail(Diag::dotRank, {x->describe(), y->describe()});
+  if (rank < 2 || y->type.shape().size() != rank) return e.ops.fail(Diag::dotRank, {x->describe(), y->describe()});
   int64_t m = x->type.shape()[rank - 2], k = x->type.shape()[rank - 1], n = y->type.shape()[rank - 1];
-  if (y->type.shape()[rank - 2] != k || (rank == 3 && x->type.shape()[0] != y->type.shape()[0]))
+  llvm::ArrayRef<int64_t> batch = x->type.shape().drop_back(2);
+  if (y->type.shape()[rank - 2] != k || batch != y->type.shape().drop_back(2))
     return e.ops.fail(Diag::dotShapes, {x->describe(), y->describe()});
   std::optional<tt::InputPrecision> mode = precision(e, args);
   if (!mode) return std::nullopt;
-  std::optional<Type> wanted = args.isNone(6) ? std::optional(Type(Scalar::fp32)) : args.type(6);
+  bool halfSum = args[2].isBlock() && args[2].type.element() == Type(Scalar::fp16); // without out_dtype, the accumulator says
+  std::optional<Type> wanted = args.isNone(6) ? std::optional(Type(halfSum ? Scalar::fp16 : Scalar::fp32)) : args.type(6);
   if (!wanted) return std::nullopt;
   Scalar result = wanted->scalar();
   if (isInteger(left))
@@ -59,8 +69,8 @@ Maybe emitDot(Emitter &e, Arguments &args) {
     result = Scalar::fp64;
   else if (!wanted->isScalar() || (result != Scalar::fp16 && result != Scalar::fp32))
     return e.ops.failAt(args.ranges[6], Diag::dotResult, {wanted->str()});
-  llvm::SmallVector<int64_t> shape{m, n};
-  if (rank == 3) shape.insert(shape.begin(), x->type.shape()[0]);
+  llvm::SmallVector<int64_t> shape(batch);
+  shape.append({m, n});
   if (!e.ops.checkShape(shape)) return std::nullopt;
   Type type = Type::block(Type(result), shape);
   Operand acc;
@@ -76,10 +86,13 @@ Maybe emitDot(Emitter &e, Arguments &args) {
   if (!args.isNone(5)) {
     std::optional<int64_t> limit = args.integer(5);
     if (!limit) return std::nullopt;
+    if (isFp8(left) && *limit > k) return e.ops.failAt(args.ranges[5], Diag::impreciseAcc, {std::to_string(*limit), std::to_string(k)});
     imprecise = isFp8(left) ? *limit : 0;
   }
-  auto op = tt::DotOp::create(e.ops.b, acc.handle.getType(), x->handle, y->handle, acc.handle, *mode, static_cast<int32_t>(imprecise));
-  return Operand::of(op.getResult(), type);
+  Operand a = oneBatch(e, *x), b = oneBatch(e, *y), c = oneBatch(e, acc);
+  auto op = tt::DotOp::create(e.ops.b, c.handle.getType(), a.handle, b.handle, c.handle, *mode, static_cast<int32_t>(imprecise));
+  Operand product = Operand::of(op.getResult(), c.type);
+  return rank <= 3 ? product : e.ops.reshape(product, shape, false);
 }
 
 // ---- reduce and scan
@@ -118,6 +131,8 @@ template <typename Return> static bool combineRegion(Emitter &e, Arguments &args
   Maybe result = e.callFunction(*function, std::move(call));
   if (!result) return false;
   std::vector<Operand> values = result->isTuple() ? result->items : std::vector<Operand>{*result};
+  for (Operand &value : values)
+    if (value.isNumber()) value = *e.ops.toTensor(value);
   llvm::SmallVector<mlir::Value> handles;
   bool fits = values.size() == inputs.size();
   for (size_t i = 0; fits && i < values.size(); ++i) {
@@ -244,6 +259,75 @@ Maybe emitScan(Emitter &e, Arguments &args) {
   for (size_t i = 0; i < inputs->size(); ++i)
     results.push_back(Operand::of(op.getResult()[i], (*inputs)[i].type));
   return oneOrTuple(args, std::move(results));
+}
+
+// ---- a function on each element
+
+// The region: `pack` elements of each tile in, `pack` of each result out, by a call of the function. The results; nothing after an error.
+static std::optional<std::vector<Operand>> mapRegion(Emitter &e, Arguments &args, const std::vector<Operand> &inputs, int64_t pack,
+                                                     Region &region) {
+  std::shared_ptr<const JitFunction> function = args.function(0);
+  if (!function) return std::nullopt;
+  OpBuilder::InsertionGuard guard(e.ops.b);
+  Block *block = e.ops.b.createBlock(&region);
+  CallArguments call{args.range, {}, {}, {}};
+  for (const Operand &input : inputs)
+    for (int64_t i = 0; i < pack; ++i) {
+      Type element = input.type.element();
+      call.positional.push_back(Operand::of(block->addArgument(e.ops.irType(element), e.ops.b.getLoc()), element));
+      call.ranges.push_back(args.range);
+    }
+  Maybe result = e.callFunction(*function, std::move(call));
+  if (!result) return std::nullopt;
+  std::vector<Operand> values = result->isTuple() ? result->items : std::vector<Operand>{*result};
+  llvm::SmallVector<mlir::Value> handles;
+  bool fits = !values.empty() && values.size() % static_cast<size_t>(pack) == 0;
+  for (size_t i = 0; fits && i < values.size(); ++i) {
+    Maybe value = values[i].isNumber() ? e.ops.toTensor(values[i]) : values[i];
+    fits = value && value->isRuntime() && !value->isBlock() && !value->isBlockPointer();
+    if (!fits) break;
+    values[i] = *value;
+    fits = values[i].type == values[i - i % static_cast<size_t>(pack)].type;
+    handles.push_back(value->handle);
+  }
+  if (!fits) return e.ops.failAt(args.ranges[0], Diag::mapResult, {function->name, result->describe()});
+  tt::MapElementwiseReturnOp::create(e.ops.b, handles);
+  return values;
+}
+
+Maybe emitMapElementwise(Emitter &e, Arguments &args) {
+  std::optional<int64_t> pack = args.integer(2);
+  if (!pack) return std::nullopt;
+  if (*pack < 1) return args.wrong(2, "at least 1");
+  std::vector<Operand> inputs = args[1].items;
+  if (inputs.empty()) return args.wrong(1, "at least one tile");
+  for (Operand &input : inputs) {
+    Maybe tensor = e.ops.toTensor(input);
+    if (!tensor) return std::nullopt;
+    input = *tensor;
+  }
+  for (size_t round = 0; round < 2; ++round)
+    for (Operand &input : inputs)
+      if (!e.ops.broadcast(inputs[0], input)) return std::nullopt;
+  if (!inputs[0].isBlock()) return args.wrong(1, "a tile");
+  llvm::SmallVector<mlir::Value> handles;
+  for (const Operand &input : inputs)
+    handles.push_back(input.handle);
+  // What the function returns is known when its call is emitted: the operation follows, and the region moves into it.
+  Region region;
+  std::optional<std::vector<Operand>> values = mapRegion(e, args, inputs, *pack, region);
+  if (!values) return std::nullopt;
+  std::vector<Operand> results;
+  llvm::SmallVector<mlir::Type> types;
+  for (size_t i = 0; i < values->size(); i += static_cast<size_t>(*pack)) {
+    results.push_back(Operand::of(mlir::Value(), inputs[0].type.withElement((*values)[i].type)));
+    types.push_back(e.ops.irType(results.back().type));
+  }
+  auto op = tt::MapElementwiseOp::create(e.ops.b, types, handles, static_cast<uint32_t>(*pack));
+  op.getScalarOp().takeBody(region);
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i].handle = op->getResult(static_cast<unsigned>(i));
+  return results.size() == 1 ? results[0] : Operand::tuple(std::move(results));
 }
 
 // ---- histogram and gather

@@ -2,6 +2,8 @@
 
 #include "frontend/builtin_emitters.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace tilewright {
@@ -56,7 +58,7 @@ static Maybe scalarOf(Emitter &e, Arguments &args, size_t index, const Type &typ
   if (args[index].isNumber() && type.isScalar()) {
     if (type.scalar() == Scalar::int1) return e.ops.scalarConstant(Value::boolean(args[index].constant.truth()), Scalar::int1);
     if (type.scalar() == Scalar::fp8e4b15)
-      return e.ops.failAt(args.ranges[index], Diag::refusedFeature, {"fp8e4b15", "use fp8e4nv or fp8e5"});
+      return e.ops.failAt(args.ranges[index], Diag::refusedFeature, {"fp8e4b15", "not supported in this architecture"});
     return e.ops.scalarConstant(args[index].constant, type.scalar());
   }
   Maybe value = args.tensor(index);
@@ -121,6 +123,23 @@ Maybe emitDtype(Emitter &e, Arguments &args) {
   return Operand::of(Value::type(*type));
 }
 
+Maybe emitConstexprType(Emitter &e, Arguments &args) {
+  std::optional<Value> value = args.constant(0);
+  if (!value) return std::nullopt;
+  return Operand::of(Value::type(Type::ofConstant(value->repr())));
+}
+
+Maybe emitTupleType(Emitter &e, Arguments &args) {
+  std::vector<std::string> types;
+  std::vector<Operand> items = *args.list(0);
+  for (const Operand &item : items) {
+    const Type *type = item.isConstant() ? item.constant.asType() : nullptr;
+    if (!type) return args.wrong(0, "types");
+    types.push_back(type->str());
+  }
+  return Operand::of(Value::type(Type::ofTuple(types)));
+}
+
 Maybe emitPointerType(Emitter &e, Arguments &args) {
   std::optional<Type> element = args.type(0);
   std::optional<int64_t> space = element ? args.integer(1) : std::nullopt;
@@ -168,7 +187,9 @@ Maybe emitExpandDims(Emitter &e, Arguments &args) {
     axis = *wrapped;
   }
   std::sort(axes->begin(), axes->end());
-  if (std::adjacent_find(axes->begin(), axes->end()) != axes->end()) return args.wrong(1, "axes that are all different");
+  if (std::adjacent_find(axes->begin(), axes->end()) != axes->end())
+    return e.ops.failAt(args.ranges[1], Diag::duplicateAxes,
+                        {"[" + llvm::join(llvm::map_range(*axes, [](int64_t axis) { return std::to_string(axis); }), ", ") + "]"});
   Operand result = *x;
   for (int64_t axis : *axes)
     result = e.ops.expandDims(result, axis);
@@ -256,12 +277,36 @@ Maybe emitPermute(Emitter &e, Arguments &args) {
   return order ? permuted(e, args, *x, *order) : std::nullopt;
 }
 
+// One behind the other: side by side in a new dimension before `dim`, and then the two as one.
+static Operand concatenated(Emitter &e, const Operand &x, const Operand &y, int64_t dim) {
+  llvm::SmallVector<int64_t> pairs(x.type.shape()), permuted, result(x.type.shape());
+  pairs.push_back(2);
+  result[dim] *= 2;
+  llvm::SmallVector<int32_t> order;
+  auto last = static_cast<int32_t>(pairs.size() - 1);
+  for (int32_t i = 0; i < last; ++i) {
+    if (i == dim) order.push_back(last);
+    order.push_back(i);
+  }
+  for (int32_t i : order)
+    permuted.push_back(pairs[static_cast<size_t>(i)]);
+  Type joined = Type::block(x.type.element(), pairs), moved = Type::block(x.type.element(), permuted);
+  mlir::Value pair = tt::JoinOp::create(e.ops.b, e.ops.irType(joined), x.handle, y.handle);
+  mlir::Value trans = tt::TransOp::create(e.ops.b, e.ops.irType(moved), pair, order);
+  return e.ops.reshape(Operand::of(trans, moved), result, false);
+}
+
 Maybe emitCat(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0), y = x ? args.tile(1) : std::nullopt;
-  if (!y) return std::nullopt;
-  if (x->type.shape().size() != 1 || x->type != y->type) return e.ops.fail(Diag::operandTypes, {"cat", x->describe(), y->describe()});
-  if (!e.ops.checkShape({2 * x->type.elements()})) return std::nullopt;
-  Type type = Type::block(x->type.element(), {2 * x->type.elements()});
+  std::optional<int64_t> dim = y ? args.integer(3) : std::nullopt;
+  if (dim) dim = wrapAxis(args, 3, *dim, static_cast<int64_t>(x->type.shape().size()));
+  if (!dim) return std::nullopt;
+  if (x->type != y->type) return e.ops.fail(Diag::operandTypes, {"cat", x->describe(), y->describe()});
+  llvm::SmallVector<int64_t> shape(x->type.shape());
+  shape[static_cast<size_t>(*dim)] *= 2;
+  if (!e.ops.checkShape(shape)) return std::nullopt;
+  if (shape.size() > 1) return concatenated(e, *x, *y, *dim);
+  Type type = Type::block(x->type.element(), shape);
   return Operand::of(tt::CatOp::create(e.ops.b, e.ops.irType(type), x->handle, y->handle).getResult(), type);
 }
 

@@ -140,6 +140,17 @@ Maybe emitDeviceAssert(Emitter &e, Arguments &args) {
   return Operand::none();
 }
 
+Maybe emitExpectZero(Emitter &e, Arguments &args) {
+  Maybe x = args.tensor(0), mask = x ? args.tensor(1) : std::nullopt;
+  if (!mask || !e.unit.options->debug) return mask ? x : std::nullopt;
+  Maybe isZero = e.ops.compare(ast::CompareOp::eq, *x, Operand::of(Value::integer(0)));
+  Maybe off = isZero ? e.ops.unary(ast::UnaryOp::not_, *mask) : std::nullopt;
+  Maybe holds = off ? e.ops.bitwise(ast::BinaryOp::bitor_, *isZero, *off) : std::nullopt;
+  if (!holds) return std::nullopt;
+  tt::AssertOp::create(e.ops.b, holds->handle, e.ops.b.getStringAttr("expect_zero: a value that should be zero is not"));
+  return x;
+}
+
 // ---- loops and the target
 
 Maybe emitOnlyInFor(Emitter &e, Arguments &args) {
@@ -165,6 +176,47 @@ Maybe emitCapabilityGeq(Emitter &e, Arguments &args) {
   std::optional<int64_t> major = args.integer(0), minor = major ? args.integer(1) : std::nullopt;
   if (!minor) return std::nullopt;
   return Operand::of(Value::boolean(e.unit.options->backend == "cuda" && e.unit.options->capability >= 10 * *major + *minor));
+}
+
+// ---- NVIDIA's own, in its assembly
+
+// One scalar that an instruction gives.
+static Operand special(Emitter &e, llvm::StringRef assembly, llvm::StringRef constraints, Type type) {
+  auto op = tt::ElementwiseInlineAsmOp::create(e.ops.b, e.ops.irType(type), assembly, constraints, false, 1, ValueRange());
+  return Operand::of(op->getResult(0), type);
+}
+
+static bool isForNvidia(Emitter &e, Arguments &args) {
+  if (e.unit.options->backend == "cuda") return true;
+  e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str() + " on a CPU", "it names a part of NVIDIA's GPUs"});
+  return false;
+}
+
+Maybe emitGlobalTimer(Emitter &e, Arguments &args) {
+  if (!isForNvidia(e, args)) return std::nullopt;
+  return special(e, "mov.u64 $0, %globaltimer;", "=l", Type(Scalar::int64));
+}
+Maybe emitSmid(Emitter &e, Arguments &args) {
+  if (!isForNvidia(e, args)) return std::nullopt;
+  return special(e, "mov.u32 $0, %smid;", "=r", Type(Scalar::int32));
+}
+Maybe emitNumThreads(Emitter &e, Arguments &args) {
+  return Operand::of(Value::integer(32 * e.unit.options->numWarps));
+}
+Maybe emitNumWarps(Emitter &e, Arguments &args) {
+  return Operand::of(Value::integer(e.unit.options->numWarps));
+}
+
+// Where kernels do not overlap, the one before is done and the next one starts in time.
+static Maybe dependency(Emitter &e, llvm::StringRef assembly) {
+  if (e.unit.options->backend == "cuda" && e.unit.options->capability >= 90) special(e, assembly, "=r,~{memory}", Type(Scalar::int32));
+  return Operand::none();
+}
+Maybe emitGdcWait(Emitter &e, Arguments &args) {
+  return dependency(e, "griddepcontrol.wait; mov.u32 $0, 0;");
+}
+Maybe emitGdcLaunch(Emitter &e, Arguments &args) {
+  return dependency(e, "griddepcontrol.launch_dependents; mov.u32 $0, 0;");
 }
 
 // ---- escape hatches and refusals

@@ -103,6 +103,17 @@ Maybe emitClamp(Emitter &e, Arguments &args) {
   return Operand::of(tt::ClampFOp::create(e.ops.b, x.handle, low.handle, high.handle, *rule).getResult(), x.type);
 }
 
+static Maybe logical(Emitter &e, Arguments &args, bool isAnd) {
+  Maybe x = args.tensor(0), y = x ? args.tensor(1) : std::nullopt;
+  return y ? e.ops.logical(isAnd, *x, *y) : std::nullopt;
+}
+Maybe emitLogicalAnd(Emitter &e, Arguments &args) {
+  return logical(e, args, true);
+}
+Maybe emitLogicalOr(Emitter &e, Arguments &args) {
+  return logical(e, args, false);
+}
+
 Maybe emitAbs(Emitter &e, Arguments &args) {
   Maybe x = args.tensor(0);
   if (!x) return std::nullopt;

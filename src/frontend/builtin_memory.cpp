@@ -177,10 +177,10 @@ Maybe emitStore(Emitter &e, Arguments &args) {
   if (!isPointer(given)) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"store", given.describe()});
   if (!args[3].isTuple() || !args[3].items.empty()) return blockOnly(e, args, 3);
   Type element = given.type.scalarType().element();
-  if (element.isPointer() || args[1].isTuple() || (args[1].isRuntime() && args[1].type.scalarType().isPointer()))
-    if (!args[1].isRuntime() || args[1].type.scalarType() != element)
-      return e.ops.failAt(args.ranges[1], Diag::storeType, {args[1].describe(), element.str()});
-  if (!args[1].isRuntime() && !args[1].isNumber())
+  bool isAddress = args[1].isRuntime() && args[1].type.scalarType().isPointer(); // which an integer of 64 bits holds
+  bool needsSame = element.isPointer() || (isAddress && element != Type(Scalar::int64));
+  bool isSame = args[1].isRuntime() && args[1].type.scalarType() == element;
+  if ((needsSame && !isSame) || (!args[1].isRuntime() && !args[1].isNumber()))
     return e.ops.failAt(args.ranges[1], Diag::storeType, {args[1].describe(), element.str()});
   Operand pointer = given;
   Maybe mask;

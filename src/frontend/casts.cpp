@@ -55,8 +55,8 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
   }
   if (!from.isScalar() || !to.isScalar() || to.scalar() == Scalar::void_) return fail(Diag::castImpossible, {from.str(), to.str()});
 
-  Scalar source = from.scalar(), target = to.scalar();
-  if (source == Scalar::fp8e4b15 || target == Scalar::fp8e4b15) return fail(Diag::refusedFeature, {"fp8e4b15", "use fp8e4nv or fp8e5"});
+  Scalar source = from.scalar(), target = to.scalar(), custom = Scalar::fp8e4b15;
+  if (source == custom || target == custom) return fail(Diag::refusedFeature, {"fp8e4b15", "not supported in this architecture"});
   if (isFloat(source) && isFloat(target)) {
     if (isFp8(source) || isFp8(target) || rounding == "rtz") {
       tt::RoundingModeAttr mode;

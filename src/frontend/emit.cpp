@@ -283,7 +283,7 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   Budget budget; // of all that is evaluated and emitted for this kernel
   context.loadDialect<tt::TTDialect, arith::ArithDialect, scf::SCFDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  Unit unit{&context, *module, &options, &diagnostics, {}, {}, 0};
+  Unit unit{&context, *module, &options, &diagnostics, {}, {}, 0, {}};
   Emitter emitter(unit, kernel);
   emitter.ops.at(kernel.decl->nameRange);
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;
@@ -333,7 +333,7 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   if (variadic && values.size() < parameters.size()) values.push_back(Operand::tuple({}));
   Maybe result = emitter.emitBody(op, std::move(values));
   if (!result) return {};
-  if (!op.getFunctionType().getResults().empty()) {
+  if (!op.getFunctionType().getResults().empty() || !result->isNone()) {
     emitter.ops.failAt(kernel.decl->nameRange, Diag::kernelResult, {kernel.name, result->describe()});
     return {};
   }

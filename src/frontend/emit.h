@@ -106,6 +106,14 @@ public:
   /// The builtin or library function of this name below triton.language.
   std::optional<Value> languageName(llvm::StringRef name);
 
+  // ---- classes
+  /// Calls a class: an instance of it.
+  Maybe construct(const std::shared_ptr<Namespace> &type, CallArguments arguments);
+  /// Emits the statements of a helper where the insertion point is.
+  Maybe inlineHelper(const JitFunction &helper, std::vector<Operand> args, SourceRange range);
+  /// Calls Python's own function with constants.
+  Maybe callWithConstants(const Callable &callee, const CallArguments &arguments, Diagnostics &diagnostics);
+
   // ---- expressions
   Maybe expression(const ast::Expr &expr);
   /// What is emitted is counted: false after reporting that this is more than any kernel wants.
@@ -128,10 +136,22 @@ private:
     Flow flow = Flow::next;
   };
 
+  // ---- classes
+  std::optional<Value> classMember(const Operand &object, llvm::StringRef name);
+  Maybe initialize(const std::shared_ptr<Namespace> &type, CallArguments arguments);
+  bool checkField(const ClassInfo &info, size_t field, const Operand &value, SourceRange range);
+  bool assignField(const ast::AttributeExpr &target, const Operand &value);
+  Maybe replaceFields(CallArguments arguments);
+  /// Calls an aggregate's method, an operator's for one; nothing at all where there is no such method.
+  std::optional<Maybe> callMethod(const Operand &object, llvm::StringRef name, std::vector<Operand> rest, SourceRange range);
+  std::optional<Maybe> binaryMethod(ast::BinaryOp op, const Operand &x, const Operand &y, SourceRange range);
+  std::optional<Maybe> compareMethod(ast::CompareOp op, const Operand &x, const Operand &y, SourceRange range);
+
   // ---- statements
   /// The statements, then those of `tail`. On `returned`, `result` is the function's value.
   Flow sequence(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, Maybe &result);
   bool statement(const ast::Stmt &stmt);
+  bool assertion(const ast::AssertStmt &stmt);
   Arm arm(const Locals &before, llvm::function_ref<void(Arm &)> emit);
   Arm arm(const Locals &before, llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail);
   /// The scf.if of two arms; the value that both have.
@@ -157,6 +177,23 @@ private:
   bool loopBody(const ast::Stmt &loop, llvm::ArrayRef<ast::Stmt *> body);
   void terminate(mlir::Block &block, llvm::function_ref<void()> makeTerminator);
 
+  // ---- loops that are left early
+  /// What marks a loop's state in its body, as local names: that it is over, and that this iteration is.
+  struct Exit {
+    llvm::StringRef over, skip;
+  };
+  bool leavingFor(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bounds);
+  bool leavingWhile(const ast::WhileStmt &stmt);
+  /// The loop: `test` says whether to go on, `advance` ends an iteration.
+  bool leavingLoop(const ast::Stmt &stmt, llvm::ArrayRef<ast::Stmt *> body, llvm::function_ref<Maybe()> test,
+                   llvm::function_ref<void()> start, llvm::function_ref<bool()> advance);
+  bool markExit(const ast::Stmt &stmt);
+  /// `statements`, of which the first may leave the iteration: the others run if it did not.
+  Flow mayLeave(llvm::ArrayRef<ast::Stmt *> statements);
+  /// What follows a loop that the function may have returned from.
+  Flow afterReturn(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, Maybe &result);
+  bool mayExit() const { return !exits.empty() && static_cast<int64_t>(exits.size()) == loopDepth && unrolled.empty(); }
+
   // ---- what loops carry
   /// Emits the loop's blocks with `emit`, as often as it takes, and has `close` make the operation around them. The results of that are
   /// the changed names' values afterwards.
@@ -176,6 +213,7 @@ private:
   Maybe tupleOf(std::vector<Operand> items, SourceRange range);
   Maybe name(const ast::NameExpr &expr);
   Maybe callExpression(const ast::CallExpr &expr);
+  bool checkUsed(const Operand &callee, const ast::CallExpr &expr);
   std::optional<CallArguments> arguments(const ast::CallExpr &expr);
   Maybe pythonCall(const Callable &callee, const CallArguments &arguments);
   Maybe isInstance(const CallArguments &arguments);
@@ -200,13 +238,22 @@ private:
   Maybe descriptorAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
 
   Locals locals;
+  const ast::Expr *unused = nullptr;      // the call that is a statement of its own
   std::optional<ast::Names> ownNames;     // that the function binds somewhere: they are never global ones
   llvm::StringMap<std::string> forgotten; // names that are no longer defined, and why
   llvm::StringSet<> annotatedConstexpr;   // `x: tl.constexpr` without a value
   int64_t loopDepth = 0;
+  std::vector<Exit> exits;           // of the loops around, where they may be left early
   std::vector<SourceRange> unrolled; // the static_range loops that lead here
   int64_t level = 0, deepest = 0;    // of branches and loops, with those of called functions
 };
+
+/// Whether a statement of a loop's body may end its iteration: by break or continue of this loop, or by a return.
+bool leavesIteration(const ast::Stmt &stmt);
+/// Whether a loop's options say early_exit=True.
+bool asksForExit(const ast::Stmt &stmt);
+/// Whether such a loop holds a return.
+bool isLoopWithReturn(const ast::Stmt &stmt);
 
 /// The emitter of a builtin.
 BuiltinEmitter emitterOf(const Builtin &builtin);

@@ -268,6 +268,10 @@ Maybe Arguments::tile(size_t i) {
 
 // ---- call expressions
 
+static llvm::StringRef textOf(SourceRange range) {
+  return range.file ? llvm::StringRef(range.file->text()).substr(range.begin, range.end - range.begin) : llvm::StringRef();
+}
+
 std::optional<CallArguments> Emitter::arguments(const ast::CallExpr &expr) {
   CallArguments args;
   args.range = expr.range;
@@ -290,13 +294,27 @@ std::optional<CallArguments> Emitter::arguments(const ast::CallExpr &expr) {
     if (keyword.name.empty()) return refuse(keyword.value->range, "'**' in a call", "name the arguments"), std::nullopt;
     Maybe value = expression(*keyword.value);
     if (!value) return std::nullopt;
+    if (function.isHelper && (keyword.name == "_semantic" || keyword.name == "_builder" || keyword.name == "_generator")) continue;
     args.keywords.push_back({keyword.name, std::move(*value), keyword.value->range});
   }
   return args;
 }
 
+// What `@triton.must_use_result` says of a function whose result is thrown away.
+bool Emitter::checkUsed(const Operand &callee, const ast::CallExpr &expr) {
+  const Value &called = callee.constant; // of a method, too
+  std::shared_ptr<const JitFunction> jit = called.asFunction();
+  std::shared_ptr<const Callable> python = called.asCallable();
+  std::optional<std::string> why = jit ? jit->mustUse : python ? python->mustUse() : std::nullopt;
+  if (!why) return true;
+  ops.failAt(expr.range, Diag::unusedResult, {std::string(textOf(expr.callee->range)), why->empty() ? "" : " " + *why});
+  return false;
+}
+
 Maybe Emitter::callExpression(const ast::CallExpr &expr) {
+  bool isUnused = std::exchange(unused, nullptr) == &expr;
   Maybe callee = expression(*expr.callee);
+  if (callee && isUnused && !checkUsed(*callee, expr)) return std::nullopt;
   std::optional<CallArguments> args = callee ? arguments(expr) : std::nullopt;
   if (!args) return std::nullopt;
   ops.at(expr.range);
@@ -311,7 +329,9 @@ Maybe Emitter::call(const Operand &callee, CallArguments args) {
   }
   if (callee.isConstant()) {
     if (std::shared_ptr<const JitFunction> jit = callee.constant.asFunction()) return callFunction(*jit, std::move(args));
-    if (const Builtin *builtin = callee.constant.asBuiltin()) return callBuiltin(*builtin, std::move(args));
+    if (const Builtin *builtin = callee.constant.asBuiltin())
+      return builtin->path == "aggregate_replace" ? replaceFields(std::move(args)) : callBuiltin(*builtin, std::move(args));
+    if (std::shared_ptr<Namespace> type = callee.constant.asNamespace(); type && type->classInfo()) return construct(type, std::move(args));
     if (std::shared_ptr<const Callable> python = callee.constant.asCallable()) return pythonCall(*python, args);
     if (const Type *type = callee.constant.asType()) { // tl.float32(x)
       CallArguments castArgs{args.range, args.positional, args.ranges, {}};
@@ -324,11 +344,24 @@ Maybe Emitter::call(const Operand &callee, CallArguments args) {
 }
 
 // Python's functions and host functions: of constexprs at compile time; a few have a meaning for run-time values too.
+Maybe Emitter::callWithConstants(const Callable &callee, const CallArguments &args, Diagnostics &diagnostics) {
+  std::vector<Value> values;
+  std::vector<std::pair<std::string, Value>> keywords;
+  for (const Operand &value : args.positional)
+    values.push_back(*value.value());
+  for (const CallArguments::Keyword &keyword : args.keywords)
+    keywords.push_back({keyword.name, *keyword.value.value()});
+  std::optional<Value> result = callee.call(values, keywords, args.range, diagnostics);
+  if (!result) return ops.addCallNotes(), std::nullopt;
+  return Operand::of(*result);
+}
+
 Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
   std::string name = callee.name();
   llvm::StringRef known = name;
   ops.at(args.range);
   if (known == "isinstance") return isInstance(args);
+  if (known == "hasattr" || known == "getattr") return attributeByName(args, known == "hasattr");
   if (known == "print") { // as upstream: at run time, the values behind an optional text
     CallArguments print = args;
     if (print.positional.empty() || !print.positional[0].isConstant() || !print.positional[0].constant.asString()) {
@@ -357,21 +390,16 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
       return result;
     }
     if (known == "abs" && args.positional.size() == 1) return callBuiltin(*findBuiltin("abs"), args);
-    if (known == "hasattr" || known == "getattr") return attributeByName(args, known == "hasattr");
+    if (std::shared_ptr<const JitFunction> helper = callee.asHelper(*unit.diagnostics)) {
+      std::optional<std::vector<Operand>> bound = bindCall(*helper, args);
+      return bound ? inlineHelper(*helper, std::move(*bound), args.range) : std::nullopt;
+    }
     std::string advice = known == "int" || known == "float" ? "convert with .to(tl.int32) or .to(tl.float32)"
                          : known == "cdiv"                  ? "call tl.cdiv"
                                                             : "mark it with @triton.jit if its arguments are run-time values";
     return ops.fail(Diag::hostCall, {name, advice});
   }
-  std::vector<Value> values;
-  std::vector<std::pair<std::string, Value>> keywords;
-  for (const Operand &value : args.positional)
-    values.push_back(*value.value());
-  for (const CallArguments::Keyword &keyword : args.keywords)
-    keywords.push_back({keyword.name, *keyword.value.value()});
-  std::optional<Value> result = callee.call(values, keywords, args.range, *unit.diagnostics);
-  if (!result) return ops.addCallNotes(), std::nullopt;
-  return Operand::of(*result);
+  return callWithConstants(callee, args, *unit.diagnostics);
 }
 
 // hasattr(x, "shape") and getattr(x, "sum")
@@ -398,14 +426,21 @@ Maybe Emitter::isInstance(const CallArguments &args) {
     if (python) name = pythonName;
     name = name.substr(name.rfind('.') == llvm::StringRef::npos ? 0 : name.rfind('.') + 1);
     const Type *type = value.isConstant() ? value.constant.asType() : nullptr;
-    if (name == "tensor")
+    std::shared_ptr<Namespace> wantedClass = wanted.isConstant() ? wanted.constant.asNamespace() : nullptr;
+    if (wantedClass && wantedClass->classInfo())
+      result |= value.cls && value.cls->classInfo()->isA(*wantedClass->classInfo());
+    else if (name == "constexpr_type")
+      result |= type && type->isOfConstant();
+    else if (name == "tuple_type")
+      result |= type && type->isOfTuple();
+    else if (name == "tensor")
       result |= value.isRuntime();
     else if (name == "constexpr")
       result |= value.isConstant();
     else if (name == "tuple" || name == "list")
-      result |= value.isTuple();
+      result |= value.isTuple() && !value.isAggregate();
     else if (name == "dtype")
-      result |= type != nullptr;
+      result |= type && !type->isOfConstant() && !type->isOfTuple();
     else if (name == "pointer_type")
       result |= type && type->isPointer();
     else if (name == "block_type")

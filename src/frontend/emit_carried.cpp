@@ -139,7 +139,8 @@ bool Emitter::carryLoop(const ast::Stmt &stmt, llvm::function_ref<bool(LoopState
   while (true) {
     LoopState state{stmt, locals, {}, {}, {}, {}, {}, {}, {}};
     for (auto &[name, value] : locals) {
-      if (!bound.contains(name)) continue;
+      bool isMark = name.starts_with("<"); // of a loop that is left early
+      if (!bound.contains(name) && !isMark) continue;
       size_t first = state.inits.size();
       flatten(value, state.inits);
       if (state.inits.size() == first)

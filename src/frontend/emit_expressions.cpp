@@ -101,7 +101,7 @@ Maybe Emitter::expressionWithin(const ast::Expr &expr) {
   case ast::ExprKind::named: {
     const auto &named = cast<ast::NamedExpr>(expr);
     Maybe value = expression(*named.value);
-    if (value) value = ops.decay(*value);
+    if (value && !annotatedConstexpr.contains(named.name) && !function.isHelper) value = ops.decay(*value);
     if (!value) return std::nullopt;
     setLocal(named.name, *value);
     return value;
@@ -154,6 +154,7 @@ Maybe Emitter::tupleOf(std::vector<Operand> items, SourceRange range) {
 
 Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, SourceRange range) {
   ops.at(range);
+  if (std::optional<Maybe> result = binaryMethod(op, x, y, range)) return *result;
   if (x.isTuple() && y.isTuple() && countItems(x) + countItems(y) > mostItems)
     return ops.fail(Diag::tupleTooLong, {std::to_string(mostItems)});
   std::optional<Value> left = x.value(), right = y.value();
@@ -178,6 +179,7 @@ Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, Sour
 
 Maybe Emitter::compareTwo(ast::CompareOp op, const Operand &x, const Operand &y, SourceRange range) {
   ops.at(range);
+  if (std::optional<Maybe> result = compareMethod(op, x, y, range)) return *result;
   std::optional<Value> left = x.value(), right = y.value();
   if (left && right) {
     std::optional<Value> result = evaluateCompare(op, *left, *right, range, *unit.diagnostics);
@@ -355,6 +357,11 @@ Maybe Emitter::subscript(const ast::SubscriptExpr &expr) {
   Maybe object = expression(*expr.object);
   if (!object) return std::nullopt;
   if (object->isRuntime()) return expandByIndex(*object, expr);
+  if (object->isAggregate() && classMember(*object, "__getitem__")) {
+    Maybe index = expression(*expr.index);
+    if (!index) return std::nullopt;
+    return *callMethod(*object, "__getitem__", {*index}, expr.range);
+  }
   if (object->isTuple()) {
     if (auto *slice = dyn_cast<ast::SliceExpr>(expr.index)) return sliceTuple(*object, *slice);
     Maybe index = expression(*expr.index);
@@ -421,21 +428,6 @@ Maybe Emitter::expandByIndex(const Operand &object, const ast::SubscriptExpr &ex
 
 // ---- attributes
 
-Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRange range) {
-  switch (object.kind) {
-  case Operand::Kind::runtime: return runtimeAttribute(object, name, range);
-  case Operand::Kind::descriptor: return descriptorAttribute(object, name, range);
-  case Operand::Kind::tuple:
-    for (size_t i = 0; i < object.fields.size(); ++i)
-      if (name == llvm::StringRef(object.fields[i])) return object.items[i];
-    if (!object.value() || !object.fields.empty()) return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
-    return constantAttribute(object, name, range);
-  case Operand::Kind::constant: return constantAttribute(object, name, range);
-  case Operand::Kind::method: break;
-  }
-  return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
-}
-
 static Operand intTuple(llvm::ArrayRef<int64_t> numbers) {
   std::vector<Operand> items;
   for (int64_t number : numbers)
@@ -451,15 +443,45 @@ static Operand method(const Operand &object, Value callee) {
   return result;
 }
 
+Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRange range) {
+  switch (object.kind) {
+  case Operand::Kind::runtime: return runtimeAttribute(object, name, range);
+  case Operand::Kind::descriptor: return descriptorAttribute(object, name, range);
+  case Operand::Kind::tuple:
+    for (size_t i = 0; i < object.fields.size(); ++i)
+      if (name == llvm::StringRef(object.fields[i])) return object.items[i];
+    if (name == "type") return Operand::of(Value::type(object.languageType()));
+    if (name == "__class__" && object.cls) return Operand::of(Value::nameSpace(object.cls));
+    if (std::optional<Value> member = classMember(object, name)) {
+      bool isMethod = (member->asFunction() || member->asCallable()) && !object.cls->classInfo()->isStatic(name);
+      return isMethod ? method(object, *member) : Operand::of(*member);
+    }
+    if (!object.value() || !object.fields.empty()) return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
+    return constantAttribute(object, name, range);
+  case Operand::Kind::constant: return constantAttribute(object, name, range);
+  case Operand::Kind::method: break;
+  }
+  return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
+}
+
+// A number is a constexpr; asked for what only run-time values have, it is taken for one.
+static bool isTensorAttribute(llvm::StringRef name) {
+  return name == "dtype" || name == "shape" || name == "to" || name == "T" || isMethod(name);
+}
+
 bool Emitter::hasAttribute(const Operand &object, llvm::StringRef name) {
   constexpr llvm::StringLiteral ofTensors[] = {"shape", "dtype", "type", "numel", "T", "to"};
   constexpr llvm::StringLiteral ofDescriptors[] = {"shape", "strides", "block_shape", "dtype", "type", "block_type", "load", "store"};
   switch (object.kind) {
   case Operand::Kind::runtime: return llvm::is_contained(ofTensors, name) || isMethod(name);
   case Operand::Kind::descriptor: return llvm::is_contained(ofDescriptors, name) || findBuiltin(("tensor_descriptor." + name).str());
-  case Operand::Kind::tuple: return llvm::is_contained(object.fields, name);
+  case Operand::Kind::tuple:
+    return name == "type" || llvm::is_contained(object.fields, name) || (object.cls && classMember(object, name).has_value());
   case Operand::Kind::constant: {
     Diagnostics trial;
+    if (object.isNumber() && isTensorAttribute(name)) return true;
+    if (const Builtin *builtin = object.constant.asBuiltin(); builtin && builtin->path == "PropagateNan")
+      return name == "ALL" || name == "NONE";
     return evaluateAttribute(object.constant, name, ops.where, trial).has_value();
   }
   case Operand::Kind::method: return false;
@@ -476,6 +498,7 @@ Maybe Emitter::runtimeAttribute(const Operand &object, llvm::StringRef name, Sou
     CallArguments args{range, {object}, {range}, {}};
     return callBuiltin(*findBuiltin("trans"), std::move(args));
   }
+  if (name == "logical_and" || name == "logical_or") return method(object, Value::builtin(findBuiltin(("tensor." + name).str())));
   llvm::StringRef canonical = name == "to" ? "cast" : name;
   if (name == "to" || isMethod(name))
     if (std::optional<Value> callee = languageName(canonical)) return method(object, *callee);
@@ -507,6 +530,12 @@ Maybe Emitter::constantAttribute(const Operand &object, llvm::StringRef name, So
     bool plain =
         object.isNumber() || object.isNone() || object.constant.asString() || object.constant.asType() || object.constant.asFunction();
     if (plain && name == "value") return object; // a tl.constexpr stands for what it holds
+    if ((object.isNumber() || object.isNone() || object.constant.asString()) && name == "type")
+      return Operand::of(Value::type(object.languageType()));
+    if (object.isNumber() && isTensorAttribute(name)) {
+      Maybe tensor = ops.toTensor(object);
+      return tensor ? runtimeAttribute(*tensor, name, range) : std::nullopt;
+    }
     if (const Builtin *builtin = object.constant.asBuiltin()) {
       if (builtin->path == "PropagateNan" && (name == "ALL" || name == "NONE")) return Operand::of(Value::string(name.lower()));
     }

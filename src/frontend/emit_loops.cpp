@@ -57,6 +57,8 @@ bool Emitter::forLoop(const ast::ForStmt &stmt) {
   }
   if (bounds.size() == 1) bounds.insert(bounds.begin(), Operand::of(Value::integer(0)));
   if (bounds.size() == 2) bounds.push_back(Operand::of(Value::integer(1)));
+  bool leaves = llvm::any_of(wishes, [](const auto &wish) { return wish.first == "early_exit"; });
+  if (leaves) return leavingFor(stmt, bounds);
   return unrolled ? unrolledLoop(stmt, bounds) : runtimeLoop(stmt, bounds, wishes);
 }
 
@@ -196,6 +198,7 @@ void Emitter::terminate(Block &block, llvm::function_ref<void()> makeTerminator)
 // Into the body go the values that the condition has seen, those that it has just made included.
 bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
   if (!stmt.otherwise.empty()) return refuse(stmt.range, "'while ... else'", "");
+  if (asksForExit(stmt)) return leavingWhile(stmt);
   std::unique_ptr<Block> test, body;
   mlir::Value holds;
   llvm::SmallVector<mlir::Value> passed, ends;

@@ -30,13 +30,14 @@ Emitter::Flow Emitter::sequence(llvm::ArrayRef<ast::Stmt *> statements, const Ta
   for (size_t i = 0; i < statements.size(); ++i) {
     const ast::Stmt &stmt = *statements[i];
     ops.at(stmt.range);
+    if (mayExit() && leavesIteration(stmt)) return mayLeave(statements.drop_front(i));
+    if (exits.empty() && loopDepth == 0 && isLoopWithReturn(stmt)) return afterReturn(statements.drop_front(i), tail, result);
     if (auto *ret = dyn_cast<ast::ReturnStmt>(&stmt)) {
       if (loopDepth > 0 || !unrolled.empty()) {
         ops.fail(Diag::returnInLoop, {});
         return Flow::failed;
       }
       Maybe value = ret->value ? expression(*ret->value) : Maybe(Operand::none());
-      if (value) value = ops.decay(*value);
       if (!value) return Flow::failed;
       result = std::move(value);
       return Flow::returned;
@@ -73,6 +74,19 @@ static bool isConstexprAnnotation(const ast::Expr &expr) {
   return false;
 }
 
+bool Emitter::assertion(const ast::AssertStmt &stmt) {
+  CallArguments args{stmt.range, {}, {}, {}};
+  for (const ast::Expr *expr : {stmt.condition, stmt.message}) {
+    if (!expr) continue;
+    Maybe value = expression(*expr);
+    if (!value) return false;
+    args.positional.push_back(*value);
+    args.ranges.push_back(expr->range);
+  }
+  bool known = function.isHelper && args.positional[0].value(); // Python's own assert, of what it knows
+  return callBuiltin(*findBuiltin(known ? "static_assert" : "device_assert"), std::move(args)).has_value();
+}
+
 bool Emitter::statement(const ast::Stmt &stmt) {
   if (!step(stmt.range)) return false;
   ops.at(stmt.range);
@@ -80,6 +94,7 @@ bool Emitter::statement(const ast::Stmt &stmt) {
   case ast::StmtKind::pass: return true;
   case ast::StmtKind::expression: {
     const ast::Expr &value = *cast<ast::ExprStmt>(stmt).value;
+    unused = &value;
     return isa<ast::StringExpr>(value) || expression(value).has_value();
   }
   case ast::StmtKind::assign: {
@@ -117,18 +132,7 @@ bool Emitter::statement(const ast::Stmt &stmt) {
     setLocal(target->name, Operand::of(*constant));
     return true;
   }
-  case ast::StmtKind::assert_: {
-    const auto &assertion = cast<ast::AssertStmt>(stmt);
-    CallArguments args{stmt.range, {}, {}, {}};
-    for (const ast::Expr *expr : {assertion.condition, assertion.message}) {
-      if (!expr) continue;
-      Maybe value = expression(*expr);
-      if (!value) return false;
-      args.positional.push_back(*value);
-      args.ranges.push_back(expr->range);
-    }
-    return callBuiltin(*findBuiltin("device_assert"), std::move(args)).has_value();
-  }
+  case ast::StmtKind::assert_: return assertion(cast<ast::AssertStmt>(stmt));
   case ast::StmtKind::if_: return ifStatement(cast<ast::IfStmt>(stmt));
   case ast::StmtKind::for_: return forLoop(cast<ast::ForStmt>(stmt));
   case ast::StmtKind::while_: return whileLoop(cast<ast::WhileStmt>(stmt));
@@ -142,7 +146,7 @@ bool Emitter::statement(const ast::Stmt &stmt) {
 
 bool Emitter::assign(const ast::Expr &target, const Operand &value) {
   if (auto *name = dyn_cast<ast::NameExpr>(&target)) {
-    bool keep = annotatedConstexpr.contains(name->name) && value.value();
+    bool keep = function.isHelper || (annotatedConstexpr.contains(name->name) && value.value());
     Maybe decayed = keep ? Maybe(value) : ops.decay(value);
     if (!decayed) return false;
     // Operations carry the name of the variable they define, which dumps and messages show.
@@ -160,7 +164,7 @@ bool Emitter::assign(const ast::Expr &target, const Operand &value) {
   else if (isa<ast::SubscriptExpr>(target))
     return refuse(target.range, "assignment to an element", "build a new tile, for example with tl.where");
   else
-    return refuse(target.range, "assignment to an attribute", "");
+    return assignField(cast<ast::AttributeExpr>(target), value);
   if (!value.isTuple()) {
     ops.failAt(target.range, Diag::unpackTargets, {value.describe(), std::to_string(targets.size())});
     return false;
@@ -266,8 +270,14 @@ std::vector<llvm::StringRef> Emitter::namesAfter(const Arm &thenArm, const Arm &
   return names;
 }
 
-// A constexpr in one arm and a run-time value in the other: both at run time, if the types agree.
+// A constexpr in one arm and another one or a run-time value in the other: both at run time, if the types agree.
 bool Emitter::agree(Arm &thenArm, Operand &left, Arm &elseArm, Operand &right) {
+  if (sameType(left, right)) return true;
+  if (left.isTuple() && right.isTuple() && left.items.size() == right.items.size()) {
+    for (size_t i = 0; i < left.items.size(); ++i)
+      if (!agree(thenArm, left.items[i], elseArm, right.items[i])) return false;
+    return sameType(left, right);
+  }
   for (auto [side, block] : {std::pair(&left, thenArm.block.get()), std::pair(&right, elseArm.block.get())}) {
     if (!side->isNumber()) continue;
     OpBuilder::InsertionGuard guard(ops.b);
@@ -347,7 +357,7 @@ Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Ma
   };
   if (!thenArm.value && elseArm.value) thenValue = anyValue(elseValue, *thenArm.block);
   if (thenArm.value && !elseArm.value) elseValue = anyValue(thenValue, *elseArm.block);
-  if (!sameType(thenValue, elseValue)) {
+  if (!agree(thenArm, thenValue, elseArm, elseValue)) {
     ops.fail(Diag::returnTypes, {thenValue.describe(), elseValue.describe()});
     return Flow::failed;
   }

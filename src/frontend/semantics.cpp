@@ -44,6 +44,7 @@ Operand Operand::of(Value value) {
     for (const Value &item : sequence->items)
       result.items.push_back(of(item));
     result.fields = sequence->fieldNames;
+    result.cls = sequence->type;
     return result;
   }
   Operand result;
@@ -66,6 +67,22 @@ Operand Operand::tuple(std::vector<Operand> items) {
   return result;
 }
 
+Operand Operand::instance(std::shared_ptr<Namespace> cls, std::vector<Operand> items) {
+  Operand result = tuple(std::move(items));
+  result.fields = cls->classInfo()->fieldNames();
+  result.cls = std::move(cls);
+  return result;
+}
+
+Type Operand::languageType() const {
+  if (isRuntime() || kind == Kind::descriptor) return type;
+  if (!isTuple()) return Type::ofConstant(constant.repr());
+  std::vector<std::string> types;
+  for (const Operand &item : items)
+    types.push_back(item.languageType().str());
+  return Type::ofTuple(types);
+}
+
 bool Operand::isNumber() const {
   return isConstant() && (constant.asBool() || constant.asInt() || constant.asFloat());
 }
@@ -79,7 +96,8 @@ std::optional<Value> Operand::value() const {
     if (!value) return std::nullopt;
     values.push_back(std::move(*value));
   }
-  return Value::tuple(std::move(values));
+  if (cls) return Value::instance(cls, std::move(values));
+  return fields.empty() ? Value::tuple(std::move(values)) : Value::namedTuple(fields, std::move(values));
 }
 
 std::string Operand::describe() const {
@@ -90,7 +108,7 @@ std::string Operand::describe() const {
     return constant.describe();
   case Kind::runtime:
   case Kind::descriptor: return type.str();
-  case Kind::tuple: return "a tuple of " + std::to_string(items.size());
+  case Kind::tuple: return cls ? "an instance of " + cls->classInfo()->name : "a tuple of " + std::to_string(items.size());
   case Kind::method: return "a method";
   }
   return "a value";
@@ -117,6 +135,7 @@ bool sameType(const Operand &x, const Operand &y) {
   if (x.kind != y.kind || x.items.size() != y.items.size()) return false;
   if (x.isConstant()) return x.constant.repr() == y.constant.repr();
   if (!x.isTuple() && x.type != y.type) return false;
+  if (!x.cls != !y.cls || (x.cls && x.cls->classInfo()->lineage[0] != y.cls->classInfo()->lineage[0])) return false;
   for (size_t i = 0; i < x.items.size(); ++i)
     if (!sameType(x.items[i], y.items[i])) return false;
   return true;
@@ -181,6 +200,8 @@ mlir::Type Semantics::irType(const Type &type) {
       element = IntegerType::get(context, element.getIntOrFloatBitWidth(), IntegerType::Unsigned);
     return tt::TensorDescType::get(context, RankedTensorType::get(type.shape(), element));
   }
+  case Type::Kind::constant:
+  case Type::Kind::tuple: return mlir::NoneType::get(context); // types that are only compared
   case Type::Kind::scalar: break;
   }
   switch (type.scalar()) {
@@ -279,9 +300,10 @@ Maybe Semantics::toTensor(const Operand &x) {
 
 Maybe Semantics::decay(const Operand &x) {
   if (x.isNumber()) return toTensor(x);
-  if (!x.isTuple()) return x;
+  if (!x.isTuple() || x.isAggregate()) return x;
   Operand result = x;
-  for (Operand &item : result.items) {
+  for (auto [i, item] : llvm::enumerate(result.items)) {
+    if (x.cls && x.cls->classInfo()->fields[i].isConstexpr) continue;
     Maybe decayed = decay(item);
     if (!decayed) return std::nullopt;
     item = std::move(*decayed);

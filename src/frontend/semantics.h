@@ -17,22 +17,27 @@ struct Operand {
   mlir::Value handle;              // runtime, descriptor
   Type type;                       // runtime, descriptor
   std::vector<Operand> items;      // tuple: its members; descriptor: shape..., strides...; method: the object
-  std::vector<std::string> fields; // of a namedtuple
+  std::vector<std::string> fields; // of a namedtuple or an aggregate
+  std::shared_ptr<Namespace> cls;  // the class of an instance, where it is known
 
   static Operand of(Value value); // tuples and lists of constants become tuples
   static Operand of(mlir::Value handle, Type type);
   static Operand tuple(std::vector<Operand> items);
+  static Operand instance(std::shared_ptr<Namespace> cls, std::vector<Operand> items);
   static Operand none() { return {}; }
 
   bool isConstant() const { return kind == Kind::constant; }
   bool isRuntime() const { return kind == Kind::runtime; }
   bool isTuple() const { return kind == Kind::tuple; }
+  bool isAggregate() const { return isTuple() && cls && cls->classInfo()->isAggregate; }
   bool isNone() const { return isConstant() && constant.isNone(); }
   bool isNumber() const; // an int, float or bool constant
   bool isBlock() const { return isRuntime() && type.isBlock(); }
   bool isBlockPointer() const { return isRuntime() && type.isPointer() && type.element().isBlock(); }
   /// The compile-time value, a tuple of constants included.
   std::optional<Value> value() const;
+  /// What `.type` of it is: the type of a run-time value; constants and tuples have types of their own.
+  Type languageType() const;
   /// For messages: "int32", "<['64'], fp32>", "the constexpr 4", "a tuple of 2".
   std::string describe() const;
 };
@@ -52,8 +57,9 @@ struct Unit {
   const KernelOptions *options;
   Diagnostics *diagnostics;
   llvm::StringMap<Function> functions;
-  std::vector<SourceRange> calls; // the chain of calls that leads to the function at work
-  int64_t operations = 0;         // in the kernel once its calls are inlined, about
+  std::vector<SourceRange> calls;                          // the chain of calls that leads to the function at work
+  int64_t operations = 0;                                  // in the kernel once its calls are inlined, about
+  std::vector<std::shared_ptr<const ast::Module>> helpers; // the sources of helpers, which places in the code refer to
 };
 
 class Semantics {

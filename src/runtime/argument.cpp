@@ -42,6 +42,12 @@ Argument Argument::pointer(void *address, Scalar element, int64_t bytes, int64_t
   return argument;
 }
 
+Argument Argument::fixed() const {
+  Argument result = *this;
+  result.isConstexpr = true;
+  return result;
+}
+
 Argument Argument::reaching(int64_t before, int64_t after) const {
   Argument result = *this;
   auto changed = payload ? std::make_shared<Payload>(*payload) : std::make_shared<Payload>();
@@ -232,7 +238,7 @@ std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm
       else if (parameter.isVariadic)
         bound[i] = Argument::tuple({}, {});
     }
-    if (parameter.isConstexpr || bound[i].kind() != Argument::Kind::constant) continue;
+    if (parameter.isConstexpr || bound[i].kind() != Argument::Kind::constant || bound[i].isFixed()) continue;
     std::optional<Value> value = bound[i].value();
     if (const Sequence *sequence = value->asSequence()) bound[i] = membersOf(bound[i], *sequence);
   }

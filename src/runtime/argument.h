@@ -50,6 +50,9 @@ public:
                              std::vector<int64_t> blockShape, int64_t bytes, int64_t device = -1);
 
   void setMemory(Memory memory) { memoryKind = memory; }
+  /// The same value as a constant of the compiled code, whatever the parameter says: what a caller's tl.constexpr means.
+  Argument fixed() const;
+  bool isFixed() const { return isConstexpr; }
 
   Kind kind() const { return argumentKind; }
   bool isPointer() const { return argumentKind == Kind::pointer; }
@@ -80,6 +83,7 @@ private:
   Kind argumentKind = Kind::missing;
   Scalar elementKind = Scalar::void_;
   Memory memoryKind = Memory::plain;
+  bool isConstexpr = false;
   int16_t deviceOrdinal = -1;
   uint64_t bits = 0;
   int64_t extent = 0;

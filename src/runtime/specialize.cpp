@@ -68,6 +68,10 @@ bool mismatch(const JitFunction::Parameter &parameter, const Argument &argument,
 bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, ArgumentSpec &spec,
                    Diagnostics &diagnostics) {
   const Type *annotation = wish.annotation;
+  if (argument.isFixed()) {
+    spec.constant = argument.value();
+    return true;
+  }
   switch (argument.kind()) {
   case Argument::Kind::none: spec.constant = Value::none(); return true;
   case Argument::Kind::boolean:
@@ -192,6 +196,7 @@ public:
   }
 
   void runTime(const Argument &argument, const Wish &wish) {
+    if (argument.isFixed()) return constant(argument);
     switch (argument.kind()) {
     case Argument::Kind::integer:
     case Argument::Kind::unsignedInteger:

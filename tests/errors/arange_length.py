@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr, B: tl.constexpr):
-    # CHECK: :[[#@LINE+1]]:9: error: tl.arange over 48 elements: the length must be a power of two
+    # CHECK: :[[#@LINE+1]]:9: error: arange's range must be a power of 2
     x = tl.arange(0, B)

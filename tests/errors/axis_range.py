@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:42: error: axis 5 is out of range for 2 dimensions
+    # CHECK: :[[#@LINE+1]]:42: error: invalid axis 5 for 2 dimensions
     x = tl.expand_dims(tl.arange(0, 16), 5)

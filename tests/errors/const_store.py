@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr: tl.const):
-    # CHECK: :[[#@LINE+1]]:14: error: cannot write through const_pointer<fp32>: its parameter is marked tl.const
+    # CHECK: :[[#@LINE+1]]:14: error: Cannot store to a constant pointer: the parameter of const_pointer<fp32> is marked tl.const
     tl.store(x_ptr, 1.0)

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:23: error: the grid has no axis 3
+    # CHECK: :[[#@LINE+1]]:23: error: program_id axis must be 0, 1, or 2 but got 3
     x = tl.program_id(3)

@@ -4,6 +4,6 @@ import triton.language as tl
 
 
 @triton.jit
-# CHECK: :[[#@LINE+1]]:5: error: kernel 'k' returns int32: kernels return nothing
+# CHECK: :[[#@LINE+1]]:5: error: kernel 'k' returns the constexpr 3: kernels return nothing
 def k(x_ptr):
     return 3

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr, u, n):
-    # CHECK: :[[#@LINE+1]]:9: error: '//' of int32 and uint32: one is signed and the other is not
+    # CHECK: :[[#@LINE+1]]:9: error: Cannot use '//' with int32 and uint32 because they have different signedness
     x = n // u

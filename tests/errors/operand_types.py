@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:9: error: '*' cannot be applied to pointer<fp32> and the constexpr 2
+    # CHECK: :[[#@LINE+1]]:9: error: '*' cannot be applied: invalid operands of type pointer<fp32> and the constexpr 2
     x = x_ptr * 2

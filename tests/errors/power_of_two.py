@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:9: error: dimension 0 of shape (48, 16) is 48, which is no power of two
+    # CHECK: :[[#@LINE+1]]:9: error: Shape element 0 must be a power of 2
     x = tl.zeros((48, 16), tl.float32)

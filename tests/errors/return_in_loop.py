@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def k(x_ptr, n):
     for i in range(n):
-        # CHECK: :[[#@LINE+1]]:9: error: 'return' is not supported in a loop
+        # CHECK: :[[#@LINE+1]]:9: error: Cannot have `return` statements inside `while` or `for` statements in triton
         return

@@ -4,7 +4,7 @@ import triton.language as tl
 
 @triton.jit
 def pick(n):
-    # CHECK: :[[#@LINE+1]]:5: error: this function returns int32 on one path and fp32 on another
+    # CHECK: :[[#@LINE+1]]:5: error: Return type mismatch: int32 on one path and fp32 on another
     if n > 3:
         return n
     return 1.5

@@ -203,11 +203,13 @@ def test_annotations_fix_types():
 
 
 def test_specialisation_lists():
-    with pytest.raises(ValueError, match="marked as constexpr and listed in do_not_specialize"):
 
-        @triton.jit(do_not_specialize=["BLOCK"])
-        def wrong(x_ptr, BLOCK: tl.constexpr):
-            pass
+    @triton.jit(do_not_specialize=["BLOCK"])
+    def wrong(x_ptr, BLOCK: tl.constexpr):
+        pass
+
+    with pytest.raises(triton.CompilationError, match="marked as constexpr and listed in do_not_specialize"):
+        wrong[(1,)](np.zeros(1, np.int32), 16)
 
     @triton.jit(do_not_specialize=["n"])
     def kernel(out_ptr, n):

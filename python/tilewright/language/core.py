@@ -44,18 +44,15 @@ class _Element(NamedTuple):
         return 0, (1 << self.bits) - 1
 
 
+_FAMILIES = {"boolean": "unsigned", "signedInt": "signed", "unsignedInt": "unsigned", "fp8": "float", "floating": "float", "none": "none"}
+
+
 def _elements():
-    yield "void", _Element("none", 0, "V", "void")
-    for bits in (8, 16, 32, 64):
-        yield f"int{bits}", _Element("signed", bits, f"i{bits}", f"int{bits}")
-    for bits in (1, 8, 16, 32, 64):
-        name = f"uint{bits}" if bits > 1 else "int1"
-        yield name, _Element("unsigned", bits, f"u{bits}", name)
-    for name, bits, mantissa, bias in (
-            ("fp8e4b15", 8, 3, 15), ("fp8e4nv", 8, 3, 7), ("fp8e4b8", 8, 3, 8), ("fp8e5", 8, 2, 15), ("fp8e5b16", 8, 2, 16),
-            ("fp16", 16, 10, 15), ("bf16", 16, 7, 127), ("fp32", 32, 23, 127), ("fp64", 64, 52, 1023)):
-        long_name = name.replace("fp", "float") if name != "bf16" else "bfloat16"
-        yield name, _Element("float", bits, name, long_name, mantissa, bias)
+    """From the compiler's table, which has all that is known of an element type."""
+    for name, _, attribute, group, bits, mantissa, bias, _ in _core.element_types():
+        family = _FAMILIES[group]
+        word = {"none": "V", "signed": f"i{bits}", "unsigned": f"u{bits}", "float": name}[family]
+        yield name, _Element(family, bits, word, attribute, mantissa, bias)
 
 
 _ELEMENTS = dict(_elements())
@@ -465,8 +462,15 @@ class tuple(base_value):
 
     _tilewright_path = "triton.language.tuple"
 
-    def __init__(self, args, type=None):
+    def __init__(self, args, type=None, fields=None):
         self.values = list(args)
+        self._fields = fields
+
+    def __getattr__(self, name):
+        fields = self.__dict__.get("_fields") or ()
+        if name in fields:
+            return self.values[fields.index(name)]
+        raise AttributeError(name)
 
     @property
     def _tilewright_value(self):
@@ -510,7 +514,7 @@ class range(base_value):
     _tilewright_path = "triton.language.range"
 
     def __init__(self, arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, flatten=False,
-                 warp_specialize=False, disable_licm=False):
+                 warp_specialize=False, disable_licm=False, early_exit=False):
         self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
         self.step = 1 if step is None else step
         self.num_stages = num_stages
@@ -542,7 +546,7 @@ class condition(base_value):
 
     _tilewright_path = "triton.language.condition"
 
-    def __init__(self, arg1, disable_licm=False):
+    def __init__(self, arg1, disable_licm=False, early_exit=False):
         self.condition = arg1
         self.disable_licm = disable_licm
 
@@ -555,6 +559,8 @@ class PropagateNan(enum.Enum):
 
 
 PropagateNan._tilewright_path = "triton.language.PropagateNan"
+for _rule in PropagateNan:
+    _rule._tilewright_value = _rule.name.lower()
 
 
 class builtin_function:
@@ -613,20 +619,11 @@ def _table():
 
 
 _ROWS = _table()
-_TYPE_NAMES = {"pi32_t": lambda: pointer_type(int32), "void": lambda: void}
-
-void = dtype("void")
-int1, int8, int16, int32, int64 = map(dtype, ("int1", "int8", "int16", "int32", "int64"))
-uint8, uint16, uint32, uint64 = map(dtype, ("uint8", "uint16", "uint32", "uint64"))
-float8e5, float8e5b16, float8e4nv = map(dtype, ("fp8e5", "fp8e5b16", "fp8e4nv"))
-float8e4b8, float8e4b15 = map(dtype, ("fp8e4b8", "fp8e4b15"))
-float16, bfloat16, float32, float64 = map(dtype, ("fp16", "bf16", "fp32", "fp64"))
-pi32_t = pointer_type(int32)
-
-_BY_NAME = {kind.name: kind for kind in (void, int1, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8e5, float8e5b16,
-                                         float8e4nv, float8e4b8, float8e4b15, float16, bfloat16, float32, float64)}
-_WORDS = {**_BY_NAME, **{f"i{bits}": dtype(f"int{bits}") for bits in (1, 8, 16, 32, 64)},
-          **{f"u{bits}": dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}, "u1": int1, "B": int1}
+# Each element type under its name in the language: int32, float16, ...
+_BY_NAME = {name: dtype(name) for name in _ELEMENTS}
+globals().update({element.long_name: _BY_NAME[name] for name, element in _ELEMENTS.items()})
+pi32_t = pointer_type(_BY_NAME["int32"])
+_WORDS = {word: _BY_NAME[name] for name, signature, *_, others in _core.element_types() for word in (name, signature, *others.split())}
 
 
 def type_named(text):
@@ -671,9 +668,3 @@ def member_named(path):
 
 _members = members("triton.language")
 globals().update({name: value for name, value in _members.items() if name not in globals()})
-
-def _refuse_aggregate(cls):
-    raise NotImplementedError("aggregates are not supported: pass a tuple or a namedtuple")
-
-
-_aggregate = _refuse_aggregate

@@ -3,6 +3,7 @@
 import inspect
 import re
 import textwrap
+import weakref
 from functools import partial
 
 from .. import _core, knobs
@@ -81,6 +82,32 @@ class KernelParam:
         return row + (self.default,) if self.has_default else row
 
 
+def _nested_codes(code):
+    yield code
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            yield from _nested_codes(constant)
+
+
+def executed_source(fn):
+    """The lines of a function that `exec` is making from a text, and the number of the first: the text is a variable of a caller's.
+
+    Nothing where no variable holds a text whose code is the function's.
+    """
+    code, frame = fn.__code__, inspect.currentframe()
+    while frame is not None:
+        for text in {value for value in frame.f_locals.values() if isinstance(value, str) and f"def {code.co_name}" in value}:
+            try:
+                whole = compile(text, code.co_filename, "exec")
+            except (SyntaxError, ValueError):
+                continue
+            if any(nested == code for nested in _nested_codes(whole)):
+                lines = text.splitlines(keepends=True)
+                return inspect.getblock(lines[code.co_firstlineno - 1:]), code.co_firstlineno
+        frame = frame.f_back
+    return None
+
+
 class JITCallable:
     """A function that kernels may call."""
 
@@ -90,7 +117,10 @@ class JITCallable:
         try:
             self.raw_src, self.starting_line_number = inspect.getsourcelines(fn)
         except OSError as error:
-            raise ValueError("@jit functions should be defined in a Python file") from error
+            found = executed_source(fn) if knobs.runtime.interpret else None
+            if found is None:
+                raise ValueError("@jit functions should be defined in a Python file") from error
+            self.raw_src, self.starting_line_number = found
         source = textwrap.dedent("".join(self.raw_src))
         start = re.search(r"^def\s+\w+\s*\(", source, re.MULTILINE)
         self._src = source[start.start():] if start else source
@@ -126,6 +156,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.noinline = bool(noinline)
         self._repr = repr
         self.launch_metadata = launch_metadata
+        self._interpreted = knobs.runtime.interpret  # as it is when the kernel is made
         self.pre_run_hooks = []
         self.used_global_vals = {}
         self.kernel = None
@@ -134,10 +165,6 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
             listed = [index in names or param.name in names
                       for names in (self.do_not_specialize, self.do_not_specialize_on_alignment)]
             self.params.append(KernelParam(index, param, *listed))
-        for param in self.params:
-            if param.is_constexpr and (param.do_not_specialize or param.do_not_specialize_on_alignment):
-                raise ValueError(f"{param.name} marked as constexpr and listed in do_not_specialize/do_not_specialize_on_alignment. "
-                                 "Remove constexpr designation or skip specialization.")
         self.arg_names = [param.name for param in self.params]
         self.constexprs = [param.num for param in self.params if param.is_constexpr]
         self._cache_key = None
@@ -148,7 +175,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         cells = dict(zip(code.co_freevars, self.fn.__closure__ or ()))
         self._capture(source, code.co_filename, line, self.__name__, self.fn.__globals__, cells, [param.row() for param in self.params],
                       self.noinline, [p.name for p in self.params if p.do_not_specialize],
-                      [p.name for p in self.params if p.do_not_specialize_on_alignment])
+                      [p.name for p in self.params if p.do_not_specialize_on_alignment], self._interpreted)
 
     def _watched(self, grid):
         """`kernel[grid]` where a launch is more than a launch: there are hooks, or checks to turn on."""
@@ -188,7 +215,11 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     def warmup(self, *args, grid=None, **kwargs):
         driver.active  # types say nothing about a machine: the one that is active is meant
-        return KernelInterface.warmup(self, *args, grid=grid, **kwargs)
+        constants = {param.name for param in self.params if param.is_constexpr}
+        names = self.arg_names + [None] * len(args)
+        wrapped = [value if name in constants else MockTensor.wrap_dtype(value) for name, value in zip(names, args)]
+        named = {name: value if name in constants else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
+        return self.run(*wrapped, grid=grid, warmup=True, **named)
 
     def add_pre_run_hook(self, hook):
         """Calls `hook` with the arguments of every launch, before it."""
@@ -277,6 +308,18 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
                            launch_metadata=launch_metadata)
 
     return decorate if fn is None else decorate(fn)
+
+
+def helper_kernel(function):
+    """A method or constexpr function of Python as something that the compiler follows where its arguments are run-time values."""
+    function = getattr(function, "fn", function)
+    made = _HELPERS.get(function)
+    if made is None:
+        made = _HELPERS[function] = JITFunction(function)
+    return made
+
+
+_HELPERS = weakref.WeakKeyDictionary()
 
 
 class BoundConstexprFunction:
@@ -399,16 +442,10 @@ def reinterpret(tensor, dtype):
 
 # Names of element types as arguments spell them -> as signatures do.
 type_canonicalisation_dict = {
-    "bool": "i1", "int1": "i1", "uint1": "u1", "i1": "i1",
-    **{f"{kind}{bits}": f"{kind[0]}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
-    **{f"{kind}{bits}": f"{kind}{bits}" for kind in ("i", "u") for bits in (8, 16, 32, 64)},
-    "float8e5": "fp8e5", "float8e5b16": "fp8e5b16", "float8e4nv": "fp8e4nv", "float8e4b8": "fp8e4b8", "float8e4b15": "fp8e4b15",
-    "float8_e4m3fn": "fp8e4nv", "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2": "fp8e5", "float8_e5m2fnuz": "fp8e5b16",
-    "half": "fp16", "float16": "fp16", "bfloat16": "bf16", "float": "fp32", "float32": "fp32", "double": "fp64", "float64": "fp64",
-    "void": "void",
-}
-for _word in list(type_canonicalisation_dict.values()):
-    type_canonicalisation_dict[_word] = _word
+    word: signature
+    for name, signature, attribute, _, _, _, _, others in _core.element_types()
+    for word in (name, signature, attribute, *others.split())
+} | {"u1": "u1", "uint1": "u1"}
 
 
 def mangle_type(argument):
