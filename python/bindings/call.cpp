@@ -23,12 +23,13 @@ Option optionNamed(llvm::StringRef name) {
       .Case("maxnreg", Option::maxnreg)
       .Case("enable_fp_fusion", Option::fpFusion)
       .Case("debug", Option::debug)
+      .Case("sanitize_overflow", Option::sanitizeOverflow)
       .Case("num_threads", Option::threads)
       .Case("stream", Option::stream)
       .Case("launch_cooperative_grid", Option::cooperative)
       .Case("launch_pdl", Option::programmaticLaunch)
       // What other code generators and launchers ask for.
-      .Cases({"sanitize_overflow", "launch_cluster", "ir_override", "extern_libs", "arch"}, Option::ignored)
+      .Cases({"launch_cluster", "ir_override", "extern_libs", "arch", "num_cpu_threads"}, Option::ignored)
       .Cases({"ptx_version", "ptx_options", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "default_dot_input_precision"},
              Option::ignored)
       .Cases(
@@ -59,6 +60,7 @@ void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::St
     return;
   case Option::fpFusion: options.kernel.fpFusion = nb::cast<bool>(nb::bool_(value)); return;
   case Option::debug: options.kernel.debug = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::sanitizeOverflow: options.kernel.sanitizeOverflow = nb::cast<bool>(nb::bool_(value)); return;
   case Option::threads:
     if (!value.is_none()) options.threads = integerOption(value, name);
     if (options.threads < 0) raise(PyExc_ValueError, "num_threads must not be negative");

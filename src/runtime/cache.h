@@ -18,6 +18,9 @@ namespace tilewright {
 /// TILEWRIGHT_CACHE=0 turns it off.
 bool cacheEnabled();
 
+/// TRITON_ALWAYS_COMPILE=1: kernels are compiled although they are in the folder.
+bool cacheIsRead();
+
 /// The bytes stored under `key` (hex), or nothing. A damaged entry is removed, reported as a warning and counts as absent.
 std::optional<std::string> loadCached(const std::string &key, Diagnostics &diagnostics);
 /// Stores bytes under `key`. The first failure of a process is reported as a warning, the others are silent.
