@@ -3,6 +3,7 @@
 
 #include "compiled.h"
 #include "core.h"
+#include "kernel.h"
 
 #include "evaluate/module.h"
 #include "pipeline/dump.h"
@@ -123,7 +124,17 @@ static void readDescription(nb::handle types, nb::dict constants, const std::vec
 
 // ---- what a kernel was compiled for, as Python has it
 
+/// The @jit function that was given as an argument; None where Python has forgotten it.
+static nb::object kernelOf(const JitFunction *function) {
+  static nb::handle known = nb::getattr(packageObject("runtime.jit", "JITFunction"), "known").release();
+  for (nb::handle kernel : nb::iter(known.attr("values")()))
+    if (PyKernel *candidate = nb::inst_ptr<PyKernel>(kernel); candidate->state && candidate->state->function.get() == function)
+      return nb::borrow(kernel);
+  return nb::none();
+}
+
 static nb::object constantOf(const Value &value) {
+  if (std::shared_ptr<const JitFunction> function = value.asFunction()) return kernelOf(function.get());
   try {
     return fromValue(value);
   } catch (nb::python_error &) { // the compiler's own: it has no Python object

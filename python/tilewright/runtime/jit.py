@@ -206,7 +206,10 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     def warmup(self, *args, grid=None, **kwargs):
         driver.active  # types say nothing about a machine: the one that is active is meant
-        return KernelInterface.warmup(self, *args, grid=grid, **kwargs)
+        constant = {param.name for param in self.params if param.is_constexpr}
+        wrapped = [value if index in self.constexprs else MockTensor.wrap_dtype(value) for index, value in enumerate(args)]
+        named = {name: value if name in constant else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
+        return self.run(*wrapped, grid=grid, warmup=True, **named)
 
     def add_pre_run_hook(self, hook):
         """Calls `hook` with the arguments of every launch, before it."""
