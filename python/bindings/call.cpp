@@ -24,6 +24,7 @@ Option optionNamed(llvm::StringRef name) {
       .Case("maxnreg", Option::maxnreg)
       .Case("enable_fp_fusion", Option::fpFusion)
       .Case("debug", Option::debug)
+      .Case("sanitize_overflow", Option::sanitizeOverflow)
       .Case("num_threads", Option::threads)
       .Case("stream", Option::stream)
       .Case("launch_cooperative_grid", Option::cooperative)
@@ -51,6 +52,7 @@ void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::St
     return;
   case Option::fpFusion: options.kernel.fpFusion = nb::cast<bool>(nb::bool_(value)); return;
   case Option::debug: options.kernel.debug = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::sanitizeOverflow: options.kernel.sanitizeOverflow = nb::cast<bool>(nb::bool_(value)); return;
   case Option::threads:
     if (!value.is_none()) options.threads = integerOption(value, name);
     if (options.threads < 0) raise(PyExc_ValueError, "num_threads must not be negative");

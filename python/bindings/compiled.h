@@ -11,11 +11,19 @@ struct PyCompiled {
   std::vector<ArgumentSpec> specs;
   KernelOptions options;
   std::optional<GpuTarget> simulated;   // compiled for the simulator of this GPU
-  std::shared_ptr<const IrKernel> text; // the IR text it was compiled from, if it was
+  std::optional<GpuTarget> gpu;         // to be compiled for this GPU
+  std::shared_ptr<const IrKernel> text; // the IR text it was compiled from, if it was, or that came with it from another process
+  std::string savedKey;                 // of a kernel that came from another process
 
   CompileRequest request() const;
+  /// Identifies the code: the same in all processes. Empty for text without a name.
+  std::string key() const;
+  bool isRestored() const { return !savedKey.empty(); }
   /// `stream`: of a GPU; None: the current one.
   void launch(nb::handle grid, nb::handle args, nb::handle stream) const;
+
+private:
+  mutable std::shared_ptr<PyKernel::State> calls; // what launches have learned about the form of calls
 };
 
 void defineCompiled(nb::module_ &module);

@@ -4,6 +4,7 @@
 #include "kernel.h"
 
 #include "evaluate/module.h"
+#include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"
 #include "syntax/parser.h"
@@ -111,13 +112,18 @@ CompileRequest PyCompiled::request() const {
   request.kernel = text ? KernelSource(text) : KernelSource(function.get());
   request.args = specs;
   request.options = options;
-  if (simulated)
-    request.gpu = simulated;
+  if (simulated || gpu)
+    request.gpu = simulated ? simulated : gpu;
   else if (compiled && compiled->gpu())
     request.gpu = gpuTarget(compiled->gpu()->artifact().target);
   else
     request.target = hostCpu();
   return request;
+}
+
+std::string PyCompiled::key() const {
+  if (isRestored()) return savedKey;
+  return function ? kernelCacheKey(request()) : std::string();
 }
 
 void keepUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh) {
@@ -149,7 +155,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
   SpecializationKey key;
   appendSpecializationKey(*state.function, arguments, key);
   std::string text(key.begin(), key.end());
-  text += options.kernel.debug ? 'd' : '-';
+  text += options.kernel.debug ? options.kernel.sanitizeOverflow ? 'd' : 'n' : '-';
   text += options.kernel.fpFusion ? 'f' : '-';
   if (target)
     text += target->name + " " + std::to_string(options.kernel.numWarps) + " " + std::to_string(options.kernel.numStages) + " " +
@@ -247,14 +253,57 @@ static int clearKernel(PyObject *self) {
   return 0;
 }
 
+static void defineLaunches(nb::class_<PyKernel> &kernel) {
+  kernel
+      .def(
+          "launch",
+          [](nb::handle_t<PyKernel> self, nb::handle grid, nb::args args, nb::kwargs kwargs) {
+            return launchKernel(self, grid, UnpackedArguments(args, kwargs), grid.is_none() ? Purpose::warmup : Purpose::run);
+          },
+          "Compiles if needed and runs the grid; a grid of None only compiles. Returns the compiled kernel.", "grid"_a.none(), "args"_a,
+          "kwargs"_a)
+      .def(
+          "prepare",
+          [](nb::handle_t<PyKernel> self, nb::args args, nb::kwargs kwargs) {
+            return launchKernel(self, nb::none(), UnpackedArguments(args, kwargs), Purpose::prepare);
+          },
+          "The compiled kernel of a launch that is about to follow.", "args"_a, "kwargs"_a)
+      .def(
+          "_describe",
+          [](nb::handle_t<PyKernel> self, nb::args args, nb::kwargs kwargs) {
+            return describeLaunch(self, UnpackedArguments(args, kwargs));
+          },
+          "What a launch would compile.", "args"_a, "kwargs"_a)
+      .def("_compiled",
+           [](PyKernel &self) {
+             nb::list out;
+             for (auto &[compiled, object] : self.state->objects)
+               out.append(nb::borrow(object.get()));
+             return out;
+           })
+      .def("_bind",
+           [](PyKernel &self, nb::args args, nb::kwargs kwargs) { return boundDict(*self.state, UnpackedArguments(args, kwargs)); })
+      .def("_dependency_hash",
+           [](PyKernel &self) {
+             std::shared_ptr<const JitFunction> function = self.jit();
+             WithoutGil release;
+             Compiling compiling;
+             return dependencyHash(*function);
+           })
+      .def("_compiled_count", [](PyKernel &self) { return self.state->kernel ? self.state->kernel->compiledCount() : int64_t(0); })
+      .def("_reset", [](PyKernel &self) {
+        self.state = self.state->fresh(); // running launches keep what they have
+      });
+}
+
 void defineKernel(nb::module_ &module) {
   static PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void *>(subscriptKernel)},
                                 {Py_tp_traverse, reinterpret_cast<void *>(traverseKernel)},
                                 {Py_tp_clear, reinterpret_cast<void *>(clearKernel)},
                                 {0, nullptr}};
   // Attributes are those of the Python class made from it, which has a dict.
-  nb::class_<PyKernel>(module, "Kernel", nb::type_slots(slots))
-      .def(nb::init<>())
+  nb::class_<PyKernel> kernel(module, "Kernel", nb::type_slots(slots));
+  kernel.def(nb::init<>())
       .def(
           "_capture",
           [](PyKernel &self, std::string source, std::string file, int64_t line, std::string name, nb::dict globals, nb::dict cells,
@@ -275,27 +324,8 @@ void defineKernel(nb::module_ &module) {
             self.state = std::move(state);
           },
           "source"_a, "file"_a, "line"_a, "name"_a, "globals"_a, "cells"_a, "parameters"_a, "noinline"_a, "do_not_specialize"_a,
-          "do_not_specialize_on_alignment"_a, "interpreted"_a)
-      .def(
-          "launch",
-          [](nb::handle_t<PyKernel> self, nb::handle grid, nb::args args, nb::kwargs kwargs) {
-            return launchKernel(self, grid, UnpackedArguments(args, kwargs));
-          },
-          "Compiles if needed and runs the grid; a grid of None only compiles. Returns the compiled kernel.", "grid"_a.none(), "args"_a,
-          "kwargs"_a)
-      .def("_bind",
-           [](PyKernel &self, nb::args args, nb::kwargs kwargs) { return boundDict(*self.state, UnpackedArguments(args, kwargs)); })
-      .def("_dependency_hash",
-           [](PyKernel &self) {
-             std::shared_ptr<const JitFunction> function = self.jit();
-             WithoutGil release;
-             Compiling compiling;
-             return dependencyHash(*function);
-           })
-      .def("_compiled_count", [](PyKernel &self) { return self.state->kernel ? self.state->kernel->compiledCount() : int64_t(0); })
-      .def("_reset", [](PyKernel &self) {
-        self.state = self.state->fresh(); // running launches keep what they have
-      });
+          "do_not_specialize_on_alignment"_a, "interpreted"_a);
+  defineLaunches(kernel);
 }
 
 } // namespace tilewright::python

@@ -40,6 +40,7 @@ enum class Option : uint8_t {
   maxnreg,
   fpFusion,
   debug,
+  sanitizeOverflow,
   threads,
   stream,
   cooperative,
@@ -127,8 +128,12 @@ nb::object runInterpreted(nb::handle kernel, PyKernel::State &state, const Grid 
 
 /// Where the launch runs and, on a GPU, in which stream. False after an error.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics);
-/// Compiles if needed and runs the grid, or only compiles where it is None. The compiled kernel.
-nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments);
+/// What a launch is for: its result, or its code.
+enum class Purpose { run, warmup, prepare };
+/// Compiles if needed and runs the grid, or only compiles. The compiled kernel; None where a hook of the host has said not to compile.
+nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments, Purpose purpose);
+/// What a launch would compile, without its code.
+std::shared_ptr<PyCompiled> describeLaunch(nb::handle kernel, const PyArguments &arguments);
 /// `kernel[grid]`: the type of what it gives is made here.
 PyObject *subscriptKernel(PyObject *kernel, PyObject *grid);
 

@@ -79,14 +79,76 @@ void remember(PyKernel::State &state, const SpecializationKey &key, const std::s
 
 } // namespace
 
-nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const PyArguments &arguments) {
+namespace {
+
+/// The kernel as it is about to be compiled.
+std::shared_ptr<PyCompiled> describe(const std::shared_ptr<const JitFunction> &function, const Call &call) {
+  Diagnostics diagnostics;
+  auto handle = std::make_shared<PyCompiled>();
+  std::optional<std::vector<ArgumentSpec>> specs = specialize(*function, call.arguments, diagnostics);
+  if (!specs) raiseErrors(diagnostics, function.get());
+  handle->function = function;
+  handle->specs = std::move(*specs);
+  handle->options = call.options.kernel;
+  if (call.options.device >= 0)
+    if (const gpu::CudaDevice *device = gpu::CudaDevice::get(call.options.device, diagnostics)) {
+      handle->options.backend = "cuda";
+      handle->options.capability = device->target.capability;
+      handle->gpu = device->target;
+    }
+  return handle;
+}
+
+/// Not in memory: compiles, and tells the host's hooks before and after. Null where one of them said not to.
+Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std::shared_ptr<const JitFunction> &function, Call &call,
+                     Purpose purpose, std::shared_ptr<const CompiledKernel> &compiled) {
+  static nb::handle announce = packageObject("runtime.events", "compiling"), tell = packageObject("runtime.events", "compiled");
+  std::shared_ptr<Kernel> kernel = state.kernel;
+  compiled = kernel->known(call.arguments, call.options);
+  bool isNew = !compiled;
+  Diagnostics diagnostics;
+  if (isNew) {
+    bool isWarmup = purpose == Purpose::warmup;
+    if (!nb::cast<bool>(announce(kernelObject, nb::cast(describe(function, call)), isWarmup))) return nullptr;
+    if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
+    if (call.options.device < 0) reportBadAddresses();
+    std::vector<UsedGlobal> used;
+    {
+      Recorder recorder(used);
+      WithoutGil release;
+      Compiling compiling;
+      compiled = kernel->compile(call.arguments, call.options, diagnostics);
+    }
+    if (!diagnostics.all().empty()) showWarnings(diagnostics);
+    if (!used.empty()) keepUsed(state, used);
+    if (!compiled) raiseErrors(diagnostics, function.get());
+  }
+  Shared object = objectFor(kernelObject, state, compiled, function, call.options);
+  if (isNew) tell(kernelObject, nb::handle(object.get()), purpose == Purpose::warmup);
+  return object;
+}
+
+} // namespace
+
+std::shared_ptr<PyCompiled> describeLaunch(nb::handle kernelObject, const PyArguments &arguments) {
+  PyKernel &self = *nb::inst_ptr<PyKernel>(kernelObject);
+  std::shared_ptr<const JitFunction> function = self.jit();
+  std::shared_ptr<PyKernel::State> keep = self.state;
+  Call call;
+  Diagnostics diagnostics;
+  readCall(*keep, *function, arguments, call);
+  if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
+  return describe(function, call);
+}
+
+nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const PyArguments &arguments, Purpose purpose) {
   PyKernel &self = *nb::inst_ptr<PyKernel>(kernelObject);
   std::shared_ptr<const JitFunction> function = self.jit();
   std::shared_ptr<PyKernel::State> keep = self.state; // the source may be replaced while this runs
   PyKernel::State &state = *keep;
   Call call;
   readCall(state, *function, arguments, call);
-  bool launch = !gridObject.is_none();
+  bool launch = purpose == Purpose::run;
   Grid grid;
   if (launch) grid = readGrid(PyCallable_Check(gridObject.ptr()) ? gridObject(boundDict(state, arguments)) : nb::borrow(gridObject));
   if (!state.used.empty()) checkUnchanged(state.used);
@@ -105,22 +167,12 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   }
 
   if (!state.kernel) state.kernel = std::make_shared<Kernel>(function);
-  std::shared_ptr<Kernel> kernel = state.kernel;
-  std::vector<UsedGlobal> used;
   std::shared_ptr<const CompiledKernel> compiled;
-  {
-    if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
-    if (call.options.device < 0) reportBadAddresses();
-    Recorder recorder(used);
-    WithoutGil release;
-    Compiling compiling;
-    compiled = kernel->compile(call.arguments, call.options, diagnostics);
-  }
-  bool ok = compiled && (!launch || start(*compiled, grid, call, diagnostics));
+  Shared object = compileLaunch(kernelObject, state, function, call, purpose, compiled);
+  if (!object) return nb::none();
+  bool ok = !launch || start(*compiled, grid, call, diagnostics);
   if (!diagnostics.all().empty()) showWarnings(diagnostics);
-  if (!used.empty()) keepUsed(state, used);
   if (!ok) raiseErrors(diagnostics, function.get());
-  Shared object = objectFor(kernelObject, state, compiled, function, call.options);
   remember(state, key, compiled, object);
   return nb::borrow(object.get());
 }
@@ -129,8 +181,8 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
 void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle stream) const {
   if (!compiled) raise(PyExc_RuntimeError, "this kernel was compiled for the interpreter; launch the function itself");
   Call call;
-  PyKernel::State state;
-  readCall(state, *function, UnpackedArguments(args, nb::handle()), call);
+  if (!calls) calls = std::make_shared<PyKernel::State>();
+  readCall(*calls, *function, UnpackedArguments(args, nb::handle()), call);
   Grid grid = readGrid(gridObject);
   setStream(call, stream);
   Diagnostics diagnostics;
@@ -138,7 +190,9 @@ void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle strea
   if ((call.options.device >= 0) != (compiled->gpu() != nullptr))
     raise(PyExc_ValueError, std::string("this kernel was compiled for ") + (compiled->gpu() ? "a GPU" : "the CPU") +
                                 ", and its arguments are " + (compiled->gpu() ? "in the CPU's memory" : "on a GPU"));
-  if (text && !fitsText(*text, call.arguments, diagnostics)) raiseErrors(diagnostics, nullptr);
+  bool fits =
+      text && !isRestored() ? fitsText(*text, call.arguments, diagnostics) : keepsMultiples(*function, specs, call.arguments, diagnostics);
+  if (!fits) raiseErrors(diagnostics, nullptr);
   if (!start(*compiled, grid, call, diagnostics)) raiseErrors(diagnostics, function.get());
 }
 
@@ -158,7 +212,7 @@ Launcher *launcher(PyObject *object) {
 PyObject *callLauncher(PyObject *self, PyObject *const *values, size_t flagged, PyObject *names) {
   try {
     PyArguments arguments{values, static_cast<size_t>(PyVectorcall_NARGS(flagged)), names};
-    return launchKernel(launcher(self)->kernel, launcher(self)->grid, arguments).release().ptr();
+    return launchKernel(launcher(self)->kernel, launcher(self)->grid, arguments, Purpose::run).release().ptr();
   } catch (nb::python_error &error) {
     error.restore();
   } catch (const std::bad_alloc &) {
@@ -209,10 +263,14 @@ PyTypeObject *launcherType() {
 /// Whether launches must look at more than their arguments: the kernel has hooks or its own `debug`, or knobs.runtime has.
 bool isWatched(PyObject *kernel) {
   static PyObject *const hooks = PyUnicode_InternFromString("pre_run_hooks"), *const debug = PyUnicode_InternFromString("debug");
-  static nb::handle knobs = packageObject("knobs", "runtime");
-  static nb::object state = nb::getattr(knobs, "__dict__");
-  static PyObject *const names[] = {debug, PyUnicode_InternFromString("launch_enter_hook"), PyUnicode_InternFromString("launch_exit_hook"),
-                                    PyUnicode_InternFromString("jit_cache_hook"), PyUnicode_InternFromString("jit_post_compile_hook")};
+  static PyObject *const module = packageObject("knobs", "__dict__").ptr(), *const group = PyUnicode_InternFromString("runtime");
+  // Code that wants settings of its own for a while puts another object into the module.
+  static nb::handle runtime, state; // never given back: there are few of them
+  if (PyObject *now = PyDict_GetItem(module, group); now && now != runtime.ptr()) {
+    runtime = nb::borrow(now).release();
+    state = nb::getattr(runtime, "__dict__").release();
+  }
+  static PyObject *const names[] = {debug, PyUnicode_InternFromString("launch_enter_hook"), PyUnicode_InternFromString("launch_exit_hook")};
   auto isSet = [](PyObject *value) { return value && value != Py_None && value != Py_False && PyObject_IsTrue(value) != 0; };
   for (PyObject *name : names)
     if (isSet(PyDict_GetItem(state.ptr(), name))) return true;

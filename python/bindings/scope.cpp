@@ -46,7 +46,10 @@ void checkUnchanged(const std::vector<UsedGlobal> &used) {
     int same = now.is_valid() ? PyObject_RichCompareBool(now.ptr(), global.value.get(), Py_EQ) : 0;
     if (same == 1) continue;
     PyErr_Clear();
-    auto text = [](nb::handle object) { return object.is_valid() ? nb::cast<std::string>(nb::repr(object)) : std::string("undefined"); };
+    auto text = [&](nb::handle object) {
+      if (object.is_valid() && global.isWrapped) return "constexpr[" + nb::cast<std::string>(nb::repr(object)) + "]";
+      return object.is_valid() ? nb::cast<std::string>(nb::repr(object)) : std::string("undefined");
+    };
     raise(PyExc_RuntimeError, "Global variable " + global.name + " has changed since we compiled this kernel, from " +
                                   text(nb::handle(global.value.get())) + " to " + text(now));
   }

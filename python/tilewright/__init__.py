@@ -19,6 +19,7 @@ from .runtime._async_compile import AsyncCompileMode, FutureKernel  # noqa: E402
 from .compiler import CompilationError, compile  # noqa: E402
 from . import runtime, testing, tools  # noqa: E402
 from ._engine import engine  # noqa: E402
+from ._alias import install  # noqa: E402
 
 must_use_result = language.core.must_use_result
 aggregate = language.aggregate.aggregate
@@ -37,7 +38,8 @@ def next_power_of_2(n):
 
 
 __all__ = [
-    "aggregate", "AsyncCompileMode", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "engine", "FutureKernel",
-    "heuristics", "InterpreterError", "jit", "JITFunction", "KernelInterface", "knobs", "language", "MockTensor", "must_use_result",
-    "next_power_of_2", "OutOfResources", "reinterpret", "runtime", "set_allocator", "TensorWrapper", "testing", "tools", "TritonError",
+    "aggregate", "AsyncCompileMode", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "engine",
+    "FutureKernel", "heuristics", "install", "InterpreterError", "jit", "JITFunction", "KernelInterface", "knobs", "language",
+    "MockTensor", "must_use_result", "next_power_of_2", "OutOfResources", "reinterpret", "runtime", "set_allocator", "TensorWrapper",
+    "testing", "tools", "TritonError",
 ]

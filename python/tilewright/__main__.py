@@ -1,11 +1,30 @@
-"""python -m tilewright script.py [arguments], or -m module [arguments]: runs Python with `triton` meaning Tilewright."""
+"""python -m tilewright script.py [arguments]: runs Python with `triton` meaning Tilewright, in the program and in all that it starts."""
 
+import linecache
+import os
 import runpy
 import sys
+import types
 
-from . import _alias
+from . import _alias, tilewright_version
 
-_USAGE = "usage: python -m tilewright [-m module | script.py] [arguments...]"
+_USAGE = """usage: python -m tilewright [-m module | -c text | script.py] [arguments...]
+       python -m tilewright --version
+       python -m tilewright --path    the folder that PYTHONPATH has to name for the same"""
+
+
+def _run_text(text):
+    # Kernels are read from their source.
+    linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
+    code = compile(text, "<string>", "exec")
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    exec(code, vars(main))
+
+
+def _own_name(module):
+    """Modules of ours run under their first name."""
+    return "tilewright" + module.removeprefix("triton") if module.split(".")[0] == "triton" else module
 
 
 def main():
@@ -13,18 +32,26 @@ def main():
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE)
         sys.exit(0 if arguments else 2)
+    if arguments[0] in ("-V", "--version"):
+        return print(f"Tilewright {tilewright_version}")
+    if arguments[0] == "--path":
+        return print(_alias.path())
+    if arguments[0] in ("-m", "-c") and len(arguments) < 2:
+        sys.exit(_USAGE)
     _alias.install()
     if arguments[0] == "-m":
-        if len(arguments) < 2:
-            sys.exit(_USAGE)
         sys.argv = arguments[1:]
         sys.path.insert(0, "")
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-        return
-    sys.argv = arguments
-    import os
-    sys.path.insert(0, os.path.dirname(os.path.abspath(arguments[0])))
-    runpy.run_path(arguments[0], run_name="__main__")
+        runpy.run_module(_own_name(arguments[1]), run_name="__main__", alter_sys=True)
+    elif arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        sys.path.insert(0, "")
+        _run_text(arguments[1])
+    else:
+        sys.argv = arguments
+        sys.path.insert(0, os.path.dirname(os.path.abspath(arguments[0])))
+        runpy.run_path(arguments[0], run_name="__main__")
 
 
-main()
+if __name__ == "__main__":
+    main()

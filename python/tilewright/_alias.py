@@ -4,6 +4,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
 
 
@@ -39,12 +40,29 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=is_package)
 
 
+def path():
+    """The folder in which Python finds a package `triton` that is Tilewright."""
+    # As the package was found, not as links resolve: in a build folder the sources are links, and the extension is not beside them.
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_as_triton")
+
+
+def _hand_on():
+    """Processes that this one starts are to find the same: by their environment, and by the sys.path that multiprocessing gives them."""
+    folder = path()
+    if folder not in sys.path:
+        sys.path.insert(1, folder)
+    inherited = os.environ.get("PYTHONPATH", "")
+    if folder not in inherited.split(os.pathsep):
+        os.environ["PYTHONPATH"] = folder + (os.pathsep + inherited if inherited else "")
+
+
 def install():
-    """Makes `import triton` give Tilewright in this process. A Triton that was imported before is replaced."""
+    """Makes `import triton` give Tilewright in this process and in those that it starts. A Triton that was imported before is replaced."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     for name in [name for name in sys.modules if name == "triton" or name.startswith("triton.")]:
         if not getattr(sys.modules[name], "__name__", "").startswith("tilewright"):
             del sys.modules[name]
     sys.meta_path.insert(0, _Finder())
+    _hand_on()
     importlib.import_module("triton")

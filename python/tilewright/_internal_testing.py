@@ -1,6 +1,13 @@
 """Helpers that tests written for Triton import from it: which machine this is, and arrays for kernels."""
 
+import contextlib
+import multiprocessing
 import os
+import queue
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Optional
 
 import numpy as np
 
@@ -51,7 +58,7 @@ def is_hopper():
 
 # This machine is none of the others that tests ask for.
 for _name in ("blackwell", "blackwell_ultra", "sm12x", "hip", "hip_cdna", "hip_cdna2",
-              "hip_cdna3", "hip_cdna4", "hip_rdna3", "hip_rdna4", "hip_gfx11", "hip_gfx12", "hip_gfx1250", "xpu"):
+              "hip_cdna3", "hip_cdna3_or_newer", "hip_cdna4", "hip_rdna", "hip_rdna3", "hip_rdna4", "hip_gfx11", "hip_gfx12", "hip_gfx1250", "xpu"):
     globals()[f"is_{_name}"] = _is_not
 del _name
 
@@ -144,29 +151,82 @@ def default_alloc_fn(size, align, _):
     return torch.empty(size, dtype=torch.int8, device=driver.active.get_active_torch_device())
 
 
-def _fresh_knobs_impl(skipped_attr=()):
-    """(fresh, restore): `fresh` puts untouched settings into `knobs`, with no environment variable of theirs set, and gives `knobs`."""
+@dataclass
+class ProcessResult:
+    """How a function ended in a process of its own, and what went to its standard error."""
+
+    exc: Optional[BaseException]
+    driver_stderr_output: str
+
+
+@contextlib.contextmanager
+def _stderr_into(path):
+    """Everything that is written to file descriptor 2, whoever writes it."""
+    kept = os.dup(2)
+    try:
+        with open(path, "wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _in_process(function, answers, args, kwargs, env, stderr_file):
+    os.environ.update(env or {})
+    problem = None
+    with _stderr_into(stderr_file):
+        try:
+            function(*args, **kwargs)
+            driver.active.get_device_interface().synchronize()
+        except Exception as error:
+            problem = error
+    answers.put(problem)
+
+
+def run_in_process(client_fn, args=(), kwargs=None, env=None):
+    """Calls a function in a new process, which it may bring down."""
+    context = multiprocessing.get_context("forkserver")
+    answers = context.Queue()
+    with tempfile.TemporaryDirectory() as folder:
+        stderr_file = os.path.join(folder, "stderr")
+        process = context.Process(target=_in_process, args=(client_fn, answers, args, kwargs or {}, env, stderr_file))
+        process.start()
+        process.join()
+        with open(stderr_file) as file:
+            told = file.read()
+    try:
+        return ProcessResult(answers.get(timeout=1), told)
+    except queue.Empty:
+        print(told, file=sys.stderr)
+        raise RuntimeError(f"child process exited with code {process.exitcode} without returning a result") from None
+
+
+def _fresh_knobs_impl(skipped_attr=None):
+    """(begin, end): `begin()` gives knobs as they are where no environment variable sets any, `end()` puts everything back."""
     from . import knobs
-    groups = {name: group for name, group in vars(knobs).items() if isinstance(group, knobs.base_knobs) and name not in (skipped_attr or ())}
-    keys = {knob.key for group in groups.values() for knob in group.knob_descriptors.values()}
-    environment, propagates = {key: os.environ[key] for key in keys if key in os.environ}, knobs.propagate_env
+    groups = {name: group for name, group in vars(knobs).items()
+              if isinstance(group, knobs.base_knobs) and name not in (skipped_attr or ())}
+    before = {knob.key: os.environ.get(knob.key) for group in groups.values() for knob in group.knob_descriptors.values()}
+    propagated = knobs.propagate_env
 
-    def clear():
-        for key in keys:
+    def begin():
+        for key in before:
             os.environ.pop(key, None)
-
-    def fresh():
-        clear()
-        knobs.propagate_env = True
         for name, group in groups.items():
-            setattr(knobs, name, type(group)())
+            setattr(knobs, name, group.copy().reset())
+        knobs.propagate_env = True
         return knobs
 
-    def restore():
-        clear()
-        os.environ.update(environment)
-        knobs.propagate_env = propagates
+    def end():
         for name, group in groups.items():
             setattr(knobs, name, group)
+        for key, text in before.items():
+            if text is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = text
+        knobs.propagate_env = propagated
 
-    return fresh, restore
+    return begin, end

@@ -1,69 +1,197 @@
 """Settings as attributes, in the places where Triton has them. Most are read from the environment until they are set.
 
-What a CPU back end has no use for (paths of GPU tools and the like) exists, so that scripts that set it go on working,
-and has no effect.
+What our compiler has no use for (paths of another vendor's tools and the like) exists, so that scripts that set it go on working, and has
+no effect; docs/api.md says which.
 """
 
 import contextlib
 import copy as _copy
+import functools
+import importlib
 import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
 
+
+class Env:
+    """The value of a setting that is to be read from the environment again: `knobs.cache.dir = knobs.env`."""
+
+
+env = Env()
 propagate_env = True
-_MISSING = object()
 
 
-class _Env:
+def setenv(key, value):
+    """Hands a setting to the processes that this one starts, and to what reads the environment itself."""
+    if not propagate_env:
+        return
+    if value is None:
+        os.environ.pop(key, None)
+    else:
+        os.environ[key] = value
+
+
+def toenv(value):
+    """(text,) for what an environment variable can hold, (None,) for nothing, and None for anything else."""
+    if value is None:
+        return (None,)
+    if isinstance(value, bool):
+        return ("1" if value else "0",)
+    return (str(value),) if isinstance(value, (str, int)) else None
+
+
+class env_base:
     """One setting: the value it was given, or else what the environment says, or else its default."""
 
-    def __init__(self, key, default=None, parse=str):
+    def __init__(self, key, default=None):
         self.key = key
         self.default = default
-        self.parse = parse
 
     def __set_name__(self, owner, name):
         self.name = name
 
-    def __get__(self, instance, owner):
-        if instance is None:
-            return self
-        if self.name in instance.__dict__:
-            return instance.__dict__[self.name]
+    def parse(self, text):
+        return text
+
+    def get(self):
         text = os.environ.get(self.key)
         return self.default if text is None else self.parse(text)
 
+    def transform(self, value):
+        """What is read where `value` was set."""
+        return value
+
+    def __get__(self, instance, owner):
+        if instance is None:
+            return self
+        return self.transform(instance.__dict__[self.name]) if self.name in instance.__dict__ else self.get()
+
     def __set__(self, instance, value):
+        if isinstance(value, Env):
+            instance.__dict__.pop(self.name, None)
+            return
         instance.__dict__[self.name] = value
-        if propagate_env and isinstance(value, (str, bool, int)):
-            os.environ[self.key] = ("1" if value else "0") if isinstance(value, bool) else str(value)
-        elif propagate_env and value is None:
-            os.environ.pop(self.key, None)
+        if text := toenv(value):
+            setenv(self.key, text[0])
 
     def __delete__(self, instance):
         instance.__dict__.pop(self.name, None)
+
+
+class env_str(env_base):
+    pass
+
+
+class env_opt_str(env_base):
+    pass
+
+
+class env_str_callable_default(env_base):
+    """A text whose default is a function's result."""
+
+    def get(self):
+        text = os.environ.get(self.key)
+        return self.default() if text is None else text
 
 
 def _truth(text):
     return text.strip().lower() in ("1", "true", "yes", "on", "y")
 
 
-def env_str(key, default=""):
-    return _Env(key, default)
+class env_bool(env_base):
+    def __init__(self, key, default=False):
+        super().__init__(key, default)
+
+    def parse(self, text):
+        return _truth(text)
 
 
-def env_opt_str(key):
-    return _Env(key)
+class env_opt_bool(env_bool):
+    def __init__(self, key):
+        super().__init__(key, None)
 
 
-def env_bool(key, default=False):
-    return _Env(key, default, _truth)
+class env_int(env_base):
+    def __init__(self, key, default=0):
+        super().__init__(key, default)
+
+    def parse(self, text):
+        try:
+            return int(text)
+        except ValueError as error:
+            raise RuntimeError(f"Unable to use {self.key}={text}: expected int") from error
 
 
-def env_opt_bool(key):
-    return _Env(key, None, _truth)
+class env_class(env_base):
+    """A class by its name, "module:Class", with a base class of the name `type`."""
+
+    def __init__(self, key, type):
+        super().__init__(key)
+        self.type = type
+
+    def parse(self, text):
+        module, found, name = text.partition(":")
+        if not found:
+            raise RuntimeError(f"Unable to read {self.key}: '{text}' isn't of the form MODULE:CLASS")
+        kind = getattr(importlib.import_module(module), name)
+        if not any(base.__name__ == self.type for base in kind.mro()):
+            raise RuntimeError(f"Unable to use '{text}' from {self.key}: not of type '{self.type}'")
+        return kind
 
 
-def env_int(key, default=0):
-    return _Env(key, default, int)
+@dataclass
+class NvidiaTool:
+    """A program of the CUDA toolkit."""
+
+    path: str
+    version: str
+
+    @staticmethod
+    @functools.lru_cache
+    def from_path(path):
+        """The program there, or None if there is none that says its version."""
+        try:
+            told = subprocess.check_output([path, "--version"], stderr=subprocess.STDOUT, text=True)
+        except (subprocess.CalledProcessError, OSError):
+            return None
+        version = re.search(r"release (\d+\.\d+)", told)
+        return NvidiaTool(path, version.group(1)) if version else None
+
+
+class env_nvidia_tool(env_base):
+    """Set as a path, read as a NvidiaTool: of that path, or where that is none, the one on PATH."""
+
+    def __init__(self, binary):
+        self.binary = binary
+        super().__init__(f"TRITON_{binary.upper().replace('-', '_')}_PATH")
+
+    def get(self):
+        return self.transform(os.environ.get(self.key))
+
+    def transform(self, path):
+        for place in (path, shutil.which(self.binary)):
+            if place is not None and (tool := NvidiaTool.from_path(place)):
+                return tool
+        raise RuntimeError(f"Cannot find {self.binary}")
+
+
+@dataclass(frozen=True)
+class CompileTimes:
+    """What the parts of a compilation took, in microseconds."""
+
+    ir_initialization: int
+    lowering_stages: list
+    store_results: int
+
+    @property
+    def total_lowering(self):
+        return sum(microseconds for _, microseconds in self.lowering_stages)
+
+    @property
+    def total(self):
+        return self.ir_initialization + self.total_lowering + self.store_results
 
 
 class HookChain(list):
@@ -92,7 +220,7 @@ class HookChain(list):
 class base_knobs:
     @property
     def knob_descriptors(self):
-        return {name: value for kind in type(self).__mro__ for name, value in vars(kind).items() if isinstance(value, _Env)}
+        return {name: value for kind in type(self).__mro__ for name, value in vars(kind).items() if isinstance(value, env_base)}
 
     @property
     def knobs(self):
@@ -111,13 +239,13 @@ class base_knobs:
     @contextlib.contextmanager
     def scope(self):
         values = dict(self.__dict__)
-        env = {knob.key: os.environ.get(knob.key) for knob in self.knob_descriptors.values()}
+        before = {knob.key: os.environ.get(knob.key) for knob in self.knob_descriptors.values()}
         try:
             yield
         finally:
             self.__dict__.clear()
             self.__dict__.update(values)
-            for key, text in env.items():
+            for key, text in before.items():
                 if text is None:
                     os.environ.pop(key, None)
                 else:
@@ -130,11 +258,11 @@ _KINDS = {"text": env_opt_str, "flag": env_bool, "on": lambda key: env_bool(key,
 
 _ROWS = """
 build       cc                          CC                                    text
-cache       dump_dir                    TRITON_DUMP_DIR                       text
-cache       override_dir                TRITON_OVERRIDE_DIR                   text
-cache       manager_class               TRITON_CACHE_MANAGER                  text
+build       cudacrt_path                TRITON_CUDACRT_PATH                   text
+build       cudart_path                 TRITON_CUDART_PATH                    text
 compilation override                    TRITON_KERNEL_OVERRIDE                flag
 compilation dump_ir                     TRITON_KERNEL_DUMP                    flag
+compilation dump_ir_extract_di_local_variables LLVM_EXTRACT_DI_LOCAL_VARIABLES flag
 compilation store_binary_only           TRITON_STORE_BINARY_ONLY              flag
 compilation always_compile              TRITON_ALWAYS_COMPILE                 flag
 compilation use_ir_loc                  USE_IR_LOC                            text
@@ -149,19 +277,30 @@ runtime     interpret                   TRITON_INTERPRET                      fl
 runtime     override_arch               TRITON_OVERRIDE_ARCH                  text
 language    fp32_default                TRITON_F32_DEFAULT                    text
 language    default_fp_fusion           TRITON_DEFAULT_FP_FUSION              on
-nvidia      cuobjdump                   TRITON_CUOBJDUMP_PATH                 text
-nvidia      nvdisasm                    TRITON_NVDISASM_PATH                  text
-nvidia      ptxas                       TRITON_PTXAS_PATH                     text
 nvidia      dump_nvptx                  NVPTX_ENABLE_DUMP                     flag
 nvidia      disable_ptxas_opt           DISABLE_PTXAS_OPT                     flag
 nvidia      ptxas_options               PTXAS_OPTIONS                         text
 nvidia      mock_ptx_version            TRITON_MOCK_PTX_VERSION               text
+nvidia      dump_ptxas_log              TRITON_DUMP_PTXAS_LOG                 flag
 nvidia      libdevice_path              TRITON_LIBDEVICE_PATH                 text
 nvidia      libcuda_path                TRITON_LIBCUDA_PATH                   text
 amd         use_buffer_ops              AMDGCN_USE_BUFFER_OPS                 on
+amd         use_buffer_atomics          AMDGCN_USE_BUFFER_ATOMICS             on
+amd         buffer_ops_analyze_small_tensor_range AMDGCN_ANALYZE_SMALL_TENSOR_RANGE flag
+amd         dump_amdgcn                 AMDGCN_ENABLE_DUMP                    flag
+amd         libhip_path                 TRITON_LIBHIP_PATH                    text
 amd         use_block_pingpong          TRITON_HIP_USE_BLOCK_PINGPONG         maybe
-amd         use_async_copy              TRITON_HIP_USE_ASYNC_COPY             flag
+amd         use_in_thread_transpose     TRITON_HIP_USE_IN_THREAD_TRANSPOSE    maybe
+amd         use_async_copy              TRITON_HIP_USE_ASYNC_COPY             maybe
+amd         scalarize_packed_fops       AMDGCN_SCALARIZE_PACKED_FOPS          flag
+amd         dump_mir                    TRITON_DUMP_MIR                       text
+amd         swap_mir                    TRITON_SWAP_MIR                       text
+amd         swap_mir_enable_misched     TRITON_SWAP_MIR_ENABLE_MISCHED        flag
 proton      disable                     TRITON_PROTON_DISABLE                 flag
+proton      enable_nvtx                 TRITON_ENABLE_NVTX                    on
+proton      enable_hw_trace             TRITON_ENABLE_HW_TRACE                flag
+proton      cupti_lib_dir               TRITON_CUPTI_LIB_PATH                 text
+proton      cupti_lib_blackwell_dir     TRITON_CUPTI_LIB_BLACKWELL_PATH       text
 """
 
 
@@ -177,48 +316,50 @@ def _group(name, others=None, **members):
     return type(f"{name}_knobs", (base_knobs,), {"__init__": start, "__module__": __name__, **members})
 
 
-class _CacheFolder(_Env):
-    """What the library uses, which reads the environment itself."""
+def _backend_dirs(self):
+    return {folder for folder in (self.cudacrt_path, self.cudart_path) if folder is not None}
 
-    def __get__(self, instance, owner):
-        if instance is None:
-            return self
-        from . import _core
-        return _core.cache_directory()
 
-    def __set__(self, instance, folder):
-        os.environ[self.key] = str(folder)
+def _default_cache_folder():
+    return os.environ.get("TILEWRIGHT_CACHE_DIR") or cache.get_triton_dir("cache")
 
 
 def _runtime_start():
     return {
         "debug": _truth(os.environ.get("TRITON_DEBUG", "")),
-        **{f"{moment}_{side}_hook": HookChain(reversed=side in ("exit", "end"))
-           for moment, sides in (("launch", ("enter", "exit")), ("kernel_load", ("start", "end"))) for side in sides},
+        "launch_enter_hook": HookChain(), "launch_exit_hook": HookChain(reversed=True),
+        "kernel_load_start_hook": HookChain(), "kernel_load_end_hook": HookChain(reversed=True), "kernel_unload_hook": HookChain(),
         **dict.fromkeys(("jit_cache_hook", "jit_post_compile_hook", "add_stages_inspection_hook")),
     }
 
 
-def _watched(self):
-    """Whether launches must look at more than their arguments."""
-    state = self.__dict__
-    return (state["debug"] or state["launch_enter_hook"] or state["launch_exit_hook"] or state["jit_cache_hook"] is not None
-            or state["jit_post_compile_hook"] is not None)
-
-
-build_knobs = _group("build", lambda: {"impl": None})
-cache_knobs = _group("cache", home_dir=env_str("TRITON_HOME", os.path.expanduser("~/")), dir=_CacheFolder("TILEWRIGHT_CACHE_DIR"))
-compilation_knobs = _group("compilation", lambda: {"listener": None, "instrumentation_mode": ""})
+build_knobs = _group("build", lambda: {"impl": None}, backend_dirs=property(_backend_dirs))
+redis_knobs = _group("redis", key_format=env_str("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}"),
+                     host=env_str("TRITON_REDIS_HOST", "localhost"), port=env_int("TRITON_REDIS_PORT", 6379))
+cache_knobs = _group(
+    "cache", home_dir=env_str("TRITON_HOME", os.path.expanduser("~/")),
+    dump_dir=env_str_callable_default("TRITON_DUMP_DIR", lambda: cache.get_triton_dir("dump")),
+    override_dir=env_str_callable_default("TRITON_OVERRIDE_DIR", lambda: cache.get_triton_dir("override")),
+    dir=env_str_callable_default("TRITON_CACHE_DIR", _default_cache_folder),
+    manager_class=env_class("TRITON_CACHE_MANAGER", "CacheManager"),
+    remote_manager_class=env_class("TRITON_REMOTE_CACHE_BACKEND", "RemoteCacheBackend"),
+    get_triton_dir=lambda self, name: os.path.join(self.home_dir, ".triton", name))
+compilation_knobs = _group("compilation", lambda: {"listener": None,
+                                                   "instrumentation_mode": os.environ.get("TRITON_INSTRUMENTATION_MODE", "")})
 autotuning_knobs = _group("autotuning", lambda: {"listener": None})
-runtime_knobs = _group("runtime", _runtime_start, watched=_watched)
+runtime_knobs = _group("runtime", _runtime_start)
 language_knobs = _group("language")
-nvidia_knobs = _group("nvidia")
+nvidia_knobs = _group("nvidia", cuobjdump=env_nvidia_tool("cuobjdump"), nvdisasm=env_nvidia_tool("nvdisasm"),
+                      ptxas=env_nvidia_tool("ptxas"), ptxas_blackwell=env_nvidia_tool("ptxas-blackwell"))
 amd_knobs = _group("amd")
-proton_knobs = _group("proton")
+proton_knobs = _group("proton", profile_buffer_size=env_int("TRITON_PROFILE_BUFFER_SIZE", 64 << 20),
+                      profile_metric_buffer_size=env_int("TRITON_PROFILE_METRIC_BUFFER_SIZE", 64 << 20))
 
-build, cache, compilation, autotuning = build_knobs(), cache_knobs(), compilation_knobs(), autotuning_knobs()
+build, redis, cache, compilation, autotuning = build_knobs(), redis_knobs(), cache_knobs(), compilation_knobs(), autotuning_knobs()
 runtime, language, nvidia, amd, proton = runtime_knobs(), language_knobs(), nvidia_knobs(), amd_knobs(), proton_knobs()
 
 
 def refresh_knobs():
+    """Reads again what is read from the environment once."""
     runtime.debug = _truth(os.environ.get("TRITON_DEBUG", ""))
+    compilation.instrumentation_mode = os.environ.get("TRITON_INSTRUMENTATION_MODE", "")

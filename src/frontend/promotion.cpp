@@ -123,7 +123,7 @@ bool Semantics::promote(Operand &x, Operand &y, Promotion how, llvm::StringRef w
 // With debug on, a signed or unsigned result that does not fit is a run-time error: computed in 64 bits, compared with the bounds.
 void Semantics::checkOverflow(ast::BinaryOp op, const Operand &x, const Operand &y) {
   Scalar scalar = x.type.scalarType().scalar();
-  if (!unit.options->debug || bitWidth(scalar) >= 64) return;
+  if (!unit.options->debug || !unit.options->sanitizeOverflow || bitWidth(scalar) >= 64) return;
   Maybe wideX = cast(x, Type(Scalar::int64)), wideY = cast(y, Type(Scalar::int64));
   Maybe result = op == ast::BinaryOp::add   ? add(*wideX, *wideY, false)
                  : op == ast::BinaryOp::sub ? sub(*wideX, *wideY, false)

@@ -78,7 +78,7 @@ OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, c
 std::string irText(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream);
+  module->print(stream, OpPrintingFlags().printNameLocAsPrefix());
   stream << "\n";
   return text;
 }

@@ -113,6 +113,9 @@ std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, l
 /// Whether arguments keep what IR text takes for granted about them: types, and multiples that addresses and sizes are. False after an
 /// error.
 bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
+/// The multiples alone, of any compiled kernel.
+bool keepsMultiples(const JitFunction &face, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
+                    Diagnostics &diagnostics);
 /// The memory behind one pointer or descriptor of a launch, by the name of its parameter: `x`, `xs[1]`.
 struct ArgumentMemory {
   std::string name;

@@ -26,6 +26,11 @@ static constexpr std::string_view suffixes[] = {".twc", ".tuned"}; // of each ki
 static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
 static constexpr int64_t mostBytes = int64_t(1) << 30;
 
+bool cacheIsRead() {
+  const char *value = std::getenv("TRITON_ALWAYS_COMPILE");
+  return !value || std::string_view(value) != "1";
+}
+
 bool cacheEnabled() {
   const char *setting = std::getenv("TILEWRIGHT_CACHE");
   return !setting || std::string_view(setting) != "0";
@@ -313,7 +318,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   hasher.add("kernel").add(buildId()).add(request.kernel.name()).add(request.kernel.hash(request.args));
   if (const JitFunction *function = request.kernel.function()) hasher.add(signatureText(*function, request.args));
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
-  hasher.addInteger(options.debug).addInteger(options.fpFusion);
+  hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
   if (request.gpu) {
     for (const std::string &name : request.refutedFacts)
       hasher.add("without").add(name);

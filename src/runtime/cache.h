@@ -19,6 +19,8 @@ namespace tilewright {
 bool cacheEnabled();
 
 enum class CacheKind { kernel, tuned };
+/// TRITON_ALWAYS_COMPILE=1: kernels are compiled although they are in the folder.
+bool cacheIsRead();
 
 /// The bytes stored under `key` (hex), or nothing. A damaged entry is removed, reported as a warning and counts as absent.
 std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics);

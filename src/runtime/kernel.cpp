@@ -466,7 +466,7 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
                        kernel.numCtas,
                        kernel.maxnreg.value_or(-1),
                        gpu ? gpu->capability : kernel.capability,
-                       (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0) + (gpu ? 4 : 0)};
+                       (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0) + (gpu ? 4 : 0) + (kernel.sanitizeOverflow ? 8 : 0)};
   auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
   key.append(bytes, bytes + sizeof(numbers));
   if (!gpu) key.append(kernel.backend.begin(), kernel.backend.end());
@@ -512,7 +512,7 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
                                       Diagnostics &diagnostics) {
   std::string cacheKey = cacheEnabled() ? kernelCacheKey(request) : "";
   std::optional<Artifact> artifact;
-  if (!cacheKey.empty())
+  if (!cacheKey.empty() && cacheIsRead())
     if (std::optional<std::string> bytes = loadCached(cacheKey, CacheKind::kernel, diagnostics)) artifact = decode(*bytes);
   fromCache = artifact.has_value();
   if (fromCache) return artifact;
@@ -522,13 +522,32 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   return std::move(*fresh);
 }
 
-static std::shared_ptr<CompiledKernel> loadForGpu(const CompileRequest &request, int64_t device, bool &fromCache,
-                                                  Diagnostics &diagnostics) {
-  std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
-  if (!artifact) return nullptr;
-  std::shared_ptr<CompiledKernel> loaded = CompiledKernel::load(std::move(*artifact));
-  loaded->setSpecs(*request.kernel.face(), request.args);
-  return loaded->gpu()->load(device, diagnostics) ? loaded : nullptr;
+std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wanted, Diagnostics &diagnostics) {
+  double start = secondsNow(), assembling = 0;
+  std::vector<std::pair<std::string, double>> steps;
+  CompileRequest request = wanted;
+  request.onStep = [&](const StepDone &done) {
+    steps.emplace_back(done.step.str(), done.seconds);
+    if (done.step == "assemble") assembling += done.seconds;
+  };
+  bool fromCache = false;
+  std::shared_ptr<CompiledKernel> loaded;
+  if (request.gpu) {
+    std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
+    if (!artifact) return nullptr;
+    loaded = load(std::move(*artifact));
+    loaded->allowOtherVersions(wanted);
+  } else {
+    std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
+    if (artifact) loaded = load(std::move(*artifact), diagnostics);
+    if (!loaded) return nullptr;
+  }
+  loaded->setSpecs(*request.kernel.face(), request.kernel.irKernel() ? request.kernel.irKernel()->specs : request.args);
+  loaded->cached = fromCache;
+  loaded->seconds = fromCache ? 0 : secondsNow() - start;
+  loaded->secondsAssembling = fromCache ? 0 : assembling;
+  loaded->steps = std::move(steps);
+  return loaded;
 }
 
 std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> refuted, int64_t device,
@@ -538,10 +557,32 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
     if (names == refuted) return version;
   CompileRequest wanted = request;
   wanted.refutedFacts = refuted;
-  bool fromCache = false;
-  std::shared_ptr<CompiledKernel> version = loadForGpu(wanted, device, fromCache, diagnostics);
-  if (version) made.emplace_back(std::move(refuted), version);
+  std::shared_ptr<CompiledKernel> version = make(wanted, diagnostics);
+  if (!version || !version->gpu()->load(device, diagnostics)) return nullptr;
+  made.emplace_back(std::move(refuted), version);
   return version;
+}
+
+// The key under which a launch's specialisation is kept.
+static SpecializationKey versionKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                                    const GpuTarget *gpu) {
+  SpecializationKey key;
+  appendSpecializationKey(kernel, arguments, key);
+  appendOptions(options, gpu, key);
+  return key;
+}
+
+static std::string_view textOf(const SpecializationKey &key) {
+  return {reinterpret_cast<const char *>(key.data()), key.size()};
+}
+
+std::shared_ptr<const CompiledKernel> Kernel::known(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) const {
+  Diagnostics ignored;
+  const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, ignored) : nullptr;
+  SpecializationKey key = versionKey(*jit, arguments, options, device ? &device->target : nullptr);
+  std::lock_guard<std::mutex> guard(mapLock);
+  auto found = versions.find(textOf(key));
+  return found == versions.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
@@ -552,10 +593,8 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     device = gpu::CudaDevice::get(options.device, diagnostics);
     if (!device) return nullptr;
   }
-  SpecializationKey key;
-  appendSpecializationKey(*jit, arguments, key);
-  appendOptions(options, device ? &device->target : nullptr, key);
-  std::string_view view(reinterpret_cast<const char *>(key.data()), key.size());
+  SpecializationKey key = versionKey(*jit, arguments, options, device ? &device->target : nullptr);
+  std::string_view view = textOf(key);
   {
     // One thread compiles a version and those that want the same wait for it; other versions are compiled at the same time.
     std::unique_lock<std::mutex> guard(mapLock);
@@ -577,34 +616,19 @@ std::shared_ptr<const CompiledKernel> Kernel::compileNow(llvm::ArrayRef<Argument
   if (!specs) return nullptr;
   CompileRequest request;
   request.kernel = text ? KernelSource(text) : KernelSource(jit);
-  request.args = *specs;
+  request.args = std::move(*specs);
   request.options = options.kernel;
   if (device)
     request.gpu = device->target;
   else
     request.target = hostCpu();
-
-  double start = secondsNow(), assembling = 0;
-  bool fromCache = false;
-  std::shared_ptr<CompiledKernel> loaded;
-  request.onStep = [&](const StepDone &done) {
-    if (done.step == "assemble") assembling += done.seconds;
-  };
+  std::shared_ptr<CompiledKernel> made = CompiledKernel::make(request, diagnostics);
+  if (!made) return nullptr;
   if (device) {
-    loaded = loadForGpu(request, options.device, fromCache, diagnostics);
-    if (!loaded) return nullptr;
-    loaded->allowOtherVersions(request);
-    assembling += loaded->gpuKernel->loadSeconds();
-  } else {
-    std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
-    if (artifact) loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
-    if (!loaded) return nullptr;
-    loaded->setSpecs(*jit, std::move(*specs));
+    if (!made->gpu()->load(options.device, diagnostics)) return nullptr;
+    if (!made->fromCache()) made->secondsAssembling += made->gpu()->loadSeconds();
   }
-  loaded->cached = fromCache;
-  loaded->seconds = fromCache ? 0 : secondsNow() - start;
-  loaded->secondsAssembling = fromCache ? 0 : assembling;
-  return loaded;
+  return made;
 }
 
 bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {

@@ -59,6 +59,8 @@ public:
 
   /// For a GPU. The code is assembled and loaded when a device is known: at `loadInto`, or at the first launch.
   static std::shared_ptr<CompiledKernel> load(GpuArtifact artifact);
+  /// From the cache folder, or compiled now. Null after an error; warnings (a damaged cache entry) may be reported with a result.
+  static std::shared_ptr<CompiledKernel> make(const CompileRequest &request, Diagnostics &diagnostics);
   CompiledKernel();
   ~CompiledKernel();
 
@@ -79,6 +81,8 @@ public:
   /// The part of it that is not this compiler's: ptxas, and the driver's loading, which assembles where there is no ptxas.
   double assembleSeconds() const { return secondsAssembling; }
   bool fromCache() const { return cached; }
+  /// What each step of its compilation took, in their order; empty if it came from the cache.
+  const std::vector<std::pair<std::string, double>> &stepSeconds() const { return steps; }
   KernelEntry entry() const { return function; }
 
   /// Runs all programs of the grid and returns when they are done. `slots`: as artifact().slots says. False, after an error, for a bad
@@ -112,6 +116,7 @@ private:
   KernelEntry function = nullptr;
   std::pair<uintptr_t, uintptr_t> codeRange{}; // of `object`
   double seconds = 0, secondsAssembling = 0;
+  std::vector<std::pair<std::string, double>> steps;
   bool cached = false;
   mutable std::atomic<float> programNanoseconds{-1}; // running mean; negative: not measured yet
 };
@@ -145,6 +150,9 @@ public:
   /// The specialisation for these arguments: from memory, from the cache folder, or compiled now. Null after an error; warnings
   /// (a damaged cache entry) may be reported with a result. options.device must be placed.
   std::shared_ptr<const CompiledKernel> compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
+
+  /// The same if it is in memory; null otherwise.
+  std::shared_ptr<const CompiledKernel> known(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) const;
 
   /// Places the launch, compiles if needed and runs the grid. `arguments`: bound, none missing.
   bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);

@@ -164,22 +164,32 @@ bool isLike(const Argument &argument, const Type &declared) {
 
 } // namespace
 
-bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
-  for (auto [parameter, spec, argument] : llvm::zip(kernel.face->parameters, kernel.specs, arguments)) {
-    auto refuse = [&](const std::string &what, const std::string &passed, const char *advice) {
-      diagnostics.error({}, Diag::textArgument, {parameter.name, what, passed, advice});
-      return false;
-    };
-    if (!isLike(argument, spec.type))
-      return refuse("is " + signatureName(spec.type), argument.describe(), "the text is compiled for its own types only");
-    if (spec.divisibility <= 1) continue;
-    uint64_t bits = argument.isPointer() ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
+static bool refuseArgument(llvm::StringRef name, const std::string &what, const std::string &passed, const char *advice,
+                           Diagnostics &diagnostics) {
+  diagnostics.error({}, Diag::textArgument, {name.str(), what, passed, advice});
+  return false;
+}
+
+bool keepsMultiples(const JitFunction &face, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
+                    Diagnostics &diagnostics) {
+  for (auto [parameter, spec, argument] : llvm::zip(face.parameters, specs, arguments)) {
+    bool isAddress = argument.isPointer() || argument.kind() == Argument::Kind::descriptor;
+    if (spec.constant || spec.divisibility <= 1 || !(isAddress || argument.isNumber())) continue;
+    uint64_t bits = isAddress ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
     if (bits % static_cast<uint64_t>(spec.divisibility) != 0)
-      return refuse("is a multiple of " + std::to_string(spec.divisibility),
-                    argument.isPointer() ? "an address that is none" : std::to_string(argument.asInteger()),
-                    "take tt.divisibility out of the text, or pass what keeps it");
+      return refuseArgument(parameter.name, "is a multiple of " + std::to_string(spec.divisibility),
+                            isAddress ? "an address that is none" : std::to_string(argument.asInteger()),
+                            "take tt.divisibility out of what was compiled, or pass what keeps it", diagnostics);
   }
   return true;
+}
+
+bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
+  for (auto [parameter, spec, argument] : llvm::zip(kernel.face->parameters, kernel.specs, arguments))
+    if (!isLike(argument, spec.type))
+      return refuseArgument(parameter.name, "is " + signatureName(spec.type), argument.describe(),
+                            "the text is compiled for its own types only", diagnostics);
+  return keepsMultiples(*kernel.face, kernel.specs, arguments, diagnostics);
 }
 
 /// Appends the facts about arguments that decide between specialisations.

@@ -163,6 +163,7 @@ std::string cacheDirectory() {
     return value ? value : "";
   };
   if (std::string own = variable("TILEWRIGHT_CACHE_DIR"); !own.empty()) return own;
+  if (std::string triton = variable("TRITON_CACHE_DIR"); !triton.empty()) return triton + "/tilewright";
   if (std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/tilewright";
   if (std::string home = variable("HOME"); !home.empty()) return home + "/.cache/tilewright";
   return "/tmp/tilewright-" + std::to_string(::getuid());

@@ -40,11 +40,11 @@ bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const 
 }
 
 bool isForeignOption(std::string_view name) {
-  static constexpr std::string_view names[] = {"sanitize_overflow",
-                                               "launch_cluster",
+  static constexpr std::string_view names[] = {"launch_cluster",
                                                "ir_override",
                                                "extern_libs",
                                                "arch",
+                                               "num_cpu_threads",
                                                "ptx_version",
                                                "ptx_options",
                                                "supported_fp8_dtypes",

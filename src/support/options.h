@@ -16,6 +16,7 @@ struct KernelOptions {
   int64_t numWarps = 4, numStages = 3, numCtas = 1;
   std::optional<int64_t> maxnreg; // the most registers of a thread
   bool debug = false;             // device_assert, overflow checks
+  bool sanitizeOverflow = true;   // with debug: whether integers are checked for overflow
   bool fpFusion = true;
   std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
   int64_t capability = 0;      // of the GPU, major * 10 + minor

@@ -1,7 +1,9 @@
-"""What kernels are compiled for."""
+"""What kernels are compiled for, and the options of a compilation by upstream's names."""
 
-from dataclasses import dataclass
-from typing import Union
+import hashlib
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Optional, Tuple, Union
 
 
 @dataclass(frozen=True)
@@ -11,3 +13,103 @@ class GPUTarget:
     backend: str
     arch: Union[int, str]
     warp_size: int
+
+
+class Language(Enum):
+    """What a source is written in."""
+
+    TRITON = 0
+    GLUON = 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a kernel. Those that our compiler has no use for keep the value that they were given."""
+
+    num_warps: int = 4
+    num_ctas: int = 1
+    num_stages: int = 3
+    warp_size: int = 32
+    maxnreg: Optional[int] = None
+    debug: bool = False
+    enable_fp_fusion: bool = True
+    enable_reflect_ftz: bool = True
+    launch_cooperative_grid: bool = False
+    launch_pdl: bool = False
+    sanitize_overflow: bool = True
+    supported_fp8_dtypes: Tuple[str, ...] = ("fp8e5", "fp8e4nv", "fp8e4b15", "fp8e5b16", "fp8e4b8")
+    deprecated_fp8_dot_operand_dtypes: Tuple[str, ...] = ()
+    default_dot_input_precision: str = "tf32"
+    allowed_dot_input_precisions: Tuple[str, ...] = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
+    max_num_imprecise_acc_default: int = 0
+    extern_libs: Optional[tuple] = None
+    ptx_version: Optional[int] = None
+    ptx_options: Optional[str] = None
+    ir_override: Optional[str] = None
+    arch: Optional[str] = None
+    backend_name: str = "cpu"
+    instrumentation_mode: str = ""
+
+    def hash(self):
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+class BaseBackend:
+    """The compiler for one kind of machine."""
+
+    name = ""
+    binary_ext = ""
+
+    def __init__(self, target):
+        if not self.supports_target(target):
+            raise ValueError(f"this back end compiles for '{self.name}', not for '{target.backend}'")
+        self.target = target
+
+    @classmethod
+    def supports_target(cls, target):
+        return target.backend == cls.name
+
+    def hash(self):
+        from .. import _core
+        return f"{_core.build_id()}-{self.target}"
+
+    def parse_options(self, options):
+        """The options with defaults for this machine. What is no option of a compilation is left out."""
+        known = {field.name for field in fields(Options)}
+        given = {name: value for name, value in options.items() if name in known and value is not None}
+        defaults = {"backend_name": self.name, "warp_size": self.target.warp_size, "arch": str(self.target.arch)}
+        return Options(**{**defaults, **given})
+
+    @staticmethod
+    def parse_attr(text):
+        """The facts that a letter of a specialisation stands for: "D", a multiple of 16."""
+        return [["tt.divisibility", 16]] if "D" in text else []
+
+    @staticmethod
+    def get_int_specialization(value, align=False, **_):
+        return "D" if align and value % 16 == 0 else ""
+
+    @staticmethod
+    def get_tensor_specialization(value, align=False, **_):
+        return "D" if align and value.data_ptr() % 16 == 0 else ""
+
+    def get_module_map(self):
+        from ..language.extra import libdevice
+        return {"triton.language.extra.libdevice": libdevice}
+
+    def pack_metadata(self, metadata):
+        """What a launcher of GPU code needs of a kernel's metadata."""
+        return (metadata.num_warps, metadata.num_ctas, metadata.shared)
+
+
+class CPUBackend(BaseBackend):
+    name = "cpu"
+    binary_ext = "obj"
+
+
+class CUDABackend(BaseBackend):
+    name = "cuda"
+    binary_ext = "cubin"
+
+
+__all__ = ["BaseBackend", "CPUBackend", "CUDABackend", "GPUTarget", "Language", "Options"]

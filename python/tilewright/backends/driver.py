@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from functools import partial
 
 from .. import _core, _measure
@@ -9,21 +10,50 @@ from .compiler import GPUTarget
 
 
 class DriverBase:
+    """A kind of machine, as host code asks about it."""
+
     @classmethod
     def is_active(cls):
+        """Whether there is such a machine."""
         return True
 
     def get_benchmarker(self):
         return partial(_measure.do_bench, self)
 
+    def launcher_cls(self, src, metadata):
+        """What starts compiled kernels. A CompiledKernel brings its own, as `run`."""
+        raise NotImplementedError("kernels are launched by kernel[grid](...) or CompiledKernel.run; there is no launcher to be built")
+
+    def assemble_tensormap_to_arg(self, tensormaps_info, args):
+        return args
+
+
+class GPUDriver(DriverBase):
+    """A machine whose memory is not the host's."""
+
+    def allocate_default_profile_scratch(self, size, alignment, stream):
+        """Zeroed memory for a profiler, of a launch in this stream. 0 is the device's default stream, None the current one."""
+        import torch
+        device = self.get_active_torch_device()
+        interface = self.get_device_interface()
+        if stream is None:
+            return torch.zeros(size, dtype=torch.int8, device=device)
+        own = interface.default_stream(device) if stream == 0 else interface.ExternalStream(stream, device=device)
+        with interface.stream(own):
+            scratch = torch.zeros(size, dtype=torch.int8, device=device)
+        if stream != 0:
+            scratch.record_stream(own)
+        return scratch
+
 
 class _Utils:
     def get_device_properties(self, device=0):
-        """The CPU in the words that GPU code uses for its machine; what it has no word for is a neutral value."""
+        """The CPU in the words that GPU code uses for its machine; what it has no word for is a neutral value. Code that asks how many
+        programs fit onto a multiprocessor at a time finds that any one does."""
         facts = _core.target()
         return {
-            "max_shared_mem": facts["l2_bytes"],
-            "max_num_regs": facts["registers"],
+            "max_shared_mem": 1 << 30,
+            "max_num_regs": facts["registers"] * 1024,
             "multiprocessor_count": facts["threads"],
             "sm_count": facts["threads"],
             "warpSize": 1,
@@ -38,8 +68,32 @@ class _Utils:
         }
 
 
+class _HostEvent:
+    """A moment on the CPU's clock, with the methods of torch.cuda.Event."""
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False):
+        self._time = None
+
+    def record(self, stream=None):
+        self._time = time.perf_counter()
+
+    def synchronize(self):
+        pass
+
+    wait = synchronize
+
+    def query(self):
+        return True
+
+    def elapsed_time(self, end):
+        """Milliseconds from this moment to that one."""
+        return (end._time - self._time) * 1e3
+
+
 class _NoDevice:
     """torch.cuda as code that synchronises or counts devices uses it, for a machine that needs neither."""
+
+    Event = _HostEvent
 
     def synchronize(self, device=None):
         pass
@@ -119,7 +173,7 @@ class _CUDADevice:
         return (facts["major"], facts["minor"])
 
 
-class CUDADriver(DriverBase):
+class CUDADriver(GPUDriver):
     @classmethod
     def is_active(cls):
         """Whether there is a GPU that kernels are compiled for."""
@@ -174,11 +228,12 @@ class CUDADriver(DriverBase):
         cache.zero_()
 
 
+_BY_NAME = {"cpu": CPUDriver, "cuda": CUDADriver, "nvidia": CUDADriver}
+
+
 def default_driver():
     """A GPU if there is one, unless TRITON_DEFAULT_BACKEND=cpu."""
-    wanted = os.environ.get("TRITON_DEFAULT_BACKEND", "")
-    if wanted not in ("", "cpu", "cuda", "nvidia"):
-        raise RuntimeError(f"TRITON_DEFAULT_BACKEND={wanted}: there are 'cpu' and 'cuda'")
-    if wanted == "cpu" or (wanted == "" and not CUDADriver.is_active()):
-        return CPUDriver()
-    return CUDADriver()
+    wanted = os.environ.get("TRITON_DEFAULT_BACKEND") or ("cpu" if os.environ.get("TRITON_CPU_BACKEND") == "1" else "")
+    if wanted and wanted not in _BY_NAME:
+        raise RuntimeError(f"TRITON_DEFAULT_BACKEND={wanted}: Unknown backend device '{wanted}'. There are 'cpu' and 'cuda'")
+    return _BY_NAME[wanted]() if wanted else CUDADriver() if CUDADriver.is_active() else CPUDriver()

@@ -1,25 +1,37 @@
-"""Scratch memory that a kernel asks its host for. Kernels bring their own here, on CPUs and on GPUs, so the allocator is kept and not called."""
+"""Scratch memory that a kernel asks its host for. Kernels bring their own here, on CPUs and on GPUs, so allocators are kept and not called."""
 
+from contextvars import ContextVar
 
 
 class NullAllocator:
-    """What asks for memory where no allocator was set."""
+    """Stands for no allocator."""
 
     def __call__(self, size, alignment, stream):
         raise RuntimeError("Kernel requires a runtime memory allocation, but no allocator was set. "
                            "Use triton.set_allocator to specify an allocator.")
 
 
-_NULL_ALLOCATOR = NullAllocator()
-_allocator = None
+_allocator = ContextVar("allocator", default=NullAllocator())
+_profile_allocator = ContextVar("profile_allocator", default=NullAllocator())
+
+
+def _checked(allocator):
+    if allocator is not None and not callable(allocator):
+        raise TypeError("an allocator is a function of (size, alignment, stream)")
+    return allocator if allocator is not None else NullAllocator()
 
 
 def set_allocator(allocator):
-    global _allocator
-    if allocator is not None and not callable(allocator):
-        raise TypeError("an allocator is a function of (size, alignment, stream)")
-    _allocator = allocator
+    _allocator.set(_checked(allocator))
 
 
 def get_allocator():
-    return _allocator
+    return _allocator.get()
+
+
+def set_profile_allocator(allocator):
+    _profile_allocator.set(_checked(allocator))
+
+
+def has_profile_allocator():
+    return not isinstance(_profile_allocator.get(), NullAllocator)

@@ -1,29 +1,192 @@
-"""The folder of compiled kernels. The runtime keeps it; this is for tools that look at it."""
+"""Files of the host's under a key, in a folder or a remote store, by upstream's interface.
+
+The runtime keeps compiled kernels by itself (src/runtime/cache); what is here is for host code that stores its own files beside them, for
+dumps, and for tools that look at the folder.
+"""
 
 import base64
+import hashlib
+import json
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from contextlib import suppress
 
-from .. import _core
+from .. import _core, knobs
 
 
-class CacheManager:
-    """Entries by name under one key."""
+class CacheManager(ABC):
+    """Files by name under one key, and groups of files that are whole or absent."""
+
+    def __init__(self, key, override=False, dump=False):
+        pass
+
+    @abstractmethod
+    def get_file(self, filename):
+        """The path of a file, or None."""
+
+    @abstractmethod
+    def put(self, data, filename, binary=True):
+        """Stores text or bytes; the path of the file."""
+
+    @abstractmethod
+    def get_group(self, filename):
+        """{name: path} of a group, or None where one of its files is missing."""
+
+    @abstractmethod
+    def put_group(self, filename, group):
+        """Stores the names of a group's files."""
+
+
+def _as_bytes(data):
+    return data if isinstance(data, bytes) else str(data).encode()
+
+
+def _read_group(path):
+    """What a group's file lists, or None if it is damaged."""
+    try:
+        with open(path) as file:
+            return json.load(file).get("child_paths")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+class FileCacheManager(CacheManager):
+    """In the folder knobs.cache.dir/KEY. Files are written aside and renamed, so that readers see whole ones only."""
+
+    def __init__(self, key, override=False, dump=False):
+        self.key = key
+        root = knobs.cache.dump_dir if dump else knobs.cache.override_dir if override else knobs.cache.dir
+        if not root:
+            raise RuntimeError("Could not create or locate cache dir")
+        self.cache_dir = os.path.join(root, key)
+        self.lock_path = None if override else os.path.join(self.cache_dir, "lock")
+        if not override:
+            os.makedirs(self.cache_dir, exist_ok=True)
+
+    def _make_path(self, filename):
+        return os.path.join(self.cache_dir, filename)
+
+    def has_file(self, filename):
+        return os.path.exists(self._make_path(filename))
+
+    def get_file(self, filename):
+        return self._make_path(filename) if self.has_file(filename) else None
+
+    def put(self, data, filename, binary=True):
+        path = self._make_path(filename)
+        number, aside = tempfile.mkstemp(dir=self.cache_dir, prefix="tmp.")
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(_as_bytes(data))
+            os.replace(aside, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(aside)
+            raise
+        return path
+
+    def get_group(self, filename):
+        group = _read_group(self._make_path(f"__grp__{filename}"))
+        return group if group is not None and all(map(os.path.exists, group.values())) else None
+
+    def put_group(self, filename, group):
+        return self.put(json.dumps({"child_paths": group}), f"__grp__{filename}")
+
+
+class RemoteCacheBackend(ABC):
+    """A store that several machines share."""
 
     def __init__(self, key):
         self.key = key
 
-    def _entry(self, name):
-        import hashlib
-        return hashlib.sha256(f"{self.key}\0{name}".encode()).hexdigest()
+    @abstractmethod
+    def get(self, filenames):
+        """{name: bytes} of those that are there."""
 
-    def get(self, name):
-        return _core.cache_load(self._entry(name))
+    @abstractmethod
+    def put(self, filename, data):
+        """Stores bytes."""
 
-    def put(self, data, name, binary=True):
-        _core.cache_store(self._entry(name), data if isinstance(data, bytes) else str(data).encode())
+
+class RedisRemoteCacheBackend(RemoteCacheBackend):
+    """A Redis server (knobs.redis), by the package `redis`."""
+
+    def __init__(self, key):
+        import redis
+        super().__init__(key)
+        self._redis = redis.Redis(host=knobs.redis.host, port=knobs.redis.port)
+
+    def _name(self, filename):
+        return knobs.redis.key_format.format(key=self.key, filename=filename)
+
+    def get(self, filenames):
+        found = self._redis.mget([self._name(filename) for filename in filenames])
+        return {filename: data for filename, data in zip(filenames, found) if data is not None}
+
+    def put(self, filename, data):
+        self._redis.set(self._name(filename), data)
+
+
+class RemoteCacheManager(CacheManager):
+    """In the store of knobs.cache.remote_manager_class; what is taken from there is written to the folder, for its path. Dumps and
+    overrides are files of this machine."""
+
+    def __init__(self, key, override=False, dump=False):
+        kind = knobs.cache.remote_manager_class
+        if kind is None:
+            raise RuntimeError("Unable to instantiate RemoteCacheManager, TRITON_REMOTE_CACHE_BACKEND doesn't point to a valid class")
+        self._local = FileCacheManager(key, override=override, dump=dump)
+        self._backend = None if override or dump else kind(key)
+
+    def get_file(self, filename):
+        if self._backend is None:
+            return self._local.get_file(filename)
+        found = self._backend.get([filename])
+        return self._local.put(found[filename], filename) if filename in found else None
+
+    def put(self, data, filename, binary=True):
+        if self._backend is not None:
+            self._backend.put(filename, _as_bytes(data))
+        return self._local.put(data, filename)
+
+    def get_group(self, filename):
+        if self._backend is None:
+            return self._local.get_group(filename)
+        path = self.get_file(f"__grp__{filename}")
+        names = _read_group(path) if path is not None else None
+        if names is None:
+            return None
+        found = self._backend.get(list(names))
+        return {name: self._local.put(found[name], name) for name in names} if all(name in found for name in names) else None
+
+    def put_group(self, filename, group):
+        if self._backend is None:
+            return self._local.put_group(filename, group)
+        return self.put(json.dumps({"child_paths": sorted(group)}), f"__grp__{filename}")
+
+
+def _manager(key, **kind):
+    return (knobs.cache.manager_class or FileCacheManager)(_base32(key), **kind)
 
 
 def get_cache_manager(key):
-    return CacheManager(key)
+    return _manager(key)
+
+
+def get_override_manager(key):
+    return _manager(key, override=True)
+
+
+def get_dump_manager(key):
+    return _manager(key, dump=True)
+
+
+def make_so_cache_key(version_hash, signature, constants, ids, **kwargs):
+    """A key for host code that was built for a signature, whatever its pointers point to."""
+    words = "".join("ptr" if word.startswith("*") else word for word in signature.values())
+    text = "-".join(map(str, (version_hash, words, constants, ids, *kwargs.values())))
+    return _base32(hashlib.sha256(text.encode()).hexdigest())
 
 
 def triton_key():
@@ -32,8 +195,14 @@ def triton_key():
 
 
 def default_cache_dir():
+    """The folder of compiled kernels."""
     return _core.cache_directory()
 
 
+def get_cache_key(src, backend, backend_options, env_vars):
+    return f"{triton_key()}-{src.hash()}-{backend.hash()}-{backend_options.hash()}-{sorted(env_vars.items())}"
+
+
 def _base32(key):
+    """A hexadecimal key as the name of a folder."""
     return base64.b32encode(bytes.fromhex(key)).decode("utf-8").rstrip("=")

@@ -7,8 +7,12 @@ import weakref
 from functools import partial
 
 from .. import _core, knobs
+from ..backends import make_backend
 from ..language.core import _unwrap_if_constexpr, constexpr, dtype
+from ._async_compile import active_mode
 from .driver import driver
+from .events import JitFunctionInfo, LazyDict  # noqa: F401
+from .specialization import DeviceCaches, get_device_key, make_binder, preload  # noqa: F401
 
 
 class KernelInterface:
@@ -144,6 +148,8 @@ class JITCallable:
 
 
 class JITFunction(_core.Kernel, JITCallable, KernelInterface):
+    known = weakref.WeakValueDictionary()  # all kernels, by the names of their functions
+
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
                  repr=None, launch_metadata=None):
         _core.Kernel.__init__(self)
@@ -168,6 +174,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.arg_names = [param.name for param in self.params]
         self.constexprs = [param.num for param in self.params if param.is_constexpr]
         self._cache_key = None
+        self._pending = {}  # kernels that an AsyncCompileMode compiles, by their keys
+        JITFunction.known[self._fn_name] = self
         self._capture_source("".join(self.raw_src), self.starting_line_number)
 
     def _capture_source(self, source, line):
@@ -188,37 +196,45 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
-        if not runtime.watched():
-            return self.launch(None if warmup else grid, *args, **kwargs)
-        return self._run_watched(args, kwargs, None if warmup else grid, warmup)
+        if warmup:
+            return self._warm_up(args, kwargs)
+        if not runtime.launch_enter_hook and not runtime.launch_exit_hook:
+            return self.launch(grid, *args, **kwargs)
+        return self._run_watched(args, kwargs, grid)
 
-    def _run_watched(self, args, kwargs, grid, warmup):
+    def _run_watched(self, args, kwargs, grid):
+        """A launch between its hooks."""
         runtime = knobs.runtime
-        known = self._compiled_count()
-        kernel = self.launch(None, *args, **kwargs)
-        if self._compiled_count() != known:
-            described = {"key": kernel.hash, "is_warmup": warmup, **kernel.metadata._asdict()}
-            info = JitFunctionInfo(self.module, self.__qualname__, self)
-            text = f"{self.__qualname__}[num_warps={kernel.metadata.num_warps}, num_stages={kernel.metadata.num_stages}]({kernel.signature})"
-            for hook in (runtime.jit_cache_hook, runtime.jit_post_compile_hook):
-                if hook is not None:
-                    hook(key=kernel.hash, repr=text, fn=info, compile=described, is_manual_warmup=warmup, already_compiled=False)
-        if grid is None:
-            return kernel
-        metadata = LazyMetadata(self, kernel, grid, args, kwargs)
+        kernel = self.prepare(*args, **kwargs)
+        if kernel is None:  # a hook does not want it compiled
+            return None
+        metadata = LazyDict({"name": kernel.name, "function": kernel.function, "stream": driver.active.get_current_stream()})
+        if self.launch_metadata is not None:
+            metadata.add(self._described_launch, (kernel, grid, args, kwargs))
         if runtime.launch_enter_hook:
             runtime.launch_enter_hook(metadata)
-        self.launch(grid, *args, **kwargs)
+        kernel = self.launch(grid, *args, **kwargs)
         if runtime.launch_exit_hook:
             runtime.launch_exit_hook(metadata)
         return kernel
 
+    def _described_launch(self, kernel, grid, args, kwargs):
+        bound = self._bind(*args, **kwargs)
+        return self.launch_metadata(grid(bound) if callable(grid) else grid, kernel.metadata, bound)
+
+    def _warm_up(self, args, kwargs):
+        mode = active_mode.get()
+        if mode is None or _core.engine() != "cpu":
+            return self.launch(None, *args, **kwargs)
+        key = self._describe(*args, **kwargs).key
+        self._pending[key] = mode.submit((self, key), lambda: self.launch(None, *args, **kwargs), lambda kernel: None)
+        return self._pending[key]
+
     def warmup(self, *args, grid=None, **kwargs):
         driver.active  # types say nothing about a machine: the one that is active is meant
-        constants = {param.name for param in self.params if param.is_constexpr}
-        names = self.arg_names + [None] * len(args)
-        wrapped = [value if name in constants else MockTensor.wrap_dtype(value) for name, value in zip(names, args)]
-        named = {name: value if name in constants else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
+        constant = {param.name for param in self.params if param.is_constexpr}
+        wrapped = [value if index in self.constexprs else MockTensor.wrap_dtype(value) for index, value in enumerate(args)]
+        named = {name: value if name in constant else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
         return self.run(*wrapped, grid=grid, warmup=True, **named)
 
     def add_pre_run_hook(self, hook):
@@ -228,7 +244,16 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.pre_run_hooks.append(hook)
 
     def preload(self, specialization_data):
-        raise NotImplementedError("preload is not supported: the cache folder keeps compiled kernels between processes")
+        """Compiles what hooks have been told of as `specialization_data`."""
+        return preload(self, specialization_data)
+
+    def create_binder(self):
+        """({}, {}, target, back end, binder): see runtime.specialization.make_binder."""
+        target = driver.active.get_current_target()
+        return {}, {}, target, make_backend(target), make_binder(self)
+
+    def is_gluon(self):
+        return False
 
     @property
     def cache_key(self):
@@ -249,7 +274,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     @property
     def device_caches(self):
-        return {0: ({index: None for index in range(self._compiled_count())},)}
+        """The specialisations in memory, by device."""
+        return DeviceCaches(self)
 
     def _unsafe_update_src(self, new_src):
         """Replaces the source. Kernels that call this function keep the old one until their `hash` is set to None."""
@@ -266,29 +292,17 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
     def __repr__(self):
         return f"JITFunction({self.module}:{self.__qualname__})"
 
+    def __reduce__(self):
+        """By name. One whose function was taken away (as PyTorch does, for whom the compiled code is enough) takes its description along."""
+        if self.fn is not None:
+            return self.__qualname__
+        return _without_function, (), {**self.__dict__, "_pending": {}}
 
-class JitFunctionInfo:
-    def __init__(self, module, name, jit_function):
-        self.module = module
-        self.name = name
-        self.jit_function = jit_function
 
-
-class LazyMetadata:
-    """What launch hooks are given: `.get()` is a dict with the kernel's name and what `launch_metadata` says."""
-
-    def __init__(self, fn, kernel, grid, args, kwargs):
-        self._of = (fn, kernel, grid, args, kwargs)
-
-    def get(self):
-        fn, kernel, grid, args, kwargs = self._of
-        bound = fn._bind(*args, **kwargs)
-        if callable(grid):
-            grid = grid(bound)
-        data = {"name": kernel.name, "function": kernel.function, "stream": driver.active.get_current_stream()}
-        if fn.launch_metadata is not None:
-            data.update(fn.launch_metadata(grid, kernel.metadata, bound))
-        return data
+def _without_function():
+    made = JITFunction.__new__(JITFunction)
+    _core.Kernel.__init__(made)
+    return made
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,

@@ -1,0 +1,352 @@
+// Compiled specialisations as Python holds them: made by a launch, from a description of arguments, from IR text, or from the bytes that
+// another process made of one.
+
+#include "compiled.h"
+#include "core.h"
+#include "kernel.h"
+
+#include "evaluate/module.h"
+#include "pipeline/dump.h"
+#include "runtime/cache.h"
+#include "runtime/cuda/kernel.h"
+#include "support/artifact.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+using namespace nb::literals;
+
+namespace tilewright::python {
+
+static std::optional<Stage> stageNamed(const std::string &name) {
+  if (name == "source") return Stage::ast;
+  if (name == "ttir") return Stage::tt;
+  if (name == "loops") return Stage::loops;
+  if (name == "llir") return Stage::llvm;
+  if (name == "asm") return Stage::assembly;
+  if (name == "obj") return Stage::object;
+  return std::nullopt;
+}
+
+// Of a GPU kernel: what the compiler kept, and what can be made again from the source.
+static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact, const std::string &name) {
+  if (name == "ptx" && !artifact.ptx.empty()) return nb::str(artifact.ptx.c_str(), artifact.ptx.size());
+  if (name == "cubin" && !artifact.cubin.empty()) return nb::bytes(artifact.cubin.data(), artifact.cubin.size());
+  for (const auto &[stage, text] : artifact.stages)
+    if (stage == name) return nb::str(text.c_str(), text.size());
+  std::optional<Stage> known = name == "source"  ? std::optional(Stage::ast)
+                               : name == "ttir"  ? std::optional(Stage::tt)
+                               : name == "ttgir" ? std::optional(Stage::ttg)
+                               : name == "llir"  ? std::optional(Stage::llvm)
+                                                 : std::nullopt;
+  if (!known || !self.function) raise(PyExc_KeyError, name);
+  Diagnostics diagnostics;
+  std::optional<std::string> text;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    text = emitStage(self.request(), *known, diagnostics);
+  }
+  if (!text) raiseErrors(diagnostics, self.function.get());
+  return nb::str(text->c_str(), text->size());
+}
+
+static std::vector<std::string> stageNames(const PyCompiled &self) {
+  if (!self.compiled || !self.compiled->gpu()) return {"source", "ttir", "loops", "llir", "asm", "obj"};
+  const GpuArtifact &artifact = self.compiled->gpu()->artifact();
+  std::vector<std::string> names = {"source", "ttir", "ttgir", "llir"};
+  for (const auto &stage : artifact.stages)
+    if (!llvm::is_contained(names, stage.first)) names.push_back(stage.first);
+  if (!artifact.ptx.empty()) names.push_back("ptx");
+  if (!artifact.cubin.empty()) names.push_back("cubin");
+  return names;
+}
+
+static nb::object stageOf(const PyCompiled &self, const std::string &name) {
+  if (self.compiled && self.compiled->gpu()) return gpuStageOf(self, self.compiled->gpu()->artifact(), name);
+  std::optional<Stage> stage = stageNamed(name);
+  if (!stage) raise(PyExc_KeyError, name);
+  if (*stage == Stage::object && self.compiled) {
+    const std::string &object = self.compiled->artifact().object;
+    return nb::bytes(object.data(), object.size());
+  }
+  if (self.text && *stage == Stage::ast) {
+    std::string_view source = self.text->file->text();
+    return nb::str(source.data(), source.size());
+  }
+  Diagnostics diagnostics;
+  std::optional<std::string> text;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    text = emitStage(self.request(), *stage, diagnostics);
+  }
+  if (!text) raiseErrors(diagnostics, self.function.get());
+  if (*stage == Stage::object) return nb::bytes(text->data(), text->size());
+  return nb::str(text->c_str(), text->size());
+}
+
+static void readOptions(nb::dict options, KernelOptions &out) {
+  auto given = [&](const char *name) { return options.contains(name) && !nb::object(options[name]).is_none(); };
+  auto number = [&](const char *name, int64_t &field) {
+    if (given(name)) field = nb::cast<int64_t>(options[name]);
+  };
+  number("num_warps", out.numWarps);
+  number("num_stages", out.numStages);
+  number("num_ctas", out.numCtas);
+  if (options.contains("debug")) out.debug = nb::cast<bool>(nb::bool_(options["debug"]));
+  if (options.contains("sanitize_overflow")) out.sanitizeOverflow = nb::cast<bool>(nb::bool_(options["sanitize_overflow"]));
+  if (options.contains("enable_fp_fusion")) out.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
+  if (given("maxnreg")) out.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
+}
+
+static void readDescription(nb::handle types, nb::dict constants, const std::vector<int64_t> &aligned, PyCompiled &out) {
+  size_t index = 0;
+  for (nb::handle type : nb::iter(types)) {
+    ArgumentSpec &spec = out.specs.emplace_back();
+    if (type.is_none()) {
+      spec.constant = toValue(constants[nb::int_(index)]);
+    } else {
+      std::string name = nb::cast<std::string>(type);
+      std::optional<Type> parsed = parseTypeName(name);
+      if (!parsed)
+        raise(PyExc_ValueError,
+              "'" + name + "' is not the name of a type, for the parameter '" + out.function->parameters[index].name + "'");
+      spec.type = *parsed;
+    }
+    ++index;
+  }
+  for (int64_t position : aligned)
+    if (position >= 0 && position < static_cast<int64_t>(out.specs.size())) out.specs[static_cast<size_t>(position)].divisibility = 16;
+}
+
+// ---- what a kernel was compiled for, as Python has it
+
+/// The @jit function that was given as an argument; None where Python has forgotten it.
+static nb::object kernelOf(const JitFunction *function) {
+  static nb::handle known = nb::getattr(packageObject("runtime.jit", "JITFunction"), "known").release();
+  for (nb::handle kernel : nb::iter(known.attr("values")()))
+    if (PyKernel *candidate = nb::inst_ptr<PyKernel>(kernel); candidate->state && candidate->state->function.get() == function)
+      return nb::borrow(kernel);
+  return nb::none();
+}
+
+static nb::object constantOf(const Value &value) {
+  if (std::shared_ptr<const JitFunction> function = value.asFunction()) return kernelOf(function.get());
+  try {
+    return fromValue(value);
+  } catch (nb::python_error &) { // the compiler's own: it has no Python object
+    return nb::none();
+  }
+}
+
+static nb::object typeOf(const ArgumentSpec &spec) {
+  if (spec.constant) return nb::none();
+  if (spec.members.empty()) return nb::str(signatureName(spec.type).c_str());
+  nb::list members;
+  for (const ArgumentSpec &member : spec.members)
+    members.append(member.constant ? nb::object(nb::str("constexpr")) : typeOf(member));
+  return nb::tuple(members);
+}
+
+/// Types by parameter (None: a constant, a tuple: those of its members), constants and multiples of 16 by index.
+static nb::tuple descriptionOf(const PyCompiled &self) {
+  nb::list types, aligned;
+  nb::dict constants;
+  for (auto [index, spec] : llvm::enumerate(self.specs)) {
+    types.append(typeOf(spec));
+    if (spec.constant) constants[nb::int_(index)] = constantOf(*spec.constant);
+    if (spec.divisibility % 16 == 0) aligned.append(nb::int_(index));
+  }
+  return nb::make_tuple(types, constants, aligned);
+}
+
+static nb::dict optionsOf(const PyCompiled &self) {
+  nb::dict out;
+  out["num_warps"] = self.options.numWarps;
+  out["num_stages"] = self.options.numStages;
+  out["num_ctas"] = self.options.numCtas;
+  out["maxnreg"] = self.options.maxnreg ? nb::object(nb::int_(*self.options.maxnreg)) : nb::none();
+  out["debug"] = self.options.debug;
+  out["sanitize_overflow"] = self.options.sanitizeOverflow;
+  out["enable_fp_fusion"] = self.options.fpFusion;
+  out["backend_name"] = self.options.backend;
+  return out;
+}
+
+// ---- to another process and back
+
+/// The kernel as bytes and text: its code, and its tt IR, from which versions for launches that break the code's facts are compiled there.
+static nb::tuple savedState(const PyCompiled &self) {
+  if (!self.compiled) raise(PyExc_TypeError, "a kernel of the interpreter cannot be pickled");
+  const gpu::GpuKernel *gpu = self.compiled->gpu();
+  std::string bytes = gpu ? encodeArtifact(gpu->artifact()) : encodeArtifact(self.compiled->artifact());
+  nb::list parameters;
+  for (const JitFunction::Parameter &parameter : self.function->parameters)
+    parameters.append(nb::make_tuple(parameter.name, parameter.isConstexpr));
+  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), stageOf(self, "ttir"), self.function->name, parameters, descriptionOf(self),
+                        optionsOf(self), gpu ? gpu->artifact().target : "", self.key());
+}
+
+static std::shared_ptr<PyCompiled> restored(nb::bytes bytes, const std::string &text, const std::string &name, nb::list parameters,
+                                            nb::tuple description, nb::dict options, const std::string &target, std::string key) {
+  auto out = std::make_shared<PyCompiled>();
+  auto face = std::make_shared<JitFunction>();
+  face->name = name;
+  for (nb::handle row : parameters) {
+    JitFunction::Parameter &parameter = face->parameters.emplace_back();
+    parameter.name = nb::cast<std::string>(row[0]);
+    parameter.isConstexpr = nb::cast<bool>(row[1]);
+  }
+  out->function = face;
+  out->savedKey = std::move(key);
+  readOptions(options, out->options);
+  readDescription(description[0], nb::cast<nb::dict>(description[1]), nb::cast<std::vector<int64_t>>(description[2]), *out);
+  Diagnostics diagnostics;
+  out->text = readIrKernel(text, name + ".ttir", "", diagnostics);
+  std::string_view code(bytes.c_str(), bytes.size());
+  std::shared_ptr<CompiledKernel> loaded;
+  if (!target.empty()) {
+    out->options.backend = "cuda";
+    if (std::optional<GpuTarget> gpu = gpuTarget(target)) out->options.capability = gpu->capability;
+    if (std::optional<GpuArtifact> artifact = decodeGpuArtifact(code)) loaded = CompiledKernel::load(std::move(*artifact));
+  } else if (std::optional<CpuArtifact> artifact = decodeArtifact(code)) {
+    loaded = CompiledKernel::load(std::move(*artifact), diagnostics);
+  }
+  if (!loaded || !out->text) raise(PyExc_ValueError, "the kernel '" + name + "' was pickled by another version, or damaged since");
+  loaded->setSpecs(*face, out->specs);
+  out->compiled = loaded;
+  if (loaded->gpu()) loaded->allowOtherVersions(out->request());
+  return out;
+}
+
+/// triton.compile(ASTSource(...)): specialised by a description instead of arguments. `types`: for each parameter its type's name, or None
+/// where `constants` has its value; `aligned`: the parameters that are multiples of 16.
+static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, std::vector<int64_t> aligned,
+                                                    nb::dict options, const std::string &target) {
+  auto out = std::make_shared<PyCompiled>();
+  out->function = kernel.jit();
+  readDescription(types, constants, aligned, *out);
+  readOptions(options, out->options);
+  Diagnostics diagnostics;
+  CompileRequest request = out->request();
+  if (!target.empty()) {
+    std::optional<GpuTarget> gpu = gpuTarget(target);
+    if (!gpu) raise(PyExc_ValueError, "there is no GPU target '" + target + "': there are " + gpuTargetNames());
+    out->options.backend = "cuda";
+    out->options.capability = gpu->capability;
+    request.gpu = *gpu;
+  }
+  {
+    WithoutGil release;
+    Compiling compiling;
+    out->compiled = CompiledKernel::make(request, diagnostics);
+  }
+  showWarnings(diagnostics);
+  if (!out->compiled) raiseErrors(diagnostics, out->function.get());
+  return out;
+}
+
+/// triton.compile("kernel.ttir"): an empty target is this processor.
+static std::shared_ptr<PyCompiled> compileText(const std::string &text, const std::string &file, nb::dict options,
+                                               const std::string &target) {
+  auto out = std::make_shared<PyCompiled>();
+  readOptions(options, out->options);
+  CompileRequest request;
+  if (target.empty()) {
+    request.target = hostCpu();
+  } else {
+    request.gpu = gpuTarget(target);
+    if (!request.gpu) raise(PyExc_ValueError, "there is no GPU target '" + target + "': there are " + gpuTargetNames());
+    out->options.backend = "cuda";
+  }
+  Diagnostics diagnostics;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    if ((out->text = readIrKernel(text, file, "", diagnostics))) {
+      request.kernel = KernelSource(out->text);
+      request.options = out->options;
+      out->compiled = CompiledKernel::make(request, diagnostics);
+    }
+  }
+  if (!out->compiled) raiseErrors(diagnostics, nullptr);
+  out->function = out->text->face;
+  out->specs = out->text->specs;
+  return out;
+}
+
+static void dumpSteps(const PyCompiled &self, const std::string &folder) {
+  Diagnostics diagnostics;
+  Dump dump(folder, "", "txt");
+  {
+    WithoutGil release;
+    Compiling compiling;
+    CompileRequest request = self.request();
+    request.onStep = [&](const StepDone &done) { dump.see(done); };
+    if (request.gpu)
+      compileForGpu(request, diagnostics);
+    else
+      compileForCpu(request, diagnostics);
+  }
+  if (diagnostics.hasErrors()) raiseErrors(diagnostics, self.function.get());
+  if (!dump.problem().empty()) raise(PyExc_OSError, dump.problem());
+}
+
+void defineCompiled(nb::module_ &module) {
+  nb::class_<PyCompiled>(module, "Compiled")
+      .def("stage", &stageOf, "The kernel at one stage: source, ttir, loops, llir, asm as text, obj as bytes.", "name"_a)
+      .def(
+          "launch", [](PyCompiled &self, nb::handle grid, nb::handle stream, nb::args args) { self.launch(grid, args, stream); }, "grid"_a,
+          "stream"_a.none(), "args"_a)
+      .def_prop_ro("stages", &stageNames)
+      .def_prop_ro("gpu",
+                   [](PyCompiled &self) -> nb::object {
+                     const gpu::GpuKernel *kernel = self.compiled ? self.compiled->gpu() : nullptr;
+                     if (!kernel) return nb::none();
+                     const GpuArtifact &artifact = kernel->artifact();
+                     std::optional<GpuTarget> target = gpuTarget(artifact.target);
+                     nb::dict facts;
+                     facts["target"] = artifact.target;
+                     facts["capability"] = target ? target->capability : int64_t(0);
+                     facts["num_warps"] = artifact.warps;
+                     facts["num_ctas"] = artifact.ctas;
+                     facts["shared"] = artifact.sharedBytes;
+                     facts["n_regs"] = std::max<int64_t>(kernel->registers(), 0);
+                     // Upstream counts 4-byte registers.
+                     facts["n_spills"] = std::max<int64_t>(kernel->spillBytes(), 0) / 4;
+                     facts["messages"] = artifact.messages;
+                     return facts;
+                   })
+      .def_prop_ro("name",
+                   [](PyCompiled &self) { return self.function   ? self.function->name
+                                                 : self.compiled ? self.compiled->entryName()
+                                                                 : ""; })
+      .def_prop_ro("signature", [](PyCompiled &self) { return self.function ? signatureText(*self.function, self.specs) : std::string(); })
+      .def_prop_ro("key", [](PyCompiled &self) { return self.key(); })
+      .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
+      .def_prop_ro("from_cache", [](PyCompiled &self) { return self.compiled && self.compiled->fromCache(); })
+      .def_prop_ro("step_seconds",
+                   [](PyCompiled &self) {
+                     nb::list out;
+                     if (!self.compiled) return out;
+                     for (const auto &[step, seconds] : self.compiled->stepSeconds())
+                       out.append(nb::make_tuple(step, seconds));
+                     return out;
+                   })
+      .def("dump", &dumpSteps, "Compiles again, and writes what each step leaves to numbered files.", "folder"_a)
+      .def_prop_ro("compile_seconds", [](PyCompiled &self) { return self.compiled ? self.compiled->compileSeconds() : 0.0; })
+      .def_prop_ro("assemble_seconds", [](PyCompiled &self) { return self.compiled ? self.compiled->assembleSeconds() : 0.0; })
+      .def_prop_ro("arena_bytes", [](PyCompiled &self) { return self.compiled ? self.compiled->artifact().arenaBytes : int64_t(0); })
+      .def_prop_ro("options", &optionsOf)
+      .def_prop_ro("description", &descriptionOf, "Types by parameter (None: a constant), constants and multiples of 16 by index.")
+      .def("__reduce__",
+           [](const PyCompiled &self) { return nb::make_tuple(packageObject("compiler.compiled", "restore"), savedState(self)); });
+  module.def("restore_compiled", &restored);
+  module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a, "target"_a = "");
+  module.def("compile_text", &compileText, "text"_a, "file"_a, "options"_a, "target"_a = "");
+}
+
+} // namespace tilewright::python

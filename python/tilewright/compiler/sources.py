@@ -1,0 +1,86 @@
+"""What there is to compile: a kernel with types in place of arguments, or IR text."""
+
+import hashlib
+from pathlib import Path
+
+from ..backends.compiler import Language
+
+
+class ASTSource:
+    """A kernel with a description of its arguments in place of the arguments themselves.
+
+    signature: {parameter: "*fp32" | "i32" | "constexpr" | ...}. constexprs: {parameter or (index,): value}.
+    attrs: {(index,): [["tt.divisibility", 16]]}.
+    """
+
+    def __init__(self, fn, signature, constexprs=None, attrs=None):
+        self.fn = fn
+        self.name = fn.__name__
+        self.ext = "ttir"
+        self.language = Language.TRITON
+        if not isinstance(signature, dict):
+            raise TypeError("signature is a dict of parameter names and types")
+        for key in signature:
+            if not isinstance(key, str):
+                raise TypeError("Signature keys must be string: they are the names of parameters")
+        self.signature = signature
+        self.constants = {self._path(key): value for key, value in (constexprs or {}).items()}
+        self.attrs = {self._path(key): value for key, value in (attrs or {}).items()}
+
+    @classmethod
+    def of_handle(cls, fn, handle):
+        """What a launch compiled."""
+        types, constants, aligned = handle.description
+        names = fn.arg_names
+        return cls(fn, {name: word or "constexpr" for name, word in zip(names, types)},
+                   {(index,): value for index, value in constants.items()}, {(index,): [["tt.divisibility", 16]] for index in aligned})
+
+    def _path(self, key):
+        """Where a constant or a fact belongs: the number of a parameter, and places in the tuples that it is made of."""
+        if isinstance(key, str):
+            return (self.fn.arg_names.index(key),)
+        return key if isinstance(key, tuple) else (key,)
+
+    def _index(self, path):
+        if len(path) != 1:
+            raise NotImplementedError("ASTSource: constants and attributes inside tuples are not supported")
+        return path[0]
+
+    def hash(self):
+        """Identifies what is compiled."""
+        constants = [(path, getattr(value, "cache_key", None) or str(value)) for path, value in sorted(self.constants.items())]
+        text = f"{self.fn.cache_key}-{self.attrs}-{sorted(self.signature.items())}-{constants}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def describe(self):
+        """Types (None: a constant) in parameter order, constants by index, and indices of multiples of 16."""
+        types, constants = [], {self._index(path): value for path, value in self.constants.items()}
+        for index, param in enumerate(self.fn.params):
+            word = self.signature.get(param.name)
+            if index in constants:
+                types.append(None)
+            elif word is None or word == "constexpr":
+                if word is None and not param.has_default:
+                    raise ValueError(f"the signature has no type for the parameter '{param.name}'")
+                constants[index] = param.default if param.has_default else None
+                types.append(None)
+            else:
+                types.append(word)
+        aligned = [self._index(path) for path, facts in self.attrs.items()
+                   if any(name == "tt.divisibility" and value % 16 == 0 for name, value in facts)]
+        return types, constants, aligned
+
+
+class IRSource:
+    """IR text in a file: .ttir."""
+
+    def __init__(self, path, context=None, backend=None):
+        self.path = Path(path)
+        self.ext = self.path.suffix[1:]
+        self.language = Language.TRITON
+        if self.ext not in ("ttir", "mlir"):
+            raise ValueError(f"compile: cannot read '.{self.ext}' files; kernels come as .ttir text")
+        self.src = self.path.read_text()
+
+    def hash(self):
+        return hashlib.sha256(self.src.encode()).hexdigest()

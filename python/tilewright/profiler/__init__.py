@@ -1,0 +1,21 @@
+"""Where a program's time goes, kernel by kernel and scope by scope, by the interface of Triton's profiler, Proton.
+
+    import triton.profiler as proton
+    proton.start("matmul", hook="triton")
+    with proton.scope("attention", {"flops16": 2e12}):
+        kernel[grid](...)
+    proton.finalize()                     # matmul.hatchet
+    # python -m tilewright -m triton.profiler.viewer -m time/ms,tflop16/s matmul.hatchet
+
+On a CPU, a launch takes what the clock says. On a GPU two events around it say so, which are read when the profile is; work of other
+libraries is the time that its scope takes on the current stream, without that of the kernels in it.
+"""
+
+from . import data, hooks, mode, viewer
+from .scope import cpu_timed_scope, enter_scope, enter_state, exit_scope, exit_state, metadata_state, scope, state
+from .session import DEFAULT_PROFILE_NAME, activate, deactivate, finalize, profile, start
+
+__all__ = [
+    "activate", "cpu_timed_scope", "data", "deactivate", "DEFAULT_PROFILE_NAME", "enter_scope", "enter_state", "exit_scope", "exit_state",
+    "finalize", "hooks", "metadata_state", "mode", "profile", "scope", "start", "state", "viewer",
+]

@@ -1,0 +1,54 @@
+"""What a piece of work took: by the CPU's clock, or by events of the GPU that it ran on."""
+
+import time
+
+from ..runtime.driver import driver
+
+
+class HostSpan:
+    """Work that is over when its call returns."""
+
+    def __init__(self):
+        self.begin = self._end = time.perf_counter_ns()
+
+    def end(self):
+        self._end = time.perf_counter_ns()
+
+    def nanoseconds(self):
+        return self._end - self.begin
+
+
+class DeviceSpan:
+    """Work in the current stream of a GPU. Its time is known when the GPU is done with it."""
+
+    def __init__(self, device):
+        self.begin = time.perf_counter_ns()
+        self._events = [device.Event(enable_timing=True), device.Event(enable_timing=True)]
+        self._events[0].record()
+
+    def end(self):
+        self._events[1].record()
+
+    def nanoseconds(self):
+        self._events[1].synchronize()
+        return int(self._events[0].elapsed_time(self._events[1]) * 1e6)
+
+
+def on_device():
+    """Whether there is a GPU whose events can be asked."""
+    active = driver.active
+    return active.get_current_target().backend == "cuda" and hasattr(active.get_device_interface(), "Event")
+
+
+def span():
+    return DeviceSpan(driver.active.get_device_interface()) if on_device() else HostSpan()
+
+
+def device_facts():
+    """{kind: {number: facts}} of the active device, as profiles keep them."""
+    target = driver.active.get_current_target()
+    facts = driver.active.utils.get_device_properties(driver.active.get_current_device())
+    kind = "CUDA" if target.backend == "cuda" else "CPU"
+    return {kind: {str(driver.active.get_current_device()): {
+        "clock_rate": facts["sm_clock_rate"], "memory_clock_rate": facts["mem_clock_rate"], "bus_width": facts["mem_bus_width"],
+        "arch": str(target.arch), "num_sms": facts["multiprocessor_count"]}}}

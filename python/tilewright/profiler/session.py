@@ -1,0 +1,239 @@
+"""Profiles that are being taken.
+
+A profile is a tree of frames: scopes, and kernels below them, each with what it took and what its author said about it (flops, bytes). As
+a trace it is also a list of what ran when. Times are summed up when somebody asks: until then a frame holds spans, which may not be over.
+"""
+
+import contextlib
+import functools
+import json
+import os
+import sys
+import threading
+
+from .. import knobs
+from . import clock, hooks
+
+DEFAULT_PROFILE_NAME = "proton"
+_SUFFIX = {"tree": "hatchet", "trace": "chrome_trace"}
+
+
+class Frame:
+    """A scope or a kernel, at one place of the tree."""
+
+    def __init__(self, name):
+        self.name = name
+        self.children = {}
+        self.metrics = {}
+        self.is_kernel = False
+        self._spans = []
+
+    def child(self, name):
+        return self.children.setdefault(name, Frame(name))
+
+    def add(self, metrics):
+        for name, value in metrics.items():
+            self.metrics[name] = self.metrics.get(name, 0) + (value.item() if hasattr(value, "item") else value)
+
+    def take(self, span):
+        self._spans.append(span)
+
+    def settle(self):
+        """Turns spans that are over into times. The time of work that no kernel of ours did is its scope's own."""
+        inside = sum(child.settle() for child in self.children.values())
+        whole = sum(span.nanoseconds() for span in self._spans)
+        own = whole if self.is_kernel else max(whole - inside, 0)
+        if self._spans and (self.is_kernel or own > 0):
+            self.add({"time (ns)": own, "count": len(self._spans)})
+        self._spans.clear()
+        return inside + own
+
+    def as_dict(self):
+        children = [child.as_dict() for child in self.children.values()]
+        return {"frame": {"name": self.name, "type": "function"}, "metrics": dict(self.metrics), "children": children}
+
+
+class Session:
+    def __init__(self, number, name, context, data):
+        self.number, self.name, self.context, self.data = number, name, context, data
+        self.root = Frame("ROOT")
+        self.is_active = True
+        self.events = []  # (name, category, thread, span)
+
+    def frame(self, path):
+        frame = self.root
+        for name in path:
+            frame = frame.child(name)
+        return frame
+
+    def record(self, name, category, span):
+        if self.data == "trace":
+            self.events.append((name, category, threading.get_ident(), span))
+
+    def database(self):
+        """The profile as lists and dicts, in the form of hatchet's files."""
+        self.root.settle()
+        return [self.root.as_dict(), clock.device_facts()]
+
+    def trace(self):
+        """The profile as Chrome's tracing viewer and Perfetto read it: microseconds."""
+        events = [{"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": span.nanoseconds() / 1e3,
+                   "pid": os.getpid(), "tid": thread} for name, category, thread, span in self.events]
+        return {"displayTimeUnit": "ns", "traceEvents": events}
+
+    def write(self, kind):
+        if kind not in _SUFFIX.values():
+            raise ValueError(f"a profile is written as hatchet or chrome_trace, not as {kind!r}")
+        with open(f"{self.name}.{kind}", "w") as file:
+            json.dump(self.trace() if kind == "chrome_trace" else self.database(), file)
+
+
+_sessions = {}
+_next_number = 0
+_lock = threading.RLock()
+_thread = threading.local()
+
+
+def stack():
+    """The scopes that this thread is in: (name, span, path)."""
+    if not hasattr(_thread, "stack"):
+        _thread.stack = []
+    return _thread.stack
+
+
+def active_sessions():
+    return [session for session in _sessions.values() if session.is_active]
+
+
+def session_of(number):
+    if number not in _sessions:
+        raise ValueError(f"there is no profile {number}: it was never started, or is finalized")
+    return _sessions[number]
+
+
+def _callers():
+    """The Python functions that led here, outermost first, without the profiler's own."""
+    frame, names = sys._getframe(1), []
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(package):
+            names.append(f"{code.co_filename}:{frame.f_lineno}@{code.co_name}")
+        frame = frame.f_back
+    return names[::-1]
+
+
+def path_in(session, leaf):
+    """Where a kernel's frame is in the tree of a session."""
+    scopes = [name for name, _, _ in stack()]
+    return [*(_callers() if session.context == "python" else ()), *scopes, *leaf]
+
+
+class Timer(hooks.Hook):
+    """Gives each launch its frame and its time, in all active profiles."""
+
+    priority = 100
+
+    def __init__(self):
+        self._thread = threading.local()
+
+    def enter(self, metadata):
+        self._thread.spans = [*getattr(self._thread, "spans", ()), clock.span()]
+
+    def exit(self, metadata):
+        if not getattr(self._thread, "spans", None):  # the profile began, or went on, in between
+            return
+        *self._thread.spans, span = self._thread.spans
+        span.end()
+        self.store(metadata, span)
+
+    def store(self, metadata, span):
+        for number in hooks.HookManager.sessions_of(self):
+            session = session_of(number)
+            describer = hooks.HookManager.hook_of(number, hooks.LaunchHook)
+            described = describer.describe(metadata) if describer else None
+            name, metrics = described or (metadata.data["name"], {})
+            frame = session.frame(path_in(session, [name]))
+            frame.is_kernel = True
+            frame.take(span)
+            frame.add(metrics)
+            session.record(name, "kernel", span)
+
+
+def start(name=None, *, context="shadow", data="tree", backend=None, mode=None, hook=None):
+    """Begins a profile, which finalize() writes to NAME.hatchet, or as a trace to NAME.chrome_trace. Its number.
+
+    context: "shadow", frames are scopes and kernels; "python", the callers of a launch are frames too. data: "tree" or "trace".
+    hook: "triton", kernels have the metrics and the name that their `launch_metadata` gives; or an object of hooks.Hook.
+    """
+    global _next_number
+    if knobs.proton.disable:
+        return None
+    for what, value, known in (("context", context, ("shadow", "python")), ("data", data, tuple(_SUFFIX))):
+        if value not in known:
+            raise ValueError(f"{what} is one of {', '.join(known)}, not {value!r}")
+    if backend == "instrumentation":
+        raise NotImplementedError("profiles from inside of kernels are not supported; backend is None, or 'cupti' on a GPU")
+    with _lock:
+        session = Session(_next_number, name or DEFAULT_PROFILE_NAME, context, data)
+        _sessions[session.number] = session
+        _next_number += 1
+        hooks.HookManager.register(Timer(), session.number)
+        if hook is not None:
+            hooks.HookManager.register(hooks.LaunchHook() if hook == "triton" else hook, session.number)
+    return session.number
+
+
+def _chosen(session):
+    return list(_sessions) if session is None else [session_of(session).number]
+
+
+def activate(session=None):
+    """Goes on with a profile, or with all."""
+    with _lock:
+        for number in _chosen(session):
+            _sessions[number].is_active = True
+            hooks.HookManager.activate(number)
+
+
+def deactivate(session=None, flushing=False):
+    """Pauses a profile, or all. flushing: waits for what is running."""
+    with _lock:
+        for number in _chosen(session):
+            _sessions[number].is_active = False
+            hooks.HookManager.deactivate(number)
+            if flushing:
+                _sessions[number].root.settle()
+
+
+def finalize(session=None, output_format=""):
+    """Ends a profile, or all, and writes its file."""
+    with _lock:
+        for number in _chosen(session):
+            ended = _sessions[number]
+            hooks.HookManager.unregister(number)
+            ended.write(output_format or _SUFFIX[ended.data])
+            del _sessions[number]
+
+
+@contextlib.contextmanager
+def _profiling(name, options):
+    number = start(name, **options)
+    try:
+        yield
+    finally:
+        if number is not None:
+            finalize(number)
+
+
+def profile(func=None, *, name=None, **options):
+    """A decorator: each call of the function is a profile."""
+    if func is None:
+        return functools.partial(profile, name=name, **options)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        with _profiling(name, options):
+            return func(*args, **kwargs)
+
+    return wrapper

@@ -1,0 +1,154 @@
+"""What the host is told about compilations: hooks and listeners of `knobs`, and the switches that dump and time.
+
+A launch calls `compiling` and `compiled` when its kernel is not in memory, and never otherwise.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .. import knobs
+from .driver import driver
+
+
+class JitFunctionInfo:
+    """The kernel that a hook is told about."""
+
+    def __init__(self, module, name, jit_function):
+        self.module = module
+        self.name = name
+        self.jit_function = jit_function
+
+
+class LazyDict:
+    """The facts about a launch that its hooks see, made when one asks for them."""
+
+    def __init__(self, data):
+        self.data = data
+        self.extras = []
+
+    def add(self, function, arguments):
+        self.extras.append((function, arguments))
+
+    def get(self):
+        for function, arguments in self.extras:
+            self.data = {**self.data, **function(*arguments)}
+        self.extras.clear()
+        return self.data
+
+
+def _constant_text(value):
+    """A constant as specialisation data has it: kernels by name, the rest as JSON does."""
+    if hasattr(value, "cache_key"):
+        return {"jit_function": f"{value.module}.{value.__qualname__}", "cache_key": value.cache_key}
+    try:
+        json.dumps(value)
+    except TypeError:
+        return {"repr": repr(value)}
+    return {"value": value}
+
+
+def specialization_data(fn, handle):
+    """A specialisation as text, which JITFunction.preload takes back."""
+    types, constants, aligned = handle.description
+    return json.dumps({
+        "name": fn._fn_name, "types": types, "constants": {str(at): _constant_text(value) for at, value in constants.items()},
+        "aligned": aligned, "options": {name: value for name, value in handle.options.items() if name != "backend_name"},
+        "key": handle.key,
+    })
+
+
+def _described(fn, handle, is_warmup):
+    """What hooks are told about a compilation, by upstream's names."""
+    types, constants, aligned = handle.description
+    return {
+        "key": handle.key, "signature": {name: word or "constexpr" for name, word in zip(fn.arg_names, types)},
+        "device": driver.active.get_current_device(), "constants": {(at,): value for at, value in constants.items()},
+        **handle.options, "launch_cooperative_grid": False, "extern_libs": None,
+        "configs": [{(at,): [["tt.divisibility", 16]] for at in aligned}],
+        "specialization_data": specialization_data(fn, handle), "is_warmup": is_warmup,
+    }
+
+
+def _tell(hook, fn, handle, is_warmup, already_compiled):
+    options = handle.options
+    text = f"{fn.__qualname__}[num_warps={options['num_warps']}, num_ctas={options['num_ctas']}, num_stages={options['num_stages']}]"
+    return hook(key=handle.key, repr=f"{text}({handle.signature})", fn=JitFunctionInfo(fn.module, fn.__qualname__, fn),
+                compile=_described(fn, handle, is_warmup), is_manual_warmup=is_warmup, already_compiled=already_compiled)
+
+
+def compiling(fn, handle, is_warmup):
+    """Whether to go on: a jit_cache_hook that returns True has compiled, or does not want to."""
+    hook = knobs.runtime.jit_cache_hook
+    return hook is None or not _tell(hook, fn, handle, is_warmup, False)
+
+
+def compiled(fn, kernel, is_warmup):
+    """A launch has compiled, or has found its code in the cache folder."""
+    after_compilation(kernel)
+    if knobs.runtime.jit_post_compile_hook is not None:
+        _tell(knobs.runtime.jit_post_compile_hook, fn, kernel._handle, is_warmup, False)
+    if not is_warmup and (knobs.runtime.kernel_load_start_hook or knobs.runtime.kernel_load_end_hook):
+        kernel._init_handles()
+
+
+def _names(switch, kernel):
+    """Whether an environment variable is on: for all kernels, or for this one by its name."""
+    value = os.environ.get(switch, "")
+    return value not in ("", "0") and (value.lower() in ("1", "on", "true") or value == kernel.name)
+
+
+def _show_steps(kernel):
+    """The module in front of each step, on stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        kernel._handle.dump(folder)
+        files = sorted(path for path in Path(folder).iterdir() if path.suffix == ".mlir")
+        for path, following in zip(files, files[1:]):
+            print(f"// -----// IR Dump Before {following.stem[3:]} ({kernel.name}) //----- //", file=sys.stderr)
+            print(path.read_text(), file=sys.stderr)
+
+
+def _show_times(kernel):
+    print(f"// -----// Timing of {kernel.name}: {kernel.compile_seconds:.4f} s //----- //", file=sys.stderr)
+    for step, seconds in kernel._handle.step_seconds:
+        print(f"{seconds:10.4f} s  {step}", file=sys.stderr)
+
+
+def _write_stages(kernel):
+    """The kernel at all its stages, in files of TRITON_DUMP_DIR."""
+    folder = Path(knobs.cache.dump_dir) / kernel.src.hash()
+    folder.mkdir(parents=True, exist_ok=True)
+    for stage in kernel.asm:
+        content = kernel.asm[stage]
+        path = folder / f"{kernel.name[:150]}.{stage}"
+        path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content)
+
+
+def _listen(kernel):
+    steps = kernel._handle.step_seconds
+    first = int(steps[0][1] * 1e6) if steps else 0
+    rest = [(step, int(seconds * 1e6)) for step, seconds in steps[1:]]
+    stored = int(kernel.compile_seconds * 1e6) - first - sum(microseconds for _, microseconds in rest)
+    times = knobs.CompileTimes(max(first, 1), rest, max(stored, 1) if steps else 0)
+    knobs.compilation.listener(src=kernel.src, metadata=kernel.metadata._asdict(), metadata_group=kernel.metadata_group, times=times,
+                               cache_hit=kernel.from_cache)
+
+
+def after_compilation(kernel):
+    """The dumps and times that somebody has asked for, of a kernel that has just been made."""
+    if kernel._handle.interpreted:
+        return
+    if _names("MLIR_ENABLE_DUMP", kernel):
+        _show_steps(kernel)
+    if _names("LLVM_IR_ENABLE_DUMP", kernel):
+        print(kernel.asm["llir"], file=sys.stderr)
+    if _names("NVPTX_ENABLE_DUMP", kernel) and "ptx" in kernel.asm:
+        print(kernel.asm["ptx"], file=sys.stderr)
+    if _names("MLIR_ENABLE_TIMING", kernel) or _names("LLVM_ENABLE_TIMING", kernel):
+        _show_times(kernel)
+    if knobs.compilation.dump_ir:
+        _write_stages(kernel)
+    if knobs.compilation.listener is not None:
+        _listen(kernel)

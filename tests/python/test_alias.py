@@ -1,0 +1,100 @@
+"""`import triton` finds Tilewright: in a program and in all that it starts, whichever way they start."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import tilewright
+
+KERNEL = """
+import sys
+import numpy as np
+import triton, triton.language as tl
+
+@triton.jit
+def fill(x_ptr, value):
+    tl.store(x_ptr + tl.arange(0, 8), value)
+
+def filled(value):
+    x = np.zeros(8, np.int32)
+    fill[(1,)](x, value)
+    return int(x.sum())
+"""
+
+
+def run(tmp_path, *command, env=None):
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, timeout=100, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def write(tmp_path, name, text):
+    (tmp_path / name).write_text(KERNEL + textwrap.dedent(text))
+
+
+def test_the_command(tmp_path):
+    assert run(tmp_path, "-m", "tilewright", "--version").strip() == f"Tilewright {tilewright.tilewright_version}"
+    text = KERNEL + "print(filled(int(sys.argv[1])), triton.__name__)"
+    assert run(tmp_path, "-m", "tilewright", "-c", text, "3").split() == ["24", "tilewright"]
+    write(tmp_path, "program.py", "print(filled(2), __name__, sys.argv[1:])")
+    assert run(tmp_path, "-m", "tilewright", "-m", "program", "x").split() == ["16", "__main__", "['x']"]
+    assert run(tmp_path, "-m", "tilewright", "program.py").split() == ["16", "__main__", "[]"]
+
+
+def test_an_environment_variable(tmp_path):
+    write(tmp_path, "program.py", "import importlib.util\nprint(filled(2), triton.__name__, importlib.util.find_spec('triton') is not None)")
+    folder = run(tmp_path, "-m", "tilewright", "--path").strip()
+    env = {**os.environ, "PYTHONPATH": folder}  # the package itself is found from there
+    assert run(tmp_path, "program.py", env=env).split() == ["16", "tilewright", "True"]
+
+
+def test_install(tmp_path):
+    (tmp_path / "program.py").write_text("import tilewright\ntilewright.install()\ntilewright.install()\n" + KERNEL + "print(filled(1))")
+    assert run(tmp_path, "program.py").strip() == "8"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers(tmp_path, method):
+    write(tmp_path, "program.py", f"""
+        import multiprocessing
+        if __name__ == "__main__":
+            filled(1)
+            with multiprocessing.get_context("{method}").Pool(1) as pool:
+                print(pool.map(filled, [1, 2]))
+    """)
+    assert run(tmp_path, "-m", "tilewright", "program.py").strip() == "[8, 16]"
+
+
+def test_programs_that_it_starts(tmp_path):
+    write(tmp_path, "inner.py", "print(filled(4))")
+    (tmp_path / "outer.py").write_text("import subprocess, sys\nsubprocess.run([sys.executable, 'inner.py'], check=True)")
+    assert run(tmp_path, "-m", "tilewright", "outer.py").strip() == "32"
+
+
+def test_pytest(tmp_path):
+    write(tmp_path, "test_inner.py", "def test_fill():\n    assert filled(3) == 24\n")
+    assert "1 passed" in run(tmp_path, "-m", "tilewright", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_inner.py")
+
+
+def test_submodules_keep_their_identities(tmp_path):
+    (tmp_path / "program.py").write_text(textwrap.dedent("""
+        import triton
+        driver, jit, compile = triton.runtime.driver, triton.jit, triton.compile
+        import triton.runtime.driver, triton.compiler.compiler, triton.runtime.jit, triton.language.core, triton.testing
+        from triton.runtime.driver import driver as again
+        import triton.language as tl, tilewright, tilewright.runtime.jit
+        assert triton.runtime.driver is driver is again and hasattr(driver, "active")
+        assert triton.jit is jit and triton.compile is compile and triton.runtime.JITFunction is triton.runtime.jit.JITFunction
+        assert triton is tilewright and triton.runtime.jit is tilewright.runtime.jit and tl.core.constexpr is tl.constexpr
+        print("same")
+    """))
+    assert run(tmp_path, "-m", "tilewright", "program.py").strip() == "same"
+
+
+def test_modules_run_under_the_second_name(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "tilewright", "-m", "triton.profiler.viewer", "-h"], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 0 and "FILE.hatchet" in done.stdout

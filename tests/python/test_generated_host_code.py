@@ -1,0 +1,201 @@
+"""What code generators do with the package, as PyTorch's Inductor does it: compile from descriptions, in other processes too, and launch by
+`run`. The first half needs no PyTorch; the second runs torch.compile where it is installed."""
+
+import copy
+import importlib.util
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from tilewright.backends import backends
+from tilewright.backends.compiler import GPUTarget
+from tilewright.compiler import ASTSource, CompiledKernel, make_backend
+
+
+@triton.jit
+def scale_rows(in_ptr0, out_ptr0, xnumel, XBLOCK: tl.constexpr):
+    at = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:]
+    mask = at < xnumel
+    tl.store(out_ptr0 + at, tl.load(in_ptr0 + at, mask) * 2, mask)
+
+
+def compiled(**options):
+    source = ASTSource(scale_rows, {"in_ptr0": "*fp32", "out_ptr0": "*fp32", "xnumel": "i32", "XBLOCK": "constexpr"}, {"XBLOCK": 64},
+                       {(0,): [["tt.divisibility", 16]], (1,): [["tt.divisibility", 16]]})
+    return triton.compile(source, target=GPUTarget("cpu", "", 32), options=options)
+
+
+def run(kernel, x, count):
+    """A launch as generated code writes it."""
+    out = np.zeros_like(x)
+    kernel.run(-(count // -64), 1, 1, 0, kernel.function, kernel.packed_metadata, None, triton.knobs.runtime.launch_enter_hook,
+               triton.knobs.runtime.launch_exit_hook, x, out, count, 64)
+    return out
+
+
+X = np.arange(200, dtype=np.float32)
+
+
+def test_the_machines_by_name():
+    assert set(backends) == {"cpu", "nvidia"}
+    cpu = backends["cpu"]
+    assert isinstance(triton.runtime.driver.active, cpu.driver) and cpu.driver.is_active()
+    assert cpu.compiler.supports_target(GPUTarget("cpu", "avx2", 1)) and not cpu.compiler.supports_target(GPUTarget("cuda", 90, 32))
+    options = make_backend(GPUTarget("cuda", 90, 32)).parse_options({"num_warps": 8, "debug": None, "unknown": 3})
+    assert (options.num_warps, options.num_stages, options.debug, options.warp_size) == (8, 3, False, 32)
+    with pytest.raises(RuntimeError, match="0 compatible backends"):
+        make_backend(GPUTarget("hip", "gfx942", 64))
+
+
+def test_the_fields_of_a_compiled_kernel():
+    kernel = compiled(num_warps=2)
+    assert kernel.src.fn is scale_rows and kernel.src.constants == {(3,): 64} and kernel.metadata.num_warps == 2
+    assert kernel.module is None and kernel.function is None
+    kernel._init_handles()
+    assert kernel.module is not None and kernel.function is not None
+    assert kernel.metadata.shared > 0 and kernel.n_regs > 0 and kernel.n_spills == 0
+    assert bytes.fromhex(kernel.hash) and kernel.metadata.hash == kernel.hash and kernel.metadata._asdict()["target"].backend == "cpu"
+    np.testing.assert_array_equal(run(kernel, X, 150), np.where(X < 150, X * 2, 0))
+
+
+def test_what_the_description_promises_is_checked():
+    kernel = compiled()
+    shifted = np.zeros(201, np.float32)[1:]
+    with pytest.raises(ValueError, match="'in_ptr0'.*is a multiple of 16"):
+        run(kernel, shifted, 10)
+
+
+def test_a_kernel_goes_to_another_process(tmp_path):
+    """Its dict is what is taken along, as PyTorch's compile workers do; the function is not."""
+    kernel = compiled()
+    fn = kernel.src.fn
+    kept = fn.fn, fn.__globals__, fn.repr, fn._hash_lock if hasattr(fn, "_hash_lock") else None
+    fn.fn = fn.__globals__ = None
+    fn.repr = None
+    try:
+        state = {**kernel.__dict__, "metadata": kernel.metadata._asdict(), "module": None, "function": None, "run": None}
+        (tmp_path / "state").write_bytes(pickle.dumps(state))
+    finally:
+        fn.fn, fn.__globals__, fn.repr = kept[:3]
+    (tmp_path / "script.py").write_text(textwrap.dedent("""
+        import pickle
+        import numpy as np
+        from tilewright.compiler import CompiledKernel
+        kernel = CompiledKernel.__new__(CompiledKernel)
+        kernel.__dict__.update(pickle.load(open("state", "rb")))
+        x = np.arange(200, dtype=np.float32)
+        out = np.zeros_like(x)
+        kernel._init_handles()
+        kernel.run(4, 1, 1, 0, kernel.function, kernel.packed_metadata, None, [], [], x, out, 200, 64)
+        print((out == 2 * x).all(), kernel.src.fn.arg_names, kernel.hash, "tt.func" in kernel.asm["ttir"])
+    """))
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "['in_ptr0',", "'out_ptr0',", "'xnumel',", "'XBLOCK']", kernel.hash, "True"]
+
+
+def test_a_pickled_kernel_is_the_same():
+    kernel = compiled()
+    again = pickle.loads(pickle.dumps(kernel._handle))
+    assert again.description == kernel._handle.description and again.key == kernel._handle.key
+    out = np.zeros_like(X)
+    again.launch((4,), None, X, out, 200, 64)
+    np.testing.assert_array_equal(out, 2 * X)
+    assert pickle.loads(pickle.dumps(scale_rows)) is scale_rows and copy.deepcopy(scale_rows) is scale_rows
+    damaged = list(kernel._handle.__reduce__()[1])
+    damaged[0] = damaged[0][:40]
+    with pytest.raises(ValueError, match="pickled by another version, or damaged"):
+        kernel._handle.__reduce__()[0](*damaged)
+
+
+def test_the_cache_serves_descriptions():
+    assert not compiled().from_cache and compiled().from_cache
+    assert not compiled(num_warps=8).from_cache
+
+
+@triton.jit
+def add_small(x_ptr, y_ptr, out_ptr):
+    at = tl.arange(0, 4)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) + tl.load(y_ptr + at))
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpret"])
+def test_overflow_is_checked_unless_it_may_happen(engine):
+    """Code generators ask for device_assert and not for checks of what their arithmetic relies on."""
+    x, out = np.full(4, 200, np.uint8), np.zeros(4, np.uint8)
+    with triton.engine(engine):
+        with pytest.raises((RuntimeError, triton.InterpreterError), match="int8 overflow detected for operation add"):
+            add_small[(1,)](x, x, out, debug=True)
+        add_small[(1,)](x, x, out, debug=True, sanitize_overflow=False)
+    assert (out == (400 & 255)).all()
+    source = ASTSource(add_small, {"x_ptr": "*u8", "y_ptr": "*u8", "out_ptr": "*u8"})
+    kernel = triton.compile(source, options={"debug": True, "sanitize_overflow": False})
+    assert kernel.metadata.sanitize_overflow is False and "overflow" not in kernel.asm["ttir"]
+    assert "overflow" in triton.compile(source, options={"debug": True}).asm["ttir"]
+
+
+# ---- with PyTorch
+
+PROGRAMS = """
+import torch, torch.nn as nn, torch.nn.functional as F
+import torch._inductor.config as config
+from torch._inductor import metrics
+config.cpu_backend = "triton"
+config.compile_threads = THREADS
+config.force_disable_caches = True
+torch.manual_seed(0)
+
+class Block(nn.Module):
+    def __init__(self, width=32):
+        super().__init__()
+        self.norm, self.inner = nn.LayerNorm(width), nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+    def forward(self, x):
+        return x + self.inner(self.norm(x))
+
+def tensors(x):
+    return [x] if isinstance(x, torch.Tensor) else [t for part in x for t in tensors(part)]
+
+programs = {
+    "pointwise": (lambda x, y: F.gelu(x) + y.sin(), (torch.randn(1000), torch.randn(1000))),
+    "softmax": (lambda x: x.softmax(-1), (torch.randn(32, 300),)),
+    "reductions": (lambda x: (x.amax(-1), x.argmax(-1), x.sum(0), torch.var_mean(x, -1)), (torch.randn(50, 133),)),
+    "integers": (lambda a: (a + a, a // 3, a * 300), (torch.randint(0, 255, (1000,), dtype=torch.uint8),)),
+    "indices": (lambda x, i: x[i] + 1, (torch.randn(50, 30), torch.randint(0, 50, (77,)))),
+    "cross_entropy": (F.cross_entropy, (torch.randn(64, 100), torch.randint(0, 100, (64,)))),
+}
+for name, (function, arguments) in programs.items():
+    metrics.reset()
+    torch._dynamo.reset()
+    want, got = tensors(function(*arguments)), tensors(torch.compile(function)(*arguments))
+    for a, b in zip(got, want):
+        torch.testing.assert_close(a, b)
+    assert metrics.generated_kernel_count > 0, name
+torch._dynamo.reset()
+model = Block()
+fast = torch.compile(model)
+x = torch.randn(8, 32)
+model(x).pow(2).sum().backward()
+want = [p.grad.clone() for p in model.parameters()]
+model.zero_grad()
+fast(x).pow(2).sum().backward()
+for p, gradient in zip(model.parameters(), want):
+    torch.testing.assert_close(p.grad, gradient, rtol=1e-4, atol=1e-4)
+print("right")
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
+@pytest.mark.parametrize("threads", [1, 2], ids=["here", "in workers"])
+def test_torch_compile(tmp_path, threads):
+    (tmp_path / "script.py").write_text(PROGRAMS.replace("THREADS", str(threads)))
+    env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor")}
+    done = subprocess.run([sys.executable, "-m", "tilewright", "script.py"], cwd=tmp_path, env=env, capture_output=True, text=True,
+                          timeout=600)
+    assert done.returncode == 0 and done.stdout.split() == ["right"], done.stderr[-3000:]

@@ -1,0 +1,369 @@
+"""Hooks, listeners, dumps, caches and helpers of the host, by upstream's interface."""
+
+import shutil
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from tilewright._filecheck import run_filecheck_test
+from tilewright._internal_testing import _fresh_knobs_impl, run_in_process
+from tilewright.backends.driver import CPUDriver, GPUDriver
+from tilewright.runtime._allocation import NullAllocator, get_allocator
+from tilewright.runtime._async_compile import active_mode
+from tilewright.runtime.cache import FileCacheManager, RemoteCacheManager, get_cache_manager
+from tilewright.runtime.jit import get_device_key
+from tilewright.tools import disasm
+
+
+@pytest.fixture
+def knobs():
+    begin, end = _fresh_knobs_impl()
+    try:
+        yield begin()
+    finally:
+        end()
+
+
+def make_kernel(**options):
+    @triton.jit(**options)
+    def put(x_ptr, a: tl.constexpr):
+        tl.store(x_ptr, a)
+
+    return put
+
+
+@triton.jit
+def seventeen():
+    return 17
+
+
+@triton.jit
+def thirty_one():
+    return 31
+
+
+@triton.jit
+def put_result(x_ptr, FUNCTION: tl.constexpr, n):
+    tl.store(x_ptr, FUNCTION() + n)
+
+
+def one():
+    return np.zeros(1, np.int32)
+
+
+# ---- hooks
+
+def test_hooks_of_compilations(knobs):
+    put, before, after = make_kernel(), [], []
+    knobs.runtime.jit_cache_hook = lambda **told: before.append(told)
+    knobs.runtime.jit_post_compile_hook = lambda **told: after.append(told)
+    x = one()
+    put[(1,)](x, 3)
+    put[(1,)](x, 3)
+    put.warmup(x, 4, grid=(1,))
+    assert [told["is_manual_warmup"] for told in before] == [told["is_manual_warmup"] for told in after] == [False, True]
+    told = before[0]["compile"]
+    assert told["signature"] == {"x_ptr": "*i32", "a": "constexpr"} and told["constants"] == {(1,): 3} and told["num_warps"] == 4
+    assert told["configs"] == [{(0,): [["tt.divisibility", 16]]}] or told["configs"] == [{}]
+    assert before[0]["fn"].jit_function is put and before[0]["key"] == put[(1,)](x, 3).hash
+
+
+def test_a_hook_may_say_no(knobs):
+    put, x = make_kernel(), one()
+    knobs.runtime.jit_cache_hook = lambda **told: True
+    assert put[(1,)](x, 5) is None and x[0] == 0
+    knobs.runtime.jit_cache_hook = None
+    assert put[(1,)](x, 5) is not None and x[0] == 5
+
+
+def test_hooks_of_loading_and_launching(knobs):
+    seen = []
+    knobs.runtime.kernel_load_start_hook.add(lambda module, function, name, group, hash: seen.append(("start", module is None, hash)))
+    knobs.runtime.kernel_load_end_hook.add(lambda module, function, name, group, hash: seen.append(("end", module is None, hash)))
+    put = make_kernel(launch_metadata=lambda grid, kernel, args: {"grid": grid, "a": args["a"], "warps": kernel.num_warps})
+    kernel = put[(1,)](one(), 3)
+    assert seen == [("start", True, kernel.hash), ("end", False, kernel.hash)]
+    launches = []
+    knobs.runtime.launch_enter_hook.add(lambda metadata: launches.append(metadata.get()))
+    put[(2, 1)](one(), 3)
+    kernel[(2, 1, 1)](one(), 3)
+    assert [(told["name"], tuple(told["grid"]), told["a"], told["warps"]) for told in launches] == [
+        ("put", (2, 1), 3, 4), ("put", (2, 1, 1), 3, 4)]
+    gone = []
+    knobs.runtime.kernel_unload_hook.add(lambda *about: gone.append(about[2]))
+    kernel.__del__()
+    assert gone == ["put"] and kernel.module is None
+
+
+def test_the_times_of_a_compilation(knobs):
+    told = []
+    knobs.compilation.listener = lambda **about: told.append(about)
+    put = make_kernel()
+    put[(1,)](one(), 3)
+    put.device_caches.clear()
+    put[(1,)](one(), 3)
+    fresh, cached = told
+    assert not fresh["cache_hit"] and fresh["times"].total_lowering > 0 and fresh["times"].store_results > 0
+    assert cached["cache_hit"] and cached["times"].total_lowering == 0 and cached["times"].total > 0
+    assert fresh["metadata"]["hash"] == cached["metadata"]["hash"] and fresh["src"].fn is put
+
+
+# ---- dumps
+
+@pytest.mark.parametrize("value,shown", [("1", True), ("put", True), ("another", False), ("0", False)])
+def test_dumps_of_steps(monkeypatch, capfd, value, shown):
+    monkeypatch.setenv("MLIR_ENABLE_DUMP", value)
+    make_kernel()[(1,)](one(), 3)
+    told = capfd.readouterr().err
+    assert ("IR Dump Before " in told and " (put) " in told and "tt.func public @put" in told) == shown
+
+
+def test_dumps_of_stages_and_times(monkeypatch, capfd, tmp_path, knobs):
+    monkeypatch.setenv("LLVM_IR_ENABLE_DUMP", "1")
+    monkeypatch.setenv("MLIR_ENABLE_TIMING", "1")
+    knobs.compilation.dump_ir = True
+    knobs.cache.dump_dir = str(tmp_path / "dump")
+    kernel = make_kernel()[(1,)](one(), 3)
+    told = capfd.readouterr().err
+    assert "define" in told and "Timing of put" in told and "emit-tiles" in told
+    folder = tmp_path / "dump" / kernel.src.hash()
+    assert (folder / "put.ttir").read_text() == kernel.asm["ttir"] and (folder / "put.obj").read_bytes() == kernel.asm["obj"]
+
+
+def test_compiling_always(monkeypatch):
+    put = make_kernel()
+    assert not put[(1,)](one(), 3).from_cache
+    put.device_caches.clear()
+    assert put[(1,)](one(), 3).from_cache
+    put.device_caches.clear()
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    assert not put[(1,)](one(), 3).from_cache
+
+
+def test_arguments_have_their_names_in_ir():
+    assert "%x_ptr: !tt.ptr<i32>" in make_kernel()[(1,)](one(), 3).asm["ttir"]
+
+
+# ---- specialisations
+
+def test_the_specialisations_in_memory():
+    put, x = make_kernel(), one()
+    kernel = put[(1,)](x, 3)
+    put[(1,)](x, 4)
+    kept = put.device_caches[get_device_key()][0]
+    assert len(kept) == 2 and kernel.hash in kept and kept[kernel.hash] is kernel and set(kept.values()) >= {kernel}
+    binder = put.device_caches[get_device_key()][4]
+    bound, facts, options = binder(x, 5, num_warps=2)
+    assert bound["a"] == 5 and facts[0][0] == "*i32" and facts[1] == ("constexpr", 5) and options == {"num_warps": 2}
+    kept.clear()
+    assert len(put.device_caches[get_device_key()][0]) == 0
+
+
+def test_preload(knobs, tmp_path):
+    data = []
+    knobs.runtime.jit_cache_hook = lambda **told: data.append(told["compile"]["specialization_data"])
+    x = one()
+    kernel = put_result[(1,)](x, seventeen, 16, num_warps=2)
+    put_result.device_caches.clear()
+    assert put_result.preload(data[0]).hash == kernel.hash
+    count = len(data)
+    assert put_result[(1,)](x, seventeen, 32, num_warps=2).hash == kernel.hash and len(data) == count and x[0] == 49
+    put_result[(1,)](x, thirty_one, 32, num_warps=2)
+    assert len(data) == count + 1 and x[0] == 63
+    with pytest.raises(RuntimeError, match="Specialization data is for .*put_result but trying to preload for .*seventeen"):
+        seventeen.preload(data[0])
+
+
+def test_a_kernel_names_itself():
+    put = make_kernel(repr=lambda told: f"put_{told.constants['a']}_{told.signature['x_ptr'][1:]}")
+    assert put[(1,)](one(), 3).name == "put_3_i32" and put[(1,)](one().astype(np.int64), 4).name == "put_4_i64"
+
+
+class Later(Executor):
+    """Runs what it is given when it is told to."""
+
+    def __init__(self):
+        self.work = []
+
+    def submit(self, function):
+        future = Future()
+        self.work.append(lambda: future.set_result(function()))
+        return future
+
+    def run_all(self):
+        while self.work:
+            self.work.pop(0)()
+
+
+def test_compilation_in_the_background():
+    put, later, x = make_kernel(), Later(), one()
+    with triton.AsyncCompileMode(later):
+        futures = [put.warmup(x, a, grid=(1,)) for a in (1, 2, 1)]
+        assert len(later.work) == 2 and futures[0] is futures[2]
+        assert len(put.device_caches[get_device_key()][0]) == 2
+        later.run_all()
+        assert futures[0].name == "put" and futures[0].result() is put[(1,)](x, 1) and x[0] == 1
+    assert active_mode.get() is None
+    with ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
+        put.warmup(x, 5, grid=(1,))
+        with pytest.raises(RuntimeError, match="already active"):
+            triton.AsyncCompileMode(pool).__enter__()
+    assert put[(1,)](x, 5) is not None and x[0] == 5
+
+
+# ---- files of the host's
+
+def test_files_under_a_key(knobs, tmp_path):
+    knobs.cache.dir = str(tmp_path)
+    manager = FileCacheManager("key")
+    paths = {"kernel.json": manager.put("{}", "kernel.json"), "kernel.cubin": manager.put(b"\0binary", "kernel.cubin")}
+    manager.put_group("kernel.json", paths)
+    assert manager.get_group("kernel.json") == paths and manager.get_group("other") is None
+    assert open(manager.get_file("kernel.cubin"), "rb").read() == b"\0binary" and manager.get_file("none") is None
+    (tmp_path / "key" / "kernel.cubin").unlink()
+    assert manager.get_group("kernel.json") is None
+    (tmp_path / "key" / "__grp__kernel.json").write_text("{")
+    assert manager.get_group("kernel.json") is None
+    assert isinstance(get_cache_manager("00ff"), FileCacheManager)
+    knobs.cache.dump_dir = str(tmp_path / "dump")
+    assert FileCacheManager("key", dump=True).put("text", "a").startswith(str(tmp_path / "dump"))
+
+
+class Shelf:
+    """A remote store that is a dict."""
+
+    kept = {}
+
+    def __init__(self, key):
+        self.key = key
+
+    def get(self, names):
+        return {name: self.kept[name] for name in names if name in self.kept}
+
+    def put(self, name, data):
+        self.kept[name] = data
+
+
+def test_files_in_a_remote_store(knobs, tmp_path):
+    knobs.cache.dir = str(tmp_path)
+    with pytest.raises(RuntimeError, match="Unable to instantiate RemoteCacheManager"):
+        RemoteCacheManager("key")
+    knobs.cache.remote_manager_class = Shelf
+    Shelf.kept = {}
+    manager = RemoteCacheManager("key")
+    manager.put("{}", "kernel.json")
+    manager.put(b"binary", "kernel.cubin")
+    manager.put_group("kernel.json", {"kernel.json": "a path", "kernel.cubin": "another"})
+    shutil.rmtree(tmp_path / "key")
+    (tmp_path / "key").mkdir()
+    group = manager.get_group("kernel.json")
+    assert open(group["kernel.cubin"], "rb").read() == b"binary" and set(group) == {"kernel.json", "kernel.cubin"}
+    del Shelf.kept["kernel.cubin"]
+    assert manager.get_group("kernel.json") is None and manager.get_file("kernel.cubin") is None
+
+
+# ---- settings and the rest
+
+def test_settings_from_the_environment(knobs, monkeypatch):
+    monkeypatch.setenv("TRITON_HOME", "/somewhere")
+    monkeypatch.setenv("TRITON_CACHE_MANAGER", "tilewright.runtime.cache:FileCacheManager")
+    monkeypatch.setenv("TRITON_REDIS_PORT", "many")
+    monkeypatch.delenv("TILEWRIGHT_CACHE_DIR")
+    assert knobs.cache.dir == "/somewhere/.triton/cache" and knobs.cache.dump_dir == "/somewhere/.triton/dump"
+    assert knobs.cache.manager_class is FileCacheManager
+    with pytest.raises(RuntimeError, match="expected int"):
+        knobs.redis.port
+    knobs.redis.port = 1
+    assert knobs.redis.port == 1
+    knobs.redis.port = knobs.env
+    monkeypatch.delenv("TRITON_REDIS_PORT")
+    assert knobs.redis.port == 6379
+    monkeypatch.setenv("TRITON_CACHE_MANAGER", "collections:OrderedDict")
+    with pytest.raises(RuntimeError, match="not of type 'CacheManager'"):
+        knobs.cache.manager_class
+    monkeypatch.setenv("TRITON_CUDART_PATH", "/cuda")
+    assert knobs.build.backend_dirs == {"/cuda"}
+
+
+def test_tools_of_the_toolkit(knobs, tmp_path):
+    tool = tmp_path / "ptxas"
+    tool.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 12.9, V12.9.86'\n")
+    tool.chmod(0o755)
+    knobs.nvidia.ptxas = str(tool)
+    assert (knobs.nvidia.ptxas.path, knobs.nvidia.ptxas.version) == (str(tool), "12.9")
+    knobs.nvidia.nvdisasm = str(tmp_path / "none")
+    if shutil.which("nvdisasm") is None:
+        with pytest.raises(RuntimeError, match="Cannot find nvdisasm"):
+            knobs.nvidia.nvdisasm
+
+
+def test_machine_code_as_text(monkeypatch):
+    listing = b"""Function : kernel
+        /*fff0*/     @P0 BRA 0x10000 ;      /* 0x0000000000007918 */
+                                            /* 0x000fe20000000000 */
+        /*10000*/    EXIT;                  /* 0x000000000000794d */
+                                            /* 0x003fea0003800000 */
+"""
+    monkeypatch.setattr(disasm, "path_to_cuobjdump", lambda: "cuobjdump")
+    monkeypatch.setattr(disasm.subprocess, "check_output", lambda command: listing)
+    text = disasm.extract("kernel.cubin", None)
+    assert text.splitlines()[0] == "Function:kernel" and "\t@P0 BRA L0;" in text and "L0:\n" in text and "\tEXIT;" in text
+
+
+def test_allocators():
+    with pytest.raises(RuntimeError, match="no allocator was set"):
+        NullAllocator()(1, 1, None)
+    triton.set_allocator(print)
+    assert get_allocator() is print
+    triton.set_allocator(None)
+    assert isinstance(get_allocator(), NullAllocator)
+
+
+def test_the_driver():
+    driver = triton.runtime.driver
+    assert driver.get_active_gpus() in ([], ["nvidia"])
+    driver.set_active_to_cpu()
+    assert isinstance(driver.active, CPUDriver) and not isinstance(driver.active, GPUDriver)
+    event = driver.active.get_device_interface().Event
+    begin, end = event(enable_timing=True), event(enable_timing=True)
+    begin.record()
+    end.record()
+    assert begin.elapsed_time(end) >= 0
+    driver.reset_active()
+    properties = driver.active.utils.get_device_properties(0)
+    kernel = make_kernel()[(1,)](one(), 3)
+    kernel._init_handles()
+    # As upstream's tutorials count the programs that fit onto a machine.
+    assert properties["max_num_regs"] // (kernel.n_regs * properties["warpSize"] * kernel.metadata.num_warps) >= 1
+    assert properties["max_shared_mem"] // kernel.metadata.shared >= 1
+
+
+def fail():
+    raise ValueError("as expected")
+
+
+def test_a_function_in_a_process_of_its_own():
+    done = run_in_process(fail)
+    assert isinstance(done.exc, ValueError) and str(done.exc) == "as expected"
+    assert run_in_process(one).exc is None
+
+
+@pytest.mark.skipif(shutil.which("FileCheck-22") is None and shutil.which("/usr/lib/llvm-22/bin/FileCheck") is None, reason="needs FileCheck")
+def test_ir_against_comments():
+    @triton.jit
+    def good(x_ptr):
+        # CHECK: tt.store %x_ptr
+        tl.store(x_ptr, 1)
+
+    @triton.jit
+    def bad():
+        # CHECK: tt.load
+        pass
+
+    run_filecheck_test_with = triton._filecheck.run_parser(good, (one(),)).str_nodebug()
+    triton._filecheck.run_filecheck("good", run_filecheck_test_with, good.src)
+    with pytest.raises(ValueError, match="expected string not found"):
+        run_filecheck_test(bad)

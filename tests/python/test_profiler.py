@@ -1,0 +1,168 @@
+"""triton.profiler: scopes, kernels, metrics, and what is written of them."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+import tilewright.profiler as proton
+from tilewright.profiler import viewer
+
+
+def told(grid, kernel, args):
+    return {"name": f"fill[{args['n']}]", "bytes": 4 * args["n"], "flops32": 10 * args["n"], "other": 3}
+
+
+@triton.jit(launch_metadata=told)
+def fill(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, at, mask=at < n)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    yield
+    runtime = triton.knobs.runtime
+    assert not (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.kernel_load_end_hook or runtime.kernel_unload_hook)
+
+
+def launch(count=64):
+    fill[(1,)](np.zeros(count, np.int32), count, BLOCK=64)
+
+
+def child(node, name):
+    return next(c for c in node["children"] if c["frame"]["name"] == name)
+
+
+def test_a_tree_of_scopes_and_kernels():
+    proton.start("profile", hook="triton")
+    for _ in range(2):
+        with proton.scope("outer", {"flops32": 5}):
+            launch()
+            with proton.scope("inner"):
+                launch()
+                launch(32)
+    proton.deactivate()
+    launch()
+    proton.activate()
+    launch(16)
+    proton.finalize()
+    tree, devices = json.load(open("profile.hatchet"))
+    assert devices["CPU"]["0"]["num_sms"] >= 1
+    outer = child(tree, "outer")
+    assert outer["metrics"]["flops32"] == 10
+    kernel = child(outer, "fill[64]")["metrics"]
+    assert kernel["count"] == 2 and kernel["bytes"] == 2 * 256 and kernel["flops32"] == 1280 and kernel["time (ns)"] > 0
+    assert "other" not in kernel
+    inner = child(outer, "inner")
+    assert [c["frame"]["name"] for c in inner["children"]] == ["fill[64]", "fill[32]"]
+    assert child(tree, "fill[16]")["metrics"]["count"] == 1 and len(tree["children"]) == 2  # none while it was paused
+
+
+def test_without_the_hook_kernels_have_their_own_names():
+    number = proton.start("profile")
+    launch()
+    tree, _ = proton.data.get(number)
+    assert child(tree, "fill")["metrics"]["count"] == 1 and "bytes" not in child(tree, "fill")["metrics"]
+    proton.data.clear(number)
+    assert proton.data.get(number)[0]["children"] == []
+    proton.finalize(number)
+    with pytest.raises(ValueError, match="there is no profile"):
+        proton.data.get(number)
+
+
+def test_a_trace_and_callers():
+    proton.start("profile", data="trace", context="python")
+    with proton.cpu_timed_scope("timed"):
+        launch()
+    proton.finalize()
+    events = json.load(open("profile.chrome_trace"))["traceEvents"]
+    assert [(e["name"], e["cat"], e["ph"]) for e in events] == [("fill", "kernel", "X"), ("timed", "scope", "X")]
+    assert events[1]["ts"] <= events[0]["ts"] and events[0]["dur"] <= events[1]["dur"]
+
+
+def test_callers_are_frames():
+    number = proton.start("profile", context="python")
+    launch()
+    node, names = proton.data.get(number)[0], []
+    while node["children"]:
+        node = node["children"][-1]
+        names.append(node["frame"]["name"])
+    assert names[-1] == "fill" and names[-2].endswith("@launch") and names[-3].endswith("@test_callers_are_frames")
+    proton.finalize()
+
+
+def test_decorators_and_open_scopes():
+    @proton.scope("decorated")
+    def work():
+        launch()
+
+    @proton.profile(name="whole")
+    def program():
+        work()
+        proton.enter_scope("open", metrics={"bytes": 8})
+        launch()
+        proton.exit_scope("open")
+
+    program()
+    tree, _ = json.load(open("whole.hatchet"))
+    assert child(child(tree, "decorated"), "fill")["metrics"]["count"] == 1 and child(tree, "open")["metrics"]["bytes"] == 8
+    with pytest.raises(RuntimeError, match="no open scope"):
+        proton.exit_scope()
+
+
+def test_what_cannot_be():
+    for options, message in (({"data": "list"}, "data is one of"), ({"context": "all"}, "context is one of")):
+        with pytest.raises(ValueError, match=message):
+            proton.start("profile", **options)
+    with pytest.raises(NotImplementedError, match="inside of kernels"):
+        proton.start("profile", backend="instrumentation")
+    with pytest.raises(ValueError, match="reserved"):
+        proton.cpu_timed_scope("x", {"cpu_time": 1})
+    with triton.knobs.proton.scope():
+        triton.knobs.proton.disable = True
+        assert proton.start("profile") is None
+
+
+def test_own_hooks():
+    seen = []
+
+    class Mine(proton.hooks.Hook):
+        def enter(self, metadata):
+            seen.append(metadata.get()["name"])
+
+        def deactivate(self):
+            seen.append("pause")
+
+    proton.start("profile", hook=Mine())
+    launch()
+    proton.finalize()
+    launch()
+    assert seen == ["fill[64]", "pause"]
+
+
+def test_the_viewer(capsys):
+    proton.start("profile", hook="triton")
+    with proton.scope("part"):
+        launch()
+    launch(32)
+    proton.finalize()
+    tree, metrics = viewer.parse(["time/us", "gbyte/s", "tflop32/s", "count", "time/%"], "profile.hatchet")
+    viewer.print_tree(tree, metrics)
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].split() == metrics and shown[1].endswith("ROOT") and "100.000" in shown[1]
+    assert shown[2].startswith("├─ ") and shown[3].startswith("│  └─ ") and shown[4].startswith("└─ ") and "fill[32]" in shown[4]
+    part, _ = viewer.parse("count", "profile.hatchet", include=r"fill\[64\]")
+    assert [node.name for node in part] == ["ROOT", "part", "fill[64]"]
+    rest, _ = viewer.parse("count", "profile.hatchet", exclude="part")
+    assert [node.name for node in rest] == ["ROOT", "fill[32]"]
+    with pytest.raises(RuntimeError, match="Metric nothing is not found"):
+        viewer.parse("nothing", "profile.hatchet")
+    done = subprocess.run([sys.executable, "-m", "tilewright", "-m", "triton.profiler.viewer", "-l", "profile.hatchet"], capture_output=True,
+                          text=True, timeout=60, check=True)
+    assert "- bytes" in done.stdout and "- time" in done.stdout
