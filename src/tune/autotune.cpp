@@ -61,7 +61,8 @@ TunedKernel::TunedKernel(std::shared_ptr<const IrKernel> text) : plain(std::move
 
 /// Whether a name in a configuration is an option of launches, which Config has fields for or which means nothing here.
 static bool isLaunchOption(llvm::StringRef name) {
-  return name == "num_warps" || name == "num_stages" || name == "num_ctas" || name == "maxnreg" || isForeignOption(name);
+  return name == "num_warps" || name == "num_stages" || name == "num_ctas" || name == "maxnreg" || name == "sanitize_overflow" ||
+         isForeignOption(name);
 }
 
 // Done at the first launch, where an error can be reported.
