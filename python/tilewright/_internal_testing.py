@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from . import language as tl
+from . import knobs, language as tl
 from .runtime.driver import driver
 from .runtime.jit import TensorWrapper, reinterpret, type_canonicalisation_dict
 
@@ -142,3 +142,31 @@ def requires_tma(test):
 def default_alloc_fn(size, align, _):
     import torch
     return torch.empty(size, dtype=torch.int8, device=driver.active.get_active_torch_device())
+
+
+def _fresh_knobs_impl(skipped_attr=None):
+    """Two functions: one gives `knobs` as in a process without settings, the other puts all back as it was."""
+    groups = {name: group for name, group in vars(knobs).items() if isinstance(group, knobs.base_knobs) and name not in (skipped_attr or ())}
+    values, environment = {}, {}
+    propagates = knobs.propagate_env
+
+    def fresh():
+        for name, group in groups.items():
+            values[name] = dict(vars(group))
+            group.reset()
+            for knob in group.knob_descriptors.values():
+                environment[knob.key] = os.environ.pop(knob.key, None)
+        knobs.propagate_env = True
+        return knobs
+
+    def reset():
+        for name, group in groups.items():
+            vars(group).clear()
+            vars(group).update(values[name])
+        for key, text in environment.items():
+            os.environ.pop(key, None)
+            if text is not None:
+                os.environ[key] = text
+        knobs.propagate_env = propagates
+
+    return fresh, reset

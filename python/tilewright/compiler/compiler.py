@@ -54,7 +54,7 @@ class CompiledKernel:
         self._metadata = None
         self._hash = None
         self.asm = AsmDict(handle)
-        self.name = handle.name
+        self.name = kernel._name_of(handle.signature) if getattr(kernel, "_repr", None) else handle.name
         self.module = None
         self.function = None
 

@@ -1,5 +1,6 @@
 """@jit: a Python function as a kernel. The compiler reads its source; Python never runs its body."""
 
+import ast
 import inspect
 import re
 import textwrap
@@ -257,6 +258,10 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self._cache_key = None
         self._capture_source(new_src, self.starting_line_number)
 
+    def _name_of(self, signature):
+        """What `repr=` makes of a specialisation, given as text: "x=*fp32:16, n=1"."""
+        return self._repr(Specialization(self, *_split_signature(signature)))
+
     def repr(self, _=None):
         return self.__name__ if self._repr is None else self._repr(_)
 
@@ -265,6 +270,40 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     def __repr__(self):
         return f"JITFunction({self.module}:{self.__qualname__})"
+
+
+class Specialization:
+    """What a kernel is compiled for, as `repr=` is asked about it."""
+
+    def __init__(self, function, signature, constants):
+        self.name = function.__name__
+        self.module = function.module
+        self.signature = signature  # types by name; "constexpr" for constants
+        self.constants = constants  # values by name
+
+
+_SIGNATURE_TYPE = re.compile(r"(\*k?)?[a-z]+\d+[a-z0-9]*|\(|tensordesc<")
+
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'" + r'|"(?:[^"\\]|\\.)*"'
+_BRACKETS = rf"\((?:[^()'\"]|{_QUOTED}|\((?:[^()'\"]|{_QUOTED})*\))*\)|<[^>]*>"
+_SIGNATURE_PART = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^,'\"])+")
+
+
+def _split_signature(text):
+    """The types and the constants in a specialisation's text."""
+    types, constants = {}, {}
+    for part in _SIGNATURE_PART.findall(text):
+        name, _, word = part.strip().partition("=")
+        if _SIGNATURE_TYPE.match(word):
+            types[name] = word.partition(":")[0]
+            continue
+        types[name] = "constexpr"
+        try:
+            constants[name] = ast.literal_eval(word)
+        except (SyntaxError, ValueError):  # a function, a type
+            constants[name] = word
+    return types, constants
 
 
 class JitFunctionInfo:
