@@ -218,3 +218,17 @@ def test_specialisation_lists():
     out = np.zeros(1, np.int32)
     kernels = {kernel[(1,)](out, n) for n in (1, 16, 17)}
     assert len(kernels) == 1 and out[0] == 17
+
+
+def test_the_name_that_repr_gives():
+    def named(specialization):
+        types = "_".join(f"{name}.{word.replace('*', 'p')}" for name, word in specialization.signature.items())
+        return f"{specialization.name}_{types}_{specialization.constants}"
+
+    @triton.jit(repr=named)
+    def kernel(x, n, one, BLOCK: tl.constexpr, ACT: tl.constexpr):
+        pass
+
+    made = kernel.warmup(np.zeros(4, np.float32), 2**40, 1, BLOCK=8, ACT="re,lu", grid=(1,))
+    assert made.name == ("kernel_x.pfp32_n.i64_one.constexpr_BLOCK.constexpr_ACT.constexpr_"
+                         "{'one': 1, 'BLOCK': 8, 'ACT': 're,lu'}")

@@ -281,6 +281,8 @@ class block_type(dtype):
 
 
 class tuple_type(base_type):
+    _tilewright_path = "triton.language.tuple_type"
+
     def __init__(self, types, fields=None):
         self.types = types
         self.fields = fields or [""] * len(types)
@@ -318,6 +320,8 @@ class slice_type(dtype):
 
 class constexpr_type(base_type):
     """The type of one constant: every value has its own."""
+
+    _tilewright_path = "triton.language.constexpr_type"
 
     def __init__(self, value):
         self.value = value
