@@ -367,3 +367,19 @@ def test_ir_against_comments():
     triton._filecheck.run_filecheck("good", run_filecheck_test_with, good.src)
     with pytest.raises(ValueError, match="expected string not found"):
         run_filecheck_test(bad)
+
+
+@triton.jit
+def put_typed(x_ptr, TYPE: tl.constexpr, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), tl.full((BLOCK,), 3, TYPE).to(tl.float32))
+
+
+def test_types_as_constants(knobs):
+    """A constexpr parameter takes a type as it is; elsewhere a type in a warm-up stands for a tensor."""
+    data = []
+    knobs.runtime.jit_cache_hook = lambda **told: data.append(told["compile"]["specialization_data"])
+    kernel = put_typed.warmup(tl.float32, tl.int8, 16, grid=(1,))
+    assert kernel.signature.startswith("x_ptr=*fp32") and "TYPE=i8" in kernel.signature
+    put_typed.device_caches.clear()
+    knobs.runtime.jit_cache_hook = None
+    assert put_typed.preload(data[0]).hash == kernel.hash

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from .. import knobs
+from ..language.core import dtype
 from .driver import driver
 
 
@@ -43,6 +44,8 @@ def _constant_text(value):
     """A constant as specialisation data has it: kernels by name, the rest as JSON does."""
     if hasattr(value, "cache_key"):
         return {"jit_function": f"{value.module}.{value.__qualname__}", "cache_key": value.cache_key}
+    if isinstance(value, dtype):
+        return {"dtype": value.name}
     try:
         json.dumps(value)
     except TypeError:

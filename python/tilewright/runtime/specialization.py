@@ -3,7 +3,7 @@
 import json
 from collections import namedtuple
 
-from ..language.core import constexpr, str_to_ty
+from ..language.core import constexpr, dtype, str_to_ty
 from .driver import driver
 
 SpecializationProxy = namedtuple("SpecializationProxy", ["constants", "signature"])  # what a kernel's `repr` is given
@@ -124,6 +124,8 @@ def _constant(fn, told):
         if known is None:
             raise RuntimeError(f"Unable to resolve JITFunction {told['jit_function']} for preload")
         return known
+    if "dtype" in told:
+        return dtype(told["dtype"])
     if "repr" in told:
         raise RuntimeError(f"preload: the constant {told['repr']} cannot be made from its text")
     value = told["value"]
