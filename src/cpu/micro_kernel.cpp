@@ -3,7 +3,7 @@
 //
 //   for panel in B:                    one panel is k * panel elements: it stays in L1 while all rows of A pass by
 //     for block of rows in A:          6 (16 registers) or 8 (32 registers), then the rest in blocks of 4, 2, 1
-//       acc = C (or 0, or C * scale)
+//       acc = C (or 0)
 //       for p in k, unrolled:          2 loads of B; for each row one broadcast of A and two multiply-adds
 //       C = acc
 //
@@ -28,11 +28,14 @@ int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-/// for (i = 0; i < end; i += step) body(i); without a loop where it runs once.
-template <typename Body> void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, Body body) {
+/// for (i = 0; i < end and i + first < limit; i += step) body(i); without a limit and a loop where it runs once.
+template <typename Body> void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, Value limit, Body body) {
   if (end == 0) return;
-  if (end == step) return body(constantIndex(b, 0));
-  auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, end), constantIndex(b, step));
+  if (end == step && !limit) return body(constantIndex(b, 0));
+  Value last = constantIndex(b, end);
+  if (limit && first > 0) limit = arith::SubIOp::create(b, limit, constantIndex(b, first));
+  if (limit) last = arith::MinSIOp::create(b, last, limit);
+  auto loop = scf::ForOp::create(b, constantIndex(b, 0), last, constantIndex(b, step));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
@@ -62,8 +65,8 @@ SmallVector<RowBlocks> cutRows(int64_t m, int64_t most) {
 
 class DotEmitter {
 public:
-  DotEmitter(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, bool fromZero)
-      : b(b), target(target), plan(plan), fromZero(fromZero), pairs(plan.operand.isInteger(16)) {
+  DotEmitter(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, bool fromZero, const DotLimits &limits)
+      : b(b), target(target), plan(plan), limits(limits), fromZero(fromZero), pairs(plan.operand.isInteger(16)) {
     lanes = std::min(plan.panel, target.vectorBytes / bytesOf(plan.result));
     vectors = plan.panel / lanes;
     accumulator = vectorOf(plan.result, lanes);
@@ -71,19 +74,20 @@ public:
     steps = pairs ? plan.k / 2 : plan.k;
   }
 
-  void emit(Value a, Value bPanels, Value c, Value rowScale) {
-    forEach(b, plan.n, plan.panel, [&](Value column) {
+  void emit(Value a, Value bPanels, Value c) {
+    stepsEnd = limits.length && pairs
+                   ? arith::ShRUIOp::create(b, arith::AddIOp::create(b, limits.length, constantIndex(b, 1)), constantIndex(b, 1))
+                   : limits.length;
+    forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
       int64_t first = 0;
       for (RowBlocks blocks : cutRows(plan.m, mostRows())) {
-        forEach(b, blocks.count * blocks.rows, blocks.rows, [&](Value row) {
+        forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
           Value aBlock = pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), first * plan.aRow * operandBytes);
           Value cBlock =
               pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
-          Value scales;
-          if (rowScale) scales = pointerAtConstant(b, pointerAt(b, rowScale, row, bytesOf(plan.result)), first * bytesOf(plan.result));
-          emitBlock(aBlock, panel, cBlock, scales, blocks.rows);
+          emitBlock(aBlock, panel, cBlock, blocks.rows);
         });
         first += blocks.count * blocks.rows;
       }
@@ -94,6 +98,8 @@ private:
   ImplicitLocOpBuilder &b;
   const CpuTarget &target;
   const DotPlan &plan;
+  const DotLimits &limits;
+  Value stepsEnd; // of the loop over k; null: all
   const bool fromZero;
   const bool pairs; // operands are i16, two along k in each lane
   int64_t lanes, vectors, operandBytes, steps;
@@ -109,7 +115,7 @@ private:
   }
 
   /// One block of C, from load to store.
-  void emitBlock(Value aBlock, Value panel, Value cBlock, Value scales, int64_t rows) {
+  void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows) {
     int64_t partials = 1;
     while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0)
       partials *= 2;
@@ -117,11 +123,11 @@ private:
     while (unroll < kUnroll && steps % (2 * unroll) == 0)
       unroll *= 2;
 
-    SmallVector<Value> sums = firstSums(cBlock, scales, rows, partials);
-    if (steps == unroll) {
+    SmallVector<Value> sums = firstSums(cBlock, rows, partials);
+    if (!stepsEnd && steps == unroll) {
       emitSteps(sums, aBlock, panel, rows, unroll);
     } else {
-      auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, steps), constantIndex(b, unroll), sums);
+      auto loop = scf::ForOp::create(b, constantIndex(b, 0), stepsEnd ? stepsEnd : constantIndex(b, steps), constantIndex(b, unroll), sums);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Value step = loop.getInductionVar();
@@ -135,18 +141,12 @@ private:
     storeSums(cBlock, sums, rows, partials);
   }
 
-  /// C, or C times the row's scale, or zero; further partial sums start from zero.
-  SmallVector<Value> firstSums(Value cBlock, Value scales, int64_t rows, int64_t partials) {
+  /// C, or zero; further partial sums start from zero.
+  SmallVector<Value> firstSums(Value cBlock, int64_t rows, int64_t partials) {
     SmallVector<Value> sums;
-    for (int64_t row = 0; row < rows && !fromZero; ++row) {
-      Value scale;
-      if (scales)
-        scale = splat(b, load(b, plan.result, pointerAtConstant(b, scales, row * bytesOf(plan.result)), bytesOf(plan.result)), lanes);
-      for (int64_t vector = 0; vector < vectors; ++vector) {
-        Value old = load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
-        sums.push_back(scale ? multiply(old, scale) : old);
-      }
-    }
+    for (int64_t row = 0; row < rows && !fromZero; ++row)
+      for (int64_t vector = 0; vector < vectors; ++vector)
+        sums.push_back(load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result)));
     Value zero = isa<FloatType>(plan.result) ? constantFloat(b, accumulator, 0) : constantInt(b, accumulator, 0);
     sums.resize(rows * vectors * partials, zero);
     return sums;
@@ -246,8 +246,8 @@ int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {
 }
 
 void emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
-                  Value rowScale) {
-  DotEmitter(b, target, plan, fromZero).emit(a, bPanels, c, rowScale);
+                  const DotLimits &limits) {
+  DotEmitter(b, target, plan, fromZero, limits).emit(a, bPanels, c);
 }
 
 // Reading the rows one after another as one array, element (i, j) has the index i * n + j; its transpose swaps the two halves of the

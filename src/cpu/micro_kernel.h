@@ -19,13 +19,19 @@ struct DotPlan {
   int64_t cRow;
 };
 
+/// How much of a product is wanted, known when the code runs (i64; null: all). What is computed is a little more: whole blocks of
+/// registers.
+struct DotLimits {
+  Value rows, columns; // others of C are left as they are
+  Value length;        // from here on A and B hold zeros
+};
+
 /// Columns in one panel of B: two vectors, or less where n is small.
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);
 
-/// Emits the loops. `fromZero`: C is written, not added to. `rowScale` (may be null): pointer to m values, C's row i is multiplied by
-/// rowScale[i] as it is loaded. No register spills on any target.
+/// Emits the loops. `fromZero`: C is written, not added to. No register spills on any target.
 void emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
-                  Value rowScale);
+                  const DotLimits &limits);
 
 /// Transposes a square of vectors in registers: rows[i] lane j becomes result[j] lane i. rows.size() == lanes, a power of two up to 16.
 llvm::SmallVector<Value> transposeSquare(ImplicitLocOpBuilder &b, llvm::ArrayRef<Value> rows);

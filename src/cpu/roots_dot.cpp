@@ -5,6 +5,7 @@
 // scratch already. Narrow floats become fp32 on the way. The block sizes of a GPU are logical here: the micro-kernel has tiles of its own.
 
 #include "cpu/conditions.h"
+#include "cpu/edges.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
 #include "cpu/micro_kernel.h"
@@ -256,6 +257,7 @@ void lowerDot(Context &ctx, DotOp op) {
   DotPlan plan = *planned;
   bool fromZero = isZeroTile(op.getC());
   Buffer c = accumulatorFor(ctx, op, plan, fromZero);
+  DotLimits limits = limitsOf(ctx, op);
   int64_t mark = ctx.arenaUsed;
   ctx.packing = true;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
@@ -274,7 +276,7 @@ void lowerDot(Context &ctx, DotOp op) {
         address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
       return address;
     };
-    emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, {});
+    emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, limits);
   };
   if (rank == 2) {
     product({});

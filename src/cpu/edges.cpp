@@ -1,0 +1,124 @@
+// See edges.h.
+#include "cpu/edges.h"
+
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+#include "cpu/masked_tail.h"
+#include "cpu/operations.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+//===---------------------------------------------------------------------------------------------------- rows and columns
+
+static bool isElementwiseUse(Operation *user, Value tile) {
+  return user->getNumRegions() == 0 && user->getNumResults() == 1 &&
+         (user->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(user)) && shapeOf(user->getResult(0)) == shapeOf(tile);
+}
+
+/// Finds the stores that `tile` ends in, element by element. False if anything else looks at it.
+static bool findStores(Value tile, llvm::SmallSetVector<Operation *, 4> &stores, llvm::DenseSet<Value> &seen) {
+  if (!seen.insert(tile).second) return true;
+  for (OpOperand &use : tile.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto store = dyn_cast<StoreOp>(user)) {
+      if (store.getValue() != tile || store.getMask() == tile) return false;
+      stores.insert(store);
+    } else if (auto dot = dyn_cast<DotOp>(user)) {
+      if (dot.getA() == tile || dot.getB() == tile || !findStores(dot.getD(), stores, seen)) return false;
+    } else if (isa<scf::YieldOp>(user) && isa<scf::ForOp>(user->getParentOp())) {
+      auto loop = cast<scf::ForOp>(user->getParentOp());
+      unsigned slot = use.getOperandNumber();
+      if (!findStores(loop.getRegionIterArg(slot), stores, seen) || !findStores(loop.getResult(slot), stores, seen)) return false;
+    } else if (!isElementwiseUse(user, tile) || !findStores(user->getResult(0), stores, seen)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether a value can be computed here; appends the scalars that are not known yet, in order.
+static bool isComputable(Context &ctx, Value value, llvm::SmallSetVector<Operation *, 8> &scalars) {
+  if (ctx.scalars.contains(value) || matchPattern(value, m_Constant())) return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || ctx.buffers.contains(value) || op->getNumRegions() != 0 || op->getNumResults() != 1 || isa<LoadOp>(op)) return false;
+  if (!isMemoryEffectFree(op) || isa<ReduceOp, DotOp>(op)) return false;
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) { return isComputable(ctx, operand, scalars); })) return false;
+  if (!isTile(value)) scalars.insert(op);
+  return true;
+}
+
+/// How many indices of a dimension the mask lets through (i64).
+static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value count = constantIndex(b, size);
+  for (const BoxTerm &term : terms) {
+    if (term.dim != dim || term.lower) continue;
+    BoxCount box = boxCount(ctx, term, size);
+    Value holding = box.noWrap ? Value(arith::SelectOp::create(b, box.noWrap, box.count, constantIndex(b, size))) : box.count;
+    count = arith::MinSIOp::create(b, count, holding);
+  }
+  return count;
+}
+
+static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  llvm::SmallSetVector<Operation *, 4> stores;
+  llvm::DenseSet<Value> seen;
+  if (!findStores(dot.getD(), stores, seen) || stores.empty()) return;
+  llvm::SmallSetVector<Operation *, 8> scalars;
+  llvm::SmallVector<llvm::SmallVector<BoxTerm>> boxes;
+  for (Operation *op : stores) {
+    Value mask = cast<StoreOp>(op).getMask();
+    if (!mask || !ctx.analysis->box(mask, boxes.emplace_back())) return;
+    for (const BoxTerm &term : boxes.back())
+      if (!isComputable(ctx, term.compare->getOperand(0), scalars) || !isComputable(ctx, term.compare->getOperand(1), scalars)) return;
+  }
+  auto known = ctx.scalars; // what is computed early is not known behind
+  for (Operation *op : scalars)
+    if (failed(lowerOp(ctx, op))) return;
+  auto shape = shapeOf(dot.getD());
+  for (const auto &terms : boxes) {
+    Value rows = countOf(ctx, terms, 0, shape[0]), columns = countOf(ctx, terms, 1, shape[1]);
+    limits.rows = limits.rows ? Value(arith::MaxSIOp::create(b, limits.rows, rows)) : rows;
+    limits.columns = limits.columns ? Value(arith::MaxSIOp::create(b, limits.columns, columns)) : columns;
+  }
+  ctx.scalars = std::move(known);
+}
+
+//===---------------------------------------------------------------------------------------------------------- along k
+
+static bool isZero(Value tile) {
+  if (auto splat = tile.getDefiningOp<SplatOp>()) tile = splat.getSrc();
+  return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
+}
+
+/// Where an operand has been masked away along `axis` it is zero: from which index on (i64); null if that is not so.
+static Value beginOfZeros(Context &ctx, Value operand, int64_t axis) {
+  Value tile = operand;
+  while (Operation *op = tile.getDefiningOp()) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op)) break;
+    if (ctx.buffers.contains(tile)) return {};
+    tile = op->getOperand(0);
+  }
+  auto load = tile.getDefiningOp<LoadOp>();
+  if (!load || ctx.buffers.contains(tile) || (load.getOther() && !isZero(load.getOther()))) return {};
+  std::optional<MaskedTail> tail = maskedTail(ctx, tile, axis);
+  return tail ? beginOfTail(ctx, *tail, axis, shapeOf(tile)[axis]) : Value();
+}
+
+DotLimits limitsOf(Context &ctx, DotOp dot) {
+  DotLimits limits;
+  if (shapeOf(dot.getD()).size() != 2) return limits;
+  limitToStores(ctx, dot, limits);
+  Value ofA = beginOfZeros(ctx, dot.getA(), 1), ofB = beginOfZeros(ctx, dot.getB(), 0);
+  if (ofA && ofB) limits.length = arith::MaxSIOp::create(ctx.b, ofA, ofB);
+  return limits;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,73 @@
+"""Products whose sizes are no multiples of the block: only what is stored is computed, and what is masked away along k adds nothing."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import DTYPES, random
+
+
+@triton.jit
+def product_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, scale, WRAP: tl.constexpr, BEHIND: tl.constexpr, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
+):
+    rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    from_rows, from_columns = (rows % M, columns % N) if WRAP else (rows, columns)
+    acc = tl.zeros((BM, BN), OUT)
+    for step in range(0, tl.cdiv(K, BK)):
+        left = (K - step * BK > k)[None, :]
+        right = (k < K - step * BK)[:, None]
+        if not WRAP:
+            left, right = left & (rows < M)[:, None], right & (columns < N)[None, :]
+        a = tl.load(a_ptr + from_rows[:, None] * K + (step * BK + k)[None, :], mask=left, other=0)
+        b = tl.load(b_ptr + (step * BK + k)[:, None] * N + from_columns[None, :], mask=right, other=0)
+        acc = tl.dot(a, b, acc, out_dtype=OUT)
+    acc = acc * scale
+    if BEHIND:  # the mask is made of what is computed behind the loop
+        rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows < M)[:, None] & (columns < N)[None, :])
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
+@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (33, 16, 32), (32, 65, 33), (17, 31, 50), (64, 33, 15), (47, 64, 96)])
+def test_edges(m, n, k, dtype, wrap):
+    a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
+    out = "int32" if dtype == "int8" else "fp32"
+    c = np.full((m + 1, n), 7, DTYPES[out])  # a row that belongs to somebody else
+    product_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](
+        a, b, c, m, n, k, 2, WRAP=wrap, BEHIND=wrap, OUT=tl.int32 if dtype == "int8" else tl.float32, BM=32, BN=32, BK=32)
+    wide = np.int64 if dtype == "int8" else np.float64
+    np.testing.assert_allclose(c[:m], 2 * (a.astype(wide) @ b.astype(wide)), rtol=2e-3, atol=2e-3 * k)
+    assert (c[m] == 7).all()
+
+
+def test_infinities_stay_in_their_rows_and_columns():
+    m, n, k = 33, 35, 40
+    a, b = random((m, k), "fp32", 1), random((k, n), "fp32", 2)
+    a[32, 39], b[39, 34] = np.inf, np.nan
+    c = np.zeros((m, n), np.float32)
+    product_kernel[(2, 2)](a, b, c, m, n, k, 1, WRAP=False, BEHIND=False, OUT=tl.float32, BM=32, BN=32, BK=32)
+    assert np.isfinite(c[:32, :34]).all() and np.isnan(c[:, 34]).all() and not np.isfinite(c[32]).any()
+
+
+@triton.jit
+def looked_at_kernel(a_ptr, c_ptr, sums_ptr, M, B: tl.constexpr):
+    """All of the product is looked at, though only a part of it is stored."""
+    i = tl.arange(0, B)
+    a = tl.load(a_ptr + i[:, None] * B + i[None, :])
+    c = tl.dot(a, a, input_precision="ieee")
+    tl.store(c_ptr + i[:, None] * B + i[None, :], c, mask=(i < M)[:, None] & (i < M)[None, :])
+    tl.store(sums_ptr + i, tl.sum(c, axis=1))
+
+
+def test_what_is_reduced_is_computed_whole():
+    a, c, sums = random((32, 32), "fp32", 1), np.zeros((32, 32), np.float32), np.zeros(32, np.float32)
+    looked_at_kernel[(1,)](a, c, sums, 3, B=32)
+    exact = a.astype(np.float64) @ a
+    np.testing.assert_allclose(sums, exact.sum(axis=1), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(c[:3, :3], exact[:3, :3], rtol=1e-4, atol=1e-4)
+    assert (c[3:] == 0).all()
