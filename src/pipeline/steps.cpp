@@ -140,6 +140,8 @@ constexpr Step steps[] = {
     {"expand-block-pointers", Machine::any, expandBlockPointers, nullptr,
      "tt.make_tensor_ptr tt.advance tt.make_tensor_descriptor tt.descriptor_load tt.descriptor_store tt.descriptor_reduce tt.descriptor_gather tt.descriptor_scatter",
      "turn block pointers and tensor descriptors into tiles of pointers with masks"},
+    {"expand-scaled-dots", Machine::any, expandScaledDots, nullptr, "tt.dot_scaled",
+     "turn products of microscaling formats into products of bf16 or fp16"},
     {"simplify", Machine::any, simplify, nullptr, "",
      "fold, canonicalise, remove what is common or unused, and hoist out of loops"},
     {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",
