@@ -2,10 +2,19 @@
 // which only asks for names (module scopes, documentation) needs no IR.
 
 #include "evaluate/builtins.h"
+#include "evaluate/libdevice.h"
 
 #include "llvm/ADT/StringMap.h"
 
 namespace tilewright {
+
+llvm::ArrayRef<LibraryOverload> libraryOverloads() {
+  static constexpr LibraryOverload rows[] = {
+#define LIBDEVICE(name, result, parameters, symbol, definition) {name, result, parameters, symbol, definition},
+#include "evaluate/libdevice.def"
+  };
+  return rows;
+}
 
 namespace {
 struct Table {
@@ -23,21 +32,14 @@ struct Table {
 #define BUILTIN(path, signature, summary, function) add(path, signature, summary, emitter++);
 #include "evaluate/builtins.def"
     // All libdevice functions share the one emitter behind the table's last; it finds its overloads by the path.
-    static constexpr llvm::StringRef names[] = {
-#define LIBDEVICE(name, result, parameters, symbol) name,
-#include "evaluate/libdevice.def"
-    };
-    static constexpr llvm::StringRef parameterLists[] = {
-#define LIBDEVICE(name, result, parameters, symbol) parameters,
-#include "evaluate/libdevice.def"
-    };
-    texts.reserve(2 * std::size(names));
-    for (size_t i = 0; i < std::size(names); ++i) {
-      std::string signature = names[i].str() + "(";
-      for (size_t k = 0; k < parameterLists[i].size(); ++k)
+    llvm::ArrayRef<LibraryOverload> overloads = libraryOverloads();
+    texts.reserve(2 * overloads.size());
+    for (const LibraryOverload &overload : overloads) {
+      std::string signature = overload.name.str() + "(";
+      for (size_t k = 0; k < overload.parameters.size(); ++k)
         signature += (k ? ", arg" : "arg") + std::to_string(k);
       texts.push_back(signature + ")");
-      llvm::StringRef kept = texts.emplace_back("extra.libdevice." + names[i].str());
+      llvm::StringRef kept = texts.emplace_back("extra.libdevice." + overload.name.str());
       add(kept, texts[texts.size() - 2], "the function of this name of NVIDIA's libdevice", emitter);
     }
   }
@@ -62,6 +64,13 @@ std::vector<const Builtin *> allBuiltins() {
   for (const Builtin &row : table().rows)
     all.push_back(&row);
   return all;
+}
+
+llvm::StringRef libdeviceSource() {
+  static constexpr char text[] = {
+#include "evaluate/libdevice.inc"
+  };
+  return llvm::StringRef(text, sizeof(text));
 }
 
 llvm::StringRef preludeSource() {

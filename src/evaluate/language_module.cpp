@@ -2,6 +2,7 @@
 // `tilewright` is another name for `triton` here. What of triton belongs to the host (testing, compiler, ...) is a HostValue.
 #include "evaluate/builtins.h"
 #include "evaluate/decorators.h"
+#include "evaluate/libdevice.h"
 #include "syntax/parser.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,13 +12,15 @@ namespace tilewright {
 
 namespace {
 
-/// The module of preludeSource(). An error in it is ours; it is reported by the test that parses it.
+/// The module of a source of ours. An error in it is ours; it is reported by the test that parses it.
+std::shared_ptr<Namespace> scopeOf(const std::string &name, llvm::StringRef source) {
+  Diagnostics diagnostics;
+  std::shared_ptr<const ast::Module> module = parse(SourceFile::create(name, source.str(), 1), diagnostics);
+  return module ? moduleScope(std::move(module)) : std::shared_ptr<Namespace>(std::make_shared<TableNamespace>(name, false));
+}
+
 std::shared_ptr<Namespace> preludeScope() {
-  static const std::shared_ptr<Namespace> scope = [] {
-    Diagnostics diagnostics;
-    std::shared_ptr<const ast::Module> module = parse(SourceFile::create("<prelude>", preludeSource().str(), 1), diagnostics);
-    return module ? moduleScope(std::move(module)) : std::shared_ptr<Namespace>(std::make_shared<TableNamespace>("<prelude>", false));
-  }();
+  static const std::shared_ptr<Namespace> scope = scopeOf("<prelude>", preludeSource());
   return scope;
 }
 
@@ -167,6 +170,13 @@ std::shared_ptr<Namespace> makeTriton() {
 }
 
 } // namespace
+
+std::shared_ptr<const JitFunction> libdeviceFunction(llvm::StringRef name) {
+  static const std::shared_ptr<Namespace> scope = scopeOf("<prelude> libdevice", libdeviceSource());
+  Diagnostics ignored;
+  MaybeValue function = scope->lookup(name, ignored);
+  return function ? function->asFunction() : nullptr;
+}
 
 std::shared_ptr<Namespace> languageModule(llvm::StringRef path) {
   static const std::shared_ptr<Namespace> triton = makeTriton();

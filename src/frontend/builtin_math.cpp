@@ -1,4 +1,4 @@
-// Elementwise builtins: choosing, arithmetic by name, mathematical functions, libdevice.
+// Elementwise builtins: choosing, arithmetic by name, mathematical functions.
 
 #include "frontend/builtin_emitters.h"
 
@@ -142,7 +142,11 @@ static std::nullopt_t wrongType(Emitter &e, Arguments &args, const Operand &x, l
 Maybe emitFdiv(Emitter &e, Arguments &args) {
   Operand x, y;
   if (!pairOf(e, args, x, y)) return std::nullopt;
+  std::optional<bool> rounds = args.boolean(2);
+  if (!rounds) return std::nullopt;
   if (!isFloat(x.type.scalar())) return wrongType(e, args, x, "floats", ".to(tl.float32)");
+  if (*rounds && x.type.scalar() == Scalar::fp32)
+    return Operand::of(tt::PreciseDivFOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
   return Operand::of(arith::DivFOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
 }
 
@@ -222,82 +226,6 @@ Maybe emitCeil(Emitter &e, Arguments &args) {
 }
 Maybe emitSqrtRn(Emitter &e, Arguments &args) {
   return function<tt::PreciseSqrtOp>(e, args, false);
-}
-
-// ---- libdevice
-
-namespace {
-struct Overload {
-  llvm::StringRef name, result, parameters, symbol;
-};
-} // namespace
-
-static constexpr Overload overloads[] = {
-#define LIBDEVICE(name, result, parameters, symbol) {name, result, parameters, symbol},
-#include "evaluate/libdevice.def"
-};
-
-static Scalar scalarOfLetter(char letter) {
-  switch (letter) {
-  case 'f': return Scalar::fp32;
-  case 'd': return Scalar::fp64;
-  case 'l': return Scalar::int64;
-  case 'u': return Scalar::uint32;
-  case 'v': return Scalar::uint64;
-  default: return Scalar::int32; // 'i', and 'b' before it is made a bool
-  }
-}
-
-static const Overload *findOverload(llvm::StringRef name, llvm::ArrayRef<Operand> values) {
-  for (const Overload &overload : overloads) {
-    if (overload.name != name || overload.parameters.size() != values.size()) continue;
-    bool fits = true;
-    for (size_t i = 0; i < values.size(); ++i)
-      fits = fits && values[i].type.scalarType() == Type(scalarOfLetter(overload.parameters[i]));
-    if (fits) return &overload;
-  }
-  return nullptr;
-}
-
-Maybe emitLibdevice(Emitter &e, Arguments &args) {
-  llvm::StringRef name = args.builtin.path.substr(args.builtin.path.rfind('.') + 1);
-  std::vector<Operand> values;
-  for (size_t i = 0; i < args.values.size(); ++i) {
-    Maybe value = args.tensor(i);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  const Overload *overload = findOverload(name, values);
-  if (!overload && values.size() > 1) { // in their common type
-    for (size_t round = 0; round < 2; ++round)
-      for (size_t i = 0; i < values.size(); ++i) {
-        size_t k = (i + 1) % values.size();
-        if (!e.ops.promote(values[i], values[k], {}, "libdevice." + name.str())) return std::nullopt;
-      }
-    overload = findOverload(name, values);
-  }
-  if (!overload) {
-    std::string known;
-    for (const Overload &other : overloads) {
-      if (other.name != name) continue;
-      known += known.empty() ? "(" : " or (";
-      for (size_t i = 0; i < other.parameters.size(); ++i)
-        known += (i ? ", " : "") + scalarName(scalarOfLetter(other.parameters[i])).str();
-      known += ")";
-    }
-    return wrongType(e, args, values[0], known, ".to(tl.float32)");
-  }
-  Operand head = values[0];
-  for (size_t round = 0; round < 2; ++round) // twice: the last may have made the common shape larger
-    for (Operand &value : values)
-      if (!e.ops.broadcast(head, value)) return std::nullopt;
-  llvm::SmallVector<mlir::Value> handles;
-  for (const Operand &value : values)
-    handles.push_back(value.handle);
-  Type type = head.type.withElement(Type(scalarOfLetter(overload->result[0])));
-  auto op = tt::ExternElementwiseOp::create(e.ops.b, e.ops.irType(type), handles, "", "", overload->symbol, true);
-  Operand result = Operand::of(op.getResult(), type);
-  return overload->result == "b" ? e.ops.cast(result, Type(Scalar::int1)) : Maybe(result);
 }
 
 Maybe emitExternElementwise(Emitter &e, Arguments &args) {

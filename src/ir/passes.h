@@ -20,6 +20,11 @@ llvm::LogicalResult inlineCalls(mlir::ModuleOp module);
 /// A kernel's descriptor argument becomes the pointer to its first element; its sizes (i32) and strides (i64) are the arguments behind it.
 llvm::LogicalResult expandBlockPointers(mlir::ModuleOp module);
 
+/// Rewrites products of operands in microscaling formats (tt.dot_scaled) into products of the numbers that they stand for, in bf16 or fp16.
+///   before: %d = tt.dot_scaled %a scale %s, %b, %c lhs = e4m3 rhs = bf16
+///   after:  %d = tt.dot (%a as bf16) * (2^%s, each repeated 32 times), %b, %c
+llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
+
 /// Folds, canonicalises, removes common subexpressions and dead code, and hoists what does not change out of loops.
 llvm::LogicalResult simplify(mlir::ModuleOp module);
 

@@ -115,7 +115,7 @@ std::optional<std::string> emitAfter(const CompileRequest &request, llvm::String
 
 std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
   Compilation c(request, Stage::tt, diagnostics);
-  if (!runSteps(c, "", "emit-tiles")) return nullptr;
+  if (!runSteps(c, "", "link-library")) return nullptr;
   return std::make_unique<TileProgram>(c.context.shared(), std::move(c.module));
 }
 

@@ -5,6 +5,7 @@
 #include "codegen/ptx/lower.h"
 #include "codegen/ptx/text.h"
 #include "cpu/lower.h"
+#include "frontend/link_library.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/tensor_map.h"
 #include "gpu/tiles/ttg.h"
@@ -22,6 +23,10 @@ namespace tilewright {
 static LogicalResult emitKernel(Compilation &c) {
   c.module = c.request.kernel.emit(*c.context, c.request.args, c.options, c.diagnostics);
   return success(c.module.get() != nullptr);
+}
+
+static LogicalResult link(Compilation &c) {
+  return success(linkLibrary(*c.module, c.options, c.diagnostics));
 }
 
 /// Loops are the first that know about a launch: the slots of its arguments, the scratch of a worker.
@@ -155,6 +160,8 @@ constexpr Step steps[] = {
     // tt: tiles, for any machine
     {"emit-tiles", Machine::any, nullptr, emitKernel, "",
      "translate the Python function, or read the IR text"},
+    {"link-library", Machine::any, nullptr, link, "",
+     "bring in the functions of libdevice that are written in the language"},
     {"inline-calls", Machine::any, inlineCalls, nullptr, "tt.call cf.",
      "replace every call by what it calls, and branches by structured control flow"},
     {"simplify-calls", Machine::any, simplify, nullptr, "",
@@ -162,6 +169,8 @@ constexpr Step steps[] = {
     {"expand-block-pointers", Machine::any, expandBlockPointers, nullptr,
      "tt.make_tensor_ptr tt.advance tt.make_tensor_descriptor tt.descriptor_load tt.descriptor_store tt.descriptor_reduce tt.descriptor_gather tt.descriptor_scatter",
      "turn block pointers and tensor descriptors into tiles of pointers with masks"},
+    {"expand-scaled-dots", Machine::any, expandScaledDots, nullptr, "tt.dot_scaled",
+     "turn products of microscaling formats into products of bf16 or fp16"},
     {"simplify", Machine::any, simplify, nullptr, "",
      "fold, canonicalise, remove what is common or unused, and hoist out of loops"},
     {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",

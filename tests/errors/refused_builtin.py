@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:5: error: tl.dot_scaled is not supported
-    tl.dot_scaled(x_ptr)
+    # CHECK: :[[#@LINE+1]]:5: error: tl.extra.cuda.convert_custom_float8_sm70 is not supported
+    tl.extra.cuda.convert_custom_float8_sm70(x_ptr)

@@ -35,8 +35,6 @@ public:
     SmallVector<Operation *> all;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
     for (Operation *op : all)
-      if (isa<tt::DotScaledOp>(op)) return op->emitError("this operation is not built for GPUs: ") << op->getName();
-    for (Operation *op : all)
       assign(op);
     ttg::eraseDead(function);
     // Whatever is left must have a layout, or a later pass would meet a tile that it cannot place.

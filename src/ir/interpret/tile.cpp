@@ -1,5 +1,6 @@
 // The meaning of operations on whole tiles: creation and shape, contractions, reductions, scans. Tiles are row-major.
 #include "ir/interpret/program.h"
+#include "ir/scaled_dot.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -190,63 +191,64 @@ LogicalResult dot(Program &program, Operation *op) {
   return success();
 }
 
-/// One operand of dot_scaled as numbers, [outer, depth] for the left one and [depth, outer] for the right one.
-struct ScaledOperand {
-  std::vector<double> numbers;
-  int64_t outer, depth;
-};
-
-FailureOr<ScaledOperand> scaledOperand(Program &program, Operation *op, Value value, Value scale, tt::ScaleDotElemType kind,
-                                       bool packedAlongDepth, bool isLeft) {
-  ArrayRef<int64_t> shape = tileType(value).getShape();
-  if (shape.size() != 2) return program.fail(op, "the interpreter knows tt.dot_scaled for rank 2 only");
-  MLIRContext *context = op->getContext();
-  Type element;
+Type elementOf(MLIRContext *context, tt::ScaleDotElemType kind) {
   switch (kind) {
-  case tt::ScaleDotElemType::E4M3: element = Float8E4M3FNType::get(context); break;
-  case tt::ScaleDotElemType::E5M2: element = Float8E5M2Type::get(context); break;
-  case tt::ScaleDotElemType::E2M1: element = Float4E2M1FNType::get(context); break;
-  case tt::ScaleDotElemType::BF16: element = BFloat16Type::get(context); break;
-  case tt::ScaleDotElemType::FP16: element = Float16Type::get(context); break;
-  default: return program.fail(op, "the interpreter does not know 6-bit floats");
+  case tt::ScaleDotElemType::E4M3: return Float8E4M3FNType::get(context);
+  case tt::ScaleDotElemType::E5M2: return Float8E5M2Type::get(context);
+  case tt::ScaleDotElemType::E2M1: return Float4E2M1FNType::get(context);
+  case tt::ScaleDotElemType::BF16: return BFloat16Type::get(context);
+  default: return Float16Type::get(context);
   }
-  Format format = formatOf(element);
-  const Tile &tile = program.get(value);
-  bool isPacked = kind == tt::ScaleDotElemType::E2M1; // two in a byte, the first in the low half
-  int64_t packedDim = packedAlongDepth == isLeft ? 1 : 0;
-  int64_t rows = shape[0] * (isPacked && packedDim == 0 ? 2 : 1), columns = shape[1] * (isPacked && packedDim == 1 ? 2 : 1);
-  ScaledOperand operand{std::vector<double>(rows * columns), isLeft ? rows : columns, isLeft ? columns : rows};
-  constexpr int64_t group = 32; // elements along the depth that share a scale
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column) {
-      uint64_t bits;
-      if (isPacked) {
-        int64_t byte = packedDim == 0 ? row / 2 * shape[1] + column : row * shape[1] + column / 2;
-        bits = tile.elements[byte] >> ((packedDim == 0 ? row : column) % 2 * 4) & 15;
-      } else {
-        bits = tile.elements[row * columns + column];
-      }
-      double number = decodeFloat(format, bits);
-      if (scale) {
-        int64_t outer = isLeft ? row : column, depth = isLeft ? column : row;
-        uint64_t exponent = program.get(scale).elements[outer * tileType(scale).getDimSize(1) + depth / group];
-        number = exponent == 255 ? NAN : std::ldexp(number, int64_t(exponent) - 127);
-      }
-      operand.numbers[row * columns + column] = number;
+}
+
+/// A scale as a number of `format`: an exponent with f32's bias (0 means the number 0; 255 NaN, or infinity where nobody looks), or a
+/// float.
+double scaleNumber(const Format &from, const Format &format, uint64_t bits, bool fastMath) {
+  if (from.kind != Format::integer) return decodeFloat(format, encodeFloat(format, decodeFloat(from, bits)));
+  if (bits == 255) return fastMath ? INFINITY : NAN;
+  return bits == 0 ? 0 : decodeFloat(format, encodeFloat(format, std::ldexp(1.0, int64_t(bits) - 127)));
+}
+
+/// One operand of dot_scaled as numbers: batches of [outer, depth] for the left one and of [depth, outer] for the right one.
+std::vector<double> scaledNumbers(Program &program, const tt::ScaledOperand &operand, int64_t group, const Format &format, bool fastMath) {
+  ArrayRef<int64_t> shape = tileType(operand.tile).getShape();
+  Format element = formatOf(elementOf(operand.tile.getContext(), operand.format));
+  const Tile &tile = program.get(operand.tile);
+  int64_t each = operand.format == tt::ScaleDotElemType::E2M1 ? 2 : 1; // in a byte, the first in the low half
+  bool packsColumns = operand.packedAlongK == operand.isLeft;
+  int64_t columns = shape.back() * (packsColumns ? each : 1), perRow = packsColumns ? each : 1, perColumn = packsColumns ? 1 : each;
+  int64_t rows = shape[shape.size() - 2] * perColumn, batches = shape.size() == 3 ? shape[0] : 1;
+  auto rounded = [&](double x) { return decodeFloat(format, encodeFloat(format, x)); };
+  std::vector<double> numbers;
+  for (int64_t place = 0; place < batches * rows * columns; ++place) {
+    int64_t row = place / columns % rows, column = place % columns, batch = place / columns / rows;
+    int64_t stored = (batch * rows + row) / perColumn * shape.back() + column / perRow;
+    int64_t half = each == 1 ? 0 : packsColumns ? column % 2 : row % 2;
+    uint64_t bits = tile.elements[stored] >> (4 * half) & (each == 2 ? 15 : ~uint64_t(0));
+    double number = rounded(decodeFloat(element, bits));
+    if (operand.scale) {
+      int64_t outer = operand.isLeft ? row : column, depth = operand.isLeft ? column : row, outers = operand.isLeft ? rows : columns;
+      int64_t at = (batch * outers + outer) * tileType(operand.scale).getShape().back() + depth / group;
+      number = rounded(number * scaleNumber(formatOf(operand.scale.getType()), format, program.get(operand.scale).elements[at], fastMath));
     }
-  return operand;
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 LogicalResult dotScaled(Program &program, Operation *op) {
   auto dotOp = cast<tt::DotScaledOp>(op);
-  FailureOr<ScaledOperand> a = scaledOperand(program, op, dotOp.getA(), dotOp.getAScale(), dotOp.getAElemType(), dotOp.getLhsKPack(), true);
-  if (failed(a)) return failure();
-  FailureOr<ScaledOperand> b =
-      scaledOperand(program, op, dotOp.getB(), dotOp.getBScale(), dotOp.getBElemType(), dotOp.getRhsKPack(), false);
-  if (failed(b)) return failure();
-  if (a->depth != b->depth) return program.fail(op, "the operands of tt.dot_scaled have different inner sizes");
-  DotSizes size{1, a->outer, b->outer, a->depth};
-  program.set(op->getResult(0), floatDot(size, formatOf(dotOp.getC().getType()), a->numbers, b->numbers, program.get(dotOp.getC())));
+  bool isHalf = dotOp.getAElemType() == tt::ScaleDotElemType::FP16 || dotOp.getBElemType() == tt::ScaleDotElemType::FP16;
+  Format format = formatOf(elementOf(op->getContext(), isHalf ? tt::ScaleDotElemType::FP16 : tt::ScaleDotElemType::BF16));
+  tt::ScaledOperand left = leftOf(dotOp), right = rightOf(dotOp);
+  if (std::string problem = problemOf(left, right, dotOp.getC().getType()); !problem.empty()) return program.fail(op, problem);
+  int64_t group = scaleGroup(left, right);
+  std::vector<double> a = scaledNumbers(program, left, group, format, dotOp.getFastMath());
+  std::vector<double> b = scaledNumbers(program, right, group, format, dotOp.getFastMath());
+  ArrayRef<int64_t> shape = tileType(dotOp.getC()).getShape();
+  DotSizes size{shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape.back(), 0};
+  size.depth = static_cast<int64_t>(a.size()) / (size.batches * size.rows);
+  program.set(op->getResult(0), floatDot(size, formatOf(dotOp.getC().getType()), a, b, program.get(dotOp.getC())));
   return success();
 }
 

@@ -1,0 +1,64 @@
+"""Subarrays of unequal length, one behind the other in one tensor, each with bounds of its own.
+
+A descriptor's bounds are fixed by the host, but a kernel learns only while it runs where its subarray ends. So the descriptor gets two more
+dimensions in front, whose offsets undo what the others do: the ragged dimension is 2^30 long, a kernel reads at 2^30 minus the subarray's
+length, so that the descriptor's end is the subarray's, and the offsets of the first two dimensions bring the address back. Addresses have
+64 bits, and 2^30 steps of the first dimension (2^34 elements less than a row) are 2^64 elements less than 2^30 rows.
+
+    descriptor = create_ragged_descriptor(x, [64, 128])                 # x: [rows, columns]
+    load_ragged(descriptor, first_row, rows, [row, column])             # in a kernel: zeros outside the subarray
+"""
+
+import tilewright as triton
+import tilewright.language as tl
+from tilewright.tools.tensor_descriptor import TensorDescriptor
+
+_LENGTH = 2**30
+
+
+def create_ragged_descriptor(T, block_shape, ragged_dim=0):
+    """A descriptor of a tensor of two or three dimensions for load_ragged and its like."""
+    rank = len(T.shape)
+    ragged_dim += rank if ragged_dim < 0 else 0
+    assert 0 <= ragged_dim < rank - 1, "last dimension cannot be ragged"
+    assert rank <= 3, "read-write ragged descriptors must have at most 3 dimensions"
+    assert len(block_shape) == rank, "block shape must have same length as tensor shape"
+    assert T.shape[ragged_dim] <= _LENGTH, "number of rows may not exceed 2**30"
+    strides = list(T.stride())
+    row = strides[ragged_dim]
+    shape = list(T.shape)
+    shape[ragged_dim] = _LENGTH
+    unbounded = 0x7FFF0000
+    return TensorDescriptor(T, [unbounded, unbounded] + shape, [2**34 - row, row] + strides, [1, 1] + list(block_shape))
+
+
+@triton.jit
+def to_ragged_indices(slice_off, slice_size, row):
+    """The offsets of the two dimensions in front, and of the ragged one."""
+    length = 0x40000000
+    return length, slice_off + slice_size, length - slice_size + row
+
+
+@triton.jit
+def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0):
+    """A block of T[slice_off : slice_off + slice_size] at `coords`, zeros outside."""
+    tl.static_assert(len(TMA.shape) == len(coords) + 2, "TMA must be a read-write ragged descriptor")
+    first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
+    block = TMA.load([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:])
+    return tl.reshape(block, block.shape[2:])
+
+
+@triton.jit
+def store_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
+    """A block to T[slice_off : slice_off + slice_size] at `coords`, nothing outside."""
+    first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
+    block = tl.reshape(data, [1, 1] + data.shape)
+    TMA.store([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)
+
+
+@triton.jit
+def atomic_add_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
+    """A block added to T[slice_off : slice_off + slice_size] at `coords`, nothing outside."""
+    first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
+    block = tl.reshape(data, [1, 1] + data.shape)
+    TMA.atomic_add([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)

@@ -1,0 +1,148 @@
+// libdevice: a call becomes the operation that upstream's would be, tt.extern_elementwise with the symbol of the overload that its
+// arguments choose. Functions that are written in the language (libdevice.py) are put in their place by linkLibrary, whichever door the
+// operation came through:
+//   before: %y = tt.extern_elementwise %x {symbol = "__nv_erfinvf"} : (tensor<64xf32>) -> tensor<64xf32>
+//   after:  %y = tt.call @erfinv__fp32S64S__(%x), and that function
+
+#include "evaluate/budget.h"
+#include "evaluate/libdevice.h"
+#include "frontend/builtin_emitters.h"
+#include "frontend/link_library.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+using Value = tilewright::Value;
+
+static Scalar scalarOfLetter(char letter) {
+  switch (letter) {
+  case 'f': return Scalar::fp32;
+  case 'd': return Scalar::fp64;
+  case 'l': return Scalar::int64;
+  case 'u': return Scalar::uint32;
+  case 'v': return Scalar::uint64;
+  default: return Scalar::int32; // 'i', and 'b' before it is made a bool
+  }
+}
+
+static const LibraryOverload *findOverload(llvm::StringRef name, llvm::ArrayRef<Operand> values) {
+  for (const LibraryOverload &overload : libraryOverloads()) {
+    if (overload.name != name || overload.parameters.size() != values.size()) continue;
+    bool fits = true;
+    for (size_t i = 0; i < values.size(); ++i)
+      fits = fits && values[i].type.scalarType() == Type(scalarOfLetter(overload.parameters[i]));
+    if (fits) return &overload;
+  }
+  return nullptr;
+}
+
+Maybe emitLibdevice(Emitter &e, Arguments &args) {
+  llvm::StringRef name = args.builtin.path.substr(args.builtin.path.rfind('.') + 1);
+  std::vector<Operand> values;
+  for (size_t i = 0; i < args.values.size(); ++i) {
+    Maybe value = args.tensor(i);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  const LibraryOverload *overload = findOverload(name, values);
+  if (!overload && values.size() > 1) { // in their common type
+    for (size_t round = 0; round < 2; ++round)
+      for (size_t i = 0; i < values.size(); ++i) {
+        size_t k = (i + 1) % values.size();
+        if (!e.ops.promote(values[i], values[k], {}, "libdevice." + name.str())) return std::nullopt;
+      }
+    overload = findOverload(name, values);
+  }
+  if (!overload) {
+    std::string known;
+    for (const LibraryOverload &other : libraryOverloads()) {
+      if (other.name != name) continue;
+      known += known.empty() ? "(" : " or (";
+      for (size_t i = 0; i < other.parameters.size(); ++i)
+        known += (i ? ", " : "") + scalarName(scalarOfLetter(other.parameters[i])).str();
+      known += ")";
+    }
+    return e.ops.failAt(args.ranges[0], Diag::mathType,
+                        {("tl." + args.builtin.path).str(), known, values[0].type.scalarType().str(), ".to(tl.float32)"});
+  }
+  Operand head = values[0];
+  for (size_t round = 0; round < 2; ++round) // twice: the last may have made the common shape larger
+    for (Operand &value : values)
+      if (!e.ops.broadcast(head, value)) return std::nullopt;
+  llvm::SmallVector<mlir::Value> handles;
+  for (const Operand &value : values)
+    handles.push_back(value.handle);
+  Type type = head.type.withElement(Type(scalarOfLetter(overload->result[0])));
+  auto op = tt::ExternElementwiseOp::create(e.ops.b, e.ops.irType(type), handles, "", "", overload->symbol, true);
+  Operand result = Operand::of(op.getResult(), type);
+  return overload->result == "b" ? e.ops.cast(result, Type(Scalar::int1)) : Maybe(result);
+}
+
+// ---- linking
+
+static Type languageType(mlir::Type type, char letter) {
+  Type scalar(scalarOfLetter(letter));
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? Type::block(scalar, tile.getShape()) : scalar;
+}
+
+static bool hasType(mlir::Type type, char letter) {
+  mlir::Type element = getElementTypeOrSelf(type);
+  Scalar scalar = scalarOfLetter(letter);
+  if (isInteger(scalar)) return element.isInteger(static_cast<unsigned>(bitWidth(scalar)));
+  return scalar == Scalar::fp32 ? element.isF32() : element.isF64();
+}
+
+/// The row that the operation names, if its function is written in the language; one with other types is left to the back ends' errors.
+static const LibraryOverload *definedOverload(tt::ExternElementwiseOp op) {
+  for (const LibraryOverload &overload : libraryOverloads()) {
+    if (overload.symbol != op.getSymbol() || overload.definition.empty()) continue;
+    bool fits = overload.parameters.size() == op.getNumOperands() && hasType(op.getType(), overload.result[0]);
+    for (size_t i = 0; fits && i < overload.parameters.size(); ++i)
+      fits = hasType(op.getOperand(static_cast<unsigned>(i)).getType(), overload.parameters[i]);
+    if (fits) return &overload;
+  }
+  return nullptr;
+}
+
+/// The operation as a call of its definition; nothing after an error.
+static Maybe callDefinition(Unit &unit, tt::ExternElementwiseOp op, const LibraryOverload &overload) {
+  auto [name, rounding] = overload.definition.split(' ');
+  std::shared_ptr<const JitFunction> function = libdeviceFunction(name);
+  if (!function) return std::nullopt;
+  Emitter emitter(unit, *function);
+  CallArguments call{function->decl->nameRange, {}, {}, {}};
+  for (auto [operand, letter] : llvm::zip(op.getOperands(), overload.parameters))
+    call.positional.push_back(Operand::of(operand, languageType(operand.getType(), letter)));
+  if (!rounding.empty()) call.positional.push_back(Operand::of(Value::string(rounding.str())));
+  call.ranges.assign(call.positional.size(), call.range);
+  emitter.ops.b.setInsertionPoint(op);
+  Maybe result = emitter.callFunction(*function, std::move(call));
+  if (!result) return std::nullopt;
+  emitter.ops.b.setLoc(op.getLoc());
+  if (result->handle.getDefiningOp()) result->handle.getDefiningOp()->setLoc(op.getLoc());
+  return emitter.ops.cast(*result, languageType(op.getType(), overload.result[0]).scalarType());
+}
+
+bool linkLibrary(ModuleOp module, const KernelOptions &options, Diagnostics &diagnostics) {
+  llvm::SmallVector<std::pair<tt::ExternElementwiseOp, const LibraryOverload *>> calls;
+  module.walk([&](tt::ExternElementwiseOp op) {
+    if (const LibraryOverload *overload = definedOverload(op)) calls.emplace_back(op, overload);
+  });
+  if (calls.empty()) return true;
+  Budget budget;
+  module.getContext()->loadDialect<scf::SCFDialect>();
+  Unit unit{module.getContext(), module, &options, &diagnostics, {}, {}, 0};
+  for (auto [op, overload] : calls) {
+    Maybe result = callDefinition(unit, op, *overload);
+    if (!result) return false;
+    op.replaceAllUsesWith(result->handle);
+    op.erase();
+  }
+  return true;
+}
+
+} // namespace tilewright

@@ -1,0 +1,197 @@
+"""tl.dot_scaled: every format with every other, packed along either dimension, scales of both kinds, what scales do to special numbers."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+from checks import close, wide
+
+FORMATS = {
+    "e2m1": (np.uint8, ml_dtypes.float4_e2m1fn), "e4m3": (np.uint8, ml_dtypes.float8_e4m3fn), "e5m2": (np.uint8, ml_dtypes.float8_e5m2),
+    "bf16": (ml_dtypes.bfloat16, ml_dtypes.bfloat16), "fp16": (np.float16, np.float16),
+}
+
+
+@triton.jit
+def scaled_kernel(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr,
+    A: tl.constexpr, B: tl.constexpr, A_ALONG_K: tl.constexpr, B_ALONG_K: tl.constexpr, FAST: tl.constexpr,
+):
+    AM: tl.constexpr = M if A != "e2m1" or A_ALONG_K else M // 2
+    AK: tl.constexpr = K // 2 if A == "e2m1" and A_ALONG_K else K
+    BN: tl.constexpr = N if B != "e2m1" or B_ALONG_K else N // 2
+    BK: tl.constexpr = K // 2 if B == "e2m1" and B_ALONG_K else K
+    a = tl.load(a_ptr + tl.arange(0, AM)[:, None] * AK + tl.arange(0, AK)[None, :])
+    b = tl.load(b_ptr + tl.arange(0, BK)[:, None] * BN + tl.arange(0, BN)[None, :])
+    groups = tl.arange(0, K // GROUP)
+    a_scale = None
+    b_scale = None
+    if a_scale_ptr is not None:
+        a_scale = tl.load(a_scale_ptr + tl.arange(0, M)[:, None] * (K // GROUP) + groups[None, :])
+    if b_scale_ptr is not None:
+        b_scale = tl.load(b_scale_ptr + tl.arange(0, N)[:, None] * (K // GROUP) + groups[None, :])
+    at = c_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    c = tl.dot_scaled(a, a_scale, A, b, b_scale, B, tl.load(at), fast_math=FAST, lhs_k_pack=A_ALONG_K, rhs_k_pack=B_ALONG_K)
+    tl.store(at, c)
+
+
+def numbers(shape, kind, seed):
+    """Random numbers of a format, finite ones; and as they go to the kernel, e2m1 one in a byte."""
+    rng = np.random.default_rng(seed)
+    stored, element = FORMATS[kind]
+    if kind in ("bf16", "fp16"):
+        values = rng.standard_normal(shape).astype(element)
+        return values, values
+    bits = rng.integers(0, 16 if kind == "e2m1" else 256, shape).astype(np.uint8)
+    if kind != "e2m1":
+        bits[~np.isfinite(bits.view(element).astype(np.float32))] = 0x39
+        return bits.view(element), bits
+    magnitudes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+    return np.where(bits & 8, -1, 1) * magnitudes[bits & 7], bits
+
+
+def packed(bits, axis):
+    low, high = (np.take(bits, range(half, bits.shape[axis], 2), axis) for half in (0, 1))
+    return np.ascontiguousarray(low | high << 4)
+
+
+def scale_numbers(scale, compute, fast):
+    if scale.dtype != np.uint8:
+        return scale.astype(compute)
+    powers = (scale.astype(np.uint32) << 23).view(np.float32).copy()
+    if not fast:
+        powers[scale == 255] = np.nan
+    return powers.astype(compute)
+
+
+def upcast(values, scale, group, compute, fast=False):
+    """[outer, depth] numbers of the format in the type that products are made of."""
+    with np.errstate(all="ignore"):
+        values = values.astype(np.float32).astype(compute)
+        if scale is None:
+            return values
+        return (values * np.repeat(scale_numbers(scale, compute, fast), group, axis=1)).astype(compute)
+
+
+def scaled_dot(sizes, kinds, scales, group=32, along_k=(True, True), fast=False, bits=None):
+    m, n, k = sizes
+    a, a_bits = numbers((m, k), kinds[0], 1)
+    b, b_bits = numbers((k, n), kinds[1], 2)
+    if kinds[0] == "e2m1":
+        a_bits = packed(a_bits, 1 if along_k[0] else 0)
+    if kinds[1] == "e2m1":
+        b_bits = packed(b_bits, 0 if along_k[1] else 1)
+    c = np.random.default_rng(3).standard_normal((m, n)).astype(np.float32)
+    compute = np.float16 if "fp16" in kinds else ml_dtypes.bfloat16
+    x, y = upcast(a, scales[0], group, compute, fast), upcast(np.asarray(b).T, scales[1], group, compute, fast).T
+    with np.errstate(all="ignore"):
+        expected = wide(x) @ wide(y) + c
+        terms = np.abs(wide(x)) @ np.abs(wide(y)) + np.abs(c)
+    scaled_kernel[(1,)](a_bits, scales[0], b_bits, scales[1], c, M=m, N=n, K=k, GROUP=group, A=kinds[0], B=kinds[1], A_ALONG_K=along_k[0],
+                        B_ALONG_K=along_k[1], FAST=fast)
+    return c, expected, terms
+
+
+def agree(actual, expected, terms):
+    """Products of these types are exact in fp32, where they are added up."""
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(actual[~finite], expected[~finite])
+    close(actual[finite] / terms[finite], expected[finite] / terms[finite], "fp32")
+
+
+def exponents(rows, groups, low, high, seed=4):
+    return np.random.default_rng(seed).integers(low, high, (rows, groups)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("right", FORMATS)
+@pytest.mark.parametrize("left", FORMATS)
+def test_formats(left, right):
+    sizes = m, n, k = 32, 16, 64
+    small = "fp16" in (left, right)
+    scales = [None if kind in ("bf16", "fp16") else exponents(rows, k // 32, *((120, 130) if small else (90, 160)))
+              for kind, rows in ((left, m), (right, n))]
+    agree(*scaled_dot(sizes, (left, right), scales))
+
+
+@pytest.mark.parametrize("along_k", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("sizes", [(16, 16, 32), (64, 32, 128), (128, 128, 64)])
+def test_packing(sizes, along_k):
+    m, n, k = sizes
+    scales = exponents(m, k // 32, 120, 135), exponents(n, k // 32, 120, 135, 5)
+    agree(*scaled_dot(sizes, ("e2m1", "e2m1"), scales, along_k=along_k))
+
+
+def test_groups_of_16_with_fp8_scales():
+    sizes = m, n, k = 32, 32, 64
+    scales = [np.random.default_rng(seed).uniform(0.1, 40, (rows, k // 16)).astype(ml_dtypes.float8_e4m3fn) for seed, rows in ((1, m), (2, n))]
+    agree(*scaled_dot(sizes, ("e2m1", "e2m1"), scales, group=16))
+
+
+def test_groups_of_16_with_exponents():
+    agree(*scaled_dot((32, 32, 64), ("e4m3", "e2m1"), (exponents(32, 4, 120, 135), exponents(32, 4, 120, 135, 5)), group=16))
+
+
+@pytest.mark.parametrize("scaled", [(False, False), (True, False), (False, True)])
+def test_missing_scales(scaled):
+    scales = [exponents(32, 2, 120, 130) if given else None for given in scaled]
+    agree(*scaled_dot((32, 32, 64), ("e4m3", "e5m2"), scales))
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("other", ["e4m3", "bf16", "fp16"])
+def test_special_scales(other, fast):
+    """255 is NaN, or infinity where nobody looks; 0 is the number 0; and fp16 has no room for most exponents."""
+    scale = np.full((32, 2), 127, np.uint8)
+    scale[1, 0], scale[2, 1], scale[3, :], scale[4, 0], scale[5, 0] = 255, 255, 0, 254, 1
+    agree(*scaled_dot((32, 32, 64), ("e2m1", other), (scale, None), fast=fast))
+
+
+@triton.jit
+def batched_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    batch = tl.arange(0, B)[:, None, None]
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    a = tl.load(a_ptr + (batch * M + m[None, :, None]) * (K // 2) + tl.arange(0, K // 2)[None, None, :])
+    scale = tl.load(scale_ptr + (batch * M + m[None, :, None]) * (K // 32) + tl.arange(0, K // 32)[None, None, :])
+    b = tl.load(b_ptr + (batch * K + k[None, :, None]) * N + n[None, None, :])
+    c = tl.dot_scaled(a, scale, "e2m1", b, None, "bf16")
+    tl.store(c_ptr + (batch * M + m[None, :, None]) * N + n[None, None, :], c)
+
+
+def test_batches():
+    a, bits = numbers((2, 16, 64), "e2m1", 1)
+    b, _ = numbers((2, 64, 16), "bf16", 2)
+    scale = np.random.default_rng(3).integers(120, 130, (2, 16, 2)).astype(np.uint8)
+    c = np.zeros((2, 16, 16), np.float32)
+    batched_kernel[(1,)](packed(bits, 2), scale, b, c, B=2, M=16, N=16, K=64)
+    for i in range(2):
+        x = upcast(a[i], scale[i], 32, ml_dtypes.bfloat16)
+        agree(c[i], wide(x) @ wide(b[i]), np.abs(wide(x)) @ np.abs(wide(b[i])))
+
+
+@triton.jit
+def loop_kernel(a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    half, groups = tl.arange(0, BLOCK // 2), tl.arange(0, BLOCK // 32)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, K, BLOCK):
+        a = tl.load(a_ptr + m[:, None] * K + (k + tl.arange(0, BLOCK))[None, :])
+        b = tl.load(b_ptr + n[None, :] * (K // 2) + (k // 2 + half)[:, None])
+        a_scale = tl.load(a_scale_ptr + m[:, None] * (K // 32) + (k // 32 + groups)[None, :])
+        b_scale = tl.load(b_scale_ptr + n[:, None] * (K // 32) + (k // 32 + groups)[None, :])
+        acc = tl.dot_scaled(a, a_scale, "e4m3", b, b_scale, "e2m1", acc)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 256, 64), (128, 64, 256, 128)])
+def test_loop_over_the_depth(sizes):
+    m, n, k, block = sizes
+    a, a_bits = numbers((m, k), "e4m3", 1)
+    b, b_bits = numbers((n, k), "e2m1", 2)
+    scales = exponents(m, k // 32, 120, 130), exponents(n, k // 32, 120, 130, 5)
+    c = np.zeros((m, n), np.float32)
+    loop_kernel[(1,)](a_bits, scales[0], packed(b_bits, 1), scales[1], c, k, M=m, N=n, BLOCK=block)
+    x, y = upcast(a, scales[0], 32, ml_dtypes.bfloat16), upcast(b, scales[1], 32, ml_dtypes.bfloat16)
+    agree(c, wide(x) @ wide(y).T, np.abs(wide(x)) @ np.abs(wide(y)).T)
