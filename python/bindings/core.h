@@ -10,6 +10,7 @@
 #include "gil.h"
 
 #include "runtime/kernel.h"
+#include "support/target.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -138,7 +139,7 @@ const char *engineName(Engine engine);
 struct EngineState {
   Engine engine = Engine::cpu;
   bool checkBounds = false;
-  std::string target = "cuda:sm_90a"; // of the simulator
+  std::string target = defaultGpuText(); // of the simulator
 };
 EngineState &engineState();
 

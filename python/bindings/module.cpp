@@ -310,9 +310,10 @@ static void cudaSynchronize(int64_t ordinal) {
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
 }
 
-static nb::tuple setEngine(const std::string &name, bool checkBounds, const std::string &target) {
+static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optional<std::string> wanted) {
   EngineState &state = engineState();
-  if (std::string_view(target).substr(0, 5) != "cuda:" || !gpuTarget(std::string_view(target).substr(5)))
+  std::string target = wanted.value_or(defaultGpuText());
+  if (!gpuTargetOfText(target))
     raise(PyExc_ValueError, "there is no target '" + target + "' to simulate: cuda:NAME, with NAME one of " + gpuTargetNames());
   nb::tuple before = nb::make_tuple(engineName(state.engine), state.checkBounds, state.target);
   if (name == "interpret")
@@ -343,7 +344,7 @@ NB_MODULE(_core, module) {
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);
   module.def("build_id", [] { return buildId(); });
-  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = "cuda:sm_90a");
+  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none());
   module.def("engine", [] { return engineName(engineState().engine); });
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
   module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a, "target"_a = "");
