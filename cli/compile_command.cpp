@@ -92,8 +92,8 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
     cpu = hostCpu();
   else if (text.rfind("cpu:", 0) == 0)
     cpu = cpuTarget(text.substr(4));
-  else if (text.rfind("cuda:", 0) == 0)
-    request.gpu = gpuTarget(text.substr(5));
+  else
+    request.gpu = gpuTargetOfText(text);
   if (cpu) request.target = *cpu;
   if (cpu || request.gpu) return success;
   return fail("there is no target '" + text + "'; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512 and cuda: with one of " +

@@ -50,9 +50,9 @@ static int explainName(const std::string &word) {
 }
 
 static int explainKernel(const std::string &path, const CommandLine &line) {
-  std::string targetText = line.get("--target", "cuda:sm_90a");
+  std::string targetText = line.get("--target", defaultGpuText());
   CompileRequest request;
-  if (targetText.rfind("cuda:", 0) == 0) request.gpu = gpuTarget(targetText.substr(5));
+  request.gpu = gpuTargetOfText(targetText);
   if (!request.gpu)
     return fail("kernels are explained for GPUs, not for '" + targetText + "'; the targets are cuda: with one of " + gpuTargetNames());
   std::optional<KernelOptions> options = readCodeOptions(line);
@@ -81,6 +81,7 @@ static int explainKernel(const std::string &path, const CommandLine &line) {
 }
 
 int explainMain(int argc, char **argv) {
+  static const std::string targetHelp = "default " + defaultGpuText();
   static const CommandSpec spec = [] {
     CommandSpec result{
         "explain",
@@ -91,7 +92,7 @@ int explainMain(int argc, char **argv) {
         "buffers and bank conflicts, and which thread holds which element of each tile. A signature is as in 'tilewright compile'.\n",
         {{"--kernel", "NAME", "the function; not needed where the file has one"},
          {"--signature", "TEXT", "what it is compiled for"},
-         {"--target", "cuda:SM", "default cuda:sm_90a"},
+         {"--target", "cuda:SM", targetHelp.c_str()},
          {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"}}};
     for (const OptionSpec &option : codeOptions())
       result.options.push_back(option);

@@ -13,6 +13,7 @@
 namespace tilewright {
 
 static const CommandSpec &spec() {
+  static const std::string simulateHelp = "compile for a GPU (" + defaultGpuText() + ") and simulate its threads; races are errors";
   static const CommandSpec spec = [] {
     CommandSpec result{"run",
                        "FILE [--kernel NAME] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
@@ -26,7 +27,7 @@ static const CommandSpec &spec() {
                         {"--time", "", "repeat the launch and report its median time"},
                         {"--interpret", "", "run the reference interpreter instead of compiled code"},
                         {"--sanitize", "", "interpret, and stop at the first access outside its tensor, race, or wait without end"},
-                        {"--simulate", "[=TARGET]", "compile for a GPU (cuda:sm_90a) and simulate its threads; races are errors"},
+                        {"--simulate", "[=TARGET]", simulateHelp.c_str()},
                         {"--step", "[=N]", "interpret one operation at a time; with N: show the first N"}}};
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
@@ -105,9 +106,8 @@ int interpretRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gr
 
 int simulateRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &grid, Diagnostics &diagnostics) {
   std::string name = setup.line.get("--simulate", "");
-  if (name.empty()) name = "cuda:sm_90a";
-  std::optional<GpuTarget> target;
-  if (name.rfind("cuda:", 0) == 0) target = gpuTarget(std::string_view(name).substr(5));
+  if (name.empty()) name = defaultGpuText();
+  std::optional<GpuTarget> target = gpuTargetOfText(name);
   if (!target) return fail("there is no target '" + name + "' to simulate: cuda:NAME, with NAME one of " + gpuTargetNames());
   std::optional<std::vector<ArgumentSpec>> specs = specialize(*setup.kernel.function, choice.arguments, diagnostics);
   if (!specs || !programCount(grid, diagnostics)) return report(diagnostics, userError);

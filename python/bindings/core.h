@@ -10,6 +10,7 @@
 #include "gil.h"
 
 #include "runtime/kernel.h"
+#include "support/target.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -132,7 +133,7 @@ struct EngineState {
   Engine engine = Engine::cpu;
   bool checkBounds = false;
   bool isChosen = false;              // by `with engine(...)`: kernels made under TRITON_INTERPRET do not ask for another
-  std::string target = "cuda:sm_90a"; // of the simulator
+  std::string target = defaultGpuText(); // of the simulator
 };
 EngineState &engineState();
 

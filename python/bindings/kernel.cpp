@@ -151,7 +151,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
       raise(PyExc_ValueError, "parameter '" + state.function->parameters[i].name + "': the tensor is on a GPU, and the " +
                                   engineName(engineState().engine) + " engine runs on the CPU; move it with .cpu()");
   std::optional<GpuTarget> target;
-  if (engineState().engine == Engine::simulate) target = gpuTarget(std::string_view(engineState().target).substr(5));
+  if (engineState().engine == Engine::simulate) target = gpuTargetOfText(engineState().target);
   SpecializationKey key;
   appendSpecializationKey(*state.function, arguments, key);
   std::string text(key.begin(), key.end());

@@ -102,9 +102,10 @@ static void cudaSynchronize(int64_t ordinal) {
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
 }
 
-static nb::tuple setEngine(const std::string &name, bool checkBounds, const std::string &target, bool isChosen) {
+static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optional<std::string> wanted, bool isChosen) {
   EngineState &state = engineState();
-  if (std::string_view(target).substr(0, 5) != "cuda:" || !gpuTarget(std::string_view(target).substr(5)))
+  std::string target = wanted.value_or(defaultGpuText());
+  if (!gpuTargetOfText(target))
     raise(PyExc_ValueError, "there is no target '" + target + "' to simulate: cuda:NAME, with NAME one of " + gpuTargetNames());
   nb::tuple before = nb::make_tuple(engineName(state.engine), state.checkBounds, state.target, state.isChosen);
   if (name == "interpret")
@@ -138,7 +139,7 @@ NB_MODULE(_core, module) {
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);
   module.def("build_id", [] { return buildId(); });
-  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = "cuda:sm_90a", "is_chosen"_a = true);
+  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true);
   module.def("engine", [] { return engineName(engineState().engine); });
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
   module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");

@@ -2,12 +2,19 @@
 // replaces it, the same for every target.
 #include "codegen/llvm_module.h"
 
+#include "ir/refusal.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -22,16 +29,37 @@ using namespace llvm;
 
 namespace tilewright {
 
-bool CollectErrors::handleDiagnostics(const DiagnosticInfo &info) {
-  if (info.getSeverity() != DS_Error) return true;
-  raw_string_ostream out(text);
-  if (!text.empty()) out << "; ";
-  DiagnosticPrinterRawOStream printer(out);
-  info.print(printer);
-  return true;
+namespace {
+/// Errors that LLVM reports while it works, instead of the line on stderr and the exit that are its default.
+class CollectErrors : public DiagnosticHandler {
+public:
+  explicit CollectErrors(std::string &text) : text(text) {}
+  bool handleDiagnostics(const DiagnosticInfo &info) override {
+    if (info.getSeverity() != DS_Error) return true;
+    raw_string_ostream out(text);
+    if (!text.empty()) out << "; ";
+    DiagnosticPrinterRawOStream printer(out);
+    info.print(printer);
+    return true;
+  }
+
+private:
+  std::string &text;
+};
+} // namespace
+
+/// Null, and `error` says why, where this build of LLVM makes no code for it.
+static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generator, bool fuse, std::string &error) {
+  Triple triple(generator.triple);
+  const Target *found = TargetRegistry::lookupTarget(triple, error);
+  if (!found) return nullptr;
+  TargetOptions options;
+  options.AllowFPOpFusion = fuse ? FPOpFusion::Fast : FPOpFusion::Standard;
+  return std::unique_ptr<TargetMachine>(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
+                                                                   generator.model, CodeGenOptLevel::Default));
 }
 
-void cleanUp(Module &module, TargetMachine &machine) {
+static void cleanUp(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager callGraph;
@@ -56,20 +84,47 @@ void cleanUp(Module &module, TargetMachine &machine) {
     if (!function.isDeclaration()) passes.run(function, functions);
 }
 
-std::string textOf(const Module &module) {
+static std::string textOf(const Module &module) {
   std::string text;
   raw_string_ostream out(text);
   module.print(out, nullptr);
   return text;
 }
 
-std::optional<std::string> emitFile(Module &module, TargetMachine &machine, CodeGenFileType type) {
+/// Assembly or an object file. Nothing if the machine has no emitter for it.
+static std::optional<std::string> emitFile(Module &module, TargetMachine &machine, CodeGenFileType type) {
   SmallString<0> bytes;
   raw_svector_ostream out(bytes);
   legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) return std::nullopt;
   passes.run(module);
   return std::string(bytes);
+}
+
+std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind) {
+  std::string error;
+  std::unique_ptr<TargetMachine> machine = createMachine(generator, module->hasAttr(fusionAttribute), error);
+  if (!machine) {
+    refuse(module, Diag::noBackend, {generator.triple.str(), error});
+    return std::nullopt;
+  }
+  LLVMContext context;
+  context.setDiagnosticHandler(std::make_unique<CollectErrors>(error));
+  std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context, "kernel");
+  if (!translated) return std::nullopt; // the translation has reported why
+  translated->setTargetTriple(machine->getTargetTriple());
+  translated->setDataLayout(machine->createDataLayout());
+  for (Function &function : *translated)
+    generator.prepare(function);
+  cleanUp(*translated, *machine);
+  for (Function &function : *translated)
+    if (!function.isDeclaration()) generator.finish(function);
+  if (kind == CodeKind::llvm) return textOf(*translated);
+  auto type = kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
+  std::optional<std::string> code = emitFile(*translated, *machine, type);
+  if (code && error.empty()) return code;
+  refuse(module, Diag::codeRefused, {error.empty() ? "there is no emitter for this kind of file" : error});
+  return std::nullopt;
 }
 
 } // namespace tilewright

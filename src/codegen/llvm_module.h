@@ -1,16 +1,16 @@
 // What code generation for processors and for GPUs share: a module of LLVM IR, cleaned up and written out.
 #pragma once
 
+#include "codegen/object.h"
+
 #include "llvm/ADT/StringRef.h"
-#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/Support/CodeGen.h"
 
 #include <optional>
 #include <string>
 
 namespace llvm {
-class Module;
-class TargetMachine;
+class Function;
 } // namespace llvm
 
 namespace tilewright {
@@ -18,20 +18,18 @@ namespace tilewright {
 /// The attribute of a module that allowFpFusion sets.
 constexpr llvm::StringLiteral fusionAttribute = "tilewright.fp_fusion";
 
-/// Errors that LLVM reports while it works, instead of the line on stderr and the exit that are its default.
-class CollectErrors : public llvm::DiagnosticHandler {
-public:
-  explicit CollectErrors(std::string &text) : text(text) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override;
-
-private:
-  std::string &text;
+/// A kind of machine that code is made for.
+struct CodeGenerator {
+  llvm::StringRef triple;
+  std::string processor, features;
+  std::optional<llvm::CodeModel::Model> model; ///< none: the processor's own
+  void (*prepare)(llvm::Function &);           ///< each function, before the clean-up
+  void (*finish)(llvm::Function &);            ///< each function with a body, after it
 };
 
-/// Cleans up what a simple emitter leaves, in milliseconds: repeated address arithmetic, dead code, values that do not change in a loop.
-void cleanUp(llvm::Module &module, llvm::TargetMachine &machine);
-std::string textOf(const llvm::Module &module);
-/// Assembly or an object file. Nothing if the target has no emitter for it.
-std::optional<std::string> emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type);
+/// Translates a module of LLVM dialect functions to LLVM IR, cleans up what a simple emitter leaves (repeated address arithmetic, dead
+/// code, values that do not change in a loop), and returns it as text, assembly or an object. Nothing, and an error on the module, if LLVM
+/// cannot. The generator's kind of processor has been registered with LLVM.
+std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind);
 
 } // namespace tilewright

@@ -5,15 +5,10 @@
 #include "codegen/object.h"
 
 #include "codegen/llvm_module.h"
-#include "ir/refusal.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Target/LLVMIR/Export.h"
 
-#include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Target/TargetMachine.h"
+#include "llvm/IR/Function.h"
 
 #include <mutex>
 
@@ -28,13 +23,16 @@ void LLVMInitializeX86AsmPrinter();
 
 namespace tilewright {
 
-static constexpr StringLiteral tripleName = "x86_64-unknown-linux-gnu";
-
 void allowFpFusion(mlir::ModuleOp module) {
   module->setAttr(fusionAttribute, mlir::UnitAttr::get(module.getContext()));
 }
 
-static const Target *x86(std::string &error) {
+/// No unwind tables: nothing that a kernel calls throws.
+static void prepare(Function &function) {
+  function.setDoesNotThrow();
+}
+
+std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -42,46 +40,8 @@ static const Target *x86(std::string &error) {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
   });
-  return TargetRegistry::lookupTarget(Triple(tripleName), error);
-}
-
-static std::unique_ptr<TargetMachine> createMachine(const CpuTarget &target, bool fuse, std::string &error) {
-  const Target *found = x86(error);
-  if (!found) return nullptr;
-  TargetOptions options;
-  options.AllowFPOpFusion = fuse ? FPOpFusion::Fast : FPOpFusion::Standard;
-  return std::unique_ptr<TargetMachine>(found->createTargetMachine(Triple(tripleName), target.cpu, target.features, options, Reloc::PIC_,
-                                                                   CodeModel::Small, CodeGenOptLevel::Default));
-}
-
-static void prepare(Module &module, const TargetMachine &machine) {
-  module.setTargetTriple(Triple(tripleName));
-  module.setDataLayout(machine.createDataLayout());
-  for (Function &function : module)
-    function.setDoesNotThrow(); // no unwind tables: nothing that a kernel calls throws
-}
-
-std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
-  std::string error;
-  std::unique_ptr<TargetMachine> machine = createMachine(target, module->hasAttr(fusionAttribute), error);
-  if (!machine) {
-    refuse(module, Diag::noCode, {error});
-    return std::nullopt;
-  }
-  LLVMContext context;
-  context.setDiagnosticHandler(std::make_unique<CollectErrors>(error));
-  std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context, "kernel");
-  if (!translated) return std::nullopt; // the translation has reported why
-  prepare(*translated, *machine);
-  cleanUp(*translated, *machine);
-  if (kind == CodeKind::llvm) return textOf(*translated);
-  auto type = kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
-  std::optional<std::string> code = emitFile(*translated, *machine, type);
-  if (!error.empty() || !code) {
-    refuse(module, Diag::noCode, {error.empty() ? "it has no emitter for this kind of file" : error});
-    return std::nullopt;
-  }
-  return code;
+  CodeGenerator generator{"x86_64-unknown-linux-gnu", target.cpu, target.features, CodeModel::Small, prepare, [](Function &) {}};
+  return generate(module, generator, kind);
 }
 
 } // namespace tilewright

@@ -10,6 +10,20 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
+/// A parameter of tl.range that asks the compiler for something, and the attribute of the loop that carries it.
+struct LoopHint {
+  llvm::StringLiteral parameter, attribute;
+  bool isNumber;
+};
+constexpr LoopHint loopHints[] = {
+    {"num_stages", tt::numStagesName, true},
+    {"loop_unroll_factor", tt::unrollFactorName, true},
+    {"disallow_acc_multi_buffer", tt::singleBufferName, false},
+    {"flatten", tt::flattenName, false},
+    {"warp_specialize", tt::warpSpecializeName, false},
+    {"disable_licm", tt::noHoistingName, false},
+};
+
 // ---- for
 
 bool Emitter::forLoop(const ast::ForStmt &stmt) {
@@ -165,11 +179,11 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
     terminate(*body, [&] { scf::YieldOp::create(ops.b, state.ofChanged(ends)); });
     state.moveInto(*body, 1, *loop.getBody());
     for (auto &[wish, value] : wishes) {
-      std::string attribute = "tt." + wish;
-      if (wish == "num_stages" || wish == "loop_unroll_factor")
-        loop->setAttr(attribute, ops.b.getI32IntegerAttr(static_cast<int32_t>(value.toInt().value_or(0))));
+      const LoopHint &hint = *llvm::find_if(loopHints, [&](const LoopHint &each) { return each.parameter == wish; });
+      if (hint.isNumber)
+        loop->setAttr(hint.attribute, ops.b.getI32IntegerAttr(static_cast<int32_t>(value.toInt().value_or(0))));
       else
-        loop->setAttr(attribute, ops.b.getUnitAttr());
+        loop->setAttr(hint.attribute, ops.b.getUnitAttr());
     }
     return loop.getResults();
   };

@@ -1,14 +1,15 @@
 // See the header. An example of what is said:
 //     matmul.py:60  a = tl.load(a_ptrs, mask=...)
-//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128; copied 3 turns ahead
+//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128; in a ring of 4
 //     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
-// Facts become text at once, where the operations they are about still exist; only what is grouped later stays a structure.
+// What passes have decided stands in the module: in types, in operations, and where neither says why, in attributes (`ttg.product`,
+// `ttg.access`, `ttg.pipeline` and others, ttg.td). Nothing is decided here a second time. Facts become text at once, where the operations
+// that they are about still exist; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/tiles/dot_choice.h"
-#include "gpu/tiles/layout_cost.h"
+#include "ir/address/indices.h"
 #include "support/files.h"
 #include "support/target.h"
 
@@ -201,10 +202,11 @@ struct TileUse {
 struct TileLayout {
   Layout layout;
   std::vector<TileUse> uses;
-  bool worth = false; // more than addresses and masks live in it
-  bool held = false;  // in registers, in the end: what the copy engine moves is not
-  bool late = false;  // comes up when buffers are chosen
-  int64_t bits = 0;   // of the widest elements
+  bool worth = false;          // more than addresses and masks live in it
+  bool held = false;           // in registers, in the end: what the copy engine moves is not
+  bool late = false;           // comes up when buffers are chosen
+  int64_t bits = 0;            // of the widest elements
+  ttg::ChoiceAttr choice = {}; // of the class that it costs most; null: it follows from others
 };
 
 /// What is said of one operation: it is found again, in later steps, by its location.
@@ -232,7 +234,7 @@ struct Explainer::Impl {
   size_t layoutIndex(const Layout &layout) {
     for (size_t i = 0; i < tiles.size(); ++i)
       if (tiles[i].layout == layout) return i;
-    tiles.push_back({layout, {}, false, false, inMachine, 0});
+    tiles.push_back({layout, {}, false, false, inMachine, 0, {}});
     return tiles.size() - 1;
   }
   std::string layoutName(const Layout &layout) { return "L" + std::to_string(layoutIndex(layout) + 1); }
@@ -243,15 +245,10 @@ struct Explainer::Impl {
     return extents(tile.getShape()) + " " + textOf(tile.getElementType());
   }
 
-  static std::string nameOf(BlockArgument argument) {
-    auto name = dyn_cast<NameLoc>(argument.getLoc());
-    return name ? name.getName().str() : "argument " + std::to_string(argument.getArgNumber());
-  }
-
   /// The kernel's argument that a pointer is made from.
   static std::string baseOf(Value pointer) {
     BlockArgument base = address::baseArgument(pointer);
-    return base ? nameOf(base) : "memory";
+    return base ? address::nameOf(base) : "memory";
   }
 
   //===--------------------------------------------------------------------------------------------- after assign-layouts
@@ -286,8 +283,7 @@ struct Explainer::Impl {
       return found ? found.getFilename().str() : std::string();
     }();
     nameLayouts(kernel);
-    AxisAnalysis axes(kernel);
-    ttg::ConfigAttr config = ttg::configOf(kernel);
+    noteChoices(kernel);
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getParentOfType<tt::ReduceOp>() || op->getParentOfType<tt::ScanOp>()) return;
       if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -300,36 +296,54 @@ struct Explainer::Impl {
       if (!isa<scf::ForOp, scf::IfOp>(op))
         for (Value result : op->getResults())
           addUse(result.getType(), op, op->getName().stripDialect(), worth);
-      if (auto dot = dyn_cast<tt::DotOp>(op)) seeProduct(dot, config);
+      if (auto dot = dyn_cast<tt::DotOp>(op)) seeProduct(dot);
       if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
-      if (moves) seeAccess(op, axes);
+      if (moves) seeAccess(op);
     });
   }
 
-  void seeProduct(tt::DotOp dot, ttg::ConfigAttr config) {
-    DotChoice choice = chooseDot(dot, config);
-    auto a = cast<RankedTensorType>(dot.getA().getType());
-    std::string text = tileText(a) + " * " + tileText(dot.getB().getType()) + " -> " + tileText(dot.getType()) + ": ", family;
-    int64_t step = 256 / bitsOf(a.getElementType());
-    std::string held = choice.a ? "A in registers, B in shared memory" : "A and B in shared memory";
-    switch (choice.kind) {
-    case DotKind::wgmma:
-      family = "wgmma m64n" + std::to_string(choice.instructionN) + "k" + std::to_string(step);
-      text += family + ", " + held;
+  void noteChoices(tt::FuncOp kernel) {
+    auto choices = kernel->getAttrOfType<ArrayAttr>(ttg::choicesName);
+    if (!choices) return;
+    for (auto choice : choices.getAsRange<ttg::ChoiceAttr>())
+      for (TileLayout &tile : tiles)
+        if (tile.layout == choice.getLayout().layout() && (!tile.choice || tile.choice.getCost() < choice.getCost())) tile.choice = choice;
+  }
+
+  /// How the blocks of a program share the tile of an operation; "" where there is one block.
+  static std::string splitText(Operation *op) {
+    auto split = op->getAttrOfType<IntegerAttr>(ttg::splitName);
+    if (!split) return "";
+    if (split.getInt() < 0) return "; every block has all of it";
+    return "; a block's part along dimension " + std::to_string(split.getInt());
+  }
+
+  void seeProduct(tt::DotOp dot) {
+    auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
+    Type a = dot.getA().getType(), b = dot.getB().getType();
+    int64_t step = 256 / bitsOf(getElementTypeOrSelf(a));
+    std::string held = product.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
+    switch (product.getKind()) {
+    case ttg::ProductKind::wgmma:
+      family = "wgmma m64n" + std::to_string(product.getColumns()) + "k" + std::to_string(step);
+      how = family + ", " + held;
+      if (product.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
       break;
-    case DotKind::mma:
+    case ttg::ProductKind::mma:
       family = "mma.sync m16n8k" + std::to_string(step);
-      text += family + ", A and B in registers; no wgmma: " + choice.notWgmma;
+      how = family + ", A and B in registers; no wgmma: " + product.getReason().str();
+      families.push_back({ttg::layoutOf(a), "operand A of " + family});
+      families.push_back({ttg::layoutOf(b), "operand B of " + family});
       break;
-    case DotKind::fma:
+    case ttg::ProductKind::fma:
       family = "multiply and add";
-      text += "multiplications and additions, " + held + "; no tensor cores: " + choice.notMma;
+      how = "multiplications and additions, " + held + "; no tensor cores: " + product.getReason().str();
       break;
     }
-    families.push_back({choice.result, (choice.kind == DotKind::fma ? "result of " : "accumulator of ") + family});
-    if (choice.a) families.push_back({*choice.a, "operand A of " + family});
-    if (choice.b) families.push_back({*choice.b, "operand B of " + family});
-    products.push_back({dot.getLoc(), place(dot.getLoc()), text});
+    bool threads = product.getKind() == ttg::ProductKind::fma;
+    families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
+    products.push_back({dot.getLoc(), place(dot.getLoc()),
+                        tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
   }
 
   void seeReduction(tt::ReduceOp reduce) {
@@ -348,43 +362,41 @@ struct Explainer::Impl {
           (steps ? count(results * steps, "shuffle") + " of " + count(steps, "step") : "no shuffles") + ", " +
           (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps meet in shared memory" : "no other warp");
     }
-    reductions.push_back({reduce.getLoc(), place(reduce.getLoc()), text});
+    reductions.push_back({reduce.getLoc(), place(reduce.getLoc()), text + splitText(reduce)});
   }
 
-  void seeAccess(Operation *op, const AxisAnalysis &axes) {
-    Value pointer, mask;
+  void seeAccess(Operation *op) {
+    Value pointer;
     Type type;
     const char *verb = " from ";
     llvm::TypeSwitch<Operation *>(op)
-        .Case([&](tt::LoadOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getType(); })
-        .Case([&](tt::StoreOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getValue().getType(), verb = " to "; })
-        .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getVal().getType(), verb = " atomically to "; })
+        .Case([&](tt::LoadOp o) { pointer = o.getPtr(), type = o.getType(); })
+        .Case([&](tt::StoreOp o) { pointer = o.getPtr(), type = o.getValue().getType(), verb = " to "; })
+        .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
         .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = " to "; });
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile) return; // a scalar
-    std::string text = tileText(type);
-    if (!pointer) { // the map is not complete yet
-      accesses.push_back({op->getLoc(), place(op->getLoc()), text + verb});
-      return;
-    }
-    text += verb + baseOf(pointer);
-    Layout layout = ttg::layoutOf(pointer.getType());
-    AccessFacts facts = accessFacts(axes, pointer, mask);
-    auto known = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    bool atomic = isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
-    int64_t vector = atomic ? 1 : known ? known.getInt() : vectorIn(facts, layout), sectors = accessSectors(facts, layout);
-    int64_t lanes = 32 >> std::popcount(layout.freeMask(Axis::lane)), bytes = vector * facts.bytes * lanes;
-    int64_t needed = std::max<int64_t>(1, bytes / 32);
-    text += " in " + layoutName(layout) + ": " + many(layout.registersPerThread() / vector, "access", "accesses") + " of " +
-            count(vector * facts.bytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " +
-            count(sectors, "sector") + " of 32 bytes" +
-            (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced");
-    if (mask && !atomic && layout.registersPerThread() > vector && accessFacts(axes, pointer, Value()).vectorLimit > facts.vectorLimit)
-      text += "; wider ones would need a mask that neighbours share";
+    std::string text = tileText(type) + verb;
+    if (pointer) // else the map is not complete yet
+      text += baseOf(pointer) + accessText(op, pointer.getType(), bitsOf(tile.getElementType()) / 8) + splitText(op);
     if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
     accesses.push_back({op->getLoc(), place(op->getLoc()), text});
+  }
+
+  /// " in L7: 4 accesses of 16 bytes a thread; a warp's takes 512 bytes from 16 sectors of 32 bytes, coalesced".
+  std::string accessText(Operation *op, Type pointers, int64_t elementBytes) {
+    Layout layout = ttg::layoutOf(pointers);
+    auto vector = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
+    auto access = op->getAttrOfType<ttg::AccessAttr>(ttg::accessName);
+    int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
+    int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
+    return " in " + layoutName(layout) + ": " + many(layout.registersPerThread() / each, "access", "accesses") + " of " +
+           count(each * elementBytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " +
+           count(access.getSectors(), "sector") + " of 32 bytes" +
+           (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced") +
+           (access.getNarrowed() ? "; wider ones would need a mask that neighbours share" : "");
   }
 
   //===-------------------------------------------------------------------------------------------- after allocate-shared
@@ -395,7 +407,7 @@ struct Explainer::Impl {
       ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(term).asArrayRef();
       std::string part = numbers[0] == 1 && numbers.size() > 1 ? "" : std::to_string(numbers[0]);
       for (int64_t argument : numbers.drop_front())
-        part += (part.empty() ? "" : "*") + nameOf(kernel.getArgument(static_cast<unsigned>(argument)));
+        part += (part.empty() ? "" : "*") + address::nameOf(kernel.getArgument(static_cast<unsigned>(argument)));
       parts.push_back(part);
     }
     return parts.empty() ? "any" : llvm::join(parts, " + ");
@@ -412,7 +424,7 @@ struct Explainer::Impl {
       strides.push_back(polynomialText(kernel, stride));
     for (int64_t extent : recipe.getBox().asArrayRef())
       box.push_back(std::to_string(extent));
-    return nameOf(kernel.getArgument(static_cast<unsigned>(recipe.getBase()))) + " by TMA: dims " + braced(dims) + ", strides " +
+    return address::nameOf(kernel.getArgument(static_cast<unsigned>(recipe.getBase()))) + " by TMA: dims " + braced(dims) + ", strides " +
            braced(strides) + ", box " + braced(box) + ", swizzle " + std::to_string(recipe.getSwizzle());
   }
 
@@ -439,12 +451,13 @@ struct Explainer::Impl {
         entry.held = true;
       }
       llvm::TypeSwitch<Operation *>(op)
-          .Case([&](ttg::TmaLoadOp o) { add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer())); })
-          .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap())); })
+          .Case(
+              [&](ttg::TmaLoadOp o) { add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notAheadText(op) + splitText(op)); })
+          .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap()) + splitText(op)); })
           .Case([&](ttg::CopyAsyncOp o) { add(op, "; by cp.async" + depthText(o.getBuffer())); })
           .Case([&](tt::LoadOp o) {
             bool buffered = llvm::any_of(o->getUsers(), [](Operation *user) { return isa<ttg::StoreSharedOp>(user); });
-            if (buffered) add(op, "; through registers to shared memory" + whyNotAsync(o, *target));
+            if (buffered) add(op, "; through registers to shared memory" + notAheadText(op));
           })
           .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
@@ -452,12 +465,9 @@ struct Explainer::Impl {
     });
   }
 
-  static std::string whyNotAsync(tt::LoadOp load, const GpuTarget &target) {
-    auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(load.getPtr().getType()));
-    if (!target.cpAsync) return ", for there is no cp.async";
-    if ((vector ? vector.getInt() : 1) * bitsOf(pointer.getPointeeType()) < 32) return ", for cp.async moves 4 bytes at least";
-    return "";
+  static std::string notAheadText(Operation *load) {
+    auto reason = load->getAttrOfType<StringAttr>(ttg::notAheadName);
+    return reason ? "; it does not run ahead: " + reason.str() : "";
   }
 
   static std::string depthText(Value buffer) {
@@ -469,7 +479,7 @@ struct Explainer::Impl {
   void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target) {
     Layout from = ttg::layoutOf(op.getSrc().getType()), to = ttg::layoutOf(op.getType());
     auto tile = cast<RankedTensorType>(op.getType());
-    ConversionPlan plan = planConversion(from, to, bitsOf(tile.getElementType()), {.ldmatrix = true, .stmatrix = target.stmatrix});
+    ConversionPlan plan = planConversion(from, to, tile.getElementType(), target);
     if (plan.kind <= Conversion::registers) return; // costs nothing
     std::string text = tileText(tile) + " from " + layoutName(from) + " to " + layoutName(to) + ": ";
     if (plan.shuffle) {
@@ -529,42 +539,37 @@ struct Explainer::Impl {
   }
 
   void seeLoop(scf::ForOp loop) {
+    auto made = loop->getAttrOfType<ttg::PipelineAttr>(ttg::pipelineName);
+    if (!made) return;
     llvm::MapVector<Operation *, bool> rings; // and whether the copy engine fills them
-    int64_t inFlight = 0;
     bool loads = false;
     loop.getBody()->walk([&](Operation *op) {
       if (op->getParentOfType<scf::ForOp>() != loop) return;
       loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
-      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) inFlight = std::max<int64_t>(inFlight, wait.getPending());
       Value buffer = llvm::TypeSwitch<Operation *, Value>(op)
                          .Case([](ttg::TmaLoadOp o) { return o.getBuffer(); })
                          .Case([](ttg::CopyAsyncOp o) { return o.getBuffer(); })
                          .Default([](Operation *) { return Value(); });
-      if (buffer)
-        if (ttg::AllocOp alloc = allocOf(buffer)) rings.insert({alloc, isa<ttg::TmaLoadOp>(op)});
+      ttg::AllocOp alloc = buffer ? allocOf(buffer) : ttg::AllocOp();
+      if (alloc && alloc.getType().getDepth() == made.getStages()) rings.insert({alloc, isa<ttg::TmaLoadOp>(op)});
     });
-    if (rings.empty() && !loads) return;
-    int64_t stages = 1, bytes = 0;
+    int64_t bytes = 0;
     std::vector<std::string> parts;
     for (auto [alloc, tma] : rings) {
       ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
-      stages = std::max(stages, type.getDepth());
       bytes += type.tileBytes();
       parts.push_back(extents(type.getShape()) + " " + textOf(type.getElementType()) + (tma ? " by TMA" : " by cp.async"));
     }
-    std::string text;
-    if (stages > 1) {
-      text = count(stages, "stage") + " of " + count(bytes, "byte") + ": " + llvm::join(parts, ", ");
-      if (stages < stagesWanted) text += "; num_stages asks for " + std::to_string(stagesWanted) + ", which shared memory has no room for";
+    std::string text, reason = made.getReason().str();
+    if (made.getStages() > 1) {
+      text = count(made.getStages(), "stage") + " of " + count(bytes, "byte") + ": " + llvm::join(parts, ", ");
+      if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getWanted()) + ", but " + reason;
     } else {
-      text = "not pipelined: each turn waits for what it loads";
-      if (stagesWanted < 2)
-        text += ", as num_stages asks for";
-      else if (rings.empty())
-        text += "; copies to shared memory could run ahead, loads to registers do not";
+      text = "not pipelined, each iteration waits for what it loads: " + reason;
     }
-    if (inFlight) text += "; " + count(inFlight, "product") + " may be in flight";
-    if (stages > 1 && loads) text += "; other loads go to registers in their own turn";
+    if (made.getInFlight()) text += "; " + count(made.getInFlight(), "product") + " may be in flight";
+    if (made.getStartsAhead()) text += "; a product of the next iteration is started early";
+    if (made.getStages() > 1 && loads) text += "; other loads go to registers in their own iteration";
     loops.push_back({loop.getLoc(), place(loop.getLoc()), text});
   }
 
@@ -589,6 +594,13 @@ struct Explainer::Impl {
     return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
   }
 
+  static std::string choiceText(ttg::ChoiceAttr choice) {
+    std::string text =
+        choice.getCandidates() == 1 ? "the only candidate" : "best of " + std::to_string(choice.getCandidates()) + " candidates";
+    text += ", at a cost of " + std::to_string(choice.getCost());
+    return choice.getNext() < 0 ? text : text + "; the next best costs " + std::to_string(choice.getNext());
+  }
+
   std::string layoutText(size_t index, bool large) const {
     const TileLayout &tile = tiles[index];
     int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
@@ -601,6 +613,7 @@ struct Explainer::Impl {
     for (const auto &[layout, family] : families)
       if (layout == tile.layout && told.insert(family).second) text += "; " + family;
     text += "\n";
+    if (tile.held && tile.choice) text += paragraph(choiceText(tile.choice), 6);
     if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
     std::map<Where, std::vector<std::string>> lines;
     for (const TileUse &use : tile.uses) {

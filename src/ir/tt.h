@@ -27,8 +27,13 @@ constexpr int64_t maxPackedElements = 128;
 constexpr llvm::StringLiteral divisibilityName = "tt.divisibility";
 constexpr llvm::StringLiteral contiguityName = "tt.contiguity";
 constexpr llvm::StringLiteral constancyName = "tt.constancy";
-// Of a loop:
+// Of a loop, what its author asks for with tl.range:
 constexpr llvm::StringLiteral numStagesName = "tt.num_stages";
+constexpr llvm::StringLiteral unrollFactorName = "tt.loop_unroll_factor";
+constexpr llvm::StringLiteral singleBufferName = "tt.disallow_acc_multi_buffer";
+constexpr llvm::StringLiteral flattenName = "tt.flatten";
+constexpr llvm::StringLiteral warpSpecializeName = "tt.warp_specialize";
+constexpr llvm::StringLiteral noHoistingName = "tt.disable_licm";
 
 bool isPointerOrTileOfPointers(mlir::Type type);
 bool isBlockPointer(mlir::Type type);

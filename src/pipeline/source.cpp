@@ -70,7 +70,7 @@ static void describe(tt::FuncOp function, IrKernel &kernel) {
     ArgumentSpec &spec = kernel.specs.emplace_back();
     mlir::Type passed = isDescriptor ? tt::PointerType::get(cast<tt::TensorDescType>(type).getBlockType().getElementType()) : type;
     spec.type = languageTypeOf(passed).value_or(tilewright::Type());
-    if (auto promised = function.getArgAttrOfType<IntegerAttr>(index, "tt.divisibility")) spec.divisibility = promised.getInt();
+    if (auto promised = function.getArgAttrOfType<IntegerAttr>(index, tt::divisibilityName)) spec.divisibility = promised.getInt();
   }
   kernel.face = std::move(face);
 }

@@ -3,6 +3,7 @@
 
 #include "support/target.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -133,6 +134,21 @@ std::string GpuTarget::llvmFeatures() const {
   for (char c : ptxVersion)
     if (c != '.') features += c;
   return features;
+}
+
+const GpuTarget &defaultGpuTarget() {
+  return *llvm::find_if(gpuTargets(), [](const GpuTarget &target) { return target.isDefault; });
+}
+
+static constexpr std::string_view gpuPrefix = "cuda:";
+
+std::string defaultGpuText() {
+  return std::string(gpuPrefix) + defaultGpuTarget().name;
+}
+
+std::optional<GpuTarget> gpuTargetOfText(std::string_view text) {
+  if (text.substr(0, gpuPrefix.size()) != gpuPrefix) return std::nullopt;
+  return gpuTarget(text.substr(gpuPrefix.size()));
 }
 
 std::optional<GpuTarget> gpuTarget(std::string_view name) {

@@ -38,7 +38,6 @@ struct GpuTarget {
   int64_t blocksPerCluster = 16;         // at most; more than 8 take a kernel that asks for it
   int64_t registersPerThread = 255;      // at most, of 32 bits
   int64_t registersPerProcessor = 65536; // of 32 bits
-  int64_t sectorBytes = 32;              // what the L2 cache moves at once
 
   bool cpAsync = false;              // cp.async: global to shared memory without registers
   bool mbarrier = false;             // barriers as objects in shared memory
@@ -54,13 +53,18 @@ struct GpuTarget {
   bool clusters = false;             // blocks that see each other's shared memory
   bool wgmma = false;                // products by four warps, from shared memory
   bool setmaxnreg = false;           // registers move between warps
-  bool tcgen05OfCard = false;        // the card has tcgen05 and tensor memory, which its "a" code would reach; a fact, not used
+  bool isDefault = false;            // what code is made for where nobody names a GPU; one row has it
 
   std::string llvmFeatures() const; // "+ptx83": LLVM's feature string
   /// Whether the code runs on its own kind of card only; other code runs on all later ones, too.
   bool ofOneCard() const { return name.back() == 'a'; }
 };
 
+/// What code is made for where nobody names a GPU, and the words "cuda:NAME" for it.
+const GpuTarget &defaultGpuTarget();
+std::string defaultGpuText();
+/// By what --target takes for a GPU: "cuda:sm_80". Nothing for other words.
+std::optional<GpuTarget> gpuTargetOfText(std::string_view text);
 /// By its name, or by a number ("90"), which is the best code for that card. Nothing for other words.
 std::optional<GpuTarget> gpuTarget(std::string_view name);
 /// The best target whose code runs on a GPU of this compute capability. Nothing for one that is older than all.

@@ -138,7 +138,7 @@ TEST(Ptx, Atomics) {
   expectLines(bf16, {"sm_90a"}, {"red.relaxed.gpu.global.add.noftz.bf16"});
   std::string error;
   EXPECT_FALSE(compile(bf16, target("sm_80"), &error).has_value());
-  EXPECT_NE(error.find("sm_80 has no atomic fadd"), std::string::npos) << error;
+  EXPECT_NE(error.find("sm_80 has no instruction for the atomic 'fadd'"), std::string::npos) << error;
 }
 
 TEST(Ptx, Warp) {

@@ -3,6 +3,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
+#include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -41,11 +42,12 @@ protected:
   }
 
   LoopSchedule schedule(int64_t stages) {
-    std::optional<LoopSchedule> schedule = scheduleLoop(loop, true);
-    EXPECT_TRUE(schedule);
-    placeRefills(*schedule, stages, ttg::configOf(function));
-    EXPECT_EQ(wrongIn(*schedule), std::nullopt);
-    return *schedule;
+    LoopSchedule schedule = scheduleLoop(loop, true);
+    EXPECT_FALSE(schedule.rings.empty());
+    ttg::ConfigAttr config = ttg::configOf(function);
+    placeRefills(schedule, stages, config, *gpuTarget(config.getTarget().getValue()));
+    EXPECT_EQ(wrongIn(schedule), std::nullopt);
+    return schedule;
   }
 
   void caught(LoopSchedule doctored, llvm::function_ref<void(LoopSchedule &)> change) {
@@ -105,7 +107,7 @@ TEST_F(Schedule, productsThatRunOn) {
   caught(good, [](LoopSchedule &s) { s.rings.clear(); });
   caught(good, [](LoopSchedule &s) { s.rings[0].lag = 0; });      // filled while it is read
   caught(good, [](LoopSchedule &s) { s.rings[0].lag = 3; });      // started where it is waited for
-  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; }); // before the product of the turn before is retired
+  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; }); // before the product of the iteration before is retired
   caught(good, [](LoopSchedule &s) { s.refillAfter = &s.loop.getBody()->front(); });
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.loop; });
   caught(good, [](LoopSchedule &s) { s.rings[0].retired = s.rings[0].firstReader; }); // given back while it is read
@@ -124,7 +126,7 @@ TEST_F(Schedule, productStartedAhead) {
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; }); // before the values are read
 }
 
-TEST_F(Schedule, oneTurnAfterTheOther) {
+TEST_F(Schedule, oneIterationAfterTheOther) {
   loadAttention("128");
   LoopSchedule good = schedule(2);
   ASSERT_EQ(good.rings.size(), 2u);

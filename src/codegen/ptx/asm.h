@@ -7,6 +7,7 @@
 
 #include "codegen/ptx/effect.h"
 #include "gpu/machine/ptx.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -153,7 +154,7 @@ inline std::string braces(ArrayRef<std::string> names, bool always = false) {
 
 inline LogicalResult need(Operation *op, const Place &at, bool has) {
   if (has) return llvm::success();
-  return op->emitError(at.target.name) << " has no instruction for " << op->getName().getStringRef() << " in this form";
+  return refuse(op, Diag::gpuInstruction, {at.target.name, op->getName().getStringRef().str() + " in this form"});
 }
 
 inline void replace(Operation *op, ValueRange values) {

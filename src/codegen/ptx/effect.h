@@ -1,5 +1,5 @@
 // What an instruction does besides computing its results. It is said where the inline assembly is spelled, stands on it as an attribute,
-// and becomes attributes of LLVM's call when the module is translated: nobody reads it back from the assembly's text.
+// and becomes attributes of LLVM's call when the module is translated: it is not read back from the assembly's text.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -18,7 +18,7 @@ enum class Effect : int32_t {
   reads,    ///< reads memory; may be dropped
   together, ///< threads act together, on registers alone: stays where it is
   writes,   ///< or writes memory, or makes others' writes visible: stays where it is
-  product   ///< the same, and the loop around it keeps its turns: wgmma
+  product   ///< the same, and the loop around it keeps its iterations: wgmma
 };
 
 inline bool staysInPlace(Effect effect) {

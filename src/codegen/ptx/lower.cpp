@@ -10,6 +10,7 @@
 #include "codegen/lower.h"
 #include "codegen/ptx/spell.h"
 #include "gpu/machine/ptx.h"
+#include "ir/refusal.h"
 #include "ir/tt.h"
 #include "support/target.h"
 
@@ -24,7 +25,7 @@ static LogicalResult checkArguments(tt::FuncOp function) {
   for (Type type : function.getArgumentTypes()) {
     if (isa<ptx::TensorMapType, Float16Type, BFloat16Type, Float32Type, Float64Type>(type)) continue;
     if (type.isSignlessInteger() && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth())) continue;
-    return function.emitError("a GPU kernel cannot have an argument of type ") << type;
+    return refuse(function, Diag::argumentSlot, {spelled(type)});
   }
   return success();
 }
@@ -76,11 +77,12 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, bool wantsA
 
 static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target) {
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
-  if (!kernel) return function.emitError("GPU code generation: this function has no attribute ptx.kernel; calls are inlined before");
-  if (function.isExternal() || !function.getResultTypes().empty()) return function.emitError("a GPU kernel has a body and no results");
-  if (kernel.getThreads() <= 0 || kernel.getThreads() > 1024 || kernel.getThreads() % 32)
-    return function.emitError("a block has whole warps, at most 1024 threads, not ") << kernel.getThreads();
-  if (kernel.getCluster() > 1 && !target.clusters) return function.emitError(target.name) << " has no clusters";
+  if (!kernel) return bug(function, "it does not say how many threads it has");
+  if (function.isExternal() || !function.getResultTypes().empty()) return bug(function, "a kernel has a body and no results");
+  if (kernel.getThreads() <= 0 || kernel.getThreads() > target.threadsPerBlock || kernel.getThreads() % 32)
+    return bug(function, "a block has whole warps, not " + std::to_string(kernel.getThreads()) + " threads");
+  if (kernel.getCluster() > 1 && !target.clusters)
+    return refuse(function, Diag::noClusters, {std::to_string(kernel.getCluster()), target.name});
   if (failed(checkArguments(function))) return failure();
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));

@@ -9,6 +9,7 @@
 
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/ptx.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -71,13 +72,13 @@ static LogicalResult lower(ptx::LaneIdOp op, Place &at) {
 }
 
 static LogicalResult lower(ptx::BlockIdOp op, Place &at) {
-  if (op.getAxis() > 2) return op.emitError("a grid has three axes");
+  if (op.getAxis() > 2) return bug(op, "a grid has three axes");
   replace(op, special(at, ("ctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()]));
   return success();
 }
 
 static LogicalResult lower(ptx::BlockCountOp op, Place &at) {
-  if (op.getAxis() > 2) return op.emitError("a grid has three axes");
+  if (op.getAxis() > 2) return bug(op, "a grid has three axes");
   replace(op, special(at, ("nctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()] == 65535 ? 65536 : 2147483647));
   return success();
 }
@@ -158,8 +159,8 @@ static LogicalResult lower(ptx::MatchAnyOp op, Place &at) {
 
 /// Barrier numbers are constants: a register would make ptxas reserve all sixteen.
 static LogicalResult barrier(Operation *op, Place &at, StringRef name, int64_t id, int64_t threads) {
-  if (id > 15) return op->emitError("a block has barriers 0 to 15, not ") << id;
-  if (threads % 32) return op->emitError("whole warps meet at a barrier, not ") << threads << " threads";
+  if (id > 15) return bug(op, "a block has barriers 0 to 15, not " + std::to_string(id));
+  if (threads % 32) return bug(op, "whole warps meet at a barrier, not " + std::to_string(threads) + " threads");
   std::string text = name.str() + " " + std::to_string(id);
   if (threads) text += ", " + std::to_string(threads);
   return plain(op, at, text + ";");
@@ -169,7 +170,7 @@ static LogicalResult lower(ptx::BarrierOp op, Place &at) {
   return barrier(op, at, "bar.sync", op.getId(), op.getThreads());
 }
 static LogicalResult lower(ptx::BarrierArriveOp op, Place &at) {
-  if (!op.getThreads()) return op.emitError("bar.arrive names the number of threads");
+  if (!op.getThreads()) return bug(op, "bar.arrive names the number of threads");
   return barrier(op, at, "bar.arrive", op.getId(), op.getThreads());
 }
 static LogicalResult lower(ptx::WarpBarrierOp op, Place &at) {
@@ -222,13 +223,13 @@ static LogicalResult lower(ptx::SpecialOp op, Place &at) {
     else if (op.getKind() == ptx::Unit::sqrt || op.getKind() == ptx::Unit::sqrt_rn)
       name = "sqrt.rn.f64";
     else
-      return op.emitError("there is no ") << name << " of f64";
+      return bug(op, "there is no " + name + " of f64");
   } else if (type.isF32()) {
     name = op.getKind() == ptx::Unit::sqrt_rn   ? "sqrt.rn.f32"
            : op.getKind() == ptx::Unit::ex2_ftz ? "ex2.approx.ftz.f32"
                                                 : name + ".approx.f32";
   } else {
-    return op.emitError("there is no ") << name << " of " << type;
+    return bug(op, "there is no " + name + " of " + spelled(type));
   }
   replace(op, compute(at, name, type, op.getValue()));
   return success();
@@ -252,7 +253,7 @@ static LogicalResult lower(ptx::PermuteOp op, Place &at) {
 /// Bits in and bits out are equal many, and the parts are of one type.
 static LogicalResult checkParts(Operation *op, Type whole, TypeRange parts) {
   if (parts.empty() || !llvm::all_equal(parts) || bitsOf(parts.front()) * static_cast<int64_t>(parts.size()) != bitsOf(whole))
-    return op->emitError("the parts do not fill ") << whole;
+    return bug(op, "the parts do not fill " + spelled(whole));
   return success();
 }
 
@@ -272,9 +273,9 @@ static LogicalResult lower(ptx::UnpackOp op, Place &at) {
 static LogicalResult lower(ptx::ConvertPairOp op, Place &at) {
   ptx::Format format = op.getFormat();
   bool sixteen = format == ptx::Format::f16 || format == ptx::Format::bf16;
-  if (!sixteen && !isFp8(format)) return op.emitError("no conversion of a pair to this format");
+  if (!sixteen && !isFp8(format)) return bug(op, "no conversion of a pair to this format");
   if (isFp8(format) && failed(need(op, at, at.target.fp8Convert))) return failure();
-  if (bitsOf(op.getResult().getType()) != (sixteen ? 32 : 16)) return op.emitError("the result has the bits of two values");
+  if (bitsOf(op.getResult().getType()) != (sixteen ? 32 : 16)) return bug(op, "the result has the bits of two values");
   std::string name = std::string("cvt.rn.") + (sixteen ? "" : "satfinite.") + ptx::stringifyFormat(format).str() + "x2.f32";
   replace(op, compute(at, name, op.getResult().getType(), {op.getHigh(), op.getLow()}));
   return success();
@@ -292,7 +293,7 @@ static LogicalResult lower(ptx::ConvertOp op, Place &at) {
     replace(op, compute(at, "cvt.rn.f16x2." + ptx::stringifyFormat(op.getFrom()).str() + "x2", to, op.getValue()));
     return success();
   }
-  return op.emitError("there is no instruction for this conversion");
+  return bug(op, "there is no instruction for this conversion");
 }
 
 /// Text and constraints are the kernel's own; LLVM checks them.
@@ -346,7 +347,8 @@ static LogicalResult lower(ptx::PrintOp op, Place &at) {
   } else {
     SmallVector<Type> types(op.getValues().getTypes());
     for (Type type : types)
-      if (!type.isInteger(32) && !type.isInteger(64) && !type.isF64()) return op.emitError("cannot print a value of type ") << type;
+      if (!type.isInteger(32) && !type.isInteger(64) && !type.isF64())
+        return bug(op, "a value of type " + spelled(type) + " cannot be printed");
     Type record = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
     {
       OpBuilder::InsertionGuard guard(at.b); // in the entry block, or a loop would take more of the stack each time

@@ -3,6 +3,7 @@
 //     1, ..."
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/ptx.h"
+#include "ir/refusal.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -32,7 +33,7 @@ static LogicalResult lower(ptx::MmaOp op, Place &at) {
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
   if (failed(need(op, at, isFp8(a) ? at.target.fp8Mma : a == ptx::Format::tf32 ? at.target.tf32Mma : at.target.bf16Mma))) return failure();
   if (depthOf(a) != depthOf(op.getBFormat()) || op.getC().getTypes() != op.getD().getTypes())
-    return op.emitError("operands of a product belong together");
+    return bug(op, "operands of a product belong together");
   Asm code(at);
   SmallVector<std::string> names[4]; // d a b c
   for (Value value : op.getD())
@@ -63,15 +64,16 @@ static LogicalResult checkWgmma(ptx::WgmmaOp op) {
   int64_t n = op.getN();
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
   bool integer = a == ptx::Format::s8 || a == ptx::Format::u8;
-  if (n % 8 || n < 8 || n > 256 || (integer && n > 24 && n % 16)) return op.emitError("wgmma has no n ") << n << " for this format";
+  if (n % 8 || n < 8 || n > 256 || (integer && n > 24 && n % 16))
+    return bug(op, "wgmma has no n " + std::to_string(n) + " for this format");
   int64_t accumulators = c == ptx::Format::f16 ? n / 4 : n / 2;
   if (static_cast<int64_t>(op.getC().size()) != accumulators || op.getC().getTypes() != op.getD().getTypes())
-    return op.emitError("this wgmma has ") << accumulators << " accumulators";
+    return bug(op, "this wgmma has " + std::to_string(accumulators) + " accumulators");
   if (op.getA().size() != 4 && !(op.getA().size() == 1 && op.getA().front().getType().isInteger(64)))
-    return op.emitError("a is a descriptor or four registers");
+    return bug(op, "a is a descriptor or four registers");
   bool sixteen = a == ptx::Format::f16 || a == ptx::Format::bf16;
-  if ((op.getATransposed() || op.getBTransposed()) && !sixteen) return op.emitError("only 16-bit operands can be transposed");
-  if (op.getATransposed() && op.getA().size() == 4) return op.emitError("registers cannot be transposed");
+  if ((op.getATransposed() || op.getBTransposed()) && !sixteen) return bug(op, "only 16-bit operands can be transposed");
+  if (op.getATransposed() && op.getA().size() == 4) return bug(op, "registers cannot be transposed");
   return success();
 }
 
@@ -107,7 +109,7 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
 /// The accumulators pass through the instruction, though it does not name them: nothing that uses them can move above it.
 static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
   if (failed(need(op, at, at.target.wgmma))) return failure();
-  if (op.getValues().getTypes() != op.getResults().getTypes()) return op.emitError("what goes through a wait keeps its types");
+  if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "what goes through a wait keeps its types");
   Asm code(at);
   for (Value value : op.getResults())
     code.out(value.getType());
@@ -120,7 +122,8 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
 static LogicalResult lower(ptx::MaxRegistersOp op, Place &at) {
   int64_t count = op.getCount();
   if (failed(need(op, at, at.target.setmaxnreg))) return failure();
-  if (count % 8 || count < 24 || count > 256) return op.emitError("setmaxnreg takes a multiple of 8 from 24 to 256, not ") << count;
+  if (count % 8 || count < 24 || count > 256)
+    return bug(op, "setmaxnreg takes a multiple of 8 from 24 to 256, not " + std::to_string(count));
   return plain(op, at,
                std::string("setmaxnreg.") + (op.getIncrease() ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(count) + ";");
 }
@@ -129,7 +132,7 @@ LogicalResult spellMatrix(Operation *op, Place &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::MmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaOp, ptx::WgmmaWaitOp, ptx::MaxRegistersOp>(
           [&](auto concrete) { return lower(concrete, at); })
-      .Default([](Operation *unknown) { return unknown->emitError("code generation does not know this instruction"); });
+      .Default([](Operation *unknown) { return bug(unknown, "this instruction has no spelling"); });
 }
 
 } // namespace tilewright::spell

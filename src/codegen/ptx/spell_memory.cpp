@@ -2,6 +2,7 @@
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/ptx.h"
+#include "ir/refusal.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -23,11 +24,12 @@ struct Access {
 
 static FailureOr<Access> accessOf(Operation *op, Place &at, TypeRange types) {
   int64_t count = types.size();
-  if (!count) return op->emitError("an access needs a value");
+  if (!count) return bug(op, "an access needs a value");
   int64_t bits = bitsOf(types.front());
   if (!llvm::all_equal(types) || bits < 8 || !types.front().isIntOrFloat())
-    return op->emitError("the values of an access have one type of 8 to 64 bits");
-  if (!llvm::isPowerOf2_64(count) || count * bits > 128) return op->emitError("no access to ") << count << " values of " << bits << " bits";
+    return bug(op, "the values of an access have one type of 8 to 64 bits");
+  if (!llvm::isPowerOf2_64(count) || count * bits > 128)
+    return bug(op, "no access takes " + std::to_string(count) + " values of " + std::to_string(bits) + " bits");
   Access access;
   access.wordBits = bits >= 32 ? bits : std::min<int64_t>(32, count * bits);
   access.perWord = access.wordBits / bits;
@@ -74,8 +76,8 @@ static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
   auto types = op.getValues().getTypes();
   FailureOr<Access> access = accessOf(op, at, types);
   if (failed(access)) return failure();
-  if (op.getCache() == ptx::Cache::wb || op.getCache() == ptx::Cache::wt) return op.emitError("a load has no such cache operator");
-  if (!op.getOther().empty() && op.getOther().getTypes() != types) return op.emitError("`other` has the types of the values");
+  if (op.getCache() == ptx::Cache::wb || op.getCache() == ptx::Cache::wt) return bug(op, "a load has no such cache operator");
+  if (!op.getOther().empty() && op.getOther().getTypes() != types) return bug(op, "`other` has the types of the values");
   Asm code(at);
   SmallVector<std::string> names = wordsOut(code, *access, types.front());
   std::string address = code.address(op.getAddress()), when;
@@ -108,7 +110,7 @@ static LogicalResult store(Operation *op, Place &at, const std::string &kind, Va
 }
 
 static LogicalResult lower(ptx::StoreGlobalOp op, Place &at) {
-  if (op.getCache() == ptx::Cache::ca || op.getCache() == ptx::Cache::cv) return op.emitError("a store has no such cache operator");
+  if (op.getCache() == ptx::Cache::ca || op.getCache() == ptx::Cache::cv) return bug(op, "a store has no such cache operator");
   return store(op, at, "st.global" + cachePolicy(op.getCache(), op.getEvict()), op.getAddress(), 0, op.getValues(), op.getPredicate());
 }
 
@@ -156,7 +158,7 @@ static std::string matrixSuffix(size_t count, bool transposed) {
 }
 
 static LogicalResult checkMatrices(Operation *op, size_t count) {
-  return count == 1 || count == 2 || count == 4 ? success() : op->emitError("1, 2 or 4 matrices are moved at once");
+  return count == 1 || count == 2 || count == 4 ? success() : bug(op, "1, 2 or 4 matrices are moved at once");
 }
 
 static LogicalResult lower(ptx::LdmatrixOp op, Place &at) {
@@ -211,12 +213,12 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
 /// no acquiring form.
 static LogicalResult lower(ptx::AtomicOp op, Place &at) {
   ValueRange values = op.getValues();
-  if (values.empty() || values.size() > 2 || !llvm::all_equal(values.getTypes()))
-    return op.emitError("an atomic takes one value, or a pair");
+  if (values.empty() || values.size() > 2 || !llvm::all_equal(values.getTypes())) return bug(op, "an atomic takes one value, or a pair");
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   std::string kind = atomicKind(op.getOp(), values.front().getType(), values.size(), at.target);
   if (kind.empty())
-    return op.emitError(at.target.name) << " has no atomic " << ptx::stringifyAtomic(op.getOp()) << " of " << values.front().getType();
+    return refuse(op, Diag::gpuInstruction,
+                  {at.target.name, "the atomic '" + ptx::stringifyAtomic(op.getOp()).str() + "' of " + spelled(values.front().getType())});
   Type word = values.size() == 2 ? at.integer(32) : values.front().getType();
   bool reduce = (op.getResultUnused() || op->use_empty()) && op.getOp() != ptx::Atomic::exch &&
                 (op.getOrder() == ptx::Order::relaxed || op.getOrder() == ptx::Order::release);
@@ -237,7 +239,7 @@ static LogicalResult lower(ptx::AtomicOp op, Place &at) {
 static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   int64_t bits = bitsOf(op.getValue().getType());
-  if (bits < 16) return op.emitError("no compare-and-swap of ") << bits << " bits";
+  if (bits < 16) return bug(op, "there is no compare-and-swap of " + std::to_string(bits) + " bits");
   Asm code(at);
   std::string to = code.out(op.getOld().getType()), address = code.address(op.getAddress());
   std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
@@ -267,7 +269,7 @@ static LogicalResult lower(ptx::PrefetchTensorMapOp op, Place &at) {
 static LogicalResult lower(ptx::CopyAsyncOp op, Place &at) {
   int64_t bytes = op.getBytes();
   if (failed(need(op, at, at.target.cpAsync))) return failure();
-  if (bytes != 4 && bytes != 8 && bytes != 16) return op.emitError("cp.async moves 4, 8 or 16 bytes, not ") << bytes;
+  if (bytes != 4 && bytes != 8 && bytes != 16) return bug(op, "cp.async moves 4, 8 or 16 bytes, not " + std::to_string(bytes));
   Asm code(at);
   std::string operands = code.address(op.getShared(), static_cast<int32_t>(op.getOffset()));
   operands += ", " + code.address(op.getGlobal()) + ", " + std::to_string(bytes);
@@ -343,7 +345,7 @@ static std::string tensorAddress(Asm &code, Value map, ValueRange coordinates) {
 
 static LogicalResult checkTensor(Operation *op, Place &at, size_t rank) {
   if (failed(need(op, at, at.target.tma))) return failure();
-  return rank >= 1 && rank <= 5 ? success() : op->emitError("a tensor map has 1 to 5 dimensions, not ") << rank;
+  return rank >= 1 && rank <= 5 ? success() : bug(op, "a tensor map has 1 to 5 dimensions, not " + std::to_string(rank));
 }
 
 /// The policies are constants that the L2 understands; createpolicy would compute the same ones.

@@ -30,7 +30,7 @@ std::vector<std::optional<int64_t>> sourceRegisters(const Layout &dst, const Lay
   return sameThreadRegisters(wanted, src);
 }
 
-// Whether each element that a block wants is in that block: the wish of block bit b may differ from its own share by what its threads hold.
+// Whether each element that a block wants is in that block: what block bit b wants may differ from its own share by what its threads hold.
 static bool staysInBlock(const Layout &src, const Layout &dst) {
   Echelon held;
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})

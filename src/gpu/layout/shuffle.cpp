@@ -7,6 +7,7 @@
 #include "gpu/layout/layout.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace tilewright::gpu {
@@ -85,6 +86,21 @@ private:
 };
 } // namespace
 
+/// One for each register of the target, those of one distance between lanes beside each other. `offered`: the register that a lane sends.
+static std::vector<ShufflePlan::Round> roundsOf(const Layout &dst, const Source &source, const std::function<uint32_t(uint32_t)> &offered,
+                                                bool butterfly) {
+  std::vector<ShufflePlan::Round> rounds;
+  LinearMap registers{dst.basesOf(Axis::reg)};
+  for (int64_t reg = 0; reg < dst.registersPerThread(); ++reg) {
+    Held from = *source.find(registers.apply(reg));
+    rounds.push_back({from.reg ^ offered(from.lane), reg, from.lane, butterfly && from.lane == 0});
+  }
+  std::sort(rounds.begin(), rounds.end(), [](const ShufflePlan::Round &left, const ShufflePlan::Round &right) {
+    return std::pair(left.laneXor, left.receive) < std::pair(right.laneXor, right.receive);
+  });
+  return rounds;
+}
+
 std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
   if (src.bits(Axis::lane) != dst.bits(Axis::lane) || src.bits(Axis::warp) != dst.bits(Axis::warp) ||
       src.bits(Axis::block) != dst.bits(Axis::block))
@@ -137,14 +153,7 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
       plan.butterfly &= from->lane == 0;
     }
 
-  LinearMap registers{dst.basesOf(Axis::reg)};
-  for (int64_t reg = 0; reg < dst.registersPerThread(); ++reg) {
-    Held from = *source.find(registers.apply(reg));
-    plan.rounds.push_back({from.reg ^ offered(from.lane), reg, from.lane, plan.butterfly && from.lane == 0});
-  }
-  std::sort(plan.rounds.begin(), plan.rounds.end(), [](const ShufflePlan::Round &left, const ShufflePlan::Round &right) {
-    return std::pair(left.laneXor, left.receive) < std::pair(right.laneXor, right.receive);
-  });
+  plan.rounds = roundsOf(dst, source, offered, plan.butterfly);
   return plan;
 }
 

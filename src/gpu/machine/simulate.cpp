@@ -1,6 +1,6 @@
 // The simulator's frame: decoding a kernel into steps, structured control flow under a mask, and the scheduling of warps.
 //
-//   %sum = scf.for %i = %lo to %hi step %c iter_args(%s = %zero) { ... }     lanes may run different numbers of turns:
+//   %sum = scf.for %i = %lo to %hi step %c iter_args(%s = %zero) { ... }     lanes may run different numbers of iterations:
 //     mask = lanes with i < hi; while any is left: run the body under it, step i, take lanes out
 //
 // A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed. If a whole round brings nobody
@@ -171,7 +171,7 @@ static bool runFor(Warp &warp, const Step &step) {
   return true;
 }
 
-/// Whether what a turn yields is, in the active lanes, what it began with.
+/// Whether what an iteration yields is, in the active lanes, what it began with.
 static bool sameValues(Warp &warp, ArrayRef<int32_t> yielded, ArrayRef<int32_t> arguments) {
   for (auto [from, to] : llvm::zip(yielded, arguments))
     for (size_t lane = 0; lane < size_t(lanesPerWarp); ++lane)
@@ -195,7 +195,7 @@ static bool runWhile(Warp &warp, const Step &step) {
     if (!goesOn) break;
     copyAll(warp, ArrayRef(test.yielded).drop_front(), body.arguments);
     if (!warp.run(body)) return false;
-    // A turn that changes neither memory nor what the loop carries is followed by the same one, until somebody else changes memory.
+    // An iteration that changes neither memory nor what the loop carries is followed by the same one, until another warp changes memory.
     bool same = changes == launch.changes && sameValues(warp, body.yielded, test.arguments);
     copyAll(warp, body.yielded, test.arguments);
     warp.spinsSince = same ? std::optional(changes) : std::nullopt;
@@ -436,7 +436,7 @@ std::string Cluster::whatWarpsWaitFor() {
 
 bool Cluster::resume() {
   while (!live.empty()) {
-    bool stopping = isStopping(); // then every warp leaves at its next turn
+    bool stopping = isStopping(); // then every warp leaves at its next iteration
     if (runRound(stopping) || isStopping() || live.empty()) continue;
     bool advanced = false;
     for (auto &block : blocks) // each has an engine of its own
@@ -450,7 +450,7 @@ bool Cluster::resume() {
   }
   bool stopping = isStopping();
   for (auto &block : blocks) {
-    while (!stopping && !block->engine.empty()) // stores that nobody waited for are done at the end of the kernel
+    while (!stopping && !block->engine.empty()) // stores that no thread waited for are done at the end of the kernel
       if (!block->runEngine()) break;
     if (!stopping && !block->error) block->checkDone();
   }

@@ -1,6 +1,6 @@
 // Asynchronous copies and the barriers that report them.
 //
-// A copy owns the bytes it fills from its issue until it is known to be over: nobody may touch them. cp.async lands at copy_wait, as a
+// A copy owns the bytes it fills from its issue until it is known to be over: no thread may touch them. cp.async lands at copy_wait, as a
 // write by the thread that waits (so others need a barrier after it). A TMA instruction is a task of the copy engine, done some time
 // later; its bytes then count as written "by the mbarrier in phase n", and who has waited for that phase may read them.
 //
@@ -351,6 +351,57 @@ static uint64_t reduce(ptx::Redux kind, MapElement element, uint64_t old, uint64
   return encodeFloat(format, kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b));
 }
 
+namespace {
+/// Where one element of a copy lies in global memory, and whether the tensor has it.
+struct TensorElement {
+  int64_t offset = 0; ///< in elements, from the tensor's base
+  bool inside = true;
+};
+} // namespace
+
+static TensorElement elementOf(const EngineCopy &copy, int64_t element) {
+  const SimulatedTensorMap &map = *copy.map;
+  int64_t bytes = bytesOf(map.element);
+  TensorElement found;
+  for (size_t dim = 0; dim < map.box.size(); ++dim) {
+    int64_t coordinate = copy.coordinates[dim] + element % map.box[dim];
+    element /= map.box[dim];
+    // Loads end where the tensor does; stores end with the 16 bytes in which a row does (an H100, as measured).
+    constexpr int64_t storeBytes = 16;
+    int64_t first = dim == 0 && !copy.isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
+    found.inside &= coordinate >= 0 && first < map.dims[dim];
+    found.offset += coordinate * (dim ? map.strides[dim - 1] : 1);
+  }
+  return found;
+}
+
+/// What a load leaves in shared memory for an element; `memory` null: the tensor does not have it.
+static uint64_t loadedElement(const SimulatedTensorMap &map, const void *memory) {
+  uint64_t value = 0;
+  if (!memory)
+    return map.nanFill && isFloat(map.element) ? encodeFloat(numberFormat(formatOf(map.element)), std::numeric_limits<double>::quiet_NaN())
+                                               : value;
+  std::memcpy(&value, memory, size_t(bytesOf(map.element)));
+  if (map.element == MapElement::tf32 && (value & 0x7f800000) != 0x7f800000) { // to nearest, ties to even
+    value += 0xfff + (value >> 13 & 1);
+    value &= 0xffffe000;
+  }
+  return value;
+}
+
+/// The bytes of a load are there: its mbarrier hears of them.
+static bool arrive(Block &block, const EngineCopy &copy) {
+  auto barrier = block.mbarriers.find(copy.barrier);
+  if (barrier == block.mbarriers.end()) return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
+  const Chunk &chunk = copy.chunks[0];
+  for (int64_t i = 0; i < chunk.bytes; ++i)
+    block.state(chunk.address + uint64_t(i)).owner = 0;
+  block.noteWrite(chunk.address, chunk.bytes, barrier->second.component, barrier->second.phase + 1, 0, copy.step->number);
+  barrier->second.transactions -= chunk.bytes;
+  completePhase(barrier->second);
+  return true;
+}
+
 bool Block::runEngine() {
   if (engine.empty()) return false;
   size_t which = size_t(random() % engine.size()); // copies may overtake each other
@@ -362,34 +413,16 @@ bool Block::runEngine() {
   Warp &warp = *copy->warp;
   const Step &step = *copy->step;
   int64_t bytes = bytesOf(map.element), count = copy->chunks[0].bytes / bytes;
-  uint64_t absent = 0;
-  if (map.nanFill && isFloat(map.element))
-    absent = encodeFloat(numberFormat(formatOf(map.element)), std::numeric_limits<double>::quiet_NaN());
   std::optional<ptx::Redux> combined;
   if (!copy->isLoad) combined = cast<ptx::TmaStoreOp>(step.op).getReduce();
   for (int64_t element = 0; element < count; ++element) {
-    int64_t rest = element, offset = 0;
-    bool inside = true;
-    for (size_t dim = 0; dim < map.box.size(); ++dim) {
-      int64_t coordinate = copy->coordinates[dim] + rest % map.box[dim];
-      rest /= map.box[dim];
-      // Loads end where the tensor does; stores end with the 16 bytes in which a row does (an H100, as measured).
-      constexpr int64_t storeBytes = 16;
-      int64_t first = dim == 0 && !copy->isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
-      inside &= coordinate >= 0 && first < map.dims[dim];
-      offset += coordinate * (dim ? map.strides[dim - 1] : 1);
-    }
+    auto [offset, inside] = elementOf(*copy, element);
     uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(element * bytes), map.swizzle);
     std::optional<uint64_t> address = inside ? warp.global(step, -1, global, bytes, bytes) : 0;
     if (!address || (inside && !warp.noteGlobal(step, -1, global, bytes, !copy->isLoad, combined.has_value()))) return false;
-    void *memory = reinterpret_cast<void *>(*address);
+    void *memory = inside ? reinterpret_cast<void *>(*address) : nullptr;
     if (copy->isLoad) {
-      uint64_t value = absent;
-      if (inside) std::memcpy(&value, memory, size_t(bytes));
-      if (map.element == MapElement::tf32 && inside && (value & 0x7f800000) != 0x7f800000) { // to nearest, ties to even
-        value += 0xfff + (value >> 13 & 1);
-        value &= 0xffffe000;
-      }
+      uint64_t value = loadedElement(map, memory);
       std::memcpy(at(local), &value, size_t(bytes));
     } else if (inside) {
       uint64_t value = load(local, bytes);
@@ -402,16 +435,7 @@ bool Block::runEngine() {
     }
   }
   copy->done = true;
-  if (!copy->isLoad) return true;
-  auto barrier = mbarriers.find(copy->barrier);
-  if (barrier == mbarriers.end()) return warp.fail(step, "its mbarrier was invalidated before the copy was over");
-  const Chunk &chunk = copy->chunks[0];
-  for (int64_t i = 0; i < chunk.bytes; ++i)
-    state(chunk.address + uint64_t(i)).owner = 0;
-  noteWrite(chunk.address, chunk.bytes, barrier->second.component, barrier->second.phase + 1, 0, step.number);
-  barrier->second.transactions -= chunk.bytes;
-  completePhase(barrier->second);
-  return true;
+  return !copy->isLoad || arrive(*this, *copy);
 }
 
 // ---- fences, cluster

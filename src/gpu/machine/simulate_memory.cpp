@@ -66,15 +66,87 @@ uint32_t Block::newCopy(uint32_t op) {
   return ++copies;
 }
 
+/// The asynchronous instruction that may still be reading a byte.
+static std::optional<uint32_t> readerInFlight(const Block &block, uint64_t at) {
+  auto has = [&](const Chunk &chunk) { return at >= chunk.address && at < chunk.address + uint64_t(chunk.bytes); };
+  std::optional<uint32_t> found;
+  auto look = [&](const std::vector<std::shared_ptr<EngineCopy>> &copies) {
+    for (const auto &copy : copies)
+      if (llvm::any_of(copy->chunks, has)) found = copy->step->number;
+  };
+  for (const auto &warp : block.warps) {
+    for (const MatrixRead &read : warp->matrixReads)
+      if (llvm::any_of(read.chunks, has)) found = read.op;
+    for (size_t lane = 0; lane < size_t(lanesPerWarp); ++lane) {
+      look(warp->openStores[lane]);
+      for (const auto &group : warp->storeGroups[lane])
+        look(group);
+    }
+  }
+  return found;
+}
+
+/// Whether a byte's last write comes before what this warp does to it now.
+static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t at, Warp::Access access) {
+  using Access = Warp::Access;
+  Block &block = warp.block;
+  const ByteState &byte = block.state(at);
+  bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
+  bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(block.warps.size());
+  if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
+  std::string write = block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp);
+  if (sim::at(warp.clock, byte.writeAgent) < byte.writeEpoch && byte.writeAgent != warp.index) {
+    std::string who = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
+                             : "the copy engine, whose mbarrier this warp has not waited for";
+    return warp.fail(step,
+                     llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + write +
+                         ") with nothing between that orders them" + byteText(at),
+                     lane, byte.writeOp);
+  }
+  if (isAsync && byWarp &&
+      !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(warp.clock, byte.writeAgent)))
+    return warp.fail(step,
+                     "fence_async is missing: warp " + llvm::Twine(byte.writeAgent) + ", lane " + llvm::Twine(byte.writeLane) +
+                         " wrote these bytes (" + write + ") and did not execute fence_async after it" + byteText(at),
+                     lane, byte.writeOp);
+  return true;
+}
+
+/// Whether the reads of a byte come before this warp writes to it.
+static bool checkReaders(Warp &warp, const Step &step, int64_t lane, uint64_t at) {
+  Block &block = warp.block;
+  if (auto remote = block.remoteReads.find(at); remote != block.remoteReads.end()) {
+    for (const RemoteRead &read : remote->second)
+      if (sim::at(warp.others[size_t(read.block)], read.warp) < read.epoch)
+        return warp.fail(step,
+                         "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
+                             " of the cluster read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
+                             ") with no barrier of the cluster between" + byteText(at),
+                         lane, read.op);
+    block.remoteReads.erase(remote);
+  }
+  int64_t warps = int64_t(block.warps.size());
+  uint64_t readers = block.state(at).readers & ~(uint64_t(1) << warp.index);
+  for (int64_t other = 0; readers && other < block.readers(); ++other) {
+    if (!(readers >> other & 1)) continue;
+    const ReadState &read = block.reads[size_t(at - sharedBase) * size_t(block.readers()) + size_t(other)];
+    if (sim::at(warp.clock, other) >= read.epoch) continue;
+    std::string who = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
+    return warp.fail(step,
+                     "race: writes bytes that " + who + " read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
+                         ") with nothing between that orders them" + byteText(at),
+                     lane, read.op);
+  }
+  return true;
+}
+
 bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment) {
   if (!block.inShared(address, bytes))
     return fail(step,
                 hex(address) + " is outside of shared memory (" + llvm::Twine(block.shared.size()) + " bytes at " + hex(sharedBase) + ")",
                 lane);
   if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
-  bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
   bool writes = access != Access::read && access != Access::asyncRead;
-  int64_t warps = int64_t(block.warps.size());
   for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
     ByteState &byte = block.state(at);
     if (byte.holdsBarrier) return fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
@@ -85,64 +157,11 @@ bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes
                   lane, op);
     }
     if (writes && byte.inFlightReads) {
-      uint32_t op = step.number;
-      std::string reader = "an asynchronous instruction";
-      for (auto &warp : block.warps) {
-        for (const MatrixRead &read : warp->matrixReads)
-          for (const Chunk &chunk : read.chunks)
-            if (at >= chunk.address && at < chunk.address + uint64_t(chunk.bytes)) op = read.op;
-        for (int64_t other = 0; other < lanesPerWarp; ++other) {
-          auto look = [&](const std::vector<std::shared_ptr<EngineCopy>> &copies) {
-            for (const auto &copy : copies)
-              for (const Chunk &chunk : copy->chunks)
-                if (at >= chunk.address && at < chunk.address + uint64_t(chunk.bytes)) op = copy->step->number;
-          };
-          look(warp->openStores[size_t(other)]);
-          for (const auto &group : warp->storeGroups[size_t(other)])
-            look(group);
-        }
-      }
-      if (op != step.number) reader = block.nameOf(op) + " at " + block.place(op);
-      return fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op);
+      std::optional<uint32_t> op = readerInFlight(block, at);
+      std::string reader = op ? block.nameOf(*op) + " at " + block.place(*op) : "an asynchronous instruction";
+      return fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op.value_or(step.number));
     }
-    if (byte.writeEpoch && !(access == Access::add && byte.added)) {
-      if (sim::at(clock, byte.writeAgent) < byte.writeEpoch && byte.writeAgent != index) {
-        std::string who = byte.writeAgent < warps ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
-                                                  : "the copy engine, whose mbarrier this warp has not waited for";
-        return fail(step,
-                    llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + block.nameOf(byte.writeOp) +
-                        " at " + block.place(byte.writeOp) + ") with nothing between that orders them" + byteText(at),
-                    lane, byte.writeOp);
-      }
-      if (isAsync && byte.writeAgent < warps &&
-          !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(clock, byte.writeAgent)))
-        return fail(step,
-                    "fence_async is missing: warp " + llvm::Twine(byte.writeAgent) + ", lane " + llvm::Twine(byte.writeLane) +
-                        " wrote these bytes (" + block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp) +
-                        ") and did not execute fence_async after it" + byteText(at),
-                    lane, byte.writeOp);
-    }
-    if (auto remote = writes ? block.remoteReads.find(at) : block.remoteReads.end(); remote != block.remoteReads.end()) {
-      for (const RemoteRead &read : remote->second)
-        if (sim::at(others[size_t(read.block)], read.warp) < read.epoch)
-          return fail(step,
-                      "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
-                          " of the cluster read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
-                          ") with no barrier of the cluster between" + byteText(at),
-                      lane, read.op);
-      block.remoteReads.erase(remote);
-    }
-    if (writes && byte.readers & ~(uint64_t(1) << index))
-      for (int64_t other = 0; other < block.readers(); ++other) {
-        if (!(byte.readers >> other & 1) || other == index) continue;
-        const ReadState &read = block.reads[size_t(at - sharedBase) * size_t(block.readers()) + size_t(other)];
-        if (sim::at(clock, other) >= read.epoch) continue;
-        return fail(step,
-                    "race: writes bytes that " +
-                        (other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps)) + " read (" +
-                        block.nameOf(read.op) + " at " + block.place(read.op) + ") with nothing between that orders them" + byteText(at),
-                    lane, read.op);
-      }
+    if (!checkLastWrite(*this, step, lane, at, access) || (writes && !checkReaders(*this, step, lane, at))) return false;
   }
   if (access == Access::read) block.noteRead(address, bytes, index, clock[size_t(index)], step.number);
   if (access == Access::write || access == Access::add) block.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
@@ -223,7 +242,7 @@ bool Warp::noteGlobal(const Step &step, int64_t lane, uint64_t pointer, int64_t 
   uint64_t address = pointer & interp::addressMask;
   std::optional<AccessHistory::Clash> clash =
       launch.history->note(uint32_t(block.cluster.number), {address, bytes, writes, atomic, step.number, launch.stores});
-  if (!clash || clash->sameStore) return true; // lanes of one store are compared by whoever stores
+  if (!clash || clash->sameStore) return true; // lanes of one store are compared where they store
   std::array<int64_t, 3> grid = launch.clusters;
   const SimulatedMemory *range = rangeOf(block.options, pointer);
   int64_t other = clash->program;

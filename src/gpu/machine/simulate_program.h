@@ -226,7 +226,8 @@ public:
   ucontext_t context{}, *scheduler = nullptr;
   std::unique_ptr<char[]> stack;
   bool finished = false, advanced = false;
-  std::optional<uint64_t> spinsSince; // the launch's changes, if the last turn of a loop changed nothing and the next one will not either
+  std::optional<uint64_t>
+      spinsSince; // the launch's changes, if the last iteration of a loop changed nothing and the next one will not either
   const Step *waitsAt = nullptr;
   std::string waitsFor;
 
@@ -266,7 +267,7 @@ public:
   /// asyncRead, asyncWrite: through the proxy of the copy engine and wgmma. copyWrite: cp.async, which is generic and lands later. add:
   /// atomic, so that it does not race with others of its kind.
   enum class Access { read, write, add, copyWrite, asyncRead, asyncWrite };
-  /// Bounds, alignment to `alignment`, races; then remembers the access (asynchronous ones are remembered by whoever completes them).
+  /// Bounds, alignment to `alignment`, races; then remembers the access (asynchronous ones are remembered where they complete).
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
   /// A read from another block's shared memory: bounds, alignment, races.
   bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);

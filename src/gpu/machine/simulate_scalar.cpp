@@ -356,7 +356,7 @@ static bool convert(Warp &warp, const Step &step) {
   return true;
 }
 
-void addScalarHandlers(HandlerTable &table) {
+static void addIntegerHandlers(HandlerTable &table) {
   INTEGER("arith.addi", a + b);
   INTEGER("arith.subi", a - b);
   INTEGER("arith.muli", a * b);
@@ -387,7 +387,9 @@ void addScalarHandlers(HandlerTable &table) {
   table.handlers["arith.mulsi_extended"] = multiplyExtended;
   table.handlers["arith.mului_extended"] = multiplyExtended;
   table.handlers["arith.addui_extended"] = addExtended;
+}
 
+static void addFloatHandlers(HandlerTable &table) {
   FLOAT("arith.addf", a + b);
   FLOAT("arith.subf", a - b);
   FLOAT("arith.mulf", a * b);
@@ -406,7 +408,11 @@ void addScalarHandlers(HandlerTable &table) {
   table.handlers["arith.fptoui"] = floatToInteger;
   table.handlers["arith.sitofp"] = integerToFloat;
   table.handlers["arith.uitofp"] = integerToFloat;
+}
 
+void addScalarHandlers(HandlerTable &table) {
+  addIntegerHandlers(table);
+  addFloatHandlers(table);
   table.handlers["arith.constant"] = constant;
   table.handlers["arith.select"] = select;
   table.handlers["ub.poison"] = [](Warp &warp, const Step &step) { // a value that shows

@@ -1,10 +1,10 @@
 // Gives every buffer, barrier and scratch room its offset in shared memory, and makes sharing safe.
 //   before: %ring = ttg.alloc : !ttg.buffer<4 x f16, ...>                         %out = ttg.alloc : !ttg.buffer<1 x f16, ...>
 //   after:  %ring = ttg.alloc {ttg.offset = 0} : !ttg.buffer<4 x f16, ...>        %out = ttg.alloc {ttg.offset = 0} : ...
-// The rule for bytes that had another use before: whoever used them is done when the room's time begins (shared_plan.h), in its own thread;
+// The rule for bytes that had another use before: a thread is done with the earlier use when the room's time begins (shared_plan.h);
 // before the room's first access all threads must meet, and if the copy engine makes that access, each has fenced before they meet. A
-// room's first access stands where its alloc stands, so that one sync there serves all turns of a loop behind it. Scratch needs nothing:
-// its operations meet before they write. Syncs with no access to shared memory since the last one go.
+// room's first access stands where its alloc stands, so that one sync there serves all iterations of a loop behind it. Scratch needs
+// nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go.
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
@@ -26,7 +26,7 @@ public:
   LogicalResult run() {
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return tooMuch();
-    if (std::optional<std::string> wrong = wrongIn(plan)) return ttg::planIsWrong(function, "shared memory", *wrong);
+    if (std::optional<std::string> wrong = wrongIn(plan)) return bug(function, "the plan of its shared memory does not hold: " + *wrong);
     for (const SharedRoom &room : plan.rooms)
       room.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(room.offset));
     function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
@@ -88,7 +88,7 @@ private:
     return false;
   }
 
-  /// Puts what the rule asks for before the first access of a room whose bytes somebody used before.
+  /// Puts what the rule asks for before the first access of a room whose bytes had another use before.
   void protect(ttg::AllocOp alloc, const SharedRoom &room) {
     SmallVector<const SharedRoom *> earlier;
     for (const SharedRoom &other : plan.rooms)
@@ -116,7 +116,7 @@ private:
     }
   }
 
-  /// Erases syncs that follow another one with nothing between them. `synced`: whether nobody has touched shared memory since a sync.
+  /// Erases syncs that follow another one with nothing between them. `synced`: whether shared memory has not been touched since a sync.
   void dropSyncs(Block &block, bool &synced) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (isa<ttg::SyncOp>(op)) {
@@ -128,7 +128,7 @@ private:
         bool after = synced;
         for (Region &region : op.getRegions())
           for (Block &inner : region) {
-            bool within = isa<scf::IfOp>(op) && synced; // a loop's first turn is not its only one
+            bool within = isa<scf::IfOp>(op) && synced; // a loop's first iteration is not its only one
             dropSyncs(inner, within);
             after &= within;
           }

@@ -1,13 +1,15 @@
 // A product waits for its operands, and the copy engine idles while it multiplies. Loads that only feed a buffer are made to run ahead:
 //   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
-//   after:  start the copies of turns 0 .. S-2 into slots of a ring
-//           scf.for %i { wait for slot i mod S    ttg.wgmma %slot    retire the product before    sync    start the copy of turn i+S-1 }
+//   after:  start the copies of iterations 0 .. S-2 into slots of a ring
+//           scf.for %i { wait for slot i mod S    ttg.wgmma %slot    retire the product before    sync    start the copy of iteration i+S-1
+//           }
 // Each ring has one mbarrier a slot; slot and parity are carried, through loops around the loop, too, so that nothing is divided and
 // barriers are initialised once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map go by way
-// of a buffer: what is left has no tile that the copy engine moves. What a turn looks like is decided in schedule_loop.cpp.
+// of a buffer: what is left has no tile that the copy engine moves. What an iteration looks like is decided in schedule_loop.cpp.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/shared_plan.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -96,18 +98,17 @@ private:
     auto type = cast<RankedTensorType>(tile);
     auto shared = SharedLayout::swizzled(ttg::shapeOf(type), std::max<int64_t>(8, type.getElementTypeBitWidth()), 128, dimsOf(order));
     auto buffer = ttg::BufferType::get(b.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(b.getContext(), shared));
-    if (!boxOf(buffer, order)) return op->emitError("a tile of this shape is not built for the copy engine: ") << tile;
+    if (!boxOf(buffer, order)) return bug(op, "the copy engine has no box for " + spelled(tile));
     return buffer;
   }
 
-  /// The map argument whose box and swizzle are this buffer's: `map` itself if nobody has chosen yet, else a copy of it.
+  /// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it.
   FailureOr<Value> mapFor(Operation *op, Value map, size_t dims, ttg::BufferType buffer, ArrayRef<int32_t> order) {
     auto argument = dyn_cast<BlockArgument>(map);
-    if (!argument || argument.getOwner() != &function.getBody().front())
-      return op->emitError("its tensor map is not an argument of the kernel");
+    if (!argument || argument.getOwner() != &function.getBody().front()) return bug(op, "its tensor map is not an argument of the kernel");
     constexpr StringLiteral name = ttg::tensorMapName;
     auto recipe = function.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), name);
-    if (!recipe) return op->emitError("its tensor map has no ") << name;
+    if (!recipe) return bug(op, "its tensor map has no " + name.str());
     std::optional<TmaBox> box = boxOf(buffer, order);
     SmallVector<int64_t> extents(box->box.begin(), box->box.end());
     extents.resize(dims, 1);
@@ -156,7 +157,8 @@ private:
     ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
     ttg::FenceAsyncOp::create(b, loc);
     ttg::SyncOp::create(b, loc);
-    ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer);
+    auto started = ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer);
+    if (Attribute split = store->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
     ttg::TmaStoreWaitOp::create(b, loc, 0);
     store.erase();
     return success();
@@ -243,61 +245,77 @@ private:
 
   //===---------------------------------------------------------------------------------------------------- loads without a loop
 
-  /// The first of `left`, and those stored beside it: the copies start where the tiles were stored, and whoever first reads one waits.
-  LogicalResult copyInPlace(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
-    auto storeOf = [](ttg::DescriptorLoadOp load) { return cast<ttg::StoreSharedOp>(*load.getResult().user_begin()); };
-    ttg::StoreSharedOp first = storeOf(left.front());
-    SmallVector<ttg::StoreSharedOp> group;
-    while (isa_and_nonnull<ttg::StoreSharedOp>(first->getPrevNode()))
-      first = cast<ttg::StoreSharedOp>(first->getPrevNode());
-    int64_t others = 0; // stores of the run that are threads' work
-    for (Operation *op = first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
-      auto load = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-      if (load && llvm::is_contained(left, load))
-        group.push_back(cast<ttg::StoreSharedOp>(op));
-      else
-        ++others;
-    }
-
-    Block *block = first->getBlock();
-    Location loc = group.front().getLoc();
-    Operation *reader = nullptr;
+  /// Loads that are copied together where they stand: those whose tiles are stored one beside the other.
+  struct CopyGroup {
+    ttg::StoreSharedOp first;                 ///< of the whole run of stores
+    SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
+    int64_t others = 0;                       ///< stores of the run that are threads' work
+    Operation *reader = nullptr;              ///< who first reads one of the buffers
     int64_t bytes = 0;
     bool threadsRead = false;
-    for (ttg::StoreSharedOp store : group) {
+  };
+
+  CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> left) {
+    CopyGroup group{cast<ttg::StoreSharedOp>(*load.getResult().user_begin())};
+    while (isa_and_nonnull<ttg::StoreSharedOp>(group.first->getPrevNode()))
+      group.first = cast<ttg::StoreSharedOp>(group.first->getPrevNode());
+    for (Operation *op = group.first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
+      auto source = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+      if (source && llvm::is_contained(left, source))
+        group.stores.push_back(cast<ttg::StoreSharedOp>(op));
+      else
+        ++group.others;
+    }
+    Block *block = group.first->getBlock();
+    for (ttg::StoreSharedOp store : group.stores) {
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      bytes += alloc.getType().getLayout().layout().bytes();
+      group.bytes += alloc.getType().getLayout().layout().bytes();
       for (Operation *access : accessesOf(alloc)) {
-        threadsRead |= readsByThreads(access);
+        group.threadsRead |= readsByThreads(access);
         Operation *inBlock = block->findAncestorOpInBlock(*access);
-        if (access != store && inBlock && (!reader || inBlock->isBeforeInBlock(reader))) reader = inBlock;
+        if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
       }
     }
-    // Perhaps in a loop: the last turn's readers are done first. Elsewhere nobody has read the buffer before.
-    bool again = !isa<tt::FuncOp>(block->getParentOp());
-    Value barriers = allocBarriers(1), zero = entryI32(0);
+    return group;
+  }
+
+  /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
+  /// before.
+  void syncBefore(const CopyGroup &group, Location loc) {
+    ttg::StoreSharedOp first = group.first;
+    bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
     Operation *sync = first->getPrevNode();
     if (!isa_and_nonnull<ttg::SyncOp>(sync)) sync = nullptr;
     b.setInsertionPoint(first);
     if (again && !sync) sync = ttg::SyncOp::create(b, loc);
-    if (again && threadsRead) {
+    if (again && group.threadsRead) {
       b.setInsertionPoint(sync);
       ttg::FenceAsyncOp::create(b, loc);
     }
-    if (!again && sync && others == 0) sync->erase();
-    b.setInsertionPoint(first); // the stores that stay remain side by side
-    Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(bytes), Value());
-    for (ttg::StoreSharedOp store : group) {
+    if (!again && sync && group.others == 0) sync->erase();
+  }
+
+  /// The first of `left`, and those stored beside it: the copies start where the tiles were stored, and the first reader of one waits.
+  LogicalResult copyInPlace(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
+    CopyGroup group = groupOf(left.front(), left);
+    Location loc = group.stores.front().getLoc();
+    Value barriers = allocBarriers(1), zero = entryI32(0);
+    syncBefore(group, loc);
+    b.setInsertionPoint(group.first); // the stores that stay remain side by side
+    Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
+    for (ttg::StoreSharedOp store : group.stores) {
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
       if (!alloc->isBeforeInBlock(place)) alloc->moveBefore(place);
       FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder());
       if (failed(map)) return failure();
-      ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
+      auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
+      for (StringRef name : {ttg::notAheadName, ttg::splitName})
+        if (Attribute decision = load->getAttr(name)) copy->setAttr(name, decision);
     }
-    if (reader) b.setInsertionPoint(reader);
+    if (group.reader) b.setInsertionPoint(group.reader);
     auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero);
-    for (ttg::StoreSharedOp store : group) {
+    for (ttg::StoreSharedOp store : group.stores) {
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
       llvm::erase(left, load);
       eraseStore(store);
@@ -317,11 +335,11 @@ private:
   //===--------------------------------------------------------------------------------------------------------------- loops
 
   int64_t wantedStages(scf::ForOp loop) {
-    if (auto wish = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return wish.getInt();
+    if (auto asked = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return asked.getInt();
     return config.getStages();
   }
 
-  /// The deepest rings that fit, counted in turns: what else is in shared memory while the loop runs stays where it is.
+  /// The deepest rings that fit, counted in iterations: what else is in shared memory while the loop runs stays where it is.
   int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted) {
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper;
@@ -336,16 +354,44 @@ private:
     return 1;
   }
 
+  /// Whether an iteration loads tiles itself, not in a loop of its own.
+  static bool loadsTiles(scf::ForOp loop) {
+    WalkResult walk = loop.getBody()->walk([&](Operation *op) {
+      bool load = isa<tt::LoadOp, ttg::DescriptorLoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+      return load && op->getParentOfType<scf::ForOp>() == loop ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return walk.wasInterrupted();
+  }
+
+  /// Leaves on the loop, and on its loads, what has been decided and why.
+  void noteDecision(const LoopSchedule &schedule, int64_t wanted) {
+    scf::ForOp loop = schedule.loop;
+    if (!loadsTiles(loop)) return;
+    std::string reason;
+    if (wanted < 2)
+      reason = "num_stages is " + std::to_string(wanted);
+    else if (schedule.rings.empty())
+      reason = schedule.inPlace.empty() ? "it loads to registers, and only copies to shared memory run ahead"
+                                        : "none of its loads can run ahead";
+    else if (schedule.stages < wanted)
+      reason = "shared memory has no room for more";
+    loop->setAttr(ttg::pipelineName, ttg::PipelineAttr::get(b.getContext(), schedule.stages, wanted, int64_t(schedule.inFlight.size()),
+                                                            bool(schedule.ahead), reason));
+    for (const LoadInPlace &each : schedule.inPlace)
+      each.load->setAttr(ttg::notAheadName, b.getStringAttr(each.reason));
+  }
+
   LogicalResult pipelineLoop(scf::ForOp loop) {
     int64_t wanted = wantedStages(loop);
-    if (wanted < 2) return success();
-    std::optional<LoopSchedule> schedule = scheduleLoop(loop, target.cpAsync);
-    if (!schedule) return success();
-    int64_t stages = affordableStages(*schedule, wanted);
+    LoopSchedule schedule;
+    schedule.loop = loop;
+    if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
+    int64_t stages = schedule.rings.empty() ? 1 : affordableStages(schedule, wanted);
+    if (stages > 1) placeRefills(schedule, stages, config, target);
+    noteDecision(schedule, wanted);
     if (stages < 2) return success();
-    placeRefills(*schedule, stages, config);
-    if (std::optional<std::string> wrong = wrongIn(*schedule)) return ttg::planIsWrong(loop, "this loop", *wrong);
-    return expand(*schedule);
+    if (std::optional<std::string> wrong = wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
+    return expand(schedule);
   }
 
   /// The buffers and barriers of a ring.
@@ -355,7 +401,7 @@ private:
     int64_t bytes = 0;
   };
 
-  /// Starts the copies of one turn. `operands`: those of all loads, one behind the other.
+  /// Starts the copies of one iteration. `operands`: those of all loads, one behind the other.
   LogicalResult issue(const Ring &ring, const Slots &slots, ArrayRef<Value> operands, Value slot, Value exists) {
     Location loc = ring.copies.front().load->getLoc();
     if (ring.tma) ttg::BarrierExpectOp::create(b, loc, slots.barriers, slot, static_cast<int32_t>(slots.bytes), exists);
@@ -369,7 +415,8 @@ private:
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
         FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), type, load.getOrder());
         if (failed(map)) return failure();
-        ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
+        auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
+        if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
         continue;
       }
       auto load = cast<tt::LoadOp>(copy.load);
@@ -426,33 +473,33 @@ private:
     bool copyAsync;                               ///< some ring is filled by cp.async
     bool fence;                                   ///< the copy engine writes where threads read
     std::vector<Slots> slots = {};                ///< of each ring
-    std::vector<SmallVector<Value>> sources = {}; ///< operands of each ring's loads, in a turn
-    Value slot = {}, parity = {};                 ///< of a turn
-    Operation *lastSlot = nullptr;                ///< the slots of a turn stand at its top, up to here
+    std::vector<SmallVector<Value>> sources = {}; ///< operands of each ring's loads, in an iteration
+    Value slot = {}, parity = {};                 ///< of an iteration
+    Operation *lastSlot = nullptr;                ///< the slots of an iteration stand at its top, up to here
     Operation *top = nullptr;                     ///< and what else stands there, up to here
   };
 
   static bool isAsync(const Ring &ring) { return !ring.tma; }
 
-  /// `state`: slot and parity of the first turn, then of the turn behind the last one.
+  /// `state`: slot and parity of the first iteration, then of the iteration behind the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
     bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.rings, isAsync), fence};
     allotSlots(e);
-    // No copy is under way, and nobody reads a slot once the sync at the head of the prologue is over.
+    // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over.
     if (failed(prologue(e, state))) return failure();
-    // The copies of turns 0 .. distance-1 are under way, turn t's to slot state[0] + t; the loop begins.
+    // The copies of iterations 0 .. distance-1 are under way, iteration t's to slot state[0] + t; the loop begins.
     carrySlot(e, state);
     takeSlots(e);
-    // In turn i every reader reads slot i mod stages.
+    // In iteration i every reader reads slot i mod stages.
     meet(e);
-    // Behind the sync all threads have read the slot of turn i - lag: the copies of turn i + distance go there.
+    // Behind the sync all threads have read the slot of iteration i - lag: the copies of iteration i + distance go there.
     if (failed(refill(e))) return failure();
-    // Turn i + 1 finds the copies of turns up to i + distance under way, as turn i found those up to i - 1 + distance.
+    // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
     // Every reader stands behind the wait for its slot's copy; the loads themselves are gone.
     advance(e, arrival, state);
-    // Behind the loop the copies of all turns have been waited for: each turn waited for its own.
+    // Behind the loop the copies of all iterations have been waited for: each iteration waited for its own.
     return success();
   }
 
@@ -471,20 +518,20 @@ private:
     }
   }
 
-  /// The first turns' copies, before the loop; if it runs again and again, after everybody has read the last turns' slots.
+  /// The first iterations' copies, before the loop; if it runs again and again, after all threads have read the last iterations' slots.
   LogicalResult prologue(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp loop = e.schedule.loop;
     if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>()) {
       if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
       ttg::SyncOp::create(b, e.loc);
     }
-    LoopTurns turns(loop);
-    for (int64_t turn = 0; turn < e.stages; ++turn) {
-      Value exists = turns.existsTurn(b, turn), slot = around(e.loc, state[0], turn, e.stages);
+    LoopIterations iterations(loop);
+    for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
+      Value exists = iterations.existsIteration(b, iteration), slot = around(e.loc, state[0], iteration, e.stages);
       bool committed = false;
       for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
-        if (turn >= ring.distance(e.stages)) continue;
-        if (failed(issue(ring, slots, turns.ofTurn(b, operandsOf(ring), turn), slot, exists))) return failure();
+        if (iteration >= ring.distance(e.stages)) continue;
+        if (failed(issue(ring, slots, iterations.ofIteration(b, operandsOf(ring), iteration), slot, exists))) return failure();
         committed |= !ring.tma;
       }
       if (committed) ttg::CopyCommitOp::create(b, e.loc);
@@ -492,7 +539,7 @@ private:
     return success();
   }
 
-  /// The loop carries the slot and the parity of its turn.
+  /// The loop carries the slot and the parity of its iteration.
   void carrySlot(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp old = e.schedule.loop;
     scf::ForOp loop = e.schedule.loop = withMoreCarried(old, state);
@@ -502,7 +549,7 @@ private:
     e.parity = carried[1];
   }
 
-  /// Readers read this turn's slots in place of the buffers of one tile.
+  /// Readers read this iteration's slots in place of the buffers of one tile.
   void takeSlots(Expansion &e) {
     for (const Ring &ring : e.schedule.rings)
       e.sources.push_back(operandsOf(ring));
@@ -516,8 +563,8 @@ private:
     e.top = e.lastSlot;
   }
 
-  /// The sync that refills stand behind. By cp.async it also shows everybody's copies to all: then it stands at the top, behind the wait
-  /// for one's own.
+  /// The sync that refills stand behind. With cp.async it also shows each thread's copies to the others: then it stands at the
+  /// top, behind the thread's wait for its own.
   void meet(Expansion &e) {
     Operation *refillAfter = e.schedule.refillAfter;
     if (!e.schedule.inFlight.empty()) {
@@ -539,19 +586,19 @@ private:
     ttg::SyncOp::create(b, e.loc);
   }
 
-  /// The copies of later turns. The first ring of a product that is started ahead is filled at the top: its slot has been free since the
-  /// turn before.
+  /// The copies of later iterations. The first ring of a product that is started ahead is filled at the top: its slot has been free since
+  /// the iteration before.
   LogicalResult refill(Expansion &e) {
-    LoopTurns turns(e.schedule.loop);
+    LoopIterations iterations(e.schedule.loop);
     auto issueLater = [&](size_t first, size_t end) -> LogicalResult {
       DenseMap<int64_t, Value> existing, targets; // by distance
       for (size_t index = first; index < end; ++index) {
         const Ring &ring = e.schedule.rings[index];
         int64_t distance = ring.distance(e.stages);
         Value &exists = existing[distance], &target = targets[distance];
-        if (!exists) exists = turns.existsLater(b, distance);
+        if (!exists) exists = iterations.existsLater(b, distance);
         if (!target) target = around(e.loc, e.slot, distance, e.stages);
-        if (failed(issue(ring, e.slots[index], turns.later(b, e.sources[index], distance), target, exists))) return failure();
+        if (failed(issue(ring, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists))) return failure();
       }
       return success();
     };
@@ -583,7 +630,7 @@ private:
     return arrival;
   }
 
-  /// The next turn's slot; a parity holds for one way around the ring. `state` becomes that of the turn behind the last one.
+  /// The next iteration's slot; a parity holds for one way around the ring. `state` becomes that of the iteration behind the last one.
   void advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
@@ -604,10 +651,10 @@ private:
       state = SmallVector<Value>(loop->getResults().take_back(2));
     }
     b.setInsertionPointAfter(loop);
-    if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for turns that are none
+    if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for iterations that are none
   }
 
-  /// Products stay in flight until the next turn's have been started. Returns the wait that retires the turn before.
+  /// Products stay in flight until the next iteration's have been started. Returns the wait that retires the iteration before.
   Operation *runOn(LoopSchedule &schedule) {
     OpBuilder::InsertionGuard guard(b);
     scf::ForOp loop = schedule.loop;

@@ -1,9 +1,10 @@
 // Plans that prove themselves, before they become code. The rules are stated here on their own, not as the planners came to their answers,
-// so that a planner's slip is a refusal that names it, never a wrong number. What a plan assumes of a turn of a loop with S slots:
-//   A ring's copy for turn t is started before the loop, for t < S - lag, or in turn t - (S - lag): so each turn's wait has one arrival,
-//   and it is started before the wait. The copy that turn i starts goes to the slot that turn i - lag has read. With lag 0 this turn's own
-//   readers must stand before the sync that the refills stand behind; with lag 1 the turn before's are over, but for products that run on
-//   over the back edge, which are retired behind the last product that starts; with lag 2 these are over, too.
+// so that a planner's slip is a refusal that names it, never a wrong number. What a plan assumes of an iteration of a loop with S slots:
+//   A ring's copy for iteration t is started before the loop, for t < S - lag, or in iteration t - (S - lag): so each iteration's wait has
+//   one arrival, and it is started before the wait. The copy that iteration i starts goes to the slot that iteration i - lag has read. With
+//   lag 0 this iteration's own readers must stand before the sync that the refills stand behind; with lag 1 the iteration before's are
+//   over, but for products that run on over the back edge, which are retired behind the last product that starts; with lag 2 these are
+//   over, too.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
 
@@ -51,7 +52,7 @@ static std::optional<std::string> wrongInReaders(const Ring &ring, scf::ForOp lo
 /// The refill of a ring comes after the last read of the slot that it fills.
 static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, const Ring &ring, bool isAhead) {
   if (isAhead) {
-    // Its product of the turn before was retired at the end of that turn, and the sync there has shown it to all.
+    // Its product of the iteration before was retired at the end of that iteration, and the sync there has shown it to all.
     ttg::WgmmaOp ahead = schedule.ahead;
     if (ring.firstReader != ahead.getOperation()) return "what is started ahead is not the first ring's reader";
     if (ring.lag != 0 || !schedule.refillAfter) return "the ring of what is started ahead is filled too late or too early";
@@ -59,7 +60,7 @@ static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, co
   }
   if (schedule.inFlight.empty()) {
     if (ring.lag >= 1) return {};
-    if (!schedule.refillAfter) return "a slot is filled at the top of the turn that reads it";
+    if (!schedule.refillAfter) return "a slot is filled at the top of the iteration that reads it";
     if (!notBefore(schedule.refillAfter, ring.retired)) return "a slot is filled before its last read";
     return {};
   }
@@ -78,13 +79,13 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
   if (schedule.ahead && !schedule.inFlight.empty()) return "a product is started ahead of others that run on";
   for (ttg::WgmmaOp product : schedule.inFlight)
     if (product->getBlock() != loop.getBody()) return "a product of an inner loop runs on";
-  std::optional<int64_t> asyncDistance; // one wait serves all rings by cp.async: it counts groups, one a turn
+  std::optional<int64_t> asyncDistance; // one wait serves all rings by cp.async: it counts groups, one an iteration
   for (const Ring &ring : schedule.rings) {
     if (ring.lag < 0 || ring.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
     if (!ring.tma) {
-      if (schedule.refillAfter) return "copies by threads are shown to all at the top of a turn only";
+      if (schedule.refillAfter) return "copies by threads are shown to all at the top of an iteration only";
       if (asyncDistance.value_or(ring.distance(schedule.stages)) != ring.distance(schedule.stages))
-        return "copies of different turns are waited for together";
+        return "copies of different iterations are waited for together";
       asyncDistance = ring.distance(schedule.stages);
     }
     if (std::optional<std::string> wrong = wrongInReaders(ring, loop)) return wrong;

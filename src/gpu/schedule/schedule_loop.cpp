@@ -1,14 +1,16 @@
-// What may run ahead in a loop, and in what order a turn does its work. Of a turn with S slots:
-//   products that accumulate in place:      wait for slot i; start product i; retire product i-1; sync; refill slot i-1 for turn i+S-1
-//   products that are waited for:           wait for K; multiply; sync; refill K's slot i for turn i+S, V's slot i-1 for turn i+S-1; ...
-//                                           wait for V; multiply
-//   the same, a product started ahead:      refill K's slot i for turn i+S; start the next turn's product with K; ...; wait for V;
-//   multiply;
-//                                           retire both; sync; refill V's slot i
-//   cp.async, whose data a sync must show:  wait for one's own copies; sync; refill slot i-1; multiply
-// The one sync proves to the thread that issues copies that everybody has read the slot it fills. Which slot that is, relative to the turn,
-// is a ring's lag.
+// What may run ahead in a loop, and in what order an iteration does its work. Of iteration i, with S slots:
+//   products that accumulate in place:      wait for slot i; start product i; retire product i-1; sync; refill slot i-1 for i+S-1
+//   products that are waited for:           wait for K; multiply; sync; refill K's slot i for i+S, V's slot i-1 for i+S-1; ...; wait for V;
+//                                           multiply
+//   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...; wait for V; multiply; retire both;
+//   sync;
+//                                           refill V's slot i
+//   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply
+// The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
+// iteration, is a ring's lag.
 #include "gpu/schedule/pipeline.h"
+#include "support/result.h"
+#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -78,69 +80,88 @@ static bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
   return written;
 }
 
-static bool mayRunAhead(Operation *load, ttg::AllocOp alloc, LoopTurns &turns, bool mayCopyAsync) {
-  if (!llvm::all_of(load->getOperands(), [&](Value operand) { return turns.canClone(operand); })) return false;
-  if (isa<ttg::DescriptorLoadOp>(load)) return true;
-  auto plain = dyn_cast<tt::LoadOp>(load);
+/// Whether cp.async can do what the load and the store to its buffer do.
+static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   constexpr int64_t leastBytes = 4;
-  return plain && mayCopyAsync && !plain.getIsVolatile() && !mayBeWritten(plain, turns.getLoop()) &&
-         (!plain.getOther() || isZero(plain.getOther())) &&
-         plain.getType() == RankedTensorType::get(cast<RankedTensorType>(plain.getType()).getShape(), alloc.getType().getElementType(),
-                                                  cast<RankedTensorType>(plain.getType()).getEncoding()) &&
-         asyncBytes(plain, alloc) >= leastBytes;
+  auto tile = cast<RankedTensorType>(load.getType());
+  if (!mayCopyAsync) return Failure{"there is no cp.async"};
+  if (load.getIsVolatile()) return Failure{"it is volatile"};
+  if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
+  if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
+  if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
+  if (asyncBytes(load, alloc) < leastBytes) return Failure{"cp.async moves 4 bytes at least"};
+  return {};
 }
 
-std::optional<LoopSchedule> scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
+static Result<void> checkAhead(Operation *load, ttg::AllocOp alloc, LoopIterations &iterations, bool mayCopyAsync) {
   IntegerAttr step;
-  if (loop.getUnsignedCmp() || (matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive())) return {};
-  LoopTurns turns(loop);
-  Block *body = loop.getBody();
+  scf::ForOp loop = iterations.getLoop();
+  bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
+  if (loop.getUnsignedCmp() || falls) return Failure{"the loop does not count up in signed numbers"};
+  if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
+    return Failure{"its address is not known ahead of the iteration"};
+  auto plain = dyn_cast<tt::LoadOp>(load);
+  return plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : Result<void>{};
+}
+
+/// Who reads the buffer, and where that is over; false if something else touches it, or not all of it is over by the end of an iteration.
+static bool findReaders(Ring &ring, const Copy &copy, Block *body) {
+  ttg::StoreSharedOp store = copy.store;
+  for (Operation *access : accessesOf(copy.alloc)) {
+    if (access == store) continue;
+    Operation *reader = body->findAncestorOpInBlock(*access);
+    bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), product = isa<ttg::WgmmaOp>(access);
+    if (!reader || !store->isBeforeInBlock(reader) || !(threads || product)) return false;
+    Operation *retired = product && reader == access ? retirement(access) : reader;
+    if (!retired) return false;
+    ring.threadsRead |= threads;
+    ring.productsRead |= product;
+    if (!ring.firstReader || reader->isBeforeInBlock(ring.firstReader)) ring.firstReader = reader;
+    if (!ring.retired || ring.retired->isBeforeInBlock(retired)) ring.retired = retired;
+  }
+  return ring.firstReader != nullptr;
+}
+
+/// Copies that are first read at one place are one ring.
+static void addRing(LoopSchedule &schedule, Ring ring) {
+  auto same = llvm::find_if(schedule.rings, [&](Ring &r) { return r.tma == ring.tma && r.firstReader == ring.firstReader; });
+  if (same == schedule.rings.end()) {
+    schedule.rings.push_back(std::move(ring));
+    return;
+  }
+  same->copies.push_back(ring.copies.front());
+  if (same->retired->isBeforeInBlock(ring.retired)) same->retired = ring.retired;
+  same->threadsRead |= ring.threadsRead;
+  same->productsRead |= ring.productsRead;
+}
+
+LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
   LoopSchedule schedule;
   schedule.loop = loop;
+  LoopIterations iterations(loop);
+  Block *body = loop.getBody();
   for (auto store : body->getOps<ttg::StoreSharedOp>()) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     if (!load || load->getBlock() != body || !load->getResult(0).hasOneUse() || !isa<tt::LoadOp, ttg::DescriptorLoadOp>(load)) continue;
     if (!isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
-    if (!mayRunAhead(load, alloc, turns, mayCopyAsync)) continue;
-
     Ring ring;
     ring.tma = isa<ttg::DescriptorLoadOp>(load);
     ring.copies.push_back({load, store, alloc});
-    bool suits = true;
-    for (Operation *access : accessesOf(alloc)) {
-      if (access == store) continue;
-      Operation *reader = body->findAncestorOpInBlock(*access);
-      bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), product = isa<ttg::WgmmaOp>(access);
-      if (!reader || !store->isBeforeInBlock(reader) || !(threads || product)) {
-        suits = false;
-        break;
-      }
-      Operation *retired = product && reader == access ? retirement(access) : reader;
-      suits &= retired != nullptr;
-      ring.threadsRead |= threads;
-      ring.productsRead |= product;
-      if (!ring.firstReader || reader->isBeforeInBlock(ring.firstReader)) ring.firstReader = reader;
-      if (retired && (!ring.retired || ring.retired->isBeforeInBlock(retired))) ring.retired = retired;
-    }
-    if (!suits || !ring.firstReader) continue;
-    auto same = llvm::find_if(schedule.rings, [&](Ring &r) { return r.tma == ring.tma && r.firstReader == ring.firstReader; });
-    if (same == schedule.rings.end()) {
-      schedule.rings.push_back(std::move(ring));
-      continue;
-    }
-    same->copies.push_back(ring.copies.front());
-    if (same->retired->isBeforeInBlock(ring.retired)) same->retired = ring.retired;
-    same->threadsRead |= ring.threadsRead;
-    same->productsRead |= ring.productsRead;
+    Result<void> ahead = checkAhead(load, alloc, iterations, mayCopyAsync);
+    if (!ahead)
+      schedule.inPlace.push_back({load, ahead.error()});
+    else if (!findReaders(ring, ring.copies.front(), body))
+      schedule.inPlace.push_back({load, "its buffer is still in use at the end of the iteration"});
+    else
+      addRing(schedule, std::move(ring));
   }
-  if (schedule.rings.empty()) return {};
   return schedule;
 }
 
 //===--------------------------------------------------------------------------------------------------------------- order
 
-/// Whether nobody but the product itself, a turn later, uses its sum in the loop.
+/// Whether the product itself, an iteration later, is the only user of its sum in the loop.
 static bool accumulatesInPlace(ttg::WgmmaOp product, scf::ForOp loop) {
   auto sum = dyn_cast<BlockArgument>(product.getC());
   if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !product.getD().hasOneUse()) return false;
@@ -151,7 +172,7 @@ static bool accumulatesInPlace(ttg::WgmmaOp product, scf::ForOp loop) {
 }
 
 /// The products of a loop, if all of them may run on over its back edge: their sums stay in the accumulators, and nothing they read is
-/// written while they may still be reading. One that may not makes every turn wait, and then the others gain nothing.
+/// written while they may still be reading. One that may not makes every iteration wait, and then the others gain nothing.
 static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
   SmallVector<ttg::WgmmaOp> products;
   bool all = true;
@@ -182,14 +203,12 @@ static int64_t registersOf(Type tile) {
   return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
 }
 
-// Of 32 bits, on every GPU from sm_70 on: what a thread's instructions can name, and what a multiprocessor has for all its threads.
-constexpr int64_t mostRegisters = 255, registersPerProcessor = 65536;
 // What a thread needs besides accumulators: addresses, row values, the temporaries of the arithmetic between two products.
 constexpr int64_t otherRegisters = 48;
 
-/// A product that may be started a turn early: alone it reads the first ring, everything else it reads stays as it is, and another product
-/// follows in the turn, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
-static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config) {
+/// A product that may be started an iteration early: alone it reads the first ring, everything else it reads stays as it is, and another
+/// product follows in the iteration, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
+static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
   Block *body = schedule.loop.getBody();
   Ring *first = &schedule.rings.front();
   for (Ring &ring : schedule.rings)
@@ -223,21 +242,21 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config)
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
   int64_t threads = config.getWarps() << laneBits;
-  int64_t available = std::min(mostRegisters, registersPerProcessor / threads);
+  int64_t available = std::min(target.registersPerThread, target.registersPerProcessor / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
   int64_t without = registers - registersOf(product.getType()) + otherRegisters;
-  bool alone = 2 * threads * without > registersPerProcessor;
+  bool alone = 2 * threads * without > target.registersPerProcessor;
   bool suits = alone && inBody && products > 0 && last != wait && last.getPending() == 0 && registers + otherRegisters <= available;
   return suits ? product : ttg::WgmmaOp();
 }
 
-void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config) {
+void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target) {
   schedule.stages = stages;
   schedule.inFlight = productsInFlight(schedule);
   bool byThreads = llvm::any_of(schedule.rings, [](Ring &ring) { return !ring.tma; });
   if (byThreads) {
-    if (stages < 3) schedule.inFlight.clear(); // at the top of turn i the product of turn i-1 still reads
+    if (stages < 3) schedule.inFlight.clear(); // at the top of iteration i the product of iteration i-1 still reads
     schedule.refillAfter = nullptr;
     for (Ring &ring : schedule.rings)
       ring.lag = schedule.inFlight.empty() ? 1 : 2;
@@ -249,9 +268,10 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
       ring.lag = 1;
     return;
   }
-  schedule.ahead = productAhead(schedule, config);
+  schedule.ahead = productAhead(schedule, config, target);
   if (schedule.ahead) {
-    // All of the turn is over behind its last product. The first ring's slot has been free since the turn before: it is filled at the top.
+    // All of the iteration is over behind its last product. The first ring's slot has been free since the iteration before: it is filled at
+    // the top.
     for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
       schedule.refillAfter = wait;
     for (Ring &ring : schedule.rings) {

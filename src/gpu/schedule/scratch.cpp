@@ -1,6 +1,7 @@
 #include "gpu/schedule/scratch.h"
 
 #include "gpu/tiles/ttg.h"
+#include "support/target.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -13,7 +14,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ConversionPlan planConversion(const Layout &from, const Layout &to, int64_t elementBits, MatrixInstructions available) {
+static ConversionPlan planWith(const Layout &from, const Layout &to, int64_t elementBits, MatrixInstructions available) {
   ConversionPlan plan;
   plan.kind = classifyConversion(from, to);
   if (plan.kind < Conversion::shuffle || plan.kind == Conversion::cluster) return plan;
@@ -36,6 +37,10 @@ ConversionPlan planConversion(const Layout &from, const Layout &to, int64_t elem
   bool hasMatrices = available.ldmatrix || available.stmatrix;
   plan.scratch = hasMatrices ? optimalScratch(from, to, elementBits, available) : std::move(scratch);
   return plan;
+}
+
+ConversionPlan planConversion(const Layout &from, const Layout &to, Type element, const GpuTarget &target) {
+  return planWith(from, to, memoryBits(element), {.ldmatrix = true, .stmatrix = target.stmatrix});
 }
 
 int64_t memoryBits(Type element) {
@@ -84,7 +89,7 @@ static int64_t tileBytes(Type tile) {
 
 static int64_t conversionBytes(const Layout &from, const Layout &to, Type element) {
   int64_t bits = memoryBits(element);
-  return planConversion(from, to, bits, {}).kind == Conversion::shared ? elementCount(from.shape) * bits / 8 : 0;
+  return planWith(from, to, bits, {}).kind == Conversion::shared ? elementCount(from.shape) * bits / 8 : 0;
 }
 
 /// What it takes to bring operands to the layout in which the work is done, and results to their own, one by one.

@@ -10,6 +10,9 @@ namespace mlir {
 class Operation;
 class Type;
 } // namespace mlir
+namespace tilewright {
+struct GpuTarget;
+}
 
 namespace tilewright::gpu {
 
@@ -19,9 +22,8 @@ struct ConversionPlan {
   std::optional<ShufflePlan> shuffle; // set for Conversion::shuffle
   std::optional<ScratchPlan> scratch; // set for Conversion::shared
 };
-/// `from` and `to`: of one shape. Elements have `elementBits` in memory. A shuffle that would cost more than the way through shared memory
-/// is not chosen.
-ConversionPlan planConversion(const Layout &from, const Layout &to, int64_t elementBits, MatrixInstructions available);
+/// `from` and `to`: of one shape. A shuffle that would cost more than the way through shared memory is not chosen.
+ConversionPlan planConversion(const Layout &from, const Layout &to, mlir::Type element, const GpuTarget &target);
 
 /// Bits of an element of this type in shared memory: pointers 64, i1 8.
 int64_t memoryBits(mlir::Type element);

@@ -1,10 +1,10 @@
-// Attention's turn is a chain: scores = QK, softmax of the scores, weights times V. While threads compute the softmax tensor cores idle,
-// unless they have something of another turn to do: the next turn's scores.
+// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. While threads compute the softmax tensor cores
+// idle, unless they have something of another iteration to do: the next iteration's scores.
 //   before: for i { wait for K(i)    s = QK(i)    wait 0    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0 }
 //   after:  s = QK(0)
 //           for i { wait for K(i+1)    t = QK(i+1)    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0    s = t }
-// The last turn has no next one: it multiplies its own K again, which is still there, and nobody uses the result. That costs a product a
-// loop; a branch around a product would cost every turn.
+// The last iteration has no next one: it multiplies its own K again, which is still in its slot, and the result is not used. That costs a
+// product a loop; a branch around a product would cost every iteration.
 #include "gpu/schedule/pipeline.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,9 +33,9 @@ scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, 
   SmallVector<Operation *> buffers = buffersOf(product);
   Value slot = arrival.getIndex(), parity = arrival.getParity();
 
-  // The first turn's, if there is one.
+  // The first iteration's, if there is one.
   OpBuilder b(loop);
-  Value exists = LoopTurns(loop).existsTurn(b, 0);
+  Value exists = LoopIterations(loop).existsIteration(b, 0);
   auto branch = scf::IfOp::create(b, loc, TypeRange(product.getType()), exists, /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.thenBlock());
   IRMapping map;
@@ -57,9 +57,9 @@ scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, 
   wait.getResults()[0].replaceAllUsesWith(loop.getRegionIterArgs().back());
   wait.erase();
 
-  // The next turn's, at the top.
+  // The next iteration's, at the top.
   b.setInsertionPointAfter(top);
-  Value more = LoopTurns(loop).existsLater(b, 1);
+  Value more = LoopIterations(loop).existsLater(b, 1);
   Value at = arith::SelectOp::create(b, loc, more, next[0], slot), phase = arith::SelectOp::create(b, loc, more, next[1], parity);
   Operation *place = phase.getDefiningOp();
   for (Operation *op : ArrayRef(work).drop_back()) {
@@ -70,7 +70,7 @@ scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, 
   arrival.getIndexMutable().assign(at);
   arrival.getParityMutable().assign(phase);
 
-  // It is done where the turn's last product is.
+  // It is done where the iteration's last product is.
   ttg::WgmmaWaitOp last;
   for (auto each : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
     last = each;

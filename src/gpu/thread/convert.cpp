@@ -3,6 +3,7 @@
 //     ttg.convert_layout : #rows -> #columns      barrier; st.shared.v4 ...; barrier; ld.shared.v4 ...
 #include "gpu/layout/proof.h"
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -44,21 +45,24 @@ static Parts shuffleParts(ThreadContext &t, const Parts &held, const ShufflePlan
 static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to,
                                       const ScratchPlan &plan) {
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b); // whoever used the room before has read it
+  ptx::BarrierOp::create(t.b); // all threads have read what was in this scratch memory before
   if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value()))) return failure();
   ptx::BarrierOp::create(t.b);
   return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }
 
+static FailureOr<Parts> planIsWrong(Operation *op, const std::string &wrong) {
+  return bug(op, "the plan of its conversion does not hold: " + wrong);
+}
+
 FailureOr<Parts> convertParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to) {
-  Type type = held.front().getType(), inMemory = memoryType(t, type);
-  MatrixInstructions matrices{.ldmatrix = true, .stmatrix = t.target.stmatrix};
-  ConversionPlan plan = planConversion(from, to, inMemory.getIntOrFloatBitWidth(), matrices);
-  if (plan.kind == Conversion::cluster) return op->emitError("a conversion between the blocks of a cluster is not built for GPUs");
+  Type type = held.front().getType();
+  ConversionPlan plan = planConversion(from, to, type, t.target);
+  if (plan.kind == Conversion::cluster) return bug(op, "it moves a tile between the blocks of a cluster");
   Parts results;
   if (plan.kind < Conversion::shuffle) {
     std::vector<std::optional<int64_t>> registers = sameThreadRegisters(to, from);
-    if (std::optional<std::string> wrong = wrongInRegisters(registers, from, to)) return ttg::planIsWrong(op, "a conversion", *wrong);
+    if (std::optional<std::string> wrong = wrongInRegisters(registers, from, to)) return planIsWrong(op, *wrong);
     for (std::optional<int64_t> reg : registers)
       results.push_back(held[static_cast<size_t>(*reg)]);
     return results;
@@ -68,7 +72,7 @@ FailureOr<Parts> convertParts(ThreadContext &t, Operation *op, const Parts &held
     stored.push_back(toMemory(t, value));
   FailureOr<Parts> loaded;
   if (plan.shuffle) {
-    if (std::optional<std::string> wrong = wrongInShuffle(*plan.shuffle, from, to)) return ttg::planIsWrong(op, "a conversion", *wrong);
+    if (std::optional<std::string> wrong = wrongInShuffle(*plan.shuffle, from, to)) return planIsWrong(op, *wrong);
     loaded = shuffleParts(t, stored, *plan.shuffle);
   } else {
     loaded = exchangeParts(t, op, stored, from, to, *plan.scratch);

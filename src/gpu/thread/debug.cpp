@@ -1,6 +1,7 @@
 // What a kernel says to the outside (print, assert), and what it brings along that this compiler does not look into: PTX of its own, and
 // functions that are mapped over tiles.
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -160,11 +161,12 @@ LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
 }
 
 LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
-  if (!llvm::hasSingleElement(op.getScalarOp()))
-    return op.emitError("unstructured control flow in a mapped function is not built for GPUs");
+  if (!llvm::hasSingleElement(op.getScalarOp())) return bug(op, "control flow in the mapped function was not structured");
   Block &block = op.getScalarOp().front();
   int64_t pack = op.getPack(), count = t.partsOf(op->getResult(0).getType());
-  if (count % pack) return op.emitError("a thread holds fewer elements than the mapped function takes");
+  if (count % pack)
+    return refuse(op, Diag::notOnGpus,
+                  {"a mapped function that takes more elements than a thread holds", "use a larger tile, fewer warps, or a smaller pack"});
   std::vector<Parts> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     unsigned argument = 0;

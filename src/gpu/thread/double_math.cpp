@@ -39,6 +39,28 @@ struct Log {
   Value high, low;
 };
 
+/// 2/pi: a word of zeros, then what stands behind the point.
+constexpr std::array<uint64_t, 20> twoOverPi = {0,
+                                                0xa2f9836e4e441529,
+                                                0xfc2757d1f534ddc0,
+                                                0xdb6295993c439041,
+                                                0xfe5163abdebbc561,
+                                                0xb7246e3a424dd2e0,
+                                                0x06492eea09d1921c,
+                                                0xfe1deb1cb129a73e,
+                                                0xe88235f52ebb4484,
+                                                0xe99c7026b45f7e41,
+                                                0x3991d639835339f4,
+                                                0x9c845f8bbdf9283b,
+                                                0x1ff897ffde05980f,
+                                                0xef2f118b5a0a6d1f,
+                                                0x6d367ecf27cb09b7,
+                                                0x4f463f669e5fea2d,
+                                                0x7527bac7ebe5f17b,
+                                                0x3d0739f78a5292ea,
+                                                0x6bfb5fb11f8d5d08,
+                                                0x56033046fc7b6bab};
+
 class DoubleMath {
 public:
   DoubleMath(ImplicitLocOpBuilder &b, bool shortResult) : b(b), m(b, fusedMultiplyAdd, b.getF64Type()), shortResult(shortResult) {}
@@ -267,27 +289,6 @@ private:
   }
 
   Angle reduceFar(Value x) {
-    static constexpr std::array<uint64_t, 20> twoOverPi = {// a word of zeros, then what stands behind the point
-                                                           0,
-                                                           0xa2f9836e4e441529,
-                                                           0xfc2757d1f534ddc0,
-                                                           0xdb6295993c439041,
-                                                           0xfe5163abdebbc561,
-                                                           0xb7246e3a424dd2e0,
-                                                           0x06492eea09d1921c,
-                                                           0xfe1deb1cb129a73e,
-                                                           0xe88235f52ebb4484,
-                                                           0xe99c7026b45f7e41,
-                                                           0x3991d639835339f4,
-                                                           0x9c845f8bbdf9283b,
-                                                           0x1ff897ffde05980f,
-                                                           0xef2f118b5a0a6d1f,
-                                                           0x6d367ecf27cb09b7,
-                                                           0x4f463f669e5fea2d,
-                                                           0x7527bac7ebe5f17b,
-                                                           0x3d0739f78a5292ea,
-                                                           0x6bfb5fb11f8d5d08,
-                                                           0x56033046fc7b6bab};
     Value bits = m.bits(m.absolute(x));
     Value field = m.shiftRight(bits, 52);
     Value mantissa = m.shiftLeft(m.bitOr(m.bitAnd(bits, 0xfffffffffffff), m.word(int64_t(1) << 52)), 11);

@@ -1,5 +1,6 @@
 // What threads tell one another. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -233,8 +234,7 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout
   uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;
   Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
   Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
-  if (static_cast<int64_t>(held.size()) != reduced.registersPerThread())
-    return op.emitError("a reduction whose registers hold copies is not built for GPUs");
+  if (static_cast<int64_t>(held.size()) != reduced.registersPerThread()) return bug(op, "its registers hold copies");
   ptx::BarrierOp::create(t.b);
   for (auto [reg, values] : llvm::enumerate(held))
     for (auto [i, value] : llvm::enumerate(values))
@@ -247,7 +247,7 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   int64_t dim = op.getAxis();
   Layout layout = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), dim);
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-  if (!plan || plan->blockMask) return op.emitError("a reduction in this layout is not built for GPUs");
+  if (!plan || plan->blockMask) return bug(op, "no layout was found for it");
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
   if (failed(held) || failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, plan->laneMask, *held)))

@@ -1,6 +1,7 @@
 // Operations whose elements come from places that only the running program knows, or from two tiles: one side puts its tile into shared
 // memory in row-major order, the other takes what it wants by its index.
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -64,10 +65,11 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   return success();
 }
 
-/// Counters in shared memory, to which everybody adds.
+/// Counters in shared memory, to which all threads add.
 LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
-  if (!tile.getElementType().isInteger(32)) return op.emitError("a histogram of this type is not built for GPUs");
+  if (!tile.getElementType().isInteger(32))
+    return refuse(op, Diag::notOnGpus, {"a histogram of " + spelled(tile.getElementType()), "count in 32 bits"});
   int64_t bins = tile.getNumElements(), threads = t.config.getWarps() << laneBits;
   Layout layout = ttg::layoutOf(op.getSrc().getType());
   Value base = scratch(t, op);

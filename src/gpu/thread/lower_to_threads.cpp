@@ -4,6 +4,7 @@
 // Nothing is decided here: layouts say who holds what, and each operation becomes what its own types ask for.
 #include "gpu/passes.h"
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,7 +39,7 @@ LogicalResult lowerElements(ThreadContext &t, Operation *op, llvm::function_ref<
 static LogicalResult lowerTable(ThreadContext &t, Operation *op, DenseElementsAttr table) {
   constexpr int64_t largest = 256; // one select an element and register
   if (table.getNumElements() > largest)
-    return op->emitError("a constant tile of more than ") << largest << " different elements is not built for GPUs";
+    return refuse(op, Diag::notOnGpus, {"a constant tile of more than " + std::to_string(largest) + " different elements", "load it"});
   Layout layout = ttg::layoutOf(op->getResult(0).getType());
   Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
   Parts elements, results;
@@ -99,7 +100,7 @@ static LogicalResult mapRegisters(ThreadContext &t, Operation *op, Value from, c
   const Parts &held = t.get(from);
   Parts results;
   for (std::optional<int64_t> reg : sourceRegisters(result, ttg::layoutOf(from.getType()), map)) {
-    if (!reg) return op->emitError("the layouts of this operation and its operand do not fit");
+    if (!reg) return bug(op, "its layout and that of its operand do not fit");
     results.push_back(held[static_cast<size_t>(*reg)]);
   }
   t.set(op->getResult(0), std::move(results));
@@ -116,7 +117,7 @@ static LogicalResult lowerJoin(ThreadContext &t, tt::JoinOp op) {
   return success();
 }
 
-/// The one element is held by everybody.
+/// The one element is held by all threads.
 static LogicalResult lowerUnsplat(ThreadContext &t, tt::UnsplatOp op) {
   t.set(op.getResult(), {t.get(op.getSrc()).front()});
   return success();
@@ -124,7 +125,7 @@ static LogicalResult lowerUnsplat(ThreadContext &t, tt::UnsplatOp op) {
 
 static LogicalResult lowerSplit(ThreadContext &t, tt::SplitOp op) {
   std::optional<Halves> halves = ttg::layoutOf(op.getSrc().getType()).splitHalves();
-  if (!halves) return op.emitError("a thread does not hold both halves of what is split");
+  if (!halves) return bug(op, "a thread does not hold both halves of what is split");
   Parts first, second;
   for (auto [reg, value] : llvm::enumerate(t.get(op.getSrc())))
     (reg >> halves->registerBit & 1 ? second : first).push_back(value);
@@ -228,7 +229,7 @@ static LogicalResult lowerClamp(ThreadContext &t, tt::ClampFOp op) {
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   SmallVector<GlobalAccess> before = t.sinceBarrier;
-  expectTurn(t, loop);
+  expectIteration(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
                                   t.gather(loop.getInitArgs()));
   t.set(loop.getInductionVar(), {fresh.getInductionVar()});
@@ -240,7 +241,7 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
     if (failed(lowerBlock(t, *loop.getBody()))) return failure();
     scf::YieldOp::create(t.b, t.gather(loop.getBody()->getTerminator()->getOperands()));
   }
-  llvm::append_range(t.sinceBarrier, before); // there may have been no turn
+  llvm::append_range(t.sinceBarrier, before); // there may have been no iteration
   t.scatter(loop.getResults(), fresh.getResults());
   return success();
 }
@@ -269,7 +270,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   SmallVector<GlobalAccess> before = t.sinceBarrier;
-  expectTurn(t, loop);
+  expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
   for (Type type : loop.getResultTypes())
     t.appendTypes(type, types);
@@ -291,7 +292,7 @@ static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   if (failed(fill(fresh.getBefore(), loop.getBefore().front(), beforeTypes)) ||
       failed(fill(fresh.getAfter(), loop.getAfter().front(), types)))
     return failure();
-  llvm::append_range(t.sinceBarrier, before); // there may have been no turn
+  llvm::append_range(t.sinceBarrier, before); // there may have been no iteration
   t.scatter(loop.getResults(), fresh.getResults());
   return success();
 }
@@ -355,7 +356,7 @@ static LogicalResult lowerOp(ThreadContext &t, Operation *op) {
     meet(t);
     return success();
   }
-  return op->emitError("this operation is not built for GPUs: ") << name;
+  return refuse(op, Diag::notOnGpus, {"'" + name.str() + "'", ""});
 }
 
 LogicalResult lowerBlock(ThreadContext &t, Block &block) {
@@ -384,7 +385,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   ThreadContext t(source.getLoc(), config, target);
   SmallVector<Type> arguments;
   for (Type type : source.getArgumentTypes()) {
-    if (isa<tt::TensorDescType>(type)) return source.emitError("a tensor descriptor argument must be expanded before");
+    if (isa<tt::TensorDescType>(type)) return bug(source, "a descriptor among its arguments was not expanded");
     arguments.push_back(t.scalarType(type));
   }
   t.b.setInsertionPoint(source);

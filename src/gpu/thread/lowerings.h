@@ -21,8 +21,8 @@ LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op);
 LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op);
 LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op);
 ptx::Eviction evictionOf(tt::EvictionPolicy policy);
-/// Accesses are ordered from here on as if the loop had made a turn before.
-void expectTurn(ThreadContext &t, mlir::Operation *loop);
+/// Accesses are ordered from here on as if the loop had made an iteration before.
+void expectIteration(ThreadContext &t, mlir::Operation *loop);
 /// A scalar as it lies in memory, where i1 is a byte; and back.
 Type memoryType(ThreadContext &t, Type scalar);
 Value toMemory(ThreadContext &t, Value scalar);

@@ -3,6 +3,7 @@
 // but conversion:   %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
 #include "gpu/thread/double_math.h"
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -139,7 +140,7 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
   if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
     std::optional<arith::RoundingMode> mode = truncation.getRoundingmode();
     bool known = !mode || *mode == arith::RoundingMode::to_nearest_even || *mode == arith::RoundingMode::toward_zero;
-    if (!known) return op->emitError("this rounding of a conversion is not built for GPUs");
+    if (!known) return refuse(op, Diag::notOnGpus, {"this rounding of a conversion", "round to the nearest even number, or towards zero"});
     return lowerFloatConversion(t, op, mode == arith::RoundingMode::toward_zero);
   }
   bool onlyMoves = isa<arith::SelectOp, arith::BitcastOp>(op) || op->getName().getDialectNamespace() == "ub";
@@ -283,13 +284,17 @@ static SmallVector<StringRef, 2> functionsOfSymbol(StringRef symbol) {
   return names;
 }
 
+static LogicalResult notBuilt(Operation *op, StringRef function) {
+  return refuse(op, Diag::notOnGpus, {"the function '" + function.str() + "'", "write it in terms of the functions of tl and tl.math"});
+}
+
 LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
   LogicalResult result = lowerElements(t, op, [&](ValueRange x) -> Value {
     for (StringRef name : functionsOfSymbol(op.getSymbol()))
       if (Value value = mathFunction(t, name, x)) return value;
     return {};
   });
-  return succeeded(result) ? result : op.emitError("the function '") << op.getSymbol() << "' is not built for GPUs";
+  return succeeded(result) ? result : notBuilt(op, op.getSymbol());
 }
 
 LogicalResult lowerMath(ThreadContext &t, Operation *op) {
@@ -318,14 +323,14 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
       for (const Parts &parts : operands)
         x.push_back(parts[reg]);
       Value result = mathFunction(t, name, x);
-      if (!result) return op->emitError("this function is not built for GPUs: ") << op->getName().getStringRef();
+      if (!result) return notBuilt(op, name);
       results.push_back(result);
     }
     t.set(op->getResult(0), narrowToBytes(t, results, element, /*towardZero=*/false));
     return success();
   }
   LogicalResult result = lowerElements(t, op, [&](ValueRange x) { return mathFunction(t, name, x); });
-  return succeeded(result) ? result : op->emitError("this function is not built for GPUs: ") << op->getName().getStringRef();
+  return succeeded(result) ? result : notBuilt(op, name);
 }
 
 } // namespace tilewright::gpu

@@ -3,10 +3,13 @@
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps -> a warpgroup multiplies its 64 rows: 4 wgmma m64n256k16, 32 bytes further along K
 //   each
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -56,71 +59,92 @@ private:
 
 //===------------------------------------------------------------------------------------------------------------- mma.sync
 
-LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
-  auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
-  auto dType = cast<RankedTensorType>(op.getType());
-  Layout layout = ttg::layoutOf(dType);
-  Registers a(ttg::layoutOf(aType)), second(ttg::layoutOf(bType)), d(layout);
-  size_t m = layout.shape.size() - 2, n = m + 1;
-  ptx::Format aFormat = formatOf(aType.getElementType()), bFormat = formatOf(bType.getElementType());
-  ptx::Format dFormat = accumulatorOf(dType.getElementType());
-  int64_t width = aFormat == ptx::Format::tf32 ? 1 : 32 / aType.getElementTypeBitWidth(),
-          step = 8 * width; // elements of K: word, instruction
+namespace {
+/// An operand of mma.sync, as 32-bit words of neighbours along K. Words are made once, however many instructions read them.
+class MmaOperand {
+public:
+  MmaOperand(ThreadContext &t, Value tile, size_t kDim)
+      : t(t), tile(tile), kDim(kDim), registers(ttg::layoutOf(tile.getType())), format(formatOf(getElementTypeOrSelf(tile.getType()))) {}
 
-  auto misfit = [&] { return op.emitError("these layouts are not those of mma.sync"); };
-  // Words are made once, however many instructions read them. Null: this thread does not hold what the instruction reads.
-  std::map<std::vector<int64_t>, Value> words[2];
-  auto word = [&](int which, Dims at) -> Value {
-    Value &known = words[which][at];
+  int64_t elementsOfWord() const {
+    return format == ptx::Format::tf32 ? 1 : 32 / getElementTypeOrSelf(tile.getType()).getIntOrFloatBitWidth();
+  }
+  ptx::Format getFormat() const { return format; }
+
+  /// The word that starts at an element. Null: this thread does not hold it.
+  Value word(Dims at) {
+    Value &known = words[at];
     if (known) return known;
-    const Registers &registers = which == 0 ? a : second;
-    const Parts &held = t.get(which == 0 ? op.getA() : op.getB());
+    const Parts &held = t.get(tile);
     SmallVector<Value> values;
-    for (int64_t i = 0; i < width; ++i) {
+    for (int64_t i = 0; i < elementsOfWord(); ++i) {
       std::optional<size_t> reg = registers.at(at);
       if (!reg) return {};
       values.push_back(held[*reg]);
-      ++at[which == 0 ? n : m];
+      ++at[kDim];
     }
-    if (aFormat == ptx::Format::tf32)
+    if (format == ptx::Format::tf32)
       values[0] = ptx::ConvertOp::create(t.b, t.b.getF32Type(), values[0], ptx::Format::f32, ptx::Format::tf32);
     return known = packed(t, values);
-  };
+  }
 
-  int64_t depth = aType.getShape().back();
+private:
+  ThreadContext &t;
+  Value tile;
+  size_t kDim;
+  Registers registers;
+  ptx::Format format;
+  std::map<std::vector<int64_t>, Value> words;
+};
+} // namespace
+
+/// The registers of the 16 x 8 tile of results whose first element is at `at`: two neighbours of each of two rows.
+static std::optional<std::array<size_t, 4>> resultRegisters(const Registers &d, const Dims &at, size_t m, size_t n) {
+  std::array<size_t, 4> found;
+  for (size_t i = 0; i < 4; ++i) {
+    Dims element = at;
+    element[m] += i / 2 ? 8 : 0;
+    element[n] += static_cast<int64_t>(i % 2);
+    std::optional<size_t> reg = d.at(element);
+    if (!reg) return std::nullopt;
+    found[i] = *reg;
+  }
+  return found;
+}
+
+LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
+  auto dType = cast<RankedTensorType>(op.getType());
+  Layout layout = ttg::layoutOf(dType);
+  size_t m = layout.shape.size() - 2, n = m + 1;
+  Registers d(layout);
+  MmaOperand a(t, op.getA(), n), second(t, op.getB(), m);
+  int64_t step = 8 * a.elementsOfWord(), depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
+  auto misfit = [&] { return bug(op, "these layouts are not those of mma.sync"); };
   Parts sums = t.get(op.getC());
   for (Dims at : d.elements()) {
     if (at[m] % 16 || at[n] % 8) continue; // the first element of a 16 x 8 tile
-    int64_t rows[2] = {at[m], at[m] + 8};
-    std::array<size_t, 4> registers;
-    for (size_t i = 0; i < 4; ++i) {
-      Dims element = at;
-      element[m] = rows[i / 2];
-      element[n] += static_cast<int64_t>(i % 2);
-      std::optional<size_t> reg = d.at(element);
-      if (!reg) return misfit();
-      registers[i] = *reg;
-    }
+    std::optional<std::array<size_t, 4>> registers = resultRegisters(d, at, m, n);
+    if (!registers) return misfit();
     for (int64_t k = 0; k < depth; k += step) {
       SmallVector<Value> as, bs, cs;
       for (int64_t half : {int64_t(0), step / 2})
-        for (int64_t row : rows) {
+        for (int64_t row : {at[m], at[m] + 8}) {
           Dims element = at;
           element[m] = row;
           element[n] = k + half;
-          as.push_back(word(0, element));
+          as.push_back(a.word(element));
         }
       for (int64_t half : {int64_t(0), step / 2}) {
         Dims element = at;
         element[m] = k + half;
-        bs.push_back(word(1, element));
+        bs.push_back(second.word(element));
       }
       if (llvm::is_contained(as, Value()) || llvm::is_contained(bs, Value())) return misfit();
-      for (size_t reg : registers)
+      for (size_t reg : *registers)
         cs.push_back(sums[reg]);
       SmallVector<Type> types(4, cs[0].getType());
-      auto product = ptx::MmaOp::create(t.b, types, as, bs, cs, aFormat, bFormat, dFormat);
-      for (auto [reg, value] : llvm::zip(registers, product.getD()))
+      auto product = ptx::MmaOp::create(t.b, types, as, bs, cs, a.getFormat(), second.getFormat(), accumulatorOf(dType.getElementType()));
+      for (auto [reg, value] : llvm::zip(*registers, product.getD()))
         sums[reg] = value;
     }
   }
@@ -153,92 +177,107 @@ static std::optional<MatrixDescriptor> describe(const SharedLayout &shared, int6
   return descriptor;
 }
 
+namespace {
+/// An operand in shared memory. A descriptor is the thread's start (equal in a warpgroup), plus constants.
+struct SharedOperand {
+  SharedLayout shared;
+  MatrixDescriptor descriptor;
+  Value start;
+
+  /// The descriptor of the matrix whose first element is at `at`.
+  Value matrix(ThreadContext &t, const Dims &at) const {
+    uint32_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * static_cast<uint32_t>(shared.elementBytes());
+    Value low = arith::AddIOp::create(t.b, start, t.i32(offset >> 4));
+    low = arith::ExtUIOp::create(t.b, t.b.getI64Type(), low);
+    return arith::OrIOp::create(t.b, low, t.i64(static_cast<int64_t>(descriptor.high << 32)));
+  }
+};
+
+/// The words of A's registers, by the first row and column of what an instruction reads.
+using PackedA = llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Value>>;
+} // namespace
+
+/// `kDim`: the dimension that products run along; `result`: the accumulators' layout. Nothing if wgmma cannot read the buffer.
+static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result) {
+  SharedLayout shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
+  std::optional<MatrixDescriptor> descriptor = describe(shared, kDim);
+  if (!descriptor) return std::nullopt;
+  LinearMap places = shared.inverse();
+  std::vector<uint32_t> groups;
+  for (auto [bit, basis] : llvm::enumerate(result.basesOf(Axis::warp))) {
+    Dims at = coordinatesOf(result.shape, basis);
+    Dims element = kDim == 1 ? Dims{at[0], 0} : Dims{0, at[1]};
+    bool warpgroup = bit >= 2; // lower ones are the warps of a warpgroup, which share a descriptor
+    groups.push_back(warpgroup ? places.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
+  }
+  Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
+  Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
+  return SharedOperand{shared, *descriptor, start};
+}
+
+/// Registers of A are packed before the fence that orders them with the products. `step`: elements of K of one instruction.
+static FailureOr<PackedA> packA(ThreadContext &t, ttg::WgmmaOp op, int64_t step) {
+  PackedA packedA;
+  Type type = op.getA().getType();
+  Registers a(ttg::layoutOf(type));
+  int64_t width = 32 / getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  for (const Dims &at : a.elements()) {
+    if (at[0] % 64 || at[1] % step) continue;
+    SmallVector<Value> &words = packedA[{at[0], at[1]}];
+    for (int64_t half : {int64_t(0), step / 2})
+      for (int64_t row : {0, 8}) {
+        SmallVector<Value> values;
+        for (int64_t i = 0; i < width; ++i) {
+          std::optional<size_t> reg = a.at({at[0] + row, at[1] + half + i});
+          if (!reg) return FailureOr<PackedA>(failure());
+          values.push_back(t.get(op.getA())[*reg]);
+        }
+        words.push_back(packed(t, values));
+      }
+  }
+  return packedA;
+}
+
+/// Null: the accumulators are read from the first product on. One that starts from zeros does not read them, so that no instruction has to
+/// write them.
+static Value readsAccumulators(ThreadContext &t, ttg::WgmmaOp op) {
+  if (op.getUseC()) return t.getScalar(op.getUseC());
+  bool zeros = matchPattern(op.getC(), m_PosZeroFloat()) || matchPattern(op.getC(), m_Zero());
+  return zeros ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(false)) : Value();
+}
+
 LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   auto dType = cast<RankedTensorType>(op.getD().getType());
   Layout layout = ttg::layoutOf(dType);
-  auto bType = cast<ttg::BufferType>(op.getB().getType());
-  SharedLayout bShared = bType.getLayout().layout();
+  ttg::BufferType bType = op.getB().getType();
   auto aBuffer = dyn_cast<ttg::BufferType>(op.getA().getType());
   Type aElement = aBuffer ? aBuffer.getElementType() : getElementTypeOrSelf(op.getA().getType());
   ptx::Format aFormat = formatOf(aElement), bFormat = formatOf(bType.getElementType()), dFormat = accumulatorOf(dType.getElementType());
-  int64_t depth = bShared.shape[0], step = 256 / aElement.getIntOrFloatBitWidth();
+  int64_t depth = bType.getShape()[0], step = 256 / aElement.getIntOrFloatBitWidth();
 
   // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
   int64_t warps = t.config.getWarps(), n = Layout::wgmmaColumns(layout.shape, warps), count = n / 2;
-  if (layout != Layout::wgmmaAccumulator(layout.shape, warps, n)) return op.emitError("these accumulators are not in wgmma's layout");
-
-  std::optional<MatrixDescriptor> aDescriptor, bDescriptor = describe(bShared, 0);
-  SharedLayout aShared;
-  if (aBuffer) {
-    aShared = aBuffer.getLayout().layout();
-    aDescriptor = describe(aShared, 1);
-  }
-  if (!bDescriptor || (aBuffer && !aDescriptor)) return op.emitError("wgmma cannot read this buffer");
-
-  // A descriptor is the thread's start (equal in a warpgroup), plus constants.
-  auto start = [&](Value buffer, const SharedLayout &shared, const MatrixDescriptor &descriptor, bool rows) -> Value {
-    LinearMap places = shared.inverse();
-    std::vector<uint32_t> groups;
-    for (auto [bit, basis] : llvm::enumerate(layout.basesOf(Axis::warp))) {
-      Dims at = coordinatesOf(layout.shape, basis);
-      Dims element = rows ? Dims{at[0], 0} : Dims{0, at[1]};
-      bool warpgroup = bit >= 2; // lower ones are the warps of a warpgroup, which share a descriptor
-      groups.push_back(warpgroup ? places.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
-    }
-    Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
-    return arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor.low)));
-  };
-  auto matrix = [&](Value from, const SharedLayout &shared, const MatrixDescriptor &descriptor, const Dims &at) -> Value {
-    uint32_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * static_cast<uint32_t>(shared.elementBytes());
-    Value low = arith::AddIOp::create(t.b, from, t.i32(offset >> 4));
-    low = arith::ExtUIOp::create(t.b, t.b.getI64Type(), low);
-    return arith::OrIOp::create(t.b, low, t.i64(static_cast<int64_t>(descriptor.high << 32)));
-  };
-  Value bStart = start(op.getB(), bShared, *bDescriptor, false), aStart;
-  if (aBuffer) aStart = start(op.getA(), aShared, *aDescriptor, true);
-  std::optional<Registers> a;
-  if (!aBuffer) a.emplace(ttg::layoutOf(op.getA().getType()));
+  if (layout != Layout::wgmmaAccumulator(layout.shape, warps, n)) return bug(op, "these accumulators are not in wgmma's layout");
+  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout), first;
+  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout);
+  if (!second || (aBuffer && !first)) return bug(op, "wgmma cannot read this buffer");
 
   Parts sums = t.get(op.getC());
-  Value useC = op.getUseC() ? t.getScalar(op.getUseC()) : Value();
-  // A product that starts from zeros does not read them, so that nobody has to write them.
-  if (!useC && (matchPattern(op.getC(), m_PosZeroFloat()) || matchPattern(op.getC(), m_Zero())))
-    useC = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
-  // Registers of A are packed before the fence that orders them with the products.
-  std::map<std::pair<int64_t, int64_t>, SmallVector<Value>> packedA;
-  int64_t width = 32 / aElement.getIntOrFloatBitWidth();
-  if (a)
-    for (const Dims &at : a->elements()) {
-      if (at[0] % 64 || at[1] % step) continue;
-      SmallVector<Value> &words = packedA[{at[0], at[1]}];
-      for (int64_t half : {int64_t(0), step / 2})
-        for (int64_t row : {0, 8}) {
-          SmallVector<Value> values;
-          for (int64_t i = 0; i < width; ++i) {
-            std::optional<size_t> reg = a->at({at[0] + row, at[1] + half + i});
-            if (!reg) return op.emitError("the first operand is not in wgmma's layout");
-            values.push_back(t.get(op.getA())[*reg]);
-          }
-          words.push_back(packed(t, values));
-        }
-    }
+  Value useC = readsAccumulators(t, op);
+  FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
+  if (failed(packedA)) return bug(op, "the first operand is not in wgmma's layout");
   ptx::WgmmaFenceOp::create(t.b);
-  for (int64_t first = 0; first < layout.registersPerThread(); first += count) {
-    Dims at = coordinatesOf(layout.shape, layout.apply(first, 0, 0, 0));
+  for (int64_t start = 0; start < layout.registersPerThread(); start += count) {
+    Dims at = coordinatesOf(layout.shape, layout.apply(start, 0, 0, 0));
     for (int64_t k = 0; k < depth; k += step) {
-      SmallVector<Value> aValues;
-      if (aBuffer)
-        aValues.push_back(matrix(aStart, aShared, *aDescriptor, {at[0], k}));
-      else if (auto words = packedA.find({at[0], k}); words != packedA.end())
-        aValues = words->second;
-      else
-        return op.emitError("the first operand is not in wgmma's layout");
-      Value bValue = matrix(bStart, bShared, *bDescriptor, {k, at[1]});
-      ValueRange c = ValueRange(sums).slice(static_cast<size_t>(first), static_cast<size_t>(count));
+      SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : packedA->lookup({at[0], k});
+      if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout");
+      Value bValue = second->matrix(t, {k, at[1]});
+      ValueRange c = ValueRange(sums).slice(static_cast<size_t>(start), static_cast<size_t>(count));
       auto product = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == 0 ? useC : Value(), static_cast<uint32_t>(n), aFormat,
-                                          bFormat, dFormat, aBuffer && !aDescriptor->alongK, !bDescriptor->alongK);
+                                          bFormat, dFormat, first && !first->descriptor.alongK, !second->descriptor.alongK);
       for (auto [index, value] : llvm::enumerate(product.getD()))
-        sums[static_cast<size_t>(first) + index] = value;
+        sums[static_cast<size_t>(start) + index] = value;
     }
   }
   ptx::WgmmaCommitOp::create(t.b);
@@ -255,60 +294,88 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
 
 //===------------------------------------------------------------------------------------------------- multiply and add
 
-LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
-  auto dType = cast<RankedTensorType>(op.getD().getType());
-  Layout layout = ttg::layoutOf(dType);
-  Type type = t.scalarType(dType.getElementType());
-  auto aType = cast<ttg::BufferType>(op.getA().getType()), bType = cast<ttg::BufferType>(op.getB().getType());
-  size_t rank = layout.shape.size(), m = rank - 2, n = rank - 1;
-  int64_t depth = aType.getShape().back(), aBytes = aType.getLayout().layout().elementBytes();
-  int64_t bBytes = bType.getLayout().layout().elementBytes();
+namespace {
+/// An operand of a product by threads: elements in plain order in shared memory, read where a loop over K has come to.
+class FmaOperand {
+public:
+  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA)
+      : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())),
+        start(startOfThread(isA ? op.getA() : op.getB())) {}
 
-  // Where the thread's first element is, in the rows of A and in the columns of B, batches included; registers add constants to that.
-  auto offsetOf = [&](const Dims &at, bool inA) {
-    int64_t batch = rank == 3 ? at[0] : 0;
-    return inA ? ((batch * layout.shape[m]) + at[m]) * depth * aBytes : (batch * depth * layout.shape[n] + at[n]) * bBytes;
-  };
-  auto first = [&](Value buffer, bool inA) -> Value {
+  /// Readies it for the iteration `k` of the loop.
+  void enter(Value k) {
+    size_t n = result.shape.size() - 1;
+    Value along = arith::MulIOp::create(t.b, k, t.i32(isA ? bytes() : result.shape[n] * bytes()));
+    place = arith::AddIOp::create(t.b, start, along);
+  }
+
+  /// What the result's element at `at` is multiplied from, in the result's type. Read once.
+  FailureOr<Value> element(const Dims &at) {
+    int64_t offset = offsetOf(at);
+    Value &known = loaded[offset];
+    if (known) return known;
+    Type inMemory = t.scalarType(type.getElementType());
+    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, place, Value(), static_cast<uint32_t>(offset));
+    FailureOr<Value> wide = widened(load.getValues()[0]);
+    if (succeeded(wide)) known = *wide;
+    return wide;
+  }
+
+private:
+  int64_t bytes() const { return type.getLayout().layout().elementBytes(); }
+
+  /// Of the row of A, or the column of B, that the result's element at `at` needs, batches included.
+  int64_t offsetOf(const Dims &at) const {
+    size_t rank = result.shape.size(), m = rank - 2, n = rank - 1;
+    int64_t batch = rank == 3 ? at[0] : 0, depth = isA ? type.getShape().back() : type.getShape()[m];
+    return (isA ? (batch * result.shape[m] + at[m]) * depth : batch * depth * result.shape[n] + at[n]) * bytes();
+  }
+
+  /// Where the thread's first element is; registers add constants to that.
+  Value startOfThread(Value buffer) {
     std::vector<uint32_t> places[2];
     for (int axis : {0, 1})
-      for (uint32_t basis : layout.basesOf(axis == 0 ? Axis::lane : Axis::warp))
-        places[axis].push_back(static_cast<uint32_t>(offsetOf(coordinatesOf(layout.shape, basis), inA)));
+      for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
+        places[axis].push_back(static_cast<uint32_t>(offsetOf(coordinatesOf(result.shape, basis))));
     Value inTile = arith::AddIOp::create(t.b, xorBases(t, t.lane, places[0]), xorBases(t, t.warp, places[1]));
     return arith::AddIOp::create(t.b, t.getScalar(buffer), inTile);
-  };
-  Value aStart = first(op.getA(), true), bStart = first(op.getB(), false);
+  }
 
-  auto widened = [&](Value value, Type element) -> FailureOr<Value> {
-    if (value.getType() == type) return value;
-    if (isa<IntegerType>(type) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, type, value));
-    if (isa<FloatType>(type) && isa<FloatType>(element)) return convertFloats(t, {value}, element, type, /*towardZero=*/false)[0];
-    return op.emitError("products of ") << element << " in " << type << " are not built for GPUs";
-  };
+  FailureOr<Value> widened(Value value) {
+    Type element = type.getElementType(), wide = t.scalarType(getElementTypeOrSelf(op.getType()));
+    if (value.getType() == wide) return value;
+    if (isa<IntegerType>(wide) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wide, value));
+    if (isa<FloatType>(wide) && isa<FloatType>(element)) return convertFloats(t, {value}, element, wide, /*towardZero=*/false)[0];
+    return refuse(op, Diag::notOnGpus, {"a product of " + spelled(element) + " in " + spelled(wide), "convert the operands first"});
+  }
+
+  ThreadContext &t;
+  ttg::FmaDotOp op;
+  bool isA;
+  Layout result;
+  ttg::BufferType type;
+  Value start, place;
+  std::map<int64_t, Value> loaded; // by offset
+};
+} // namespace
+
+LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
+  Layout layout = ttg::layoutOf(op.getType());
+  FmaOperand a(t, op, true), second(t, op, false);
+  int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back();
   auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(1), t.get(op.getC()));
   OpBuilder::InsertionGuard guard(t.b);
   if (!loop.getBody()->empty()) loop.getBody()->back().erase();
   t.b.setInsertionPointToEnd(loop.getBody());
-  Value k = loop.getInductionVar();
-  Value aPlace = arith::AddIOp::create(t.b, aStart, arith::MulIOp::create(t.b, k, t.i32(aBytes)));
-  Value bPlace = arith::AddIOp::create(t.b, bStart, arith::MulIOp::create(t.b, k, t.i32(layout.shape[n] * bBytes)));
-  std::map<int64_t, Value> loaded[2];
-  auto element = [&](bool inA, int64_t offset) -> FailureOr<Value> {
-    Value &known = loaded[inA][offset];
-    if (known) return known;
-    Type stored = (inA ? aType : bType).getElementType(), inMemory = t.scalarType(stored);
-    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, inA ? aPlace : bPlace, Value(), static_cast<uint32_t>(offset));
-    FailureOr<Value> wide = widened(load.getValues()[0], stored);
-    if (succeeded(wide)) known = *wide;
-    return wide;
-  };
+  a.enter(loop.getInductionVar());
+  second.enter(loop.getInductionVar());
   Parts sums;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
     Dims at = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0));
-    FailureOr<Value> x = element(true, offsetOf(at, true)), y = element(false, offsetOf(at, false));
+    FailureOr<Value> x = a.element(at), y = second.element(at);
     if (failed(x) || failed(y)) return failure();
     Value sum = loop.getRegionIterArg(static_cast<unsigned>(reg));
-    if (isa<IntegerType>(type)) {
+    if (isa<IntegerType>(sum.getType())) {
       sums.push_back(arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, *x, *y), sum));
     } else {
       constexpr auto fused = arith::FastMathFlags::contract;

@@ -3,6 +3,7 @@
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -67,7 +68,7 @@ static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
   t.sinceBarrier.push_back({pointer, writes, /*changes=*/false});
 }
 
-void expectTurn(ThreadContext &t, Operation *loop) {
+void expectIteration(ThreadContext &t, Operation *loop) {
   loop->walk([&](Operation *op) {
     Value pointer;
     if (auto load = dyn_cast<tt::LoadOp>(op)) pointer = load.getPtr();
@@ -177,7 +178,7 @@ static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results,
   if (scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b); // whoever used the room before has read it
+  ptx::BarrierOp::create(t.b); // all threads have read what was in this scratch memory before
   auto tile = dyn_cast<RankedTensorType>(pointer);
   if (tile)
     storeFlat(t, base, results, ttg::layoutOf(tile), 0);
@@ -227,6 +228,8 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
   return bits == type ? loop.getResult(0) : Value(arith::BitcastOp::create(t.b, type, loop.getResult(0)));
 }
 
+static constexpr const char *atomicAdvice = "use elements of 16, 32 or 64 bits";
+
 LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   Type pointer = op.getPtr().getType();
   Value first = performs(t, pointer);
@@ -234,7 +237,7 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   ptx::Scope scope = scopeOf(op.getScope());
   Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
   int64_t bits = type.getIntOrFloatBitWidth();
-  if (bits < 16) return op.emitError("an atomic operation of ") << bits << " bits is not built for GPUs";
+  if (bits < 16) return refuse(op, Diag::notOnGpus, {"an atomic operation of " + std::to_string(bits) + " bits", atomicAdvice});
   bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
   bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.bf16Atomics)));
   // One thread speaks for the block: what the others did before is released, too.
@@ -268,7 +271,7 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   }
   ptx::Order order = orderOf(op.getSem());
   Type type = t.scalarType(getElementTypeOrSelf(op.getType())), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
-  if (bits.getIntOrFloatBitWidth() < 16) return op.emitError("a compare-and-swap of 8 bits is not built for GPUs");
+  if (bits.getIntOrFloatBitWidth() < 16) return refuse(op, Diag::notOnGpus, {"an atomic compare-and-swap of 8 bits", atomicAdvice});
   auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (!isa<RankedTensorType>(pointer) && releases) meet(t);

@@ -1,11 +1,13 @@
-// A scan goes through the bits of the coordinate along its dimension, the lowest first, whoever holds them. Before bit k, each element
-// holds the combination of its aligned group of 2^k up to itself, and everybody of a group knows the group's total; then
+// A scan goes through the bits of the coordinate along its dimension, the lowest first, whether a register, a lane or a warp holds them.
+// Before bit k, each element holds the combination of its aligned group of 2^k up to itself, and every thread of a group knows the group's
+// total; then
 //     in the upper group of each pair:  value = combine(total of the lower group, value)
 //     in both:                          total = combine(lower total, upper total)
 // A total comes from another register, by a butterfly shuffle, or through shared memory from another warp. Values wait: what comes before
 // this thread's lowest run of registers is gathered in `before` and combined into them once, at the end. Backwards it is the same with the
 // bits inverted.
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -144,7 +146,7 @@ static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
   return success();
 }
 
-/// A bit that tells lanes or warps apart. Behind the last one nobody asks for the whole's total.
+/// A bit that tells lanes or warps apart. Behind the last one the total of the whole is not needed.
 static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_t bit, bool isLast) {
   Value own = axis == Axis::lane ? t.lane : t.warp;
   Value isUpper = arith::CmpIOp::create(t.b, scan.reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
@@ -183,7 +185,7 @@ static LogicalResult addPreceding(ThreadContext &t, Scan &scan) {
 LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   Layout layout = scanLayout(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
   std::optional<std::vector<AxisBit>> order = scanOrder(layout, op.getAxis());
-  if (!order) return op.emitError("a scan in this layout is not built for GPUs");
+  if (!order) return bug(op, "no layout was found for it");
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
   if (failed(held)) return failure();
   Scan scan{.op = op, .reverse = op.getReverse(), .held = std::move(*held)};
@@ -192,7 +194,7 @@ LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   for (size_t next = *done; next < order->size(); ++next) {
     auto [axis, number] = (*order)[next];
     int64_t bit = int64_t(1) << number;
-    if (axis == Axis::block) return op.emitError("a scan across the blocks of a cluster is not built for GPUs");
+    if (axis == Axis::block) return bug(op, "it runs along a dimension that is split over blocks");
     bool isLast = next + 1 == order->size();
     if (failed(axis == Axis::reg ? scanRegisters(t, scan, bit) : scanThreads(t, scan, axis, bit, isLast))) return failure();
   }

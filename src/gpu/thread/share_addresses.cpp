@@ -3,7 +3,7 @@
 //   before: %p = %x + 4 * sext(%i)        %q = %x + 4 * sext(%i + 128)        %r = %x + 4 * sext(%i + 8 * %stride)
 //   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
 // A constant is part of the instruction that uses the address, and the product is computed once for a whole warp. Addresses are compared as
-// polynomials over what nobody can look into; as everywhere, index arithmetic is taken not to overflow, so that a sign extension of a sum
+// polynomials over values of unknown content; as everywhere, index arithmetic is taken not to overflow, so that a sign extension of a sum
 // is the sum of sign extensions.
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"

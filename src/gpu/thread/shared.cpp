@@ -4,6 +4,7 @@
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
 #include "gpu/layout/proof.h"
 #include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -64,14 +65,14 @@ static Value allocated(ThreadContext &t, Operation *op) {
 
 LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
   Value address = allocated(t, op);
-  if (!address) return op.emitError("this buffer has no place in shared memory");
+  if (!address) return bug(op, "this buffer has no place in shared memory");
   t.set(op.getResult(), {address});
   return success();
 }
 
 LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   Value address = allocated(t, op);
-  if (!address) return op.emitError("these barriers have no place in shared memory");
+  if (!address) return bug(op, "these barriers have no place in shared memory");
   t.set(op.getResult(), {address});
   constexpr int64_t barrierBytes = 8;
   for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i)
@@ -123,7 +124,7 @@ static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layo
                            std::optional<std::string> (*wrongIn)(const Plan &, const Layout &, const SharedLayout &)) {
   std::optional<std::string> wrong = wrongInBuffer(shared);
   if (!wrong) wrong = wrongIn(plan, layout, shared);
-  return wrong ? ttg::planIsWrong(op, "an access to shared memory", *wrong) : success();
+  return wrong ? bug(op, "the plan of its access to shared memory does not hold: " + *wrong) : success();
 }
 
 FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
@@ -248,7 +249,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t elements = std::min<int64_t>(width ? width.getInt() : 1, access.bytes / shared.elementBytes());
   int64_t bytes = elements * shared.elementBytes();
-  if (bytes < 4) return op.emitError("an asynchronous copy moves 4 bytes at least");
+  if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
   if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
   SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared);
   const Parts &pointers = t.get(op.getPointers());
@@ -260,7 +261,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
       auto [address, offset] = places.of(vector.registers[i]);
       Value mask = op.getMask() ? t.get(op.getMask())[reg] : Value();
       // Copies would write the same bytes again; a false mask writes zeros, so that it cannot keep them off.
-      if (first) return op.emitError("a tile that several threads hold cannot be copied asynchronously");
+      if (first) return bug(op, "a tile that several threads hold cannot be copied asynchronously");
       ptx::CopyAsyncOp::create(t.b, address, pointers[reg], mask, static_cast<uint32_t>(bytes), static_cast<uint32_t>(offset), evict);
     }
   return success();
@@ -270,7 +271,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
 static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, ValueRange coordinates,
                               llvm::function_ref<void(ValueRange, Value)> emit) {
   std::optional<TmaBox> box = tmaBox(sharedOf(buffer));
-  if (!box) return op->emitError("the copy engine cannot fill this buffer");
+  if (!box) return bug(op, "the copy engine cannot fill this buffer");
   Value base = t.getScalar(buffer);
   for (int64_t i = 0; i < box->copies; ++i) {
     SmallVector<Value> at;

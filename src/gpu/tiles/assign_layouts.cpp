@@ -1,14 +1,15 @@
-// tt says what a program does to a tile; somebody has to say which thread holds which element. LayoutPlan decides; here its decisions are
+// tt says what a program does to a tile, but not which thread holds which element. LayoutPlan decides; here its decisions are
 // written into the types, and conversions are put where an operation wants or leaves another layout than its tile's class has:
 //   before: %row = tt.reduce %x axis 1 : tensor<64x64xf32> -> tensor<64xf32>
 //   after:  %row = tt.reduce %x axis 1 : tensor<64x64xf32, #a> -> tensor<64xf32, #a without dim 1>
 //           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>       only if the class of %r is in #b
-// Cheap tiles (addresses, masks) are computed once in each layout that somebody wants them in, where they were computed before. Loads and
-// stores get `ttg.vector`: how many neighbours are one access.
+// Cheap tiles (addresses, masks) are computed once in each layout that is wanted, where they were computed before. Loads and
+// stores get `ttg.vector`: how many neighbours are one access. Why it came so stands beside it (`ttg.product`, `ttg.access`,
+// `ttg.choices`).
 #include "gpu/passes.h"
-#include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,25 +23,21 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 class Assigner {
 public:
-  Assigner(tt::FuncOp function, ttg::ConfigAttr config)
-      : function(function), config(config), warps(config.getWarps()), plan(function, config) {}
+  Assigner(tt::FuncOp function, ttg::ConfigAttr config) : function(function), warps(config.getWarps()), plan(function, config) {}
 
   LogicalResult run() {
     SmallVector<Operation *> all;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
     for (Operation *op : all)
       assign(op);
+    function->setAttr(ttg::choicesName, plan.choices());
     ttg::eraseDead(function);
     // Whatever is left must have a layout, or a later pass would meet a tile that it cannot place.
     WalkResult walk = function.getBody().walk([](Operation *op) -> WalkResult {
       for (Value result : op->getResults())
-        if (isTile(result) && !ttg::hasLayout(result.getType())) return op->emitError("this operation got no layout for GPUs");
+        if (isTile(result) && !ttg::hasLayout(result.getType())) return bug(op, "it got no layout");
       return WalkResult::advance();
     });
     return failure(walk.wasInterrupted());
@@ -100,6 +97,10 @@ private:
   void setType(Value tile) {
     if (isTile(tile)) tile.setType(ttg::withLayout(cast<RankedTensorType>(tile.getType()), plan.layoutOf(tile)));
   }
+  void setTypes(Operation *op) {
+    for (Value result : op->getResults())
+      setType(result);
+  }
   /// The operation leaves its result in `natural`; its class may want another.
   void setResult(Value result, const Layout &natural) {
     if (!isTile(result)) return;
@@ -116,7 +117,7 @@ private:
   //===--------------------------------------------------------------------------------------------------------- operations
 
   void assignAccess(Operation *op, const MemoryAccess &access) {
-    // With a descriptor only the tile itself has the access's shape, row numbers lie anyhow.
+    // With a descriptor only the tile itself has the access's shape; row numbers stay in their own layout.
     for (OpOperand &operand : op->getOpOperands())
       if (isTile(operand.get()))
         want(operand, ttg::shapeOf(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
@@ -124,10 +125,14 @@ private:
       setResult(result, access.layout);
     int64_t vector = vectorIn(access.facts, access.layout);
     if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
+    if (!access.pointer) return;
+    bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
+    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.facts, access.layout), narrowed));
   }
 
   void assignProduct(tt::DotOp op) {
-    DotChoice choice = chooseDot(op, config);
+    const DotChoice &choice = plan.product(op);
+    op->setAttr(ttg::productName, choice.attribute(op.getContext()));
     want(op.getAMutable(), choice.a ? *choice.a : layoutOf(op.getA()));
     want(op.getBMutable(), choice.b ? *choice.b : layoutOf(op.getB()));
     want(op.getCMutable(), choice.result);
@@ -154,15 +159,8 @@ private:
     setResult(op.getOutRHS(), source.splitHalves()->layout);
   }
 
-  void assign(Operation *op) {
-    if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own
-    if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
-    if (isElementwiseOnTiles(op)) {
-      want(op, plan.layoutOf(op->getResult(0)));
-      for (Value result : op->getResults())
-        setType(result);
-      return;
-    }
+  /// What a loop's or a branch's body passes on is wanted in the layout of the value that receives it.
+  void assignControlFlow(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
         .Case<scf::ForOp, scf::WhileOp>([&](auto loop) {
           ValueRange arguments = loop->getRegion(0).getArguments();
@@ -171,12 +169,6 @@ private:
           for (Region &region : loop->getRegions())
             for (Value argument : region.getArguments())
               setType(argument);
-          for (Value result : loop->getResults())
-            setType(result);
-        })
-        .Case([&](scf::IfOp branch) {
-          for (Value result : branch.getResults())
-            setType(result);
         })
         .Case([&](scf::YieldOp yield) {
           Operation *parent = yield->getParentOp();
@@ -188,7 +180,19 @@ private:
         .Case([&](scf::ConditionOp condition) {
           for (auto [operand, target] : llvm::zip(condition.getArgsMutable(), condition->getParentOp()->getResults()))
             if (isTile(target)) want(operand, plan.layoutOf(target));
-        })
+        });
+    setTypes(op);
+  }
+
+  void assign(Operation *op) {
+    if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own
+    if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
+    if (isElementwiseOnTiles(op) || isa<ttg::ReadBlocksOp>(op)) {
+      want(op, plan.layoutOf(op->getResult(0)));
+      return setTypes(op);
+    }
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<scf::ForOp, scf::WhileOp, scf::IfOp, scf::YieldOp, scf::ConditionOp>([&](auto) { assignControlFlow(op); })
         .Case<tt::ReduceOp, tt::ScanOp>([&](auto) { assignCombination(op); })
         .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto) {
           setType(op->getResult(0));
@@ -201,11 +205,6 @@ private:
         })
         .Case([&](tt::SplitOp split) { assignSplit(split); })
         .Case([&](tt::DotOp dot) { assignProduct(dot); })
-        .Case([&](ttg::ReadBlocksOp) {
-          want(op, plan.layoutOf(op->getResult(0)));
-          for (Value result : op->getResults())
-            setType(result);
-        })
         .Case([&](tt::HistogramOp histogram) {
           want(op, layoutOf(histogram.getSrc()));
           setType(histogram.getResult());
@@ -218,13 +217,11 @@ private:
         .Default([&](Operation *) {
           for (OpOperand &operand : op->getOpOperands())
             if (isTile(operand.get())) want(operand, layoutOf(operand.get()));
-          for (Value result : op->getResults())
-            setType(result);
+          setTypes(op);
         });
   }
 
   tt::FuncOp function;
-  ttg::ConfigAttr config;
   int64_t warps;
   LayoutPlan plan;
   DenseMap<std::pair<Value, Type>, Value> copies;

@@ -16,7 +16,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 constexpr int64_t most = int64_t(1) << 30; // "any power of two": products of two stay in range
-constexpr int deepestSign = 48;
 
 static int64_t powerIn(int64_t value) {
   return value == 0 ? most : std::min(most, value & -value);
@@ -117,39 +116,59 @@ void AxisAnalysis::meet(Value value, Value source) {
   if (const AxisInfo *info = find(source)) meet(value, AxisInfo(*info));
 }
 
+void AxisAnalysis::visit(scf::ForOp loop) {
+  const AxisInfo *from = find(loop.getLowerBound()), *step = find(loop.getStep());
+  if (from && step)
+    meet(loop.getInductionVar(),
+         uniform(loop.getInductionVar().getType(), std::min(from->divisibility[0], step->divisibility[0]), std::nullopt));
+  for (auto [init, argument, yielded, result] :
+       llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults())) {
+    for (Value source : {Value(init), Value(yielded)}) {
+      meet(argument, source);
+      meet(result, source);
+    }
+  }
+}
+
+void AxisAnalysis::visit(scf::WhileOp loop) {
+  for (auto [argument, init, yielded] : llvm::zip(loop.getBeforeArguments(), loop.getInits(), loop.getYieldOp()->getOperands())) {
+    meet(argument, init);
+    meet(argument, yielded);
+  }
+  for (auto [argument, result, passed] : llvm::zip(loop.getAfterArguments(), loop.getResults(), loop.getConditionOp().getArgs())) {
+    meet(argument, passed);
+    meet(result, passed);
+  }
+}
+
+void AxisAnalysis::visit(scf::IfOp branch) {
+  for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
+    if (!region->empty() && branch.getNumResults())
+      for (auto [result, yielded] : llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
+        meet(result, yielded);
+}
+
+/// What the kernel's author promises of an operation's result.
+static void addPromises(AxisInfo &info, Operation *op, Type type) {
+  Extents shape = shapeOf(type);
+  auto promise = [&](StringRef name, SmallVector<int64_t, 2> &numbers) {
+    auto hint = op->getAttrOfType<DenseIntElementsAttr>(name);
+    if (!hint || hint.getNumElements() != static_cast<int64_t>(numbers.size())) return;
+    for (auto [dim, value] : llvm::enumerate(hint.getValues<APInt>())) {
+      int64_t promised = powerIn(value.getSExtValue());
+      if (name != tt::divisibilityName) promised = std::min(promised, shape[dim]);
+      numbers[dim] = std::max(numbers[dim], promised);
+    }
+  };
+  promise(tt::contiguityName, info.contiguity);
+  promise(tt::divisibilityName, info.divisibility);
+  promise(tt::constancyName, info.constancy);
+}
+
 void AxisAnalysis::visit(Operation *op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    const AxisInfo *from = find(loop.getLowerBound()), *step = find(loop.getStep());
-    if (from && step)
-      meet(loop.getInductionVar(),
-           uniform(loop.getInductionVar().getType(), std::min(from->divisibility[0], step->divisibility[0]), std::nullopt));
-    for (auto [init, argument, yielded, result] :
-         llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults())) {
-      for (Value source : {Value(init), Value(yielded)}) {
-        meet(argument, source);
-        meet(result, source);
-      }
-    }
-    return;
-  }
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    for (auto [argument, init, yielded] : llvm::zip(loop.getBeforeArguments(), loop.getInits(), loop.getYieldOp()->getOperands())) {
-      meet(argument, init);
-      meet(argument, yielded);
-    }
-    for (auto [argument, result, passed] : llvm::zip(loop.getAfterArguments(), loop.getResults(), loop.getConditionOp().getArgs())) {
-      meet(argument, passed);
-      meet(result, passed);
-    }
-    return;
-  }
-  if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
-      if (!region->empty() && branch.getNumResults())
-        for (auto [result, yielded] : llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
-          meet(result, yielded);
-    return;
-  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) return visit(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) return visit(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op)) return visit(branch);
   // The regions of other operations work on scalars of which nothing is known.
   for (Region &region : op->getRegions())
     for (Block &block : region)
@@ -159,39 +178,9 @@ void AxisAnalysis::visit(Operation *op) {
     if (!isTracked(result.getType())) continue;
     std::optional<AxisInfo> info = op->getNumResults() == 1 ? compute(op) : unknown(result.getType());
     if (!info) continue;
-    // What the user promises.
-    auto promise = [&](StringRef name, SmallVector<int64_t, 2> &numbers) {
-      auto hint = op->getAttrOfType<DenseIntElementsAttr>(name);
-      if (!hint || hint.getNumElements() != static_cast<int64_t>(numbers.size())) return;
-      Extents shape = shapeOf(result.getType());
-      for (auto [dim, value] : llvm::enumerate(hint.getValues<APInt>())) {
-        int64_t promised = powerIn(value.getSExtValue());
-        if (name != tt::divisibilityName) promised = std::min(promised, shape[dim]);
-        numbers[dim] = std::max(numbers[dim], promised);
-      }
-    };
-    promise(tt::contiguityName, info->contiguity);
-    promise(tt::divisibilityName, info->divisibility);
-    promise(tt::constancyName, info->constancy);
+    addPromises(*info, op, result.getType());
     meet(result, *info);
   }
-}
-
-//===------------------------------------------------------------------------------------------------------------- signs
-
-bool AxisAnalysis::mayBeNegative(Value value, int depth) {
-  if (depth > deepestSign) return true;
-  if (indices.assumeNonNegativeElements(value)) return false;
-  Operation *op = value.getDefiningOp();
-  if (!op) return true;
-  auto maySource = [&](unsigned operand) { return mayBeNegative(op->getOperand(operand), depth + 1); };
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, arith::ExtSIOp, arith::RemSIOp, arith::ShRSIOp>(
-          [&](auto) { return maySource(0); })
-      .Case<arith::DivSIOp, arith::MinSIOp>([&](auto) { return maySource(0) || maySource(1); })
-      .Case<arith::MaxSIOp, arith::AndIOp>([&](auto) { return maySource(0) && maySource(1); })
-      .Case<arith::SelectOp>([&](auto) { return maySource(1) || maySource(2); })
-      .Default([](Operation *) { return true; });
 }
 
 //===----------------------------------------------------------------------------------------------------------- transfer
@@ -199,7 +188,43 @@ bool AxisAnalysis::mayBeNegative(Value value, int depth) {
 namespace {
 /// What an operation makes of the facts about its operands; `dim` by `dim`, since dimensions do not see one another.
 struct Transfer {
-  Type type;
+  Operation *op;
+  Type type; // of its result
+  ArrayRef<AxisInfo> in;
+  address::Indices &indices;
+
+  Extents shape() const { return shapeOf(type); }
+
+  /// Equal elements give equal elements.
+  AxisInfo elementwise() const {
+    AxisInfo info = unknown(type);
+    Extents extents = shape();
+    for (size_t dim = 0; dim < info.rank(); ++dim) {
+      info.constancy[dim] = extents[dim];
+      for (auto [operand, from] : llvm::zip(op->getOperands(), in))
+        if (isa<RankedTensorType>(operand.getType())) info.constancy[dim] = std::min(info.constancy[dim], from.constancy[dim]);
+    }
+    return info;
+  }
+
+  /// The same as elementwise, and what divides all of both operands by `combine`.
+  template <typename Combine> AxisInfo elementwise(Combine combine) const {
+    AxisInfo info = elementwise();
+    for (size_t dim = 0; dim < info.rank(); ++dim)
+      info.divisibility[dim] = combine(in[0].divisibilityAt(dim, 1), in[1].divisibilityAt(dim, 1));
+    return info;
+  }
+
+  /// Truncation towards zero cuts groups below zero in another way. Nothing is taken for granted where there are no groups.
+  bool floors() const {
+    bool grouped = false;
+    for (size_t dim = 0; dim < shape().size(); ++dim)
+      grouped |= groupWithin(in[0], in[1], dim) > 1;
+    return grouped && indices.assumeNonNegativeElements(op->getOperand(0));
+  }
+
+  /// A power of two that is known, as an operand.
+  AxisInfo powerOfTwo(int64_t number) const { return uniform(type, std::min(most, number), number); }
 
   AxisInfo sum(const AxisInfo &a, const AxisInfo &b, bool minus) const {
     AxisInfo info = unknown(type);
@@ -272,172 +297,203 @@ struct Transfer {
 };
 } // namespace
 
-static std::optional<int64_t> shiftOf(const AxisInfo &by) {
-  if (!by.constant || *by.constant < 0 || *by.constant > 30) return std::nullopt;
-  return *by.constant;
+//===-------------------------------------------------------------------------------------------------------------- rules
+
+static AxisInfo ofConstant(const Transfer &t) {
+  Attribute value = cast<arith::ConstantOp>(t.op).getValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    if (!dense.isSplat()) return unknown(t.type);
+    value = dense.getSplatValue<Attribute>();
+  }
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (!number) return uniform(t.type, 1, std::nullopt);
+  int64_t known = number.getValue().getSExtValue();
+  return uniform(t.type, powerIn(known), known);
+}
+
+static AxisInfo ofRange(const Transfer &t) {
+  AxisInfo info = unknown(t.type);
+  info.contiguity[0] = t.shape()[0];
+  info.divisibility[0] = powerIn(cast<tt::MakeRangeOp>(t.op).getStart());
+  return info;
+}
+
+static AxisInfo ofSplat(const Transfer &t) {
+  return uniform(t.type, t.in[0].divisibility[0], t.in[0].constant);
+}
+
+static AxisInfo ofExpandDims(const Transfer &t) {
+  AxisInfo info = t.in[0];
+  int64_t axis = cast<tt::ExpandDimsOp>(t.op).getAxis(), all = info.divisibilityOfAll();
+  info.contiguity.insert(info.contiguity.begin() + axis, 1);
+  info.constancy.insert(info.constancy.begin() + axis, 1);
+  info.divisibility.insert(info.divisibility.begin() + axis, all);
+  return info;
+}
+
+static AxisInfo ofBroadcast(const Transfer &t) {
+  AxisInfo info = t.in[0];
+  Extents from = shapeOf(t.op->getOperand(0).getType()), to = t.shape();
+  for (size_t dim = 0; dim < to.size(); ++dim)
+    if (from[dim] != to[dim]) info.constancy[dim] = to[dim];
+  return info;
+}
+
+static AxisInfo ofTrans(const Transfer &t) {
+  AxisInfo info = t.in[0];
+  for (auto [dim, from] : llvm::enumerate(cast<tt::TransOp>(t.op).getOrder())) {
+    info.contiguity[dim] = t.in[0].contiguity[static_cast<size_t>(from)];
+    info.divisibility[dim] = t.in[0].divisibility[static_cast<size_t>(from)];
+    info.constancy[dim] = t.in[0].constancy[static_cast<size_t>(from)];
+  }
+  return info;
+}
+
+/// Rows stay rows as far as both shapes have them.
+static AxisInfo ofReshape(const Transfer &t) {
+  const AxisInfo &source = t.in[0];
+  AxisInfo info = unknown(t.type);
+  info.divisibility.assign(info.rank(), source.divisibilityOfAll());
+  info.constant = source.constant;
+  if (info.rank() == 0 || source.rank() == 0) return info;
+  int64_t row = t.shape().back();
+  info.contiguity.back() = std::min(row, source.contiguity.back());
+  info.divisibility.back() = source.divisibilityAt(source.rank() - 1, info.contiguity.back());
+  info.constancy.back() = std::min(row, source.constancy.back());
+  return info;
+}
+
+static AxisInfo ofSum(const Transfer &t) {
+  return t.sum(t.in[0], t.in[1], isa<arith::SubIOp>(t.op));
+}
+
+static AxisInfo ofProduct(const Transfer &t) {
+  return t.product(t.in[0], t.in[1]);
+}
+
+/// A shift is a product or a quotient.
+static AxisInfo ofShift(const Transfer &t) {
+  std::optional<int64_t> by = t.in[1].constant;
+  if (!by || *by < 0 || *by > 30) return t.elementwise();
+  AxisInfo power = t.powerOfTwo(int64_t(1) << *by);
+  return isa<arith::ShLIOp>(t.op) ? t.product(t.in[0], power) : t.quotient(t.in[0], power, /*floors=*/true);
+}
+
+static AxisInfo ofQuotient(const Transfer &t) {
+  return t.quotient(t.in[0], t.in[1], isa<arith::DivUIOp>(t.op) || t.floors());
+}
+
+static AxisInfo ofRemainder(const Transfer &t) {
+  return t.remainder(t.in[0], t.in[1], isa<arith::RemUIOp>(t.op) || t.floors());
+}
+
+/// With 2^n - 1 it is a remainder.
+static AxisInfo ofAnd(const Transfer &t) {
+  std::optional<int64_t> mask = t.in[1].constant;
+  if (mask && *mask >= 0 && llvm::isPowerOf2_64(static_cast<uint64_t>(*mask) + 1))
+    return t.remainder(t.in[0], t.powerOfTwo(*mask + 1), /*floors=*/true);
+  return t.elementwise([](int64_t a, int64_t b) { return std::max(a, b); });
+}
+
+/// Or, the smaller one, the larger one: what divides both divides the result.
+static AxisInfo ofEither(const Transfer &t) {
+  return t.elementwise([](int64_t a, int64_t b) { return std::min(a, b); });
+}
+
+static AxisInfo ofComparison(const Transfer &t) {
+  auto compare = cast<arith::CmpIOp>(t.op);
+  if (isa<tt::PointerType>(getElementTypeOrSelf(compare.getLhs()))) return t.elementwise();
+  return t.comparison(compare.getPredicate(), t.in[0], t.in[1]);
+}
+
+static AxisInfo ofSelect(const Transfer &t) {
+  AxisInfo info = t.elementwise();
+  bool tile = isa<RankedTensorType>(cast<arith::SelectOp>(t.op).getCondition().getType());
+  for (size_t dim = 0; dim < info.rank(); ++dim) {
+    int64_t rising = std::min(t.in[1].contiguity[dim], t.in[2].contiguity[dim]);
+    if (tile) rising = std::min(rising, t.in[0].constancy[dim]);
+    info.contiguity[dim] = rising;
+    info.divisibility[dim] = std::min(t.in[1].divisibilityAt(dim, rising), t.in[2].divisibilityAt(dim, rising));
+  }
+  return info;
+}
+
+static AxisInfo ofIntegerCast(const Transfer &t) {
+  Type element = getElementTypeOrSelf(t.type);
+  if (getElementTypeOrSelf(t.op->getOperand(0)).isInteger(1) || element.isInteger(1)) return t.elementwise();
+  AxisInfo info = t.in[0];
+  bool narrows = isa<arith::TruncIOp>(t.op);
+  if (narrows || (isa<arith::ExtUIOp>(t.op) && info.constant && *info.constant < 0)) info.constant.reset();
+  if (!narrows || element.getIntOrFloatBitWidth() >= 32) return info;
+  // Half of the narrow type's numbers rise before they wrap around.
+  for (size_t dim = 0; dim < info.rank(); ++dim) {
+    int64_t rising = std::min(info.contiguity[dim], int64_t(1) << (element.getIntOrFloatBitWidth() - 1));
+    info.divisibility[dim] = info.divisibilityAt(dim, rising);
+    info.contiguity[dim] = rising;
+  }
+  return info;
+}
+
+static AxisInfo ofPointerCast(const Transfer &t) {
+  if (!isTracked(t.op->getOperand(0).getType())) return t.elementwise();
+  if (t.in[0].unit == unitOf(t.type)) return t.in[0];
+  AxisInfo info = t.elementwise();
+  for (size_t dim = 0; dim < info.rank(); ++dim)
+    info.divisibility[dim] = t.in[0].divisibilityAt(dim, 1);
+  return info;
+}
+
+static AxisInfo ofLoad(const Transfer &t) {
+  return t.elementwise();
+}
+
+using Rule = AxisInfo (*)(const Transfer &);
+
+template <typename... Ops> static void addRule(DenseMap<TypeID, Rule> &table, Rule rule) {
+  (table.insert({TypeID::get<Ops>(), rule}), ...);
+}
+
+/// Null for operations that have no rule of their own.
+static Rule ruleOf(Operation *op) {
+  static const DenseMap<TypeID, Rule> table = [] {
+    DenseMap<TypeID, Rule> rules;
+    addRule<arith::ConstantOp>(rules, ofConstant);
+    addRule<tt::MakeRangeOp>(rules, ofRange);
+    addRule<tt::SplatOp>(rules, ofSplat);
+    addRule<tt::ExpandDimsOp>(rules, ofExpandDims);
+    addRule<tt::BroadcastOp>(rules, ofBroadcast);
+    addRule<tt::TransOp>(rules, ofTrans);
+    addRule<tt::ReshapeOp>(rules, ofReshape);
+    addRule<arith::AddIOp, arith::SubIOp, tt::AddPtrOp>(rules, ofSum);
+    addRule<arith::MulIOp>(rules, ofProduct);
+    addRule<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(rules, ofShift);
+    addRule<arith::DivSIOp, arith::DivUIOp>(rules, ofQuotient);
+    addRule<arith::RemSIOp, arith::RemUIOp>(rules, ofRemainder);
+    addRule<arith::AndIOp>(rules, ofAnd);
+    addRule<arith::OrIOp, arith::XOrIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(rules, ofEither);
+    addRule<arith::CmpIOp>(rules, ofComparison);
+    addRule<arith::SelectOp>(rules, ofSelect);
+    addRule<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(rules, ofIntegerCast);
+    addRule<tt::PtrToIntOp, tt::IntToPtrOp, tt::BitcastOp>(rules, ofPointerCast);
+    addRule<tt::LoadOp>(rules, ofLoad);
+    return rules;
+  }();
+  return table.lookup(op->getName().getTypeID());
 }
 
 std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) {
-  Type type = op->getResult(0).getType();
-  Transfer transfer{type};
   SmallVector<AxisInfo, 3> in;
   for (Value operand : op->getOperands()) {
-    if (!isTracked(operand.getType())) {
-      in.push_back(unknown(operand.getType()));
-      // The same float everywhere is a constancy, too: a select or a load may ask.
-      if (isa_and_present<tt::SplatOp, arith::ConstantOp>(operand.getDefiningOp())) in.back() = uniform(operand.getType(), 1, std::nullopt);
-      continue;
-    }
     const AxisInfo *info = find(operand);
-    if (!info) return std::nullopt;
-    in.push_back(*info);
+    if (!info && isTracked(operand.getType())) return std::nullopt; // not reached yet
+    // The same float everywhere is a constancy, too: a select or a load may ask.
+    bool same = isa_and_present<tt::SplatOp, arith::ConstantOp>(operand.getDefiningOp());
+    in.push_back(info ? *info : same ? uniform(operand.getType(), 1, std::nullopt) : unknown(operand.getType()));
   }
-  size_t rank = shapeOf(type).size();
-  // Equal elements give equal elements.
-  auto elementwise = [&]() {
-    AxisInfo info = unknown(type);
-    for (size_t dim = 0; dim < rank; ++dim) {
-      info.constancy[dim] = shapeOf(type)[dim];
-      for (auto [operand, from] : llvm::zip(op->getOperands(), in))
-        if (isa<RankedTensorType>(operand.getType())) info.constancy[dim] = std::min(info.constancy[dim], from.constancy[dim]);
-    }
-    return info;
-  };
-  // Truncation towards zero cuts groups below zero in another way. Nothing is taken for granted where there are no groups.
-  auto floors = [&] {
-    bool grouped = false;
-    for (size_t dim = 0; dim < rank; ++dim)
-      grouped |= Transfer::groupWithin(in[0], in[1], dim) > 1;
-    return grouped && !mayBeNegative(op->getOperand(0), 0);
-  };
-  return llvm::TypeSwitch<Operation *, AxisInfo>(op)
-      .Case([&](arith::ConstantOp constant) {
-        Attribute value = constant.getValue();
-        if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
-          if (!dense.isSplat()) return unknown(type);
-          value = dense.getSplatValue<Attribute>();
-        }
-        auto number = dyn_cast<IntegerAttr>(value);
-        if (!number) return uniform(type, 1, std::nullopt);
-        int64_t known = number.getValue().getSExtValue();
-        return uniform(type, powerIn(known), known);
-      })
-      .Case([&](tt::MakeRangeOp range) {
-        AxisInfo info = unknown(type);
-        info.contiguity[0] = shapeOf(type)[0];
-        info.divisibility[0] = powerIn(range.getStart());
-        return info;
-      })
-      .Case([&](tt::SplatOp) { return uniform(type, in[0].divisibility[0], in[0].constant); })
-      .Case([&](tt::ExpandDimsOp expand) {
-        AxisInfo info = in[0];
-        int64_t all = info.divisibilityOfAll();
-        info.contiguity.insert(info.contiguity.begin() + expand.getAxis(), 1);
-        info.constancy.insert(info.constancy.begin() + expand.getAxis(), 1);
-        info.divisibility.insert(info.divisibility.begin() + expand.getAxis(), all);
-        return info;
-      })
-      .Case([&](tt::BroadcastOp broadcast) {
-        AxisInfo info = in[0];
-        Extents from = shapeOf(broadcast.getSrc().getType()), to = shapeOf(type);
-        for (size_t dim = 0; dim < rank; ++dim)
-          if (from[dim] != to[dim]) info.constancy[dim] = to[dim];
-        return info;
-      })
-      .Case([&](tt::TransOp trans) {
-        AxisInfo info = in[0];
-        for (auto [dim, from] : llvm::enumerate(trans.getOrder())) {
-          info.contiguity[dim] = in[0].contiguity[static_cast<size_t>(from)];
-          info.divisibility[dim] = in[0].divisibility[static_cast<size_t>(from)];
-          info.constancy[dim] = in[0].constancy[static_cast<size_t>(from)];
-        }
-        return info;
-      })
-      .Case([&](tt::ReshapeOp reshape) {
-        // Rows stay rows as far as both shapes have them.
-        AxisInfo info = unknown(type);
-        info.divisibility.assign(rank, in[0].divisibilityOfAll());
-        info.constant = in[0].constant;
-        if (rank == 0 || in[0].rank() == 0) return info;
-        int64_t row = shapeOf(type).back();
-        info.contiguity.back() = std::min(row, in[0].contiguity.back());
-        info.divisibility.back() = in[0].divisibilityAt(in[0].rank() - 1, info.contiguity.back());
-        info.constancy.back() = std::min(row, in[0].constancy.back());
-        return info;
-      })
-      .Case<arith::AddIOp, tt::AddPtrOp>([&](auto) { return transfer.sum(in[0], in[1], false); })
-      .Case([&](arith::SubIOp) { return transfer.sum(in[0], in[1], true); })
-      .Case([&](arith::MulIOp) { return transfer.product(in[0], in[1]); })
-      .Case([&](arith::ShLIOp) {
-        std::optional<int64_t> by = shiftOf(in[1]);
-        return by ? transfer.product(in[0], uniform(type, int64_t(1) << *by, int64_t(1) << *by)) : elementwise();
-      })
-      .Case<arith::ShRUIOp, arith::ShRSIOp>([&](auto) {
-        std::optional<int64_t> by = shiftOf(in[1]);
-        return by ? transfer.quotient(in[0], uniform(type, int64_t(1) << *by, int64_t(1) << *by), true) : elementwise();
-      })
-      .Case([&](arith::DivSIOp) { return transfer.quotient(in[0], in[1], floors()); })
-      .Case([&](arith::RemSIOp) { return transfer.remainder(in[0], in[1], floors()); })
-      .Case([&](arith::DivUIOp) { return transfer.quotient(in[0], in[1], true); })
-      .Case([&](arith::RemUIOp) { return transfer.remainder(in[0], in[1], true); })
-      .Case([&](arith::AndIOp) {
-        if (in[1].constant && *in[1].constant >= 0 && llvm::isPowerOf2_64(static_cast<uint64_t>(*in[1].constant) + 1)) {
-          int64_t bound = *in[1].constant + 1;
-          return transfer.remainder(in[0], uniform(type, std::min(most, bound), bound), true);
-        }
-        AxisInfo info = elementwise();
-        for (size_t dim = 0; dim < rank; ++dim)
-          info.divisibility[dim] = std::max(in[0].divisibilityAt(dim, 1), in[1].divisibilityAt(dim, 1));
-        return info;
-      })
-      .Case<arith::OrIOp, arith::XOrIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>([&](auto) {
-        AxisInfo info = elementwise();
-        for (size_t dim = 0; dim < rank; ++dim)
-          info.divisibility[dim] = std::min(in[0].divisibilityAt(dim, 1), in[1].divisibilityAt(dim, 1));
-        return info;
-      })
-      .Case([&](arith::CmpIOp compare) {
-        if (isa<tt::PointerType>(getElementTypeOrSelf(compare.getLhs()))) return elementwise();
-        return transfer.comparison(compare.getPredicate(), in[0], in[1]);
-      })
-      .Case([&](arith::SelectOp select) {
-        AxisInfo info = elementwise();
-        bool tile = isa<RankedTensorType>(select.getCondition().getType());
-        for (size_t dim = 0; dim < rank; ++dim) {
-          int64_t rising = std::min(in[1].contiguity[dim], in[2].contiguity[dim]);
-          if (tile) rising = std::min(rising, in[0].constancy[dim]);
-          info.contiguity[dim] = rising;
-          info.divisibility[dim] = std::min(in[1].divisibilityAt(dim, rising), in[2].divisibilityAt(dim, rising));
-        }
-        return info;
-      })
-      .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>([&](auto) {
-        bool isBool = getElementTypeOrSelf(op->getOperand(0)).isInteger(1) || getElementTypeOrSelf(type).isInteger(1);
-        if (isBool) return elementwise();
-        AxisInfo info = in[0];
-        if (isa<arith::TruncIOp>(op) || (isa<arith::ExtUIOp>(op) && info.constant && *info.constant < 0)) info.constant.reset();
-        // Half of the narrow type's numbers rise before they wrap around.
-        if (isa<arith::TruncIOp>(op) && getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32)
-          for (size_t dim = 0; dim < rank; ++dim) {
-            int64_t rising = std::min(info.contiguity[dim], int64_t(1) << (getElementTypeOrSelf(type).getIntOrFloatBitWidth() - 1));
-            info.divisibility[dim] = info.divisibilityAt(dim, rising);
-            info.contiguity[dim] = rising;
-          }
-        return info;
-      })
-      .Case<tt::PtrToIntOp, tt::IntToPtrOp, tt::BitcastOp>([&](auto) {
-        if (!isTracked(op->getOperand(0).getType())) return elementwise();
-        if (in[0].unit == unitOf(type)) return in[0];
-        AxisInfo info = elementwise();
-        for (size_t dim = 0; dim < rank; ++dim)
-          info.divisibility[dim] = in[0].divisibilityAt(dim, 1);
-        return info;
-      })
-      .Case([&](tt::LoadOp) { return elementwise(); })
-      .Default([&](Operation *other) {
-        bool same = other->hasTrait<OpTrait::Elementwise>() && other->getNumRegions() == 0 && isPure(other);
-        return same ? elementwise() : unknown(type);
-      });
+  Transfer transfer{op, op->getResult(0).getType(), in, indices};
+  if (Rule rule = ruleOf(op)) return rule(transfer);
+  bool elementwise = op->hasTrait<OpTrait::Elementwise>() && op->getNumRegions() == 0 && isPure(op);
+  return elementwise ? transfer.elementwise() : unknown(transfer.type);
 }
 
 int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, size_t dim) const {

@@ -11,6 +11,8 @@
 #include "ir/address/indices.h"
 #include "ir/tt.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -49,11 +51,13 @@ public:
 
 private:
   void visit(mlir::Operation *op);
+  void visit(mlir::scf::ForOp loop);
+  void visit(mlir::scf::WhileOp loop);
+  void visit(mlir::scf::IfOp branch);
   void meet(mlir::Value value, const AxisInfo &info);
   void meet(mlir::Value value, mlir::Value source);
   std::optional<AxisInfo> compute(mlir::Operation *op);
   const AxisInfo *find(mlir::Value value) const;
-  bool mayBeNegative(mlir::Value value, int depth);
 
   address::RefutedFacts refuted;
   address::Indices indices; // of the function as it is while the constructor looks at it

@@ -97,44 +97,48 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
   return Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank)));
 }
 
+/// The grid of warps over the result of mma.sync, rows and columns: rows first where the tile is tall; all of them where a product follows
+/// on this one's rows.
+static std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64_t warps, bool chained) {
+  int64_t warpsM = 1, warpsN = 1;
+  while (warpsM * warpsN < warps) {
+    bool fitsM = warpsM * 32 <= rows, fitsN = warpsN * 16 <= columns;
+    if (fitsM && (chained || !fitsN || rows / warpsM >= columns / warpsN))
+      warpsM *= 2;
+    else
+      warpsN *= 2;
+  }
+  return {warpsM, warpsN};
+}
+
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
   std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
   Dims a = ttg::shapeOf(op.getA().getType()), b = ttg::shapeOf(op.getB().getType()), d = ttg::shapeOf(op.getType());
-  size_t m = d.size() - 2, n = d.size() - 1;
-  int64_t warps = config.getWarps();
+  int64_t warps = config.getWarps(), bits = operandBits(op, *target);
+  bool chained = comesFromProduct(op.getA(), op->getBlock());
+  std::string withoutWgmma = notFormats(op, *target), withoutMma = withoutWgmma;
+  if (bits) {
+    withoutWgmma = target->wgmma ? notWgmma(a, d, bits, warps) : target->name + " has no wgmma";
+    withoutMma = notMma(a, d, bits);
+  }
   DotChoice choice;
-  int64_t bits = target ? operandBits(op, *target) : 0;
-  choice.notMma = target ? notFormats(op, *target) : "the target is not known";
-  choice.notWgmma = choice.notMma;
-  if (bits) choice.notWgmma = target->wgmma ? notWgmma(a, d, bits, warps) : target->name + " has no wgmma";
-  if (choice.notWgmma.empty()) {
-    choice.kind = DotKind::wgmma;
+  if (withoutWgmma.empty()) {
+    choice.kind = ttg::ProductKind::wgmma;
     choice.instructionN = Layout::wgmmaColumns(d, warps);
     choice.result = Layout::wgmmaAccumulator(d, warps, choice.instructionN);
-    if (comesFromProduct(op.getA(), op->getBlock())) choice.a = Layout::wgmmaOperandA(a, warps, bits);
-    choice.eitherMajor = bits == 16;
-    return choice;
-  }
-  if (bits) choice.notMma = notMma(a, d, bits);
-  if (choice.notMma.empty()) {
-    // Warps take rows first where the tile is tall; all of them where a product follows on this one's rows.
-    bool chained = comesFromProduct(op.getA(), op->getBlock());
-    int64_t warpsM = 1, warpsN = 1;
-    while (warpsM * warpsN < warps) {
-      bool roomM = warpsM * 32 <= d[m], roomN = warpsN * 16 <= d[n];
-      if (roomM && (chained || !roomN || d[m] / warpsM >= d[n] / warpsN))
-        warpsM *= 2;
-      else
-        warpsN *= 2;
-    }
+    if (chained) choice.a = Layout::wgmmaOperandA(a, warps, bits);
+  } else if (withoutMma.empty()) {
+    auto [warpsM, warpsN] = warpGrid(d[d.size() - 2], d[d.size() - 1], warps, chained);
     int64_t kWidth = bits == 32 ? 1 : 32 / bits;
-    choice.kind = DotKind::mma;
+    choice.kind = ttg::ProductKind::mma;
     choice.result = Layout::mmaAccumulator(d, warpsM, warpsN);
     choice.a = Layout::mmaOperand(a, 0, warpsM, warpsN, kWidth);
     choice.b = Layout::mmaOperand(b, 1, warpsM, warpsN, kWidth);
-    return choice;
+    choice.reason = withoutWgmma;
+  } else {
+    choice.result = fmaResult(d, warps);
+    choice.reason = withoutMma;
   }
-  choice.result = fmaResult(d, warps);
   return choice;
 }
 

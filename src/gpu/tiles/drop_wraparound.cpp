@@ -139,7 +139,7 @@ private:
       Operation *parent = yield->getParentOp();
       if (!isa<scf::ForOp, scf::IfOp>(parent)) return false;
       auto loop = dyn_cast<scf::ForOp>(parent);
-      // In the next turn and behind the loop, `start` must still be what it was at the load.
+      // In the next iteration and behind the loop, `start` must still be what it was at the load.
       if (loop && !wrap.indices.isInvariant(wrap.beyond, loop)) return false;
       if (loop) reached.insert({loop.getRegionIterArgs()[number], dim});
       reached.insert({parent->getResult(unsigned(number)), dim});

@@ -187,6 +187,7 @@ private:
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getType()).getElementType());
     auto loaded = ttg::DescriptorLoadOp::create(b, op.getLoc(), op.getType(), map, coordinates(indices, *plan, op.getLoc()), order(*plan),
                                                 static_cast<uint32_t>(op.getEvict()));
+    if (Attribute split = op->getAttr(ttg::splitName)) loaded->setAttr(ttg::splitName, split);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();
     return {};
@@ -221,7 +222,9 @@ private:
     ttg::relyOn(function, indices.facts());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getValue().getType()).getElementType());
-    ttg::DescriptorStoreOp::create(b, op.getLoc(), op.getValue(), map, coordinates(indices, *plan, op.getLoc()), order(*plan));
+    auto stored =
+        ttg::DescriptorStoreOp::create(b, op.getLoc(), op.getValue(), map, coordinates(indices, *plan, op.getLoc()), order(*plan));
+    if (Attribute split = op->getAttr(ttg::splitName)) stored->setAttr(ttg::splitName, split);
     op.erase();
     return {};
   }

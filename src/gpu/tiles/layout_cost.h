@@ -22,7 +22,7 @@ AccessFacts accessFacts(const AxisAnalysis &axes, mlir::Value pointer, mlir::Val
 /// Layouts that coalesce the access, the preferred first: lanes along order[0], warps first along the slowest dimension, so that few warps
 /// meet in a reduction of rows; or along the fastest.
 llvm::SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessFacts &facts, int64_t warps);
-/// Where nobody asks for anything: as coalescedLayouts, an element a thread.
+/// Where nothing asks for a layout: as coalescedLayouts, an element a thread.
 Layout defaultLayout(const Dims &shape, int64_t warps);
 /// For scans along `dim`: no warps along it if others have room for them.
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);

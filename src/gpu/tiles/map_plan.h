@@ -14,7 +14,7 @@ struct MapDimension {
   address::Polynomial stride{}, start{};
   std::optional<address::Polynomial> distance{}; // start - bound, for a dimension that is masked
   bool fixed = false;                            // the mask compares with 0 too: `start` is what it says, and may be negative
-  bool placeholder = false;                      // one element, and nobody said how far the next would be
+  bool placeholder = false;                      // one element; how far the next would be is not known
   bool clamped = false;                          // `start` may be anything: beyond the bounds, how far does not matter
   address::Polynomial bound{};                   // none without terms
 };

@@ -1,10 +1,11 @@
-// Products become the instructions that chooseDot names, and operands go where those read them:
+// Products become the instructions that assign-layouts has chosen (`ttg.product`), and operands go where those read them:
 //   before: %d = tt.dot %a, %b, %c : tensor<128x64xf16, #x> * tensor<64x256xf16, #y> -> tensor<128x256xf32, #wgmma>
 //   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.sync    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async ttg.sync
 //           %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
 // Nothing overlaps yet: the pipeline turns loads that only feed a buffer into copies that run ahead, and lets products run on.
 #include "gpu/passes.h"
-#include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/ttg.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -26,13 +27,14 @@ struct Source {
 
 class Selector {
 public:
-  Selector(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config), b(function.getContext()) {}
+  explicit Selector(tt::FuncOp function) : function(function), b(function.getContext()) {}
 
-  void run() {
+  LogicalResult run() {
     SmallVector<tt::DotOp> dots;
     function.walk([&](tt::DotOp dot) { dots.push_back(dot); });
     for (tt::DotOp dot : dots)
-      select(dot);
+      if (failed(select(dot))) return failure();
+    return success();
   }
 
 private:
@@ -124,59 +126,58 @@ private:
     pending.clear();
   }
 
-  Value inLayout(Value tile, const Layout &layout, Location loc) {
-    auto type = cast<RankedTensorType>(tile.getType());
-    return ttg::layoutOf(type) == layout ? tile : Value(ttg::ConvertLayoutOp::create(b, loc, ttg::withLayout(type, layout), tile));
-  }
-
   /// What the product is added to. Tensor cores accumulate in 32 bits.
-  Value accumulator(tt::DotOp dot, const DotChoice &choice) {
-    Value c = inLayout(dot.getC(), choice.result, dot.getLoc());
+  Value accumulator(tt::DotOp dot, ttg::ProductKind kind) {
+    Value c = dot.getC();
     auto type = cast<RankedTensorType>(c.getType());
-    if (choice.kind == DotKind::fma || type.getElementTypeBitWidth() != 16) return c;
+    if (kind == ttg::ProductKind::fma || type.getElementTypeBitWidth() != 16) return c;
     return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
   }
 
-  void select(tt::DotOp dot) {
-    DotChoice choice = chooseDot(dot, config);
-    Location loc = dot.getLoc();
-    Value d;
-    switch (choice.kind) {
-    case DotKind::wgmma: {
-      auto shared = [&](Value operand, size_t along, int64_t reach) {
-        Source source = sourceOf(operand);
-        return buffered(dot, source, sharedLayout(source, along, reach, choice.eitherMajor));
-      };
-      Value a = choice.a ? Value() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, choice.instructionN);
-      storePending(dot);
-      if (choice.a) a = inLayout(dot.getA(), *choice.a, loc);
-      Value c = accumulator(dot, choice);
-      d = ttg::WgmmaOp::create(b, loc, c.getType(), a, second, c, Value());
-      d = ttg::WgmmaWaitOp::create(b, loc, TypeRange{c.getType()}, 0, ValueRange{d}).getResults()[0];
-      break;
+  LogicalResult select(tt::DotOp dot) {
+    auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
+    if (!product) return bug(dot, "assign-layouts has not said how it is computed");
+    switch (product.getKind()) {
+    case ttg::ProductKind::wgmma: finish(dot, byWarpgroups(dot, product)); break;
+    case ttg::ProductKind::mma: finish(dot, byWarps(dot)); break;
+    case ttg::ProductKind::fma: finish(dot, byThreads(dot)); break;
     }
-    case DotKind::mma: {
-      Value a = passed(dot, dot.getA(), 1), second = passed(dot, dot.getB(), 0);
-      storePending(dot);
-      a = inRegisters(a, dot.getA(), *choice.a, loc);
-      second = inRegisters(second, dot.getB(), *choice.b, loc);
-      Value c = accumulator(dot, choice);
-      d = tt::DotOp::create(b, loc, c.getType(), a, second, c, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
-      break;
-    }
-    case DotKind::fma: {
-      auto plain = [&](Value operand) { // read element by element, in plain order
-        auto tile = cast<RankedTensorType>(operand.getType());
-        SharedLayout layout = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), rowMajorOrder(tile.getRank()));
-        return buffered(dot, asItIs(operand), layout);
-      };
-      Value a = plain(dot.getA()), second = plain(dot.getB());
-      storePending(dot);
-      Value c = accumulator(dot, choice);
-      d = ttg::FmaDotOp::create(b, loc, c.getType(), a, second, c);
-    }
-    }
-    finish(dot, d, choice);
+    return success();
+  }
+
+  Value byWarpgroups(tt::DotOp dot, ttg::ProductAttr product) {
+    // Operands of 16 bits may lie M-major (A) or N-major (B) in shared memory, others along K only.
+    bool eitherMajor = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
+    auto shared = [&](Value operand, size_t along, int64_t reach) {
+      Source source = sourceOf(operand);
+      return buffered(dot, source, sharedLayout(source, along, reach, eitherMajor));
+    };
+    Value a = product.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, product.getColumns());
+    storePending(dot);
+    Value c = accumulator(dot, product.getKind());
+    Value d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value());
+    return ttg::WgmmaWaitOp::create(b, dot.getLoc(), TypeRange{c.getType()}, 0, ValueRange{d}).getResults()[0];
+  }
+
+  Value byWarps(tt::DotOp dot) {
+    Value a = passed(dot, dot.getA(), 1), second = passed(dot, dot.getB(), 0);
+    storePending(dot);
+    a = inRegisters(a, dot.getA(), dot.getLoc());
+    second = inRegisters(second, dot.getB(), dot.getLoc());
+    Value c = accumulator(dot, ttg::ProductKind::mma);
+    return tt::DotOp::create(b, dot.getLoc(), c.getType(), a, second, c, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
+  }
+
+  Value byThreads(tt::DotOp dot) {
+    auto plain = [&](Value operand) { // read element by element, in plain order
+      auto tile = cast<RankedTensorType>(operand.getType());
+      SharedLayout layout = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), rowMajorOrder(tile.getRank()));
+      return buffered(dot, asItIs(operand), layout);
+    };
+    Value a = plain(dot.getA()), second = plain(dot.getB());
+    storePending(dot);
+    Value c = accumulator(dot, ttg::ProductKind::fma);
+    return ttg::FmaDotOp::create(b, dot.getLoc(), c.getType(), a, second, c);
   }
 
   /// What was loaded for a product by mma.sync alone passes through a buffer that ldmatrix reads, so that its copy may run ahead; anything
@@ -187,16 +188,13 @@ private:
     return loaded ? buffered(dot, source, sharedLayout(source, along, 64, true)) : operand;
   }
 
-  Value inRegisters(Value passed, Value operand, const Layout &layout, Location loc) {
-    if (!isa<ttg::BufferType>(passed.getType())) return inLayout(passed, layout, loc);
-    return ttg::LoadSharedOp::create(b, loc, ttg::withLayout(cast<RankedTensorType>(operand.getType()), layout), passed);
+  Value inRegisters(Value passed, Value operand, Location loc) {
+    return isa<ttg::BufferType>(passed.getType()) ? Value(ttg::LoadSharedOp::create(b, loc, operand.getType(), passed)) : passed;
   }
 
-  void finish(tt::DotOp dot, Value d, const DotChoice &choice) {
+  void finish(tt::DotOp dot, Value d) {
     auto type = cast<RankedTensorType>(dot.getType());
-    if (cast<RankedTensorType>(d.getType()).getElementType() != type.getElementType())
-      d = arith::TruncFOp::create(b, dot.getLoc(), ttg::withLayout(type, choice.result), d);
-    d = inLayout(d, ttg::layoutOf(type), dot.getLoc());
+    if (d.getType() != type) d = arith::TruncFOp::create(b, dot.getLoc(), type, d);
     llvm::SmallSetVector<Operation *, 4> unused; // conversions and transpositions that buffers may have replaced
     auto consider = [&](Value tile) {
       if (isa_and_nonnull<ttg::ConvertLayoutOp, tt::TransOp>(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
@@ -216,7 +214,6 @@ private:
   }
 
   tt::FuncOp function;
-  ttg::ConfigAttr config;
   OpBuilder b;
   SmallVector<std::pair<Value, Value>> pending; // tile, buffer: to be stored right before the product
   DenseMap<std::pair<Value, Type>, Value> hoisted;
@@ -225,10 +222,8 @@ private:
 } // namespace
 
 LogicalResult selectTensorCores(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
-    Selector(function, config).run();
-    return success();
-  });
+  return ttg::onKernelsWithLayouts(module,
+                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return Selector(function).run(); });
 }
 
 } // namespace tilewright::gpu

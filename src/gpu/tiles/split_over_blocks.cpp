@@ -4,7 +4,7 @@
 //   after:  %i = tt.make_range {0, 64} + rank * 64          %x = tt.load %p : tensor<64x!tt.ptr<f32>>        with two blocks
 //   before: %sum = tt.reduce %x                             after: %a, %b = ttg.read_blocks (tt.reduce %x);  %sum = %a + %b
 // A tile is split along a dimension, or whole: every block has all of it. As for layouts (layout_plan.h), tiles linked by elementwise work
-// and control flow form a class with one answer, and cheap tiles are computed in whatever form somebody wants. A product splits its rows
+// and control flow form a class with one answer, and cheap tiles are computed in each form that is wanted. A product splits its rows
 // (its columns where there are too few rows): the other operand is whole. Else classes start out split along the first dimension that is
 // long enough and change as long as that makes it cheaper: what is whole is work done by all, and between different forms stands an
 // exchange. Any operation works on whole tiles, so nothing is refused.
@@ -12,17 +12,19 @@
 // Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
-#include "gpu/tiles/layout_plan.h"
+#include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
-#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -52,7 +54,7 @@ Form withDim(Form form, int64_t added) {
 
 // Weights of the choice, in elements that one block computes: an exchange is two barriers of the cluster and a way through shared memory. A
 // product's operand is rather loaded by every block than exchanged.
-constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10, turnsOfLoop = 8, mostWeight = 512;
+constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10;
 constexpr int64_t fewestRows = 16; // of a product, in each block: less is no tensor core's work
 
 /// What an operation wants of its operands, and in what form it leaves its results. Scalars have no meaning here.
@@ -60,15 +62,10 @@ struct Forms {
   SmallVector<Form> operands, results;
 };
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
-int64_t weightOf(Operation *op) {
-  int64_t weight = 1;
-  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
-    if (isa<scf::ForOp, scf::WhileOp>(parent)) weight = std::min(mostWeight, weight * turnsOfLoop);
-  return weight;
+/// Slices of cheap tiles are computed in the blocks, but for those of tables and where a change of shape mixes dimensions.
+bool canSlice(Operation *op) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  return !isa<tt::ReshapeOp>(op) && (!constant || cast<DenseElementsAttr>(constant.getValue()).isSplat());
 }
 
 /// How the dimension `form` of the result of a change of shape lies in its source: where as many elements stand before both.
@@ -87,7 +84,9 @@ Form sourceOfReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, Form form, in
 
 class Splitter {
 public:
-  Splitter(tt::FuncOp function, int64_t blocks) : function(function), blocks(blocks), b(function.getLoc(), function.getContext()) {}
+  Splitter(tt::FuncOp function, int64_t blocks)
+      : function(function), blocks(blocks), b(function.getLoc(), function.getContext()),
+        cheap(function, canSlice, std::numeric_limits<int64_t>::max()), classes(function, cheap) {}
 
   void run() {
     collect();
@@ -109,43 +108,30 @@ private:
 
   //===-------------------------------------------------------------------------------------------------------------- classes
 
-  void addTile(Value value) {
-    if (!isTile(value)) return;
-    auto type = cast<RankedTensorType>(value.getType());
-    shapes[value] = SmallVector<int64_t>(type.getShape());
-    if (!cheap.contains(value)) classes.insert(value);
+  void noteShape(Value value) {
+    if (isTile(value)) shapes[value] = SmallVector<int64_t>(cast<RankedTensorType>(value.getType()).getShape());
   }
 
-  static bool isCheap(Operation *op, const DenseSet<Value> &cheap) {
-    if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || op->getNumRegions()) return false;
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) return cast<DenseElementsAttr>(constant.getValue()).isSplat();
-    if (isa<tt::MakeRangeOp, tt::SplatOp, ub::PoisonOp>(op)) return true;
-    bool follows = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::AddPtrOp, tt::BitcastOp, tt::IntToPtrOp, tt::PtrToIntOp>(op) ||
-                   op->getName().getDialectNamespace() == "arith";
-    return follows && llvm::all_of(op->getOperands(), [&](Value operand) { return !isTile(operand) || cheap.contains(operand); });
+  static SmallVector<Value> valuesOf(Operation *op) {
+    SmallVector<Value> values(op->getResults());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::append_range(values, block.getArguments());
+    return values;
   }
 
   void collect() {
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       ops.push_back(op);
-      if (isCheap(op, cheap)) cheap.insert(op->getResult(0));
-      for (Value result : op->getResults())
-        addTile(result);
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (Value argument : block.getArguments())
-            addTile(argument);
+      for (Value value : valuesOf(op))
+        noteShape(value);
     });
-    for (Operation *op : ops)
-      link(op);
-    for (const auto &one : classes)
-      if (one->isLeader()) leaders.push_back(one->getData());
+    for (const TileClasses::Class &one : classes.all())
+      leaders.push_back(one.leader);
+    llvm::sort(leaders, [&](Value x, Value y) { return placeOf(x) < placeOf(y); });
     for (Operation *op : ops) {
       SmallVector<Value> touched(op->getOperands());
-      llvm::append_range(touched, op->getResults());
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          llvm::append_range(touched, block.getArguments());
+      llvm::append_range(touched, valuesOf(op));
       SmallPtrSet<void *, 8> seen;
       for (Value value : touched)
         if (Value leader = leaderOf(value))
@@ -153,53 +139,12 @@ private:
     }
   }
 
+  /// Where a tile comes in the program.
+  ptrdiff_t placeOf(Value tile) { return shapes.find(tile) - shapes.begin(); }
+
   Value leaderOf(Value value) {
-    auto found = classes.findLeader(value);
-    return found == classes.member_end() ? Value() : *found;
-  }
-
-  void unite(ValueRange values) {
-    Value first;
-    for (Value value : values) {
-      if (!value || !isTile(value) || cheap.contains(value)) continue;
-      if (first) classes.unionSets(first, value);
-      first = value;
-    }
-  }
-
-  void link(Operation *op) {
-    SmallVector<Value> all(op->getOperands());
-    llvm::append_range(all, op->getResults());
-    if (isElementwiseOnTiles(op) || isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return unite(all);
-    llvm::TypeSwitch<Operation *>(op)
-        .Case([&](scf::ForOp loop) {
-          for (auto [argument, init, yielded, result] :
-               llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getYieldedValues(), loop.getResults()))
-            unite({argument, init, yielded, result});
-        })
-        .Case([&](scf::WhileOp loop) {
-          for (auto [argument, init, yielded] : llvm::zip(loop.getBeforeArguments(), loop.getInits(), loop.getYieldOp()->getOperands()))
-            unite({argument, init, yielded});
-          for (auto [argument, passed, result] : llvm::zip(loop.getAfterArguments(), loop.getConditionOp().getArgs(), loop.getResults()))
-            unite({argument, passed, result});
-        })
-        .Case([&](scf::IfOp branch) {
-          for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
-            if (!region->empty() && branch.getNumResults())
-              for (auto [result, yielded] : llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
-                unite({result, yielded});
-        })
-        .Case([&](tt::DotOp dot) { unite({dot.getC(), dot.getD()}); })
-        .Case([&](tt::ReduceOp reduce) {
-          unite(reduce.getSrcs());
-          unite(reduce.getResult());
-        })
-        .Case<tt::ScanOp, tt::JoinOp, tt::SplitOp>([&](auto) {
-          unite(op->getResults());
-          if (isa<tt::ScanOp>(op)) unite(all);
-          if (isa<tt::JoinOp>(op)) unite(op->getOperands());
-        })
-        .Case([&](tt::GatherOp gather) { unite({gather.getIndices(), gather.getResult()}); });
+    std::optional<size_t> found = classes.find(value);
+    return found ? classes.all()[*found].leader : Value();
   }
 
   //===-------------------------------------------------------------------------------------------------- nature of operations
@@ -212,7 +157,7 @@ private:
       if (canSplit(shape, dim)) return along(dim);
     return whole;
   }
-  /// Of its class. Cheap tiles that nobody asks for in a certain form have the one that a class would start with.
+  /// Of its class. Cheap tiles that are not wanted in a certain form have the one that a class would start with.
   Form formOf(Value tile) {
     Value leader = leaderOf(tile);
     return leader ? chosen.lookup(leader) : firstOf(shapeOf(tile));
@@ -246,7 +191,7 @@ private:
     return {SmallVector<Form>(op->getNumOperands(), form), SmallVector<Form>(op->getNumResults(), form)};
   }
 
-  /// What control flow passes on has the form of whoever receives it.
+  /// What control flow passes on has the form of the value that receives it.
   Forms formsOfControlFlow(Operation *op) {
     Forms its = allOf(op, whole);
     auto operandsAs = [&](ValueRange targets) {
@@ -369,8 +314,8 @@ private:
     Value leader = leaderOf(tile);
     if (!leader || !started.insert(leader).second) return;
     chosen[leader] = form;
-    for (auto member = classes.findLeader(leader); member != classes.member_end(); ++member)
-      if (Operation *op = member->getDefiningOp(); op && isa<tt::TransOp, tt::ReshapeOp, tt::BroadcastOp, tt::ExpandDimsOp>(op))
+    for (Value member : classes.all()[*classes.find(leader)].members)
+      if (Operation *op = member.getDefiningOp(); op && isa<tt::TransOp, tt::ReshapeOp, tt::BroadcastOp, tt::ExpandDimsOp>(op))
         startAs(op->getOperand(0), formsOf(op).operands[0]);
   }
 
@@ -396,29 +341,32 @@ private:
     bool changed = true;
     for (int64_t sweep = 0; sweep < mostSweeps && changed; ++sweep) {
       changed = false;
-      for (Value leader : llvm::reverse(leaders)) {
-        if (fixed.contains(leader)) continue;
-        Form before = chosen[leader], best = before;
-        auto cost = [&](Form form) {
-          chosen[leader] = form;
-          int64_t sum = 0;
-          for (Operation *op : touching[leader])
-            sum += costOf(op);
-          return sum;
-        };
-        int64_t least = cost(before);
-        SmallVector<Form> candidates = {whole};
-        for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
-          if (canSplit(shapeOf(leader), dim)) candidates.push_back(along(dim));
-        for (Form form : candidates)
-          if (int64_t sum = cost(form); sum < least) {
-            least = sum;
-            best = form;
-          }
-        chosen[leader] = best;
-        changed |= best != before;
-      }
+      for (Value leader : llvm::reverse(leaders))
+        if (!fixed.contains(leader)) changed |= improve(leader);
     }
+  }
+
+  /// Takes the cheapest form of a class, as the others are now. Whether that is another one.
+  bool improve(Value leader) {
+    Form before = chosen[leader], best = before;
+    auto cost = [&](Form form) {
+      chosen[leader] = form;
+      int64_t sum = 0;
+      for (Operation *op : touching[leader])
+        sum += costOf(op);
+      return sum;
+    };
+    int64_t least = cost(before);
+    SmallVector<Form> candidates = {whole};
+    for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
+      if (canSplit(shapeOf(leader), dim)) candidates.push_back(along(dim));
+    for (Form form : candidates)
+      if (int64_t sum = cost(form); sum < least) {
+        least = sum;
+        best = form;
+      }
+    chosen[leader] = best;
+    return best != before;
   }
 
   //===---------------------------------------------------------------------------------------------------------- other forms
@@ -512,7 +460,7 @@ private:
     return SmallVector<Value>(ttg::ReadBlocksOp::create(b, SmallVector<Type>(size_t(blocks), tile.getType()), tile).getResults());
   }
 
-  /// All slices behind one another.
+  /// The whole tile: the slices of all blocks, one after the other.
   Value gathered(Value slice, Form form) {
     SmallVector<Value> parts = ofAllBlocks(slice);
     size_t dim = size_t(*form.dim);
@@ -615,6 +563,15 @@ private:
       use->set(shared);
   }
 
+  /// For the operations whose work is worth telling.
+  void noteDecision(Operation *op, const Forms &its) {
+    if (!isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::DotOp, tt::ReduceOp>(op)) return;
+    bool consumes = isa<tt::StoreOp, tt::ReduceOp>(op);
+    if (!isTile(consumes ? op->getOperand(0) : op->getResult(0))) return;
+    Form form = (consumes ? its.operands : its.results)[0];
+    op->setAttr(ttg::splitName, b.getI64IntegerAttr(form.dim.value_or(-1)));
+  }
+
   void rewrite(Operation *op, const Forms &its) {
     if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own
     b.setLoc(op->getLoc());
@@ -632,6 +589,7 @@ private:
       }
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
+    noteDecision(op, its);
     auto reduce = dyn_cast<tt::ReduceOp>(op);
     bool isPart = reduce && its.operands[0].isAlong(reduce.getAxis());
     SmallVector<SmallVector<OpOperand *>> uses;
@@ -655,11 +613,12 @@ private:
   int64_t blocks;
   ImplicitLocOpBuilder b;
   Value rank, isFirst;
+  CheapTiles cheap;
+  TileClasses classes;
   SmallVector<Operation *> ops;
-  DenseSet<Value> cheap, started;
-  llvm::MapVector<Value, SmallVector<int64_t>> shapes;
-  llvm::EquivalenceClasses<Value> classes;
-  SmallVector<Value> leaders;
+  DenseSet<Value> started;
+  llvm::MapVector<Value, SmallVector<int64_t>> shapes; // in the program's order
+  SmallVector<Value> leaders;                          // likewise
   DenseMap<Value, SmallVector<Operation *>> touching;
   DenseMap<Value, Form> chosen;                                     // of leaders
   DenseMap<Value, Form> forms;                                      // as the rewriting goes on

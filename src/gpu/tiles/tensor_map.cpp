@@ -2,6 +2,7 @@
 #include "gpu/tiles/tensor_map.h"
 
 #include "gpu/tiles/ttg.h"
+#include "ir/refusal.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -37,11 +38,11 @@ static HostExpr exprOf(Attribute terms) {
 static std::optional<TensorMapSpec> specOf(tt::FuncOp kernel, ttg::TensorMapAttr recipe) {
   std::optional<MapElement> element = elementOf(recipe.getElement());
   if (!element) {
-    kernel.emitError("there is no tensor map for elements of type ") << recipe.getElement();
+    bug(kernel, "there is no tensor map for elements of type " + spelled(recipe.getElement()));
     return std::nullopt;
   }
   if (recipe.getBox().size() != static_cast<int64_t>(recipe.getDims().size())) {
-    kernel.emitError("a tensor map of this kernel is used, but nobody has chosen its box");
+    bug(kernel, "a tensor map is used, but has no box");
     return std::nullopt;
   }
   TensorMapSpec spec;
@@ -71,7 +72,7 @@ std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel) {
     }
     auto recipe = kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
     if (!recipe) {
-      kernel.emitError("argument ") << argument.getArgNumber() << " has no " << ttg::tensorMapName;
+      bug(kernel, "argument " + std::to_string(argument.getArgNumber()) + " has no " + ttg::tensorMapName.str());
       return std::nullopt;
     }
     std::optional<TensorMapSpec> spec = specOf(kernel, recipe);

@@ -12,7 +12,7 @@
 
 namespace tilewright::gpu {
 
-/// The recipes of a kernel's map arguments, in order. Arguments that nobody uses any more are removed. Where a recipe is not complete, an
+/// The recipes of a kernel's map arguments, in order. Arguments without uses are removed. Where a recipe is not complete, an
 /// error on the kernel and nothing.
 std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel);
 

@@ -2,6 +2,7 @@
 // how one thinks of it:   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
 #include "gpu/tiles/ttg.h"
 
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/IR/Builders.h"
@@ -114,9 +115,9 @@ ConfigAttr ttg::configOf(Operation *function) {
 LogicalResult ttg::onKernels(ModuleOp module, function_ref<LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass) {
   for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
     ConfigAttr config = configOf(function);
-    if (!config) return function.emitError("there is no ") << configName << " on this kernel";
+    if (!config) return bug(function, "there is no " + configName.str() + " on this kernel");
     std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-    if (!target) return function.emitError("there is no GPU target ") << config.getTarget();
+    if (!target) return bug(function, "there is no GPU target " + config.getTarget().str());
     if (failed(pass(function, config, *target))) return failure();
   }
   return success();
@@ -142,7 +143,7 @@ public:
     llvm::append_range(types, op->getResultTypes());
     for (Type type : types) {
       auto tile = dyn_cast<RankedTensorType>(type);
-      if (tile && first && tile.getEncoding() != first.getEncoding()) return op->emitError("its tiles have different layouts");
+      if (tile && first && tile.getEncoding() != first.getEncoding()) return bug(op, "its tiles have different layouts");
       if (tile) first = tile;
     }
     return success();
@@ -152,11 +153,12 @@ private:
   LogicalResult check(Operation *op, Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile || known.contains(tile)) return success();
-    if (!hasLayout(tile)) return op->emitError("this tile has no layout, assign-layouts must run before: ") << tile;
+    if (!hasLayout(tile)) return bug(op, "this tile has no layout, assign-layouts must run before: " + spelled(tile));
     gpu::Layout layout = layoutOf(tile);
-    if (ArrayRef<int64_t>(layout.shape) != tile.getShape()) return op->emitError("a layout of another shape than its tile's: ") << tile;
+    if (ArrayRef<int64_t>(layout.shape) != tile.getShape()) return bug(op, "a layout of another shape than its tile's: " + spelled(tile));
     if (layout.bits(gpu::Axis::lane) != gpu::laneBits || int64_t(1) << layout.bits(gpu::Axis::warp) != warps || !layout.isSurjective())
-      return op->emitError("a layout that is not for all elements of its tile and the ") << warps << " warps of this kernel: " << tile;
+      return bug(op, "a layout that is not for all elements of its tile and the " + std::to_string(warps) +
+                         " warps of this kernel: " + spelled(tile));
     known.insert(tile);
     return success();
   }
@@ -172,10 +174,6 @@ LogicalResult ttg::onKernelsWithLayouts(ModuleOp module, function_ref<LogicalRes
     WalkResult walk = function.walk([&](Operation *op) -> WalkResult { return layouts.check(op); });
     return walk.wasInterrupted() ? failure() : pass(function, config, target);
   });
-}
-
-InFlightDiagnostic ttg::planIsWrong(Operation *op, StringRef plan, StringRef wrong) {
-  return op->emitError("this is a bug of Tilewright: the plan of ") << plan << " does not hold: " << wrong;
 }
 
 void ttg::eraseDead(Operation *root) {
@@ -276,6 +274,7 @@ bool ttg::areApart(Value pointer, Value other) {
 //===--------------------------------------------------------------------------------------------------------- generated
 
 #include "gpu/tiles/ttg_dialect.cpp.inc"
+#include "gpu/tiles/ttg_enums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "gpu/tiles/ttg_attrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
@@ -309,5 +308,6 @@ void TTGDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "gpu/tiles/ttg_ops.cpp.inc"
+#include "ir/refusal.h"
       >();
 }

@@ -6,6 +6,7 @@
 #include "ir/address/indices.h"
 #include "ir/tt.h"
 
+#include "gpu/tiles/ttg_enums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "gpu/tiles/ttg_attrs.h.inc"
 #include "gpu/tiles/ttg_dialect.h.inc"
@@ -27,8 +28,17 @@ namespace tilewright::ttg {
 constexpr llvm::StringLiteral configName = "ttg.config";
 /// The name of a map argument's TensorMap attribute.
 constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
+/// What passes have decided about an operation (see the attributes of these names in ttg.td).
+constexpr llvm::StringLiteral productName = "ttg.product";
+constexpr llvm::StringLiteral accessName = "ttg.access";
+constexpr llvm::StringLiteral choicesName = "ttg.choices";
+constexpr llvm::StringLiteral pipelineName = "ttg.pipeline";
+/// Of an operation of a program that runs on several blocks: the dimension along which they share its tile, or -1: each has all of it.
+constexpr llvm::StringLiteral splitName = "ttg.split";
 /// On a load or store that feeds or drains a product: why it goes without a tensor map (a string, for people).
 constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
+/// On a load in a loop: why it does not run ahead of it (a string, for people).
+constexpr llvm::StringLiteral notAheadName = "ttg.not_ahead";
 
 /// Of a kernel: what it takes for granted about its launches (Facts), and what it may not (strings; `everyFact`: nothing at all).
 constexpr llvm::StringLiteral factsName = "ttg.facts";
@@ -46,7 +56,7 @@ constexpr llvm::StringLiteral firstBlockName = "ttg.first_block";
 /// Of a kernel: all the shared memory it needs, in bytes.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 
-/// What the kernel is compiled for; null if nobody has said.
+/// What the kernel is compiled for; null if it has none.
 ConfigAttr configOf(mlir::Operation *function);
 /// The facts that this kernel must do without.
 address::RefutedFacts refutedFacts(tt::FuncOp kernel);
@@ -62,9 +72,7 @@ mlir::LogicalResult onKernels(mlir::ModuleOp module,
 /// as many threads as the kernel has, that holds all of its elements; and what is combined element by element has one layout.
 mlir::LogicalResult onKernelsWithLayouts(mlir::ModuleOp module,
                                          llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
-/// An error that no input should bring about: a plan of ours, for `op`, does not hold. `wrong` says in what.
-mlir::InFlightDiagnostic planIsWrong(mlir::Operation *op, llvm::StringRef plan, llvm::StringRef wrong);
-/// Erases the operations inside of `root` that do nothing and whose results nobody uses.
+/// Erases the operations inside of `root` that do nothing and whose results are not used.
 void eraseDead(mlir::Operation *root);
 /// The extents of a tile.
 gpu::Dims shapeOf(mlir::Type tile);

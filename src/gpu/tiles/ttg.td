@@ -64,6 +64,38 @@ def TTG_Fact : TTGAttr<"Fact", "fact"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+// ---- what passes have decided, and why. They act on some of it; explain tells all of it, and finds nothing out by itself.
+
+def TTG_ProductKind : I32EnumAttr<"ProductKind", "the instruction of a product",
+  [I32EnumAttrCase<"wgmma", 0>, I32EnumAttrCase<"mma", 1>, I32EnumAttrCase<"fma", 2>]> {
+  let cppNamespace = "::tilewright::ttg";
+}
+def TTG_Product : TTGAttr<"Product", "product"> {
+  let summary = "how a product is computed; the attribute `ttg.product` of a tt.dot, from assign-layouts to select-tensor-cores. `columns`: of "
+                "one wgmma. `aInRegisters`: operand A does not come from shared memory. `reason`: why no better instruction does it, for people";
+  let parameters = (ins EnumParameter<TTG_ProductKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def TTG_Access : TTGAttr<"Access", "access"> {
+  let summary = "what an access to a tile in global memory costs; the attribute `ttg.access` of loads, stores and atomics. `sectors`: of 32 "
+                "bytes, that a warp touches with one instruction. `narrowed`: it would be wider if neighbours shared one value of the mask";
+  let parameters = (ins "int64_t":$sectors, "bool":$narrowed);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def TTG_Choice : TTGAttr<"Choice", "choice"> {
+  let summary = "how a class of tiles came to its layout; an element of the list `ttg.choices` of the kernel. Costs are issue slots of a warp; "
+                "`next`: of the best other candidate, -1 where there was none";
+  let parameters = (ins "::tilewright::ttg::LayoutAttr":$layout, "int64_t":$candidates, "int64_t":$cost, "int64_t":$next);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def TTG_Pipeline : TTGAttr<"Pipeline", "pipeline"> {
+  let summary = "what the pipeline made of a loop; the attribute `ttg.pipeline` of an scf.for. `stages`: slots of its rings, 1 where nothing "
+                "runs ahead; `wanted`: what num_stages asks for; `inFlight`: products that may run on into the next iteration; `startsAhead`: a "
+                "product is started an iteration early; `reason`: why there are fewer stages than wanted, for people";
+  let parameters = (ins "int64_t":$stages, "int64_t":$wanted, "int64_t":$inFlight, "bool":$startsAhead, StringRefParameter<>:$reason);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 class TTGType<string name, string text> : TypeDef<TTGDialect, name> { let mnemonic = text; }
 
 def TTG_Buffer : TTGType<"Buffer", "buffer"> {
@@ -112,7 +144,7 @@ def TTG_ReadBlocksOp : TTGEffect<"read_blocks"> {
 // ---- buffers
 
 def TTG_AllocOp : TTGOp<"alloc", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "room in shared memory for as long as it is used (in a loop: one room for all turns). allocate-shared puts its place into the "
+  let summary = "room in shared memory for as long as it is used (in a loop: one room for all iterations). allocate-shared puts its place into the "
                 "attribute `ttg.offset`";
   let results = (outs TTG_Buffer:$result);
   let assemblyFormat = "attr-dict `:` type($result)";

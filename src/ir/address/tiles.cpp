@@ -58,11 +58,46 @@ Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   return Failure{"an index may leave the range of its " + std::to_string(bits) + " bits: " + text(*index)};
 }
 
+namespace {
+/// Signs by the nature of operations, for values that are no polynomials: `x // n` is not negative if neither is.
+class SignWalk {
+public:
+  /// `isUnderstood`: whether a value is a polynomial, and not negative.
+  explicit SignWalk(llvm::function_ref<bool(Value)> isUnderstood) : isUnderstood(isUnderstood) {}
+
+  bool isNonNegative(Value value, int64_t depth) {
+    constexpr int64_t deepest = 48;
+    if (depth > deepest) return false;
+    if (auto found = known.find(value); found != known.end()) return found->second;
+    bool answer = isUnderstood(value) || (value.getDefiningOp() && fromOperands(value.getDefiningOp(), depth + 1));
+    return known[value] = answer;
+  }
+
+private:
+  bool fromOperands(Operation *op, int64_t depth) {
+    auto source = [&](unsigned operand) { return isNonNegative(op->getOperand(operand), depth); };
+    return llvm::TypeSwitch<Operation *, bool>(op)
+        .Case<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, arith::ExtSIOp, arith::RemSIOp, arith::ShRSIOp>(
+            [&](auto) { return source(0); })
+        .Case<arith::DivSIOp, arith::MinSIOp>([&](auto) { return source(0) && source(1); })
+        .Case<arith::MaxSIOp, arith::AndIOp>([&](auto) { return source(0) || source(1); })
+        .Case<arith::SelectOp>([&](auto) { return source(1) && source(2); })
+        .Default([](Operation *) { return false; });
+  }
+
+  llvm::function_ref<bool(Value)> isUnderstood;
+  llvm::DenseMap<Value, bool> known;
+};
+} // namespace
+
 bool Indices::assumeNonNegativeElements(Value value) {
-  if (!getElementTypeOrSelf(value.getType()).isIntOrIndex()) return false;
-  SmallVector<int64_t> dims = ownDims(value);
-  Result<Polynomial> index = element(value, dims);
-  return index && assume(*index, extentsOf(value, dims), 0, INT64_MAX);
+  auto isUnderstood = [&](Value part) {
+    if (!getElementTypeOrSelf(part.getType()).isIntOrIndex()) return false;
+    SmallVector<int64_t> dims = ownDims(part);
+    Result<Polynomial> index = element(part, dims);
+    return index && assume(*index, extentsOf(part, dims), 0, INT64_MAX);
+  };
+  return SignWalk(isUnderstood).isNonNegative(value, 0);
 }
 
 Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims) {

@@ -1,10 +1,11 @@
-// A copy that runs ahead needs the addresses of a later turn. Nothing is computed turn by turn for that: what a loop adds every turn has a
-// closed form.
-//   %x = scf.for %i ... iter_args(%d = %start) {              two turns ahead:
+// A copy that runs ahead needs the addresses of a later iteration. Nothing is computed iteration by iteration for that: what a loop adds
+// every iteration has a closed form.
+//   %x = scf.for %i ... iter_args(%d = %start) {              two iterations ahead:
 //     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
 //     scf.yield (%d + %by)
-// Here, too, is what loops carry for the copies: the slot and the parity of a turn.
+// Here, too, is what loops carry for the copies: the slot and the parity of an iteration.
 #include "gpu/schedule/pipeline.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -18,11 +19,11 @@ static Value constantLike(OpBuilder &b, Location loc, Type type, int64_t value) 
   return arith::ConstantOp::create(b, loc, scalar);
 }
 
-//===------------------------------------------------------------------------------------------------------- other turns
+//===------------------------------------------------------------------------------------------------------- other iterations
 
-/// What the loop adds to a carried value every turn; null if it does something else to it. A value that stays what it is has no increment:
-/// it is its own.
-Value LoopTurns::increment(BlockArgument carried) {
+/// What the loop adds to a carried value every iteration; null if it does something else to it. A value that stays what it is has no
+/// increment: it is its own.
+Value LoopIterations::increment(BlockArgument carried) {
   Value next = loop.getYieldedValues()[carried.getArgNumber() - 1];
   if (next == carried) return carried;
   Operation *op = next.getDefiningOp();
@@ -35,7 +36,7 @@ Value LoopTurns::increment(BlockArgument carried) {
   return stays ? by : Value();
 }
 
-bool LoopTurns::canClone(Value value) {
+bool LoopIterations::canClone(Value value) {
   if (loop.isDefinedOutsideOfLoop(value)) return true;
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == loop.getBody() && (argument == loop.getInductionVar() || increment(argument));
@@ -44,17 +45,17 @@ bool LoopTurns::canClone(Value value) {
   return llvm::all_of(op->getOperands(), [&](Value operand) { return canClone(operand); });
 }
 
-Value LoopTurns::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t turns) {
+Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t iterations) {
   Value by = increment(carried);
-  if (by == carried || turns == 0) return start;
+  if (by == carried || iterations == 0) return start;
   Location loc = start.getLoc();
   if (!loop.isDefinedOutsideOfLoop(by)) by = b.clone(*by.getDefiningOp())->getResult(0);
-  if (turns > 1) by = b.createOrFold<arith::MulIOp>(loc, by, constantLike(b, loc, by.getType(), turns));
+  if (iterations > 1) by = b.createOrFold<arith::MulIOp>(loc, by, constantLike(b, loc, by.getType(), iterations));
   if (isa<IntegerType, IndexType>(getElementTypeOrSelf(start.getType()))) return b.createOrFold<arith::AddIOp>(loc, start, by);
   return tt::AddPtrOp::create(b, loc, start.getType(), start, by);
 }
 
-Value LoopTurns::clone(OpBuilder &b, Value value, DenseMap<Value, Value> &map, function_ref<Value(BlockArgument)> argument) {
+Value LoopIterations::clone(OpBuilder &b, Value value, DenseMap<Value, Value> &map, function_ref<Value(BlockArgument)> argument) {
   if (loop.isDefinedOutsideOfLoop(value)) return value;
   if (Value known = map.lookup(value)) return known;
   Value result;
@@ -73,45 +74,45 @@ Value LoopTurns::clone(OpBuilder &b, Value value, DenseMap<Value, Value> &map, f
   return map[value] = result;
 }
 
-SmallVector<Value> LoopTurns::later(OpBuilder &b, ValueRange values, int64_t turns) {
+SmallVector<Value> LoopIterations::later(OpBuilder &b, ValueRange values, int64_t iterations) {
   Location loc = loop.getLoc();
   DenseMap<Value, Value> map;
   auto argument = [&](BlockArgument carried) -> Value {
-    if (carried != loop.getInductionVar()) return advanced(b, carried, carried, turns);
-    if (turns == 0) return carried;
+    if (carried != loop.getInductionVar()) return advanced(b, carried, carried, iterations);
+    if (iterations == 0) return carried;
     Value step = loop.getStep();
-    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), turns));
+    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iterations));
     return b.createOrFold<arith::AddIOp>(loc, carried, way);
   };
   return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
 }
 
-SmallVector<Value> LoopTurns::ofTurn(OpBuilder &b, ValueRange values, int64_t turn) {
+SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, int64_t iteration) {
   Location loc = loop.getLoc();
   DenseMap<Value, Value> map;
   auto argument = [&](BlockArgument carried) -> Value {
-    if (carried != loop.getInductionVar()) return advanced(b, loop.getTiedLoopInit(carried)->get(), carried, turn);
+    if (carried != loop.getInductionVar()) return advanced(b, loop.getTiedLoopInit(carried)->get(), carried, iteration);
     Value step = loop.getStep();
-    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), turn));
+    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iteration));
     return b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), way);
   };
   return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
 }
 
 // Distances to the bound, because the induction variable itself may pass the end of its type.
-static Value reaches(OpBuilder &b, Location loc, Value from, scf::ForOp loop, int64_t turns) {
+static Value reaches(OpBuilder &b, Location loc, Value from, scf::ForOp loop, int64_t iterations) {
   Value room = b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), from);
   Value step = loop.getStep();
-  Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), turns));
+  Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iterations));
   return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, room, way);
 }
 
-Value LoopTurns::existsLater(OpBuilder &b, int64_t turns) {
-  return reaches(b, loop.getLoc(), loop.getInductionVar(), loop, turns);
+Value LoopIterations::existsLater(OpBuilder &b, int64_t iterations) {
+  return reaches(b, loop.getLoc(), loop.getInductionVar(), loop, iterations);
 }
 
-Value LoopTurns::existsTurn(OpBuilder &b, int64_t turn) {
-  return reaches(b, loop.getLoc(), loop.getLowerBound(), loop, turn);
+Value LoopIterations::existsIteration(OpBuilder &b, int64_t iteration) {
+  return reaches(b, loop.getLoc(), loop.getLowerBound(), loop, iteration);
 }
 
 //===------------------------------------------------------------------------------------------------------------- state
@@ -186,7 +187,7 @@ LogicalResult carryState(Operation *place, ArrayRef<Value> initial, function_ref
   for (Operation *op : around) {
     auto loop = dyn_cast<scf::WhileOp>(op);
     bool carries = isa<scf::ForOp, scf::IfOp>(op) || (loop && loop.getAfter().isAncestor(place->getParentRegion()));
-    if (!carries) return op->emitError("a copy by the copy engine inside of this is not built");
+    if (!carries) return bug(op, "nothing can be carried through it to a copy by the copy engine");
   }
   size_t count = initial.size();
   SmallVector<Value> state(initial);

@@ -1,0 +1,68 @@
+// Which tiles share a choice. Between tiles that elementwise work, loops and branches link, nothing should ever be converted or exchanged:
+//     %y = arith.addf %x, %z        scf.for iter_args(%c = %init) { yield %n }        %x, %y, %z are one class; so are %c, %init, %n
+// So a planner decides once for a class, whatever it is that it decides: a layout (layout_plan), the dimension along which blocks share a
+// tile (split_over_blocks). Tiles that are cheap to compute (ranges, splats, constants, arithmetic on them: addresses, masks) are in no
+// class: they are computed in each form that is wanted.
+//
+// A choice belongs to a tile in a role, not to the tile alone, so that one tile can be held in two ways at a time.
+#pragma once
+
+#include "ir/tt.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+
+namespace tilewright::gpu {
+
+bool isTile(mlir::Value value);
+/// Whether the elements of its results, all tiles, are made of the elements at the same places of its operands.
+bool isElementwiseOnTiles(mlir::Operation *op);
+/// How often an operation runs, roughly: 8 times as often in a loop as around it.
+int64_t weightOf(mlir::Operation *op);
+
+/// Tiles that are rather computed again than kept.
+class CheapTiles {
+public:
+  /// `canRemake`: whether the planner can compute the result of such an operation in another form. `deepest`: the longest chain.
+  CheapTiles(tt::FuncOp function, llvm::function_ref<bool(mlir::Operation *)> canRemake, int64_t deepest);
+  bool contains(mlir::Value tile) const { return depths.contains(tile); }
+
+private:
+  llvm::DenseMap<mlir::Value, int64_t> depths; // of what has to be computed
+};
+
+/// Who holds a tile. Until the warps of a block do different work, there is one answer.
+enum class Role : uint8_t { allWarps };
+
+class TileClasses {
+public:
+  using Key = std::pair<mlir::Value, Role>;
+  struct Class {
+    mlir::Value leader; ///< the member that a planner may take for all
+    llvm::SmallVector<mlir::Value> members;
+  };
+
+  TileClasses(tt::FuncOp function, const CheapTiles &cheap);
+
+  /// In the order of their first members in the program.
+  llvm::ArrayRef<Class> all() const { return classes; }
+  /// Its number; nothing for cheap tiles, scalars, and tiles that were made later.
+  std::optional<size_t> find(mlir::Value tile, Role role) const;
+  std::optional<size_t> find(mlir::Value tile) const { return find(tile, Role::allWarps); }
+
+private:
+  void add(mlir::Value value, const CheapTiles &cheap);
+  void unite(mlir::ValueRange together);
+  void linkControlFlow(mlir::Operation *op);
+  void link(mlir::Operation *op);
+
+  llvm::EquivalenceClasses<Key> links;
+  llvm::SmallVector<Key> keys; // in the program's order
+  llvm::DenseMap<Key, size_t> numbers;
+  llvm::SmallVector<Class> classes;
+};
+
+} // namespace tilewright::gpu
