@@ -187,8 +187,8 @@ std::optional<std::vector<const TunedKernel::Candidate *>> TunedKernel::prune(co
   return kept;
 }
 
-/// Nothing never comes back: a configuration that fails is out.
-std::optional<Measured> TunedKernel::measure(const Candidate &candidate, const Call &call, LaunchMeter &meter, std::optional<double> best) {
+/// The times of a configuration, or why it fails: it is out then, and the launch goes on.
+Measured TunedKernel::measure(const Candidate &candidate, const Call &call, LaunchMeter &meter, std::optional<double> best) {
   Diagnostics problems;
   std::optional<Choice> choice = complete(candidate, call, problems);
   std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
@@ -208,11 +208,13 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     texts.push_back(configText(candidate->config));
     hasHook |= candidate->config.hasHook;
   }
-  std::unique_ptr<LaunchMeter> meter =
-      LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
-  if (!meter) return std::nullopt;
+  std::unique_ptr<LaunchMeter> meter; // keeps copies of tensors, so it is made where there is something to measure
   TuneDoor door;
-  door.measure = [&](size_t config, std::optional<double> best) { return measure(*kept[config], call, *meter, best); };
+  door.measure = [&](size_t config, std::optional<double> best) -> std::optional<Measured> {
+    if (!meter) meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
+    if (!meter) return std::nullopt;
+    return measure(*kept[config], call, *meter, best);
+  };
   door.compile = [&](size_t config) -> std::optional<std::string> {
     Diagnostics problems;
     std::optional<Choice> choice = complete(*kept[config], call, problems);
@@ -224,7 +226,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   door.anew = measuresAnew;
   door.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
   std::optional<TuneOutcome> outcome = tune(&problem, texts, door, diagnostics);
-  if (outcome && outcome->measured) meter->reset();
+  if (meter) meter->reset();
   return outcome;
 }
 

@@ -79,7 +79,7 @@ private:
   std::optional<Choice> complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const;
   std::optional<Selected> select(const Call &call, Diagnostics &diagnostics);
   std::optional<Selected> selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics);
-  std::optional<Measured> measure(const Candidate &candidate, const Call &call, LaunchMeter &meter, std::optional<double> best);
+  Measured measure(const Candidate &candidate, const Call &call, LaunchMeter &meter, std::optional<double> best);
   std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
                                        Diagnostics &diagnostics);
   void reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const;

@@ -1,5 +1,6 @@
 """One tuner behind three doors: what the command line, Python and the C interface find, the others know."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -158,6 +159,14 @@ def test_python_finds_what_the_command_measured(folder):
     assert by_python(folder)[2] and len(entries()) == 4
     # Pruning leaves another list of configurations: 32 alone.
     assert by_command(folder, n=40)[2] and by_python(folder, n=40)[2] is False
+
+
+def test_processes_that_tune_at_once_agree(folder):
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        found = [job.result() for job in [pool.submit(by_command, folder) for _ in range(3)]]
+    assert len(entries()) == 1
+    kept = by_python(folder)
+    assert kept[2] is False and kept[:2] in [one[:2] for one in found]
 
 
 def test_number_of_threads_counts(folder):

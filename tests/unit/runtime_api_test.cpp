@@ -139,6 +139,28 @@ TEST_F(Api, TunesAndResets) {
   EXPECT_NE(bare.error().find("reset_to_zero names 'out_ptr'"), std::string::npos) << bare.error();
 }
 
+TEST_F(Api, TunesWithoutATensorThatIsNone) {
+  auto module = tilewright::Module::fromSource(R"(
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16, "waves_per_eu": 2})], key=[], reset_to_zero=["x_ptr"],
+                 restore_value=["x_ptr"], prune_configs_by={"perf_model": lambda **args: -args["BLOCK"], "top_k": 1})
+@triton.jit
+def optional(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    if x_ptr is not None:
+        tl.store(x_ptr, 1.0)
+    tl.store(out_ptr, BLOCK)
+)",
+                                               "optional.py");
+  ASSERT_TRUE(module) << module.error();
+  auto optional = module->kernel("optional");
+  ASSERT_TRUE(optional) << optional.error();
+  auto done = optional->launch(1, {nullptr, out});
+  ASSERT_TRUE(done) << done.error();
+  EXPECT_EQ(out[0], 16.0f); // what the model prefers
+}
+
 TEST_F(Api, GridFunctionsMayTuneAnotherKey) {
   tilewright::Kernel accumulate = kernel("accumulate");
   auto plain = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };
