@@ -76,7 +76,7 @@ Operand Operand::instance(std::shared_ptr<Namespace> cls, std::vector<Operand> i
 
 Type Operand::languageType() const {
   if (isRuntime() || kind == Kind::descriptor) return type;
-  if (!isTuple()) return Type::ofConstant(constant.repr());
+  if (std::optional<Value> known = cls ? std::nullopt : value()) return Type::ofConstant(known->repr());
   std::vector<std::string> types;
   for (const Operand &item : items)
     types.push_back(item.languageType().str());

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr, n):
-    # CHECK: :[[#@LINE+1]]:9: error: the two values of this conditional expression differ in type: int32 and fp32
+    # CHECK: :[[#@LINE+1]]:9: error: Ternary expression with dynamic condition has inconsistent types: int32 and fp32
     x = 1 if n > 3 else 2.0

@@ -438,7 +438,8 @@ def by_python(program, arguments):
     return [int(value) for value in ints], floats
 
 
-REFUSALS = ["is not defined here", "is read before", "loop-carried variable", "is .* in one arm", "differ in type", "is not defined", "has another type"]
+REFUSALS = ["is not defined here", "is read before", "loop-carried variable", "is .* in one arm", "inconsistent types", "Mismatched type",
+            "is not defined", "has another type"]
 
 
 def by_tilewright(kernel, program, arguments, engine):
