@@ -124,7 +124,7 @@ class Arg {
 public:
   template <typename T>
     requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>)
-  Arg(T *pointer) : Arg(0, pointer) {}
+  Arg(T *pointer) : Arg(int64_t{0}, pointer) {}
   template <typename T> Arg(DevicePointer<T> memory) : Arg(memory.bytes, memory.pointer) {
     raw.kind = TW_DEVICE_POINTER;
     raw.device = memory.device;
