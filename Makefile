@@ -10,7 +10,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := true
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 
-.PHONY: all setup demo test bench release asan format clean help
+.PHONY: all setup demo test bench release asan tsan format clean help
 
 all: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset dev -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >$(BUILD)/configure.log 2>&1 \
@@ -43,6 +43,13 @@ asan: setup
 	@ninja -C $(BUILD)/asan -j $(JOBS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)/asan --only unit lit
 
+# Launches and compilation from eight threads. Neither LLVM nor compiled kernels are instrumented.
+tsan: export TSAN_OPTIONS := suppressions=$(CURDIR)/tests/unit/tsan.supp:ignore_noninstrumented_modules=1:history_size=4
+tsan: setup
+	@cmake --preset tsan
+	@ninja -C $(BUILD)/tsan -j $(JOBS) threads_test engine_threads_test runtime_test
+	@ctest --test-dir $(BUILD)/tsan --output-on-failure -R 'threads_test|runtime_test'
+
 format: setup
 	@git ls-files -co --exclude-standard -- '*.cpp' '*.h' | xargs -r clang-format-22 -i
 
@@ -53,6 +60,7 @@ help:
 	@echo 'make bench      compare with rivals         (BENCH_FLAGS="--only gemm")'
 	@echo 'make release    build self-contained, print the sizes'
 	@echo 'make asan       build and test with the address and undefined-behaviour sanitizers'
+	@echo 'make tsan       build and test launches and compilation from eight threads with the thread sanitizer'
 	@echo 'make format     format the C++ sources'
 	@echo 'make clean      remove what was built'
 

@@ -2,9 +2,9 @@
 
     tools/check_diagnostics.py
 
-A row `dotShapes` is tested by tests/errors/dot_shapes.py if a check of that file holds a part of its text, or by another test whose code
-holds a telling part of it or names the row (rows whose whole text is an argument are tested so). Comments test nothing. A message without
-a test is one that nobody has read since it was written.
+A row counts as tested if a test of its name shows its text: `dotShapes` by tests/errors/dot_shapes.py, whose checks hold a part of the text,
+or where no command brings it about, by one test in Python or C++ that names the row (dotShapes, dot_shapes or DotShapes) and holds a part of
+the text. A message without a test is one that nobody has read since it was written.
 """
 
 import pathlib
@@ -32,10 +32,6 @@ def parts_of(text, letters):
     return [part for part in parts if len(part) >= letters]
 
 
-def without_comments(text):
-    return "\n".join(line for line in text.splitlines() if not re.match(r"\s*(#|//)", line) or "CHECK" in line)
-
-
 def has_own_test(name, text):
     """Whether tests/errors has a test by the row's name that checks the row's text (of which nothing may be fixed)."""
     files = [(root / "tests" / "errors" / snake(name)).with_suffix(suffix) for suffix in (".py", ".mlir")]
@@ -44,20 +40,31 @@ def has_own_test(name, text):
     return bool(checks) and (not parts or any(part in line for part in parts for line in checks))
 
 
+def single_tests():
+    """The texts of the tests that are functions, in Python and C++."""
+    tests = []
+    for folder, suffix, between in (("python", ".py", "\n\n\n"), ("run", ".py", "\n\n\n"), ("unit", ".cpp", "\nTEST")):
+        for path in sorted((root / "tests" / folder).rglob("*" + suffix)):
+            tests += path.read_text().split(between)
+    return tests
+
+
 def is_tested(name, text, tests):
-    return has_own_test(name, text) or bool(re.search(rf"\b{name}\b", tests)) or any(part in tests for part in parts_of(text, telling))
+    names = re.compile(rf"\b{name}\b|{snake(name)}|{name[0].upper() + name[1:]}")
+    pieces = {part[i:i + telling] for part in parts_of(text, telling) for i in range(len(part) - telling + 1)}
+    return has_own_test(name, text) or any(names.search(test) and (not pieces or any(piece in test for piece in pieces)) for test in tests)
 
 
 def main():
     sources = read(["src", "cli", "python"], {".cpp", ".h", ".def", ".inc"})
-    tests = without_comments(read(["tests"], {".py", ".test", ".cpp", ".mlir"}))
+    tests = single_tests()
     rows = row.findall((root / "src" / "support" / "diagnostics.def").read_text())
     unused = {name for name, _ in rows if not re.search(rf"\b{name}\b", sources)}
     untested = [name for name, text in rows if name not in unused | unprovoked and not is_tested(name, text, tests)]
     for name in sorted(unused):
         print(f"diagnostics.def: nothing uses {name}: delete it")
     for name in untested:
-        print(f"diagnostics.def: no test provokes {name}: add tests/errors/{snake(name)}.py")
+        print(f"diagnostics.def: no test of its name shows {name}: add tests/errors/{snake(name)}.py")
     if not unused and not untested:
         print(f"{len(rows)} diagnostics are used and tested")
     sys.exit(1 if unused or untested or not rows else 0)

@@ -124,14 +124,14 @@ class Arg {
 public:
   template <typename T>
     requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>)
-  Arg(T *pointer) : Arg(pointer, 0) {}
-  template <typename T> Arg(DevicePointer<T> memory) : Arg(memory.pointer, memory.bytes) {
+  Arg(T *pointer) : Arg(int64_t{0}, pointer) {}
+  template <typename T> Arg(DevicePointer<T> memory) : Arg(memory.bytes, memory.pointer) {
     raw.kind = TW_DEVICE_POINTER;
     raw.device = memory.device;
   }
-  template <typename T> Arg(std::span<T> memory) : Arg(memory.data(), static_cast<int64_t>(memory.size_bytes())) {}
-  template <typename T> Arg(std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
-  template <typename T> Arg(const std::vector<T> &memory) : Arg(memory.data(), static_cast<int64_t>(memory.size() * sizeof(T))) {}
+  template <typename T> Arg(std::span<T> memory) : Arg(static_cast<int64_t>(memory.size_bytes()), memory.data()) {}
+  template <typename T> Arg(std::vector<T> &memory) : Arg(static_cast<int64_t>(memory.size() * sizeof(T)), memory.data()) {}
+  template <typename T> Arg(const std::vector<T> &memory) : Arg(static_cast<int64_t>(memory.size() * sizeof(T)), memory.data()) {}
   template <typename T>
     requires std::is_arithmetic_v<T>
   Arg(T number) {
@@ -160,7 +160,7 @@ public:
   const TwArgument &c() const { return raw; }
 
 private:
-  template <typename T> Arg(T *pointer, int64_t bytes) {
+  template <typename T> Arg(int64_t bytes, T *pointer) {
     raw.kind = TW_POINTER;
     raw.type = detail::typeOf<T>();
     raw.bytes = bytes;

@@ -5,6 +5,7 @@ A worker prints "> SEED" before each program, and last "= " with its counts as J
 
 import collections
 import json
+import os
 import subprocess
 import threading
 import time
@@ -34,7 +35,7 @@ class Job:
         command = self.command + ["--first", str(self.seed), "--step", str(self.step), "--end", str(self.end), "--seconds",
                                   str(max(self.until - time.monotonic(), 0.1))]
         process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        last, alive = [time.monotonic()], threading.Event()
+        last, alive, self.hung = [time.monotonic()], threading.Event(), False
         threading.Thread(target=self.watch, args=(process, last, alive), daemon=True).start()
         tail, finished, started = collections.deque(maxlen=5), False, 0
         for line in process.stdout:
@@ -52,15 +53,31 @@ class Job:
         if finished:
             return None
         self.counts.update(programs=max(started - 1, 0))  # what they agreed on is known, the rest of their counts is lost
-        if time.monotonic() - last[0] > self.patience:
-            return f"no end after {self.patience:.0f} s"
+        if self.hung:
+            return f"no end after {self.patience:.0f} s of work"
         return f"ended by signal {-code}" if code < 0 else f"ended with {code}"
 
     def watch(self, process, last, ended):
+        """Ends a process that has worked for so long on one program, or waited ten times as long."""
+        program, before = last[0], 0.0
         while not ended.wait(1):
-            if time.monotonic() - last[0] > self.patience:
+            worked = processor_seconds(process.pid)
+            if last[0] != program:
+                program, before = last[0], worked
+            if worked - before > self.patience or time.monotonic() - program > 10 * self.patience:
+                self.hung = True
                 process.kill()
                 return
+
+
+def processor_seconds(process):
+    """What a process has used of processors: on a busy machine less than the time that has passed."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def run(command, environment, first, count, jobs, seconds, patience):

@@ -95,7 +95,7 @@ def run(program, tmp_path, monkeypatch, library, answers=""):
     return done.stdout
 
 
-def test_without_a_driver(tmp_path, monkeypatch):
+def test_cuda_missing(tmp_path, monkeypatch):
     output = run("""
         print(triton.runtime.driver.active.get_current_target().backend)
         try:

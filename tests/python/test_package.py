@@ -255,7 +255,7 @@ def test_launch_ir_text(tmp_path):
         made[(1,)](memory[start + 1:start + 65], 60)
     with pytest.raises(ValueError, match="argument 'x_ptr' .* is .fp32, but "):
         made[(1,)](x.astype(np.float64), 60)
-    with pytest.raises(ValueError, match="argument 'n' .* is i32, but "):
+    with pytest.raises(ValueError, match="argument 'n' of the IR text's kernel is i32, but "):
         made[(1,)](x, 2**40)
 
 

@@ -20,7 +20,7 @@ def test_compiled_code_agrees_with_the_interpreter(level, engine):
     assert result.returncode == 0, result.stdout
 
 
-@pytest.mark.parametrize("level, count", [("avx2", 40), ("simulate:sm_80", 100)])
+@pytest.mark.parametrize("level, count", [("avx2", 40), ("simulate:sm_80", 60), ("simulate:sm_90a", 60)])
 def test_addresses(level, count, engine):
     if engine != "cpu":
         pytest.skip("the script runs all engines")

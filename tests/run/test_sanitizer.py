@@ -232,3 +232,52 @@ def never_set(x_ptr, flag_ptr, BLOCK: tl.constexpr):
 def test_a_deadlock_names_the_loop(kernel):
     with pytest.raises(ERROR, match=r"test_sanitizer.py:\d+:\d+.*deadlock"):
         kernel[(2,)](np.zeros(8, np.int32), np.zeros(1, np.int32), BLOCK=16)
+
+
+# ---- elements that no load defined
+
+
+@triton.jit
+def sum_of_all(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(out_ptr, tl.sum(x * 2))
+
+
+@triton.jit
+def store_of_all(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at, row = tl.arange(0, BLOCK), tl.arange(0, BLOCK // 4)
+    x = tl.load(x_ptr + at, mask=at < n).reshape((BLOCK // 4, 4)).trans()
+    tl.store(out_ptr + tl.arange(0, 4)[:, None] * (BLOCK // 4) + row[None, :], x)
+
+
+@triton.jit
+def branch_on_it(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    if tl.load(x_ptr + n, mask=n < BLOCK // 2) > 0:
+        tl.store(out_ptr, 1)
+
+
+@triton.jit
+def what_is_defined(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    turned = x.reshape((BLOCK // 4, 4)).trans().trans().reshape((BLOCK,))
+    tl.store(out_ptr + at, turned + 1, mask=(at < n) & (x > -1))
+    tl.store(out_ptr + at + BLOCK, tl.cumsum(x, 0), mask=at < n)
+    tl.store(out_ptr + 2 * BLOCK, tl.sum(tl.where(at < n, x, 0.0)))
+
+
+@pytest.mark.parametrize("kernel, what", [(sum_of_all, "an element that is stored"), (store_of_all, "an element that is stored"),
+                                          (branch_on_it, "the condition")])
+def test_undefined_elements(kernel, what):
+    x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
+    problem = rf"{what} is not defined: it comes from the load at .*test_sanitizer.py:\d+:\d+, whose mask is off there"
+    with triton.engine("interpret", check_bounds=True), pytest.raises(ERROR, match=problem):
+        kernel[(1,)](x, out, 10, BLOCK=16)
+    kernel[(1,)](x, out, 16 if kernel is not branch_on_it else 3, BLOCK=16)
+
+
+def test_undefined_elements_that_reach_nothing():
+    x, out = np.ones(16, np.float32), np.zeros(33, np.float32)
+    what_is_defined[(1,)](x, out, 10, BLOCK=16)
+    np.testing.assert_array_equal(out, [2] * 10 + [0] * 6 + [*range(1, 11)] + [0] * 6 + [10])

@@ -257,6 +257,7 @@ TEST_F(Cuda, CodeThatDoesNotLoad) {
   fake().ptxStatus = 218;
   fake().errorLog = "ptxas fatal: line 3\n";
   EXPECT_FALSE(loads(artifact()));
+  EXPECT_NE(diagnostics.render().find("cannot be assembled: "), std::string::npos);
   EXPECT_TRUE(isError(Diag::assemblerFailed, "ptxas fatal: line 3"));
   fake().ptxStatus = 222;
   EXPECT_FALSE(loads(artifact()));
@@ -367,7 +368,7 @@ TEST_F(Cuda, TensorMapsAreEncodedOnce) {
   EXPECT_EQ(fake().parameters[3][0], 1);
   slots[0] = 0x10008;
   EXPECT_FALSE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
-  EXPECT_TRUE(isError(Diag::tensorMapRefused, "its address is not a multiple of 16 bytes"));
+  EXPECT_TRUE(isError(Diag::tensorMapRefused, "cannot be moved in tiles: its address is not a multiple of 16 bytes"));
   slots[0] = 0x30000;
   fake().encodeStatus = 1;
   EXPECT_FALSE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));

@@ -72,7 +72,7 @@ TEST(FrontendEmit, VectorAdd) {
 }
 
 // What only callers other than the command line and Python bring about.
-TEST(FrontendEmit, CallersMistakes) {
+TEST(FrontendEmit, KernelArguments) {
   Diagnostics diagnostics;
   std::shared_ptr<const ast::Module> module =
       parse(SourceFile::create("k.py", "import triton\n@triton.jit\ndef k(a, b):\n    pass\n", 1), diagnostics);

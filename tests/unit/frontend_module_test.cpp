@@ -153,7 +153,7 @@ TEST(Operators, Errors) {
             "4:8: the module triton.language has no 'flaot32' | did you mean 'float32'?");
 }
 
-TEST(Operators, HostValuesAreErrorsWhereKernelsUseThem) {
+TEST(Operators, HostValueUsed) {
   Diagnostics diagnostics;
   EXPECT_FALSE(evaluateBinary(ast::BinaryOp::add, Value::host("torch.float16"), Value::integer(1), {}, diagnostics));
   ASSERT_TRUE(diagnostics.hasErrors());
@@ -508,6 +508,9 @@ TEST(Kernels, Errors) {
   EXPECT_EQ(errorOf(start + "@triton.jit\ndef k(x, B: tl.constexpr = BLOKC): pass\nBLOCK = 3\n", "k"),
             "5:28: name 'BLOKC' is not defined | did you mean 'BLOCK'?");
   EXPECT_EQ(errorOf("from triton.language import dott\n", "dott"), "1:29: the module triton.language has no 'dott' | did you mean 'dot'?");
+}
+
+TEST(ModuleErrors, ModuleNotFound) {
   EXPECT_EQ(errorOf("from .missing import f\n", "f"), "1:1: cannot find the module '.missing' | put ./missing.py beside this file");
 }
 

@@ -145,7 +145,7 @@ TEST(Bind, NamesWhatIsWrong) {
   };
   Argument x = Argument::integer(1);
   EXPECT_EQ(message({x}, {}), "kernel 'k' needs a value for its parameter 'b'");
-  EXPECT_EQ(message({x, x, x}, {}), "kernel 'k' takes 2 arguments, but 3 were given");
+  EXPECT_EQ(message({x, x, x}, {}), "kernel 'k' takes 2 arguments, but 3 were given"); // tooManyArguments
   EXPECT_EQ(message({x, x}, {{"a", x}}), "parameter 'a' of kernel 'k' is given twice");
   EXPECT_EQ(message({x, x}, {{"c", x}}), "kernel 'k' has no parameter 'c'");
 }

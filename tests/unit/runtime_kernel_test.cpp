@@ -110,6 +110,7 @@ TEST(Launch, SaysWhatItLacks) {
   ASSERT_EQ(diagnostics.all().size(), 2u);
   EXPECT_EQ(diagnostics.all()[0].id, Diag::slotMismatch);
   EXPECT_EQ(diagnostics.all()[1].id, Diag::noArena);
+  EXPECT_EQ(diagnostics.all()[1].message.substr(0, 28), "there is no memory for the 1");
 }
 
 TEST(Launch, IsCheap) {

@@ -78,8 +78,11 @@ TEST(SyntaxErrors, Characters) {
   EXPECT_EQ(errors("a = 5 $ 3"), "1:7: character '$' is not part of Python\n");
   EXPECT_EQ(hint("a = “b”"), "use the plain quotes ' or \"");
   EXPECT_EQ(errors(std::string("a\0b", 3)), "1:2: character NUL (U+0000) is not part of Python\n");
-  EXPECT_EQ(errors("a = '\xff'"), "1:6: the source is not UTF-8 text\n");
   EXPECT_EQ(hint("a = !b"), "write 'not' to negate");
+}
+
+TEST(SyntaxErrors, InvalidEncoding) {
+  EXPECT_EQ(errors("a = '\xff'"), "1:6: the source is not UTF-8 text\n");
 }
 
 TEST(SyntaxErrors, Hints) {

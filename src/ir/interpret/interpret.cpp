@@ -216,7 +216,9 @@ LogicalResult Program::step(Operation &op) {
   }
   Meaning meaning = entry->second; // the map may grow while a nested region runs
   if (!meaning) return fail(&op, "the interpreter does not know the operation '" + op.getName().getStringRef() + "'");
-  return meaning(*this, &op);
+  if (!options.checkBounds) return meaning(*this, &op);
+  if (failed(checkDefined(*this, &op)) || failed(meaning(*this, &op))) return failure();
+  return followUndefined(*this, &op, meaning);
 }
 
 FailureOr<SmallVector<Tile>> Program::run(Region &region, SmallVector<Tile> args) {

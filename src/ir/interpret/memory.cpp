@@ -238,6 +238,7 @@ LogicalResult load(Program &program, Operation *op) {
     if (failed(bits)) return failure();
     result.elements[i] = *bits;
   }
+  if (mask && !other && program.options.checkBounds) markUndefined(result, *mask, op);
   program.set(op->getResult(0), std::move(result));
   return success();
 }

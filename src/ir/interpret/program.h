@@ -3,6 +3,7 @@
 
 #include "ir/interpret/history.h"
 #include "ir/interpret/interpret.h"
+#include "ir/interpret/undefined.h"
 #include "ir/tt.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -27,6 +28,7 @@ struct MemoryBlock {
 struct Tile {
   llvm::SmallVector<uint64_t, 1> elements;
   std::shared_ptr<const MemoryBlock> block;
+  UndefinedElements undefined;
 
   Tile() = default;
   explicit Tile(uint64_t scalar) : elements(1, scalar) {}

@@ -1,0 +1,39 @@
+// Elements that no load defined: where a mask is off and the load has no `other`, a tile holds anything.
+//
+//     x = tl.load(x_ptr + i, mask=i < n)      elements from n on: undefined
+//     tl.store(out_ptr + i, x, mask=i < n)    good: they are not stored
+//     tl.store(sum_ptr, tl.sum(x))            bad: they are in the sum
+//
+// Where the sanitizer is on, tiles carry a bit for each such element. What is computed from one is undefined as well, but for a selection
+// that takes another value, and an `&` with false. An undefined element that is stored, or says where to store, load or go on, is an error.
+#pragma once
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/LogicalResult.h"
+
+#include <memory>
+
+namespace mlir {
+class Operation;
+}
+
+namespace tilewright::interp {
+
+class Program;
+struct Tile;
+
+struct Undefined {
+  llvm::BitVector elements;
+  mlir::Operation *load; // where the first of them came from
+};
+/// Null: every element is defined.
+using UndefinedElements = std::shared_ptr<const Undefined>;
+
+/// Marks the elements of a load's result that its mask leaves out.
+void markUndefined(Tile &result, const Tile &mask, mlir::Operation *load);
+/// Called before an operation: an error where it lets an undefined element out of its tile.
+llvm::LogicalResult checkDefined(Program &program, mlir::Operation *op);
+/// Called after an operation without results of its own making (not a load): marks what is undefined in its results.
+llvm::LogicalResult followUndefined(Program &program, mlir::Operation *op, llvm::LogicalResult (*meaning)(Program &, mlir::Operation *));
+
+} // namespace tilewright::interp

@@ -1,0 +1,17 @@
+# RUN: not tilewright compile %s --kernel k --signature "x_ptr=*fp32" --emit tt 2>&1 | FileCheck %s
+import triton
+import triton.language as tl
+
+
+A = 3
+
+
+@triton.constexpr_function
+def f():
+    # CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: an int cannot be called at compile time
+    return A()
+
+
+@triton.jit
+def k(x_ptr):
+    tl.static_print(f())
