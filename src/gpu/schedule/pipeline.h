@@ -9,6 +9,10 @@
 #include <optional>
 #include <string>
 
+namespace tilewright {
+struct GpuTarget;
+}
+
 namespace tilewright::gpu {
 
 /// A load that only feeds a buffer.
@@ -38,12 +42,21 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, a turn waits for all of its own
   ttg::WgmmaOp ahead;                       ///< a product that is started a turn early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the turn
+  bool roles = false;                       ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
 };
 
 /// Nothing if the loop has no load that may run ahead. `stages` is not chosen yet.
 std::optional<LoopSchedule> scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Chooses, for a depth, which products stay in flight and when slots are filled again. Needs stages > 1.
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config);
+/// Of a kernel: why it has no warp that does nothing but start copies (a string, for people).
+constexpr llvm::StringLiteral noRolesName = "ttg.no_roles";
+/// Whether the accumulators of a loop leave a multiprocessor no registers for a second block.
+bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config);
+/// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
+std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+/// Registers of a thread that multiplies, where another warpgroup has left it some.
+int64_t consumerRegisters(ttg::ConfigAttr config);
 /// What is wrong with a schedule, for people, or nothing: every turn's wait has its arrival, and a slot is filled again only after
 /// everybody has read it. Asked before a schedule becomes code (proof.cpp).
 std::optional<std::string> wrongIn(const LoopSchedule &schedule);

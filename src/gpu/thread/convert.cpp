@@ -44,9 +44,9 @@ static Parts shuffleParts(ThreadContext &t, const Parts &held, const ShufflePlan
 static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to,
                                       const ScratchPlan &plan) {
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b); // whoever used the room before has read it
+  sync(t); // whoever used the room before has read it
   if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value()))) return failure();
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }
 
