@@ -20,8 +20,9 @@ import common
 
 
 def get_autotune_configs():
-    tiles = [(128, 64, 8), (128, 128, 8), (64, 64, 4), (64, 32, 4), (32, 64, 4), (64, 256, 8)]
-    return [triton.Config({"BLOCK_M": m, "BLOCK_N": n}, num_warps=warps, num_stages=3) for m, n, warps in tiles]
+    tiles = [(128, 64, 8, 3), (128, 128, 8, 3), (128, 128, 8, 2), (64, 128, 4, 2), (64, 64, 4, 2), (64, 32, 4, 3), (32, 64, 4, 3),
+             (64, 256, 8, 3)]
+    return [triton.Config({"BLOCK_M": m, "BLOCK_N": n}, num_warps=warps, num_stages=stages) for m, n, warps, stages in tiles]
 
 
 @triton.jit

@@ -436,6 +436,8 @@ struct Explainer::Impl {
     sharedMost = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + count(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
+    if (kernel->hasAttr(ttg::rolesName)) heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
+    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
     auto add = [&](Operation *op, const std::string &text) {
       if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;

@@ -46,6 +46,10 @@ llvm::LogicalResult pipeline(mlir::ModuleOp module);
 /// What is not in use at the same time shares room; syncs that this takes are inserted, others that nothing needs are dropped.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
+/// Where copies have a producer (the pipeline says so), its program is parted from that of the warps that multiply, and registers go from
+/// it to them.
+llvm::LogicalResult splitRoles(mlir::ModuleOp module);
+
 /// Tiles -> what each thread does with its own elements: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);

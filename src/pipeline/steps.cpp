@@ -207,6 +207,8 @@ constexpr Step steps[] = {
      "start loads ahead of the loop that needs them, through rings in shared memory"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
      "give buffers, barriers and scratch their places in shared memory"},
+    {"split-roles", Machine::gpu, gpu::splitRoles, nullptr, "",
+     "part the warp that starts copies from those that multiply"},
     // ptx: the scalars of one thread
     {"lower-to-threads", Machine::gpu, gpu::lowerToThreads, nullptr, "ttg. tile",
      "turn tiles with layouts into one GPU thread's scalars", true},
@@ -242,7 +244,7 @@ llvm::StringRef lastStepOf(Stage stage, bool gpu) {
   case Stage::ast: return "";
   case Stage::tt: return "simplify-calls";
   case Stage::loops: return "lower-to-loops";
-  case Stage::ttg: return "allocate-shared";
+  case Stage::ttg: return "split-roles";
   case Stage::threads: return "take-launch-facts";
   case Stage::llvm: return gpu ? "generate-ptx" : "generate-code";
   case Stage::assembly:

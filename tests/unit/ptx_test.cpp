@@ -479,7 +479,7 @@ TEST(Ptx, Arithmetic) {
   ptx.store_global %g, %19#0, %19#1 : i32, i32)",
                      "%g: i64, %f: f32, %d: f64, %i: i32, %j: i32, %h: f16"),
               {"sm_80", "sm_90a"},
-              {"ex2.approx.f32", "lg2.approx.f32", "rsqrt.approx.f32", "rcp.approx.f32", "sqrt.approx.f32", "sin.approx.f32",
+              {"ex2.approx.ftz.f32", "lg2.approx.f32", "rsqrt.approx.f32", "rcp.approx.f32", "sqrt.approx.f32", "sin.approx.f32",
                "cos.approx.f32", "tanh.approx.f32", "sqrt.rn.f32", "div.full.f32", "rcp.rn.f64", "rsqrt.approx.f64", "sqrt.rn.f64",
                "prmt.b32", "cvt.rn.bf16x2.f32", "cvt.rna.tf32.f32", "add.s32"});
 }

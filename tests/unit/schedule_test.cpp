@@ -41,9 +41,10 @@ protected:
     function.walk([&](mlir::scf::ForOp found) { loop = found; });
   }
 
-  LoopSchedule schedule(int64_t stages) {
+  LoopSchedule schedule(int64_t stages, bool roles) {
     LoopSchedule schedule = scheduleLoop(loop, true);
     EXPECT_FALSE(schedule.rings.empty());
+    schedule.roles = roles;
     ttg::ConfigAttr config = ttg::configOf(function);
     placeRefills(schedule, stages, config, *gpuTarget(config.getTarget().getValue()));
     EXPECT_EQ(wrongIn(schedule), std::nullopt);
@@ -99,7 +100,7 @@ protected:
 
 TEST_F(Schedule, productsThatRunOn) {
   loadGemm();
-  LoopSchedule good = schedule(3);
+  LoopSchedule good = schedule(3, /*roles=*/false);
   ASSERT_EQ(good.rings.size(), 1u);
   ASSERT_EQ(good.inFlight.size(), 1u);
   EXPECT_EQ(good.rings[0].lag, 1);
@@ -117,7 +118,7 @@ TEST_F(Schedule, productsThatRunOn) {
 
 TEST_F(Schedule, productStartedAhead) {
   loadAttention("0");
-  LoopSchedule good = schedule(2);
+  LoopSchedule good = schedule(2, /*roles=*/false);
   ASSERT_EQ(good.rings.size(), 2u);
   ASSERT_TRUE(good.ahead);
   caught(good, [](LoopSchedule &s) { std::swap(s.rings[0], s.rings[1]); });
@@ -126,9 +127,23 @@ TEST_F(Schedule, productStartedAhead) {
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; }); // before the values are read
 }
 
+/// A warp of its own fills the slots that the others give back.
+TEST_F(Schedule, slotsGivenBack) {
+  loadAttention("0");
+  LoopSchedule good = schedule(3, /*roles=*/true);
+  ASSERT_TRUE(good.ahead);
+  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
+  caught(good, [](LoopSchedule &s) { s.rings[0].lag = s.rings[1].lag = 1; });
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; });
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].retired; }); // the next iteration's product still reads
+  caught(good, [](LoopSchedule &s) { s.rings[1].tma = false; });
+  // With two slots the product would wait for one that is given back at the end of the iteration before.
+  EXPECT_FALSE(schedule(2, /*roles=*/true).ahead);
+}
+
 TEST_F(Schedule, oneIterationAfterTheOther) {
   loadAttention("128");
-  LoopSchedule good = schedule(2);
+  LoopSchedule good = schedule(2, /*roles=*/false);
   ASSERT_EQ(good.rings.size(), 2u);
   ASSERT_FALSE(good.ahead);
   EXPECT_EQ(good.rings[0].lag, 0);
@@ -167,7 +182,7 @@ TEST_F(Schedule, copiesByThreads) {
   auto stored = mlir::cast<ttg::StoreSharedOp>(second);
   mlir::OpBuilder b(stored.getSrc().getDefiningOp());
   stored.getSrcMutable().assign(b.clone(*stored.getSrc().getDefiningOp())->getResult(0));
-  LoopSchedule good = schedule(3);
+  LoopSchedule good = schedule(3, /*roles=*/false);
   ASSERT_FALSE(good.rings.empty());
   EXPECT_FALSE(good.rings[0].tma);
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].retired; }); // behind the sync that shows the data

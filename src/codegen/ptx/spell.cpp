@@ -225,9 +225,9 @@ static LogicalResult lower(ptx::SpecialOp op, Place &at) {
     else
       return bug(op, "there is no " + name + " of f64");
   } else if (type.isF32()) {
-    name = op.getKind() == ptx::Unit::sqrt_rn   ? "sqrt.rn.f32"
-           : op.getKind() == ptx::Unit::ex2_ftz ? "ex2.approx.ftz.f32"
-                                                : name + ".approx.f32";
+    name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32"
+           : op.getKind() == ptx::Unit::ex2   ? "ex2.approx.ftz.f32"
+                                              : name + ".approx.f32";
   } else {
     return bug(op, "there is no " + name + " of " + spelled(type));
   }

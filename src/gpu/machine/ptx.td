@@ -60,12 +60,13 @@ def Ptx_Format : PtxEnum<"Format", "element format",
   [I32EnumAttrCase<"f16", 0>, I32EnumAttrCase<"bf16", 1>, I32EnumAttrCase<"tf32", 2>, I32EnumAttrCase<"e4m3", 3>,
    I32EnumAttrCase<"e5m2", 4>, I32EnumAttrCase<"s8", 5>, I32EnumAttrCase<"u8", 6>, I32EnumAttrCase<"f32", 7>, I32EnumAttrCase<"s32", 8>,
    I32EnumAttrCase<"f64", 9>]>;
-// Functions that the chip has an instruction for. approx: as PTX's .approx (f32), with denormals flushed where PTX has only .ftz.
+// Functions that the chip has an instruction for. approx: as PTX's .approx (f32), with denormals flushed where PTX has only .ftz. ex2
+// flushes them, too: the form that does not takes four instructions.
 def Ptx_Unit : PtxEnum<"Unit", "special function",
   [I32EnumAttrCase<"ex2", 0>, I32EnumAttrCase<"lg2", 1>, I32EnumAttrCase<"rsqrt", 2>, I32EnumAttrCase<"rcp", 3>,
    I32EnumAttrCase<"sqrt", 4>, I32EnumAttrCase<"sin", 5>, I32EnumAttrCase<"cos", 6>, I32EnumAttrCase<"tanh", 7>,
    I32EnumAttrCase<"sqrt_rn", 8>, I32EnumAttrCase<"floor", 9>, I32EnumAttrCase<"ceil", 10>, I32EnumAttrCase<"trunc", 11>,
-   I32EnumAttrCase<"rint", 12>, I32EnumAttrCase<"ex2_ftz", 13>]>; // ex2 with a denormal argument or result takes 4 instructions
+   I32EnumAttrCase<"rint", 12>]>;
 
 class PtxOp<string name, list<Trait> traits = []> : Op<PtxDialect, name, traits>;
 // Instructions that the threads of a warp (or more) execute together keep their place.

@@ -110,6 +110,9 @@ private:
       b.setInsertionPoint(first);
       sync = ttg::SyncOp::create(b, alloc.getLoc());
     }
+    // The producer waits, too, if it is the one that fills the room.
+    if (llvm::any_of(accessesOf(alloc), [](Operation *access) { return access->hasAttr(ttg::producerName); }))
+      cast<ttg::SyncOp>(sync).setEverybody(true);
     if (fence && !isa_and_nonnull<ttg::FenceAsyncOp>(sync->getPrevNode())) {
       b.setInsertionPoint(sync);
       ttg::FenceAsyncOp::create(b, alloc.getLoc());
@@ -120,7 +123,7 @@ private:
   void dropSyncs(Block &block, bool &synced) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (isa<ttg::SyncOp>(op)) {
-        if (synced) op.erase();
+        if (synced && !cast<ttg::SyncOp>(op).getEverybody()) op.erase();
         synced = true;
       } else if (isa<ttg::AllocBarriersOp>(op)) {
         synced = true;

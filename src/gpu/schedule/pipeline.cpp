@@ -47,6 +47,7 @@ public:
     }
 
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
+    roles = chooseRoles();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
 
@@ -70,10 +71,11 @@ private:
     return i32(function.getLoc(), value);
   }
 
-  Value allocBarriers(int64_t count) {
+  Value allocBarriers(int64_t count, int64_t arrivals) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&function.getBody().front());
-    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count));
+    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count),
+                                        static_cast<uint32_t>(arrivals));
   }
 
   static Dims dimsOf(ArrayRef<int32_t> order) { return Dims(order.begin(), order.end()); }
@@ -343,7 +345,7 @@ private:
   int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted) {
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper;
-      int64_t barriers = 0;
+      int64_t barriers = roles ? 8 * stages : 0;
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
         for (const Copy &copy : ring.copies)
@@ -381,12 +383,31 @@ private:
       each.load->setAttr(ttg::notAheadName, b.getStringAttr(each.reason));
   }
 
+  /// Whether a warp of its own starts the copies of all loops.
+  bool chooseRoles() {
+    SmallVector<LoopSchedule> schedules;
+    for (Operation *loop : loops) {
+      int64_t wanted = wantedStages(cast<scf::ForOp>(loop));
+      if (wanted < 2) continue;
+      LoopSchedule schedule = scheduleLoop(cast<scf::ForOp>(loop), target.cpAsync);
+      if (schedule.rings.empty()) continue;
+      placeRefills(schedule, wanted, config, target);
+      schedules.push_back(std::move(schedule));
+    }
+    std::optional<std::string> why = whyNoRoles(schedules, config, target);
+    if (why && !schedules.empty()) function->setAttr(ttg::noRolesName, b.getStringAttr(*why));
+    return !why;
+  }
+
   LogicalResult pipelineLoop(scf::ForOp loop) {
     int64_t wanted = wantedStages(loop);
     LoopSchedule schedule;
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    int64_t stages = schedule.rings.empty() ? 1 : affordableStages(schedule, wanted);
+    bool goesOn = roles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
+    if (!goesOn && !schedule.rings.empty()) left.reset();
+    int64_t stages = schedule.rings.empty() ? 1 : goesOn ? left->stages : affordableStages(schedule, wanted);
+    schedule.roles = roles;
     if (stages > 1) placeRefills(schedule, stages, config, target);
     noteDecision(schedule, wanted);
     if (stages < 2) return success();
@@ -401,10 +422,37 @@ private:
     int64_t bytes = 0;
   };
 
+  /// What a loop at the top of a kernel has left for one behind it with the same tiles: the producer fills the slots for the second one's
+  /// first iterations while the first one's last iterations are computed.
+  struct LeftRings {
+    Operation *loop;
+    int64_t stages;
+    std::vector<Slots> slots; // of each ring
+    Value empty;
+    SmallVector<Value> state; // slot and parity of the next iteration
+  };
+
+  /// Whether a loop's rings may be those that are left. They stay in use until then: all that is must fit.
+  bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
+    if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
+    if (left->slots.size() != schedule.rings.size()) return false;
+    SmallVector<DeeperBuffer> deeper;
+    for (auto [ring, slots] : llvm::zip(schedule.rings, left->slots)) {
+      if (ring.copies.size() != slots.buffers.size()) return false;
+      for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
+        ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
+        if (own.getElementType() != there.getElementType() || own.getLayout() != there.getLayout()) return false;
+        deeper.push_back({copy.alloc, 0, schedule.loop});
+        deeper.push_back({buffer.getDefiningOp<ttg::AllocOp>(), left->stages, schedule.loop});
+      }
+    }
+    return planShared(function, deeper).bytes <= target.sharedBytes;
+  }
+
   /// Starts the copies of one iteration. `operands`: those of all loads, one behind the other.
   LogicalResult issue(const Ring &ring, const Slots &slots, ArrayRef<Value> operands, Value slot, Value exists) {
     Location loc = ring.copies.front().load->getLoc();
-    if (ring.tma) ttg::BarrierExpectOp::create(b, loc, slots.barriers, slot, static_cast<int32_t>(slots.bytes), exists);
+    if (ring.tma) producersWork(ttg::BarrierExpectOp::create(b, loc, slots.barriers, slot, static_cast<int32_t>(slots.bytes), exists));
     for (size_t i = 0; i < ring.copies.size(); ++i) {
       Copy copy = ring.copies[i];
       loc = copy.load->getLoc();
@@ -429,6 +477,10 @@ private:
         async->setAttr(fact.getName(), fact.getValue());
     }
     return success();
+  }
+
+  void producersWork(Operation *op) {
+    if (roles) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
   static SmallVector<Value> operandsOf(const Ring &ring) {
@@ -461,6 +513,10 @@ private:
       update({zero, zero}); // no phase to be continued: every run of the loop starts at slot 0
       return done;
     }
+    if (left) {
+      update(SmallVector<Value>(left->state));
+      return done;
+    }
     if (failed(carryState(schedule.loop, {zero, zero}, update, replaced))) return failure();
     return done;
   }
@@ -485,8 +541,9 @@ private:
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
     bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.rings, isAsync), fence};
-    allotSlots(e);
-    // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over.
+    auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
+    if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
+    producersWork(started);
     if (failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to slot state[0] + t; the loop begins.
     carrySlot(e, state);
@@ -503,12 +560,64 @@ private:
     return success();
   }
 
+  /// The same for a loop whose copies have a producer: it goes through the iterations on its own, so that there is nothing to start before
+  /// the loop. A slot's first use finds it empty: a fresh barrier has completed the phase of parity 1.
+  LogicalResult expandRoles(Expansion &e, SmallVector<Value> &state) {
+    function->setAttr(ttg::rolesName, b.getUnitAttr());
+    Value empty = left ? left->empty : allocBarriers(e.stages, config.getWarps());
+    carrySlot(e, state);
+    takeSlots(e);
+    b.setInsertionPointAfter(e.lastSlot);
+    Value before = arith::XOrIOp::create(b, e.loc, e.parity, i32(e.loc, 1));
+    producersWork(ttg::BarrierWaitOp::create(b, e.loc, empty, e.slot, before));
+    // In iteration i the producer fills slot i mod stages, once all have read what iteration i - stages had there.
+    for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
+      Operation *last = ring.copies.front().load;
+      for (const Copy &copy : ring.copies)
+        if (last->isBeforeInBlock(copy.load)) last = copy.load;
+      b.setInsertionPoint(last);
+      if (failed(issue(ring, slots, operandsOf(ring), e.slot, Value()))) return failure();
+    }
+    giveBack(e, empty);
+    ttg::BarrierWaitOp arrival = waits(e);
+    advance(e, arrival, state);
+    if (!e.schedule.inFlight.empty()) giveBackLast(e, empty, state);
+    left.reset();
+    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp())) left = {e.schedule.loop, e.stages, e.slots, empty, state};
+    return success();
+  }
+
+  /// Behind `refillAfter` an iteration's slots have been read; those of the one before, where products run on over the back edge.
+  void giveBack(Expansion &e, Value empty) {
+    scf::ForOp loop = e.schedule.loop;
+    Value slot = e.slot, exists;
+    b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : runOn(e.schedule));
+    if (!e.schedule.inFlight.empty()) {
+      slot = around(e.loc, e.slot, -1, e.stages);
+      exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
+    }
+    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
+    ttg::BarrierArriveOp::create(b, e.loc, empty, slot, exists);
+  }
+
+  /// Behind the loop its last iteration's products are over, too.
+  void giveBackLast(Expansion &e, Value empty, ArrayRef<Value> state) {
+    scf::ForOp loop = e.schedule.loop;
+    Operation *drained = loop->getNextNode();
+    while (!isa<ttg::WgmmaWaitOp>(drained))
+      drained = drained->getNextNode();
+    b.setInsertionPointAfter(drained);
+    Value slot = around(e.loc, state[0], -1, e.stages);
+    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
+    ttg::BarrierArriveOp::create(b, e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
+  }
+
   /// The buffers of each ring, `stages` tiles deep, and its barriers.
   void allotSlots(Expansion &e) {
     b.setInsertionPoint(e.schedule.loop);
     for (const Ring &ring : e.schedule.rings) {
       Slots &slots = e.slots.emplace_back();
-      if (ring.tma) slots.barriers = allocBarriers(e.stages);
+      if (ring.tma) slots.barriers = allocBarriers(e.stages, 1);
       for (Copy copy : ring.copies) {
         ttg::BufferType type = copy.alloc.getType();
         slots.bytes += type.getLayout().layout().bytes();
@@ -683,6 +792,8 @@ private:
   const GpuTarget &target;
   OpBuilder b;
   SmallVector<Operation *> loops;
+  bool roles = false;
+  std::optional<LeftRings> left;
 };
 
 } // namespace

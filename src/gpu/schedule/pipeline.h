@@ -9,6 +9,10 @@
 #include <optional>
 #include <string>
 
+namespace tilewright {
+struct GpuTarget;
+}
+
 namespace tilewright::gpu {
 
 /// A load that only feeds a buffer.
@@ -45,12 +49,19 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
   ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
+  bool roles = false;                       ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
 };
 
 /// What may run ahead in the loop. `stages` is not chosen yet.
 LoopSchedule scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Chooses, for a depth, which products stay in flight and when slots are filled again. Needs stages > 1.
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether the accumulators of a loop leave a multiprocessor no registers for a second block.
+bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
+/// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
+std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+/// Registers of a thread that multiplies, where another warpgroup has left it some.
+int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
 /// What is wrong with a schedule, for people, or nothing: every iteration's wait has its arrival, and a slot is filled again only after
 /// all threads have read it. Asked before a schedule becomes code (proof.cpp).
 std::optional<std::string> wrongIn(const LoopSchedule &schedule);

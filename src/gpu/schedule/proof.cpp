@@ -51,10 +51,19 @@ static std::optional<std::string> wrongInReaders(const Ring &ring, scf::ForOp lo
 
 /// The refill of a ring comes after the last read of the slot that it fills.
 static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, const Ring &ring, bool isAhead) {
+  if (schedule.roles) {
+    // The place where a turn says that it has read the slot of turn i - lag.
+    if (!schedule.refillAfter) return "nobody says that a slot was read";
+    if (ring.lag != (schedule.inFlight.empty() ? 0 : 1)) return "a turn speaks for another one than it has read";
+  }
   if (isAhead) {
     // Its product of the iteration before was retired at the end of that iteration, and the sync there has shown it to all.
     ttg::WgmmaOp ahead = schedule.ahead;
     if (ring.firstReader != ahead.getOperation()) return "what is started ahead is not the first ring's reader";
+    scf::ForOp loop = schedule.loop;
+    if (schedule.roles)
+      for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+        if (!notBefore(schedule.refillAfter, wait)) return "a slot is given back while what is started ahead reads it";
     if (ring.lag != 0 || !schedule.refillAfter) return "the ring of what is started ahead is filled too late or too early";
     return {};
   }
@@ -83,6 +92,7 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
   for (const Ring &ring : schedule.rings) {
     if (ring.lag < 0 || ring.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
     if (!ring.tma) {
+      if (schedule.roles) return "copies by threads have no producer";
       if (schedule.refillAfter) return "copies by threads are shown to all at the top of an iteration only";
       if (asyncDistance.value_or(ring.distance(schedule.stages)) != ring.distance(schedule.stages))
         return "copies of different iterations are waited for together";

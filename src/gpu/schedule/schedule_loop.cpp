@@ -206,6 +206,18 @@ static int64_t registersOf(Type tile) {
 // What a thread needs besides accumulators: addresses, row values, the temporaries of the arithmetic between two products.
 constexpr int64_t otherRegisters = 48;
 
+/// Registers of the results of a loop's products.
+static int64_t accumulatorsOf(scf::ForOp loop) {
+  int64_t registers = 0;
+  loop.walk([&](ttg::WgmmaOp product) { registers += registersOf(product.getType()); });
+  return registers;
+}
+
+bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
+  int64_t threads = config.getWarps() << laneBits;
+  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerProcessor;
+}
+
 /// A product that may be started an iteration early: alone it reads the first ring, everything else it reads stays as it is, and another
 /// product follows in the iteration, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
 static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -230,24 +242,22 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
     for (Operation *access : accessesOf(alloc))
       if (schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return {};
   }
-  int64_t registers = 2 * registersOf(product.getType()), products = 0;
+  int64_t registers = registersOf(product.getType()) + accumulatorsOf(schedule.loop), products = 0;
   bool inBody = true;
   ttg::WgmmaWaitOp last;
   schedule.loop.walk([&](ttg::WgmmaOp other) {
     inBody &= other->getBlock() == body;
-    if (other == product) return;
-    ++products;
-    registers += registersOf(other.getType());
+    products += other != product;
   });
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
   int64_t threads = config.getWarps() << laneBits;
-  int64_t available = std::min(target.registersPerThread, target.registersPerProcessor / threads);
+  int64_t available =
+      schedule.roles ? consumerRegisters(config, target) : std::min(target.registersPerThread, target.registersPerProcessor / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
-  int64_t without = registers - registersOf(product.getType()) + otherRegisters;
-  bool alone = 2 * threads * without > target.registersPerProcessor;
-  bool suits = alone && inBody && products > 0 && last != wait && last.getPending() == 0 && registers + otherRegisters <= available;
+  bool suits = fillsProcessor(schedule, config, target) && inBody && products > 0 && last != wait && last.getPending() == 0 &&
+               registers + otherRegisters <= available;
   return suits ? product : ttg::WgmmaOp();
 }
 
@@ -268,14 +278,15 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
       ring.lag = 1;
     return;
   }
-  schedule.ahead = productAhead(schedule, config, target);
-  if (schedule.ahead) {
+  // A producer is told of an iteration's slots at its end, when the next one's product has already been waiting: it takes a third slot.
+  if (!schedule.roles || stages > 2) schedule.ahead = productAhead(schedule, config, target);
+  if (schedule.ahead || schedule.roles) {
     // All of the iteration is over behind its last product. The first ring's slot has been free since the iteration before: it is filled at
-    // the top.
+    // the top, unless a producer is told of all of an iteration's slots at once.
     for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
       schedule.refillAfter = wait;
     for (Ring &ring : schedule.rings) {
-      if (schedule.refillAfter->isBeforeInBlock(ring.retired)) schedule.refillAfter = ring.retired;
+      if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(ring.retired)) schedule.refillAfter = ring.retired;
       ring.lag = 0;
     }
     return;

@@ -45,9 +45,9 @@ static Parts shuffleParts(ThreadContext &t, const Parts &held, const ShufflePlan
 static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to,
                                       const ScratchPlan &plan) {
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b); // all threads have read what was in this scratch memory before
+  sync(t); // all threads have read what was in this scratch memory before
   if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value()))) return failure();
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }
 

@@ -29,7 +29,7 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
   Type type = held.front().getType(), stored = memoryType(t, type);
   int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() << laneBits;
   Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   for (auto [reg, value] : llvm::enumerate(held))
     ptx::StoreSharedOp::create(t.b, own, ValueRange{toMemory(t, value)}, Value(),
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
@@ -235,11 +235,11 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout
   Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
   Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
   if (static_cast<int64_t>(held.size()) != reduced.registersPerThread()) return bug(op, "its registers hold copies");
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   for (auto [reg, values] : llvm::enumerate(held))
     for (auto [i, value] : llvm::enumerate(values))
       ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, value)}, first);
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   return readWarps(t, op.getCombineOp().front(), parts, sharingLanes(freeLanes, parts.partCount), held);
 }
 

@@ -44,9 +44,9 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   FailureOr<Parts> where = indexLayout == layout ? FailureOr<Parts>(indices) : convertParts(t, op, indices, indexLayout, layout);
   if (failed(where)) return failure();
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   storeFlat(t, base, held, ttg::layoutOf(source), 0);
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   Parts results;
   for (auto [reg, index] : llvm::enumerate(*where)) {
     // flat = (outer * to + i) * inner + rest; i is replaced. An index outside of the tile reads some element of it.
@@ -73,14 +73,14 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   int64_t bins = tile.getNumElements(), threads = t.config.getWarps() << laneBits;
   Layout layout = ttg::layoutOf(op.getSrc().getType());
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   for (int64_t start = 0; start < bins; start += threads) {
     Value place = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, t.thread, t.i32(4)));
     Value inside;
     if (start + threads > bins) inside = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ult, t.thread, t.i32(bins - start));
     ptx::StoreSharedOp::create(t.b, place, ValueRange{t.i32(0)}, inside, static_cast<uint32_t>(4 * start));
   }
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   Value first = holdsFirstCopy(t, layout);
   for (auto [reg, value] : llvm::enumerate(t.get(op.getSrc()))) {
     Type type = value.getType();
@@ -96,7 +96,7 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
     Value place = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, bin, t.i32(4)));
     ptx::AddSharedOp::create(t.b, place, t.i32(1), counts);
   }
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   t.set(op.getResult(), loadAllFlat(t, base, ttg::layoutOf(tile), t.b.getI32Type()));
   return success();
 }
@@ -111,10 +111,10 @@ LogicalResult lowerCat(ThreadContext &t, tt::CatOp op) {
     return success();
   }
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   storeFlat(t, base, first, half, 0);
   storeFlat(t, base, second, half, elementCount(half.shape));
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   t.set(op.getResult(), loadAllFlat(t, base, whole, first.front().getType()));
   return success();
 }

@@ -186,6 +186,16 @@ static LogicalResult lowerClusterRank(ThreadContext &t, ptx::ClusterRankOp op) {
   return success();
 }
 
+static LogicalResult lowerWarpId(ThreadContext &t, ptx::WarpIdOp op) {
+  t.set(op.getResult(), {t.warp});
+  return success();
+}
+
+static LogicalResult lowerMaxRegisters(ThreadContext &t, ptx::MaxRegistersOp op) {
+  ptx::MaxRegistersOp::create(t.b, op.getIncrease(), op.getCount());
+  return success();
+}
+
 /// Pointers are integers already.
 static LogicalResult lowerPtrToInt(ThreadContext &t, tt::PtrToIntOp op) {
   return lowerElements(t, op, [](ValueRange x) { return x[0]; });
@@ -325,7 +335,7 @@ static Lowering loweringOf(Operation *op) {
       // control flow
       lowerFor, lowerIf, lowerWhile,
       // places, constants, shapes
-      lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
+      lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerMaxRegisters, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
       lowerAddPtr, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,
@@ -337,7 +347,7 @@ static Lowering loweringOf(Operation *op) {
       // buffers in shared memory
       lowerAlloc, lowerAllocBarriers, lowerSlot, lowerView, lowerLoadShared, lowerStoreShared, lowerSync, lowerFenceAsync,
       // copies that run behind the program's back
-      lowerBarrierExpect, lowerBarrierWait, lowerCopyAsync, lowerCopyCommit, lowerCopyWait, lowerTmaLoad, lowerTmaStore, lowerTmaStoreWait,
+      lowerBarrierExpect, lowerBarrierWait, lowerBarrierArrive, lowerCopyAsync, lowerCopyCommit, lowerCopyWait, lowerTmaLoad, lowerTmaStore, lowerTmaStoreWait,
       // products
       lowerDot, lowerWgmma, lowerWgmmaWait, lowerFmaDot,
       // what a kernel says to the outside
@@ -388,6 +398,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     if (isa<tt::TensorDescType>(type)) return bug(source, "a descriptor among its arguments was not expanded");
     arguments.push_back(t.scalarType(type));
   }
+  t.hasProducer = source->hasAttr(ttg::rolesName);
   t.b.setInsertionPoint(source);
   auto lowered = tt::FuncOp::create(t.b, source.getName(), t.b.getFunctionType(arguments, {}));
   Block *entry = t.b.createBlock(&lowered.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), source.getLoc()));
@@ -408,8 +419,10 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);
   int64_t sharedBytes = t.sharedBytes;
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
-  lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), config.getWarps() << laneBits, sharedBytes, config.getCtas(),
-                                                         config.getMaxRegisters()));
+  constexpr int64_t warpsOfProducer = 4;
+  int64_t warps = config.getWarps() + (t.hasProducer ? warpsOfProducer : 0);
+  lowered->setAttr(ptx::kernelName,
+                   ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(), config.getMaxRegisters()));
   if (Attribute facts = source->getAttr(ttg::factsName)) lowered->setAttr(ttg::factsName, facts);
   source.erase();
   return success();

@@ -38,6 +38,7 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op);
 LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp op);
 LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op);
 LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp op);
+LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op);
 LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op);
 LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op);
 LogicalResult lowerCopyCommit(ThreadContext &t, ttg::CopyCommitOp op);

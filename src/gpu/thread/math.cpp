@@ -178,7 +178,7 @@ public:
     Value whole = m.subtract(shifted, m.real(rounding + 127));
     Value rest = m.multiplyAdd(x, m.real(log2e), arith::NegFOp::create(b, whole));
     rest = m.multiplyAdd(x, m.real(log2eLow), rest);
-    return m.multiply(unit(ptx::Unit::ex2_ftz, rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
+    return m.multiply(unit(ptx::Unit::ex2, rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
   }
 
   /// Halves away from zero. The difference to the truncated value is exact.

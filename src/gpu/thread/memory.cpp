@@ -178,13 +178,13 @@ static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results,
   if (scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
   Value base = scratch(t, op);
-  ptx::BarrierOp::create(t.b); // all threads have read what was in this scratch memory before
+  sync(t); // all threads have read what was in this scratch memory before
   auto tile = dyn_cast<RankedTensorType>(pointer);
   if (tile)
     storeFlat(t, base, results, ttg::layoutOf(tile), 0);
   else
     ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : Parts{loadFlat(t, base, t.i32(0), type)};
 }
 

@@ -50,7 +50,7 @@ static std::map<int64_t, Parts> totalsOfWarp(ThreadContext &t, Operation *op, co
   Value base = scratch(t, op);
   int64_t threads = t.config.getWarps() << laneBits;
   Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
-  ptx::BarrierOp::create(t.b);
+  sync(t);
   std::map<int64_t, Parts> others;
   for (bool loads : {false, true}) {
     int64_t start = 0;
@@ -69,7 +69,7 @@ static std::map<int64_t, Parts> totalsOfWarp(ThreadContext &t, Operation *op, co
         start += threads * bytes;
       }
     }
-    if (!loads) ptx::BarrierOp::create(t.b);
+    if (!loads) sync(t);
   }
   return others;
 }

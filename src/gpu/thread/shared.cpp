@@ -76,7 +76,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   t.set(op.getResult(), {address});
   constexpr int64_t barrierBytes = 8;
   for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i)
-    ptx::MbarrierInitOp::create(t.b, arith::AddIOp::create(t.b, address, t.i32(i * barrierBytes)), 1, isFirstThread(t));
+    ptx::MbarrierInitOp::create(t.b, arith::AddIOp::create(t.b, address, t.i32(i * barrierBytes)), op.getArrivals(), isFirstThread(t));
   ptx::MbarrierInitFenceOp::create(t.b);
   ptx::BarrierOp::create(t.b);
   return success();
@@ -228,8 +228,11 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
                    t.target.stmatrix);
 }
 
-LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp) {
-  ptx::BarrierOp::create(t.b);
+LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp op) {
+  if (t.hasProducer && op.getEverybody())
+    ptx::BarrierOp::create(t.b, 0, static_cast<uint32_t>((t.config.getWarps() + 1) << laneBits));
+  else
+    sync(t);
   return success();
 }
 
@@ -283,9 +286,15 @@ static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, Val
   return success();
 }
 
+/// Of the threads that come by: the producer's first, where it is the producer's work.
+static Value startsCopies(ThreadContext &t, Operation *op) {
+  if (!op->hasAttr(ttg::producerName)) return isFirstThread(t);
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
+}
+
 LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
-  Value predicate = isFirstThread(t);
+  Value predicate = startsCopies(t, op);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
@@ -303,7 +312,7 @@ LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
 }
 
 LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp op) {
-  Value predicate = isFirstThread(t);
+  Value predicate = startsCopies(t, op);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::MbarrierExpectOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), op.getBytes(), predicate);
   return success();
@@ -311,6 +320,15 @@ LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp op) {
 
 LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   ptx::MbarrierWaitOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), t.getScalar(op.getParity()));
+  return success();
+}
+
+/// One lane speaks for its warp, whose threads have come this far.
+LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
+  ptx::WarpBarrierOp::create(t.b);
+  Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
+  if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
+  ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
   return success();
 }
 

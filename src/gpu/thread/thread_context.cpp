@@ -108,9 +108,16 @@ Value isFirstThread(ThreadContext &t) {
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.thread, t.i32(0));
 }
 
+void sync(ThreadContext &t) {
+  if (t.hasProducer)
+    ptx::BarrierOp::create(t.b, 1, static_cast<uint32_t>(t.config.getWarps() << laneBits));
+  else
+    ptx::BarrierOp::create(t.b);
+}
+
 void meet(ThreadContext &t) {
   if (t.config.getCtas() == 1) {
-    ptx::BarrierOp::create(t.b);
+    sync(t);
     return;
   }
   ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);

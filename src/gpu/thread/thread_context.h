@@ -35,7 +35,8 @@ struct ThreadContext {
   Value thread, lane, warp; ///< the thread's numbers, as i32: `lane` in its warp, `warp` and `thread` in its block
   llvm::DenseMap<Value, Parts> parts;
   llvm::SmallVector<GlobalAccess> sinceBarrier;
-  int64_t sharedBytes = 0; ///< of scratch memory that operations have asked for
+  bool hasProducer = false; ///< a warpgroup behind the kernel's warps holds no tiles and comes by no sync but those for everybody
+  int64_t sharedBytes = 0;  ///< of scratch memory that operations have asked for
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);
@@ -69,6 +70,8 @@ Value programCount(ThreadContext &t, int64_t axis);
 
 // ---- what threads do together
 
+/// The threads of the block that hold tiles meet.
+void sync(ThreadContext &t);
 /// All threads of the program meet, and see what the others have written.
 void meet(ThreadContext &t);
 /// The shared memory that scratchBytes promises to `op`. Everybody may use it between two barriers.

@@ -53,6 +53,12 @@ constexpr llvm::StringLiteral offsetName = "ttg.offset";
 constexpr llvm::StringLiteral vectorName = "ttg.vector";
 /// Of an atomic operation: the first block of the cluster performs it alone.
 constexpr llvm::StringLiteral firstBlockName = "ttg.first_block";
+/// Of a kernel: one warp starts the copies of its loops and does nothing else (split-roles).
+constexpr llvm::StringLiteral rolesName = "ttg.roles";
+/// Of a kernel: why it has no warp that does nothing but start copies (a string, for people).
+constexpr llvm::StringLiteral noRolesName = "ttg.no_roles";
+/// Of an operation in such a kernel: that warp's work.
+constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// Of a kernel: all the shared memory it needs, in bytes.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 

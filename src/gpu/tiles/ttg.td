@@ -175,14 +175,20 @@ def TTG_StoreSharedOp : TTGOp<"store_shared", [MemoryEffects<[MemWrite]>]> {
 
 // ---- waiting
 
-def TTG_SyncOp : TTGEffect<"sync"> { let summary = "all threads of the block meet (bar.sync 0)"; let assemblyFormat = "attr-dict"; }
+def TTG_SyncOp : TTGEffect<"sync"> {
+  let summary = "all threads that hold tiles meet; with `everybody`, the warp that starts copies meets them, where a kernel has one "
+                "(split-roles)";
+  let arguments = (ins UnitAttr:$everybody);
+  let assemblyFormat = "attr-dict";
+}
 def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
   let summary = "what threads wrote to (or read from) shared memory comes before later accesses of the copy engine and wgmma";
   let assemblyFormat = "attr-dict";
 }
 def TTG_AllocBarriersOp : TTGEffect<"alloc_barriers"> {
-  let summary = "mbarriers for one arrival a phase, initialised and visible to the whole block (it ends with a sync). Place as in alloc, but "
-                "never shared with anything else";
+  let summary = "mbarriers for so many arrivals a phase, initialised and visible to the whole block (it ends with a sync). Place as in "
+                "alloc, but never shared with anything else";
+  let arguments = (ins DefaultValuedAttr<I32Attr, "1">:$arrivals);
   let results = (outs TTG_Barriers:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
@@ -195,6 +201,12 @@ def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
   let summary = "every thread waits for the phase of this parity";
   let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity);
   let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
+}
+
+def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
+  let summary = "each warp arrives once: what its threads and its finished products have read, they have read";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate);
+  let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 
 // ---- asynchronous copies

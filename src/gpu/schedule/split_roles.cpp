@@ -1,0 +1,232 @@
+// One warp starts the copies of a loop, the others multiply. Whoever does both lets the tensor cores wait while it computes addresses, and
+// a sync an iteration, for the slot that is filled again, keeps all warps in step: none computes while another multiplies.
+//   before: for i { wait until slot is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
+//   after:  if warp < 8 { for i { wait until it is full   multiply   arrive: read } }
+//           else if warp == 8 { for i { wait until slot is empty   start copies } }
+// The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
+// syncs that guard bytes of a ring which had another use before (`everybody`). It has a warpgroup to itself, because registers move between
+// whole warpgroups: it keeps few, and the others take what it leaves.
+#include "gpu/passes.h"
+#include "gpu/schedule/pipeline.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+constexpr int64_t warpsOfGroup = 4, producerRegisters = 24, registerStep = 8, mostRegisters = 240;
+
+/// The part of a kernel that some of its operations need to run: loops and branches around them, and scalars that are computed.
+class Skeleton {
+public:
+  /// The operation, and all that it needs.
+  void keep(Operation *op) {
+    if (isa<tt::FuncOp>(op) || !kept.insert(op).second) return;
+    keep(op->getParentOp());
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+        need(bound);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      need(branch.getCondition());
+    } else if (op->getNumRegions() != 0) {
+      computable = false;
+    } else {
+      for (Value operand : op->getOperands())
+        need(operand);
+    }
+  }
+
+  void need(Value value) {
+    if (!needed.insert(value).second) return;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *around = argument.getOwner()->getParentOp();
+      if (isa<tt::FuncOp>(around)) return;
+      keep(around);
+      auto loop = dyn_cast<scf::ForOp>(around);
+      if (!loop) {
+        computable = false;
+      } else if (argument != loop.getInductionVar()) {
+        need(loop.getTiedLoopInit(argument)->get());
+        need(loop.getTiedLoopYieldedValue(argument)->get());
+      }
+      return;
+    }
+    Operation *op = value.getDefiningOp();
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      need(loop.getRegionIterArg(number));
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      keep(op);
+      need(branch.thenYield().getOperand(number));
+      need(branch.elseYield().getOperand(number));
+    } else {
+      computable &= !isa<RankedTensorType>(value.getType()) && (isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp>(op));
+      keep(op);
+    }
+  }
+
+  /// Whether all of it can be computed a second time, by one warp.
+  bool isComputable() const { return computable; }
+
+  /// The kept operations of a block, at the builder's place.
+  void clone(Block &from, OpBuilder &b, IRMapping &map) {
+    for (Operation &op : from.without_terminator()) {
+      if (!kept.contains(&op)) continue;
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        clone(loop, b, map);
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        clone(branch, b, map);
+      else
+        b.clone(op, map);
+    }
+  }
+
+private:
+  void clone(scf::ForOp loop, OpBuilder &b, IRMapping &map) {
+    SmallVector<BlockArgument> carried =
+        llvm::filter_to_vector(loop.getRegionIterArgs(), [&](BlockArgument argument) { return needed.contains(argument); });
+    auto mapped = [&](auto tied) {
+      return llvm::map_to_vector(carried, [&](BlockArgument each) { return map.lookupOrDefault(tied(each)); });
+    };
+    SmallVector<Value> inits = mapped([&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+    auto fresh = scf::ForOp::create(b, loop.getLoc(), map.lookupOrDefault(loop.getLowerBound()), map.lookupOrDefault(loop.getUpperBound()),
+                                    map.lookupOrDefault(loop.getStep()), inits);
+    fresh.setUnsignedCmp(loop.getUnsignedCmp());
+    map.map(loop.getInductionVar(), fresh.getInductionVar());
+    for (auto [each, now, result] : llvm::zip(carried, fresh.getRegionIterArgs(), fresh.getResults())) {
+      map.map(each, now);
+      map.map(loop.getTiedLoopResult(each), result);
+    }
+    OpBuilder::InsertionGuard guard(b);
+    if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
+    b.setInsertionPointToEnd(fresh.getBody());
+    clone(*loop.getBody(), b, map);
+    scf::YieldOp::create(b, loop.getLoc(), mapped([&](BlockArgument each) { return loop.getTiedLoopYieldedValue(each)->get(); }));
+  }
+
+  void clone(scf::IfOp branch, OpBuilder &b, IRMapping &map) {
+    SmallVector<OpResult> results = llvm::filter_to_vector(branch->getResults(), [&](OpResult result) { return needed.contains(result); });
+    auto fresh =
+        scf::IfOp::create(b, branch.getLoc(), TypeRange(llvm::map_to_vector(results, [](OpResult each) { return each.getType(); })),
+                          map.lookupOrDefault(branch.getCondition()), !branch.getElseRegion().empty());
+    for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
+      if (from.empty()) continue;
+      OpBuilder::InsertionGuard guard(b);
+      if (!to.front().empty()) to.front().back().erase();
+      b.setInsertionPointToEnd(&to.front());
+      clone(from.front(), b, map);
+      SmallVector<Value> yielded = llvm::map_to_vector(
+          results, [&](OpResult each) { return map.lookupOrDefault(from.front().getTerminator()->getOperand(each.getResultNumber())); });
+      scf::YieldOp::create(b, branch.getLoc(), yielded);
+    }
+    for (auto [each, now] : llvm::zip(results, fresh.getResults()))
+      map.map(each, now);
+  }
+
+  llvm::DenseSet<Operation *> kept;
+  llvm::DenseSet<Value> needed;
+  bool computable = true;
+};
+
+} // namespace
+
+int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
+  int64_t groups = config.getWarps() / warpsOfGroup, all = target.registersPerProcessor / (warpsOfGroup << laneBits);
+  return std::min(mostRegisters, (all - producerRegisters) / groups / registerStep * registerStep);
+}
+
+/// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
+static bool isAsked(const LoopSchedule &schedule) {
+  for (Operation *op = schedule.loop; op; op = op->getParentOp())
+    if (op->hasAttr(tt::warpSpecializeName)) return true;
+  return false;
+}
+
+/// One warpgroup computes while another multiplies: that is what roles give, by letting them drift apart. Where nothing is computed between
+/// products they cost a little (product of 4096 on an H100: 709 TFLOP/s, 713 without), and where a second block fits on a multiprocessor it
+/// already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412 without).
+static std::optional<std::string> whyNoGain(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (llvm::any_of(loops, isAsked)) return {};
+  if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty(); }))
+    return "nothing is computed between the products";
+  if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return fillsProcessor(schedule, config, target); }))
+    return "a second block fits on a multiprocessor, and multiplies while this one computes";
+  return {};
+}
+
+std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t groups = 2; // one alone has nobody to compute while it multiplies; for more there are too few registers
+  if (loops.empty()) return "no loop loads ahead";
+  if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot hand registers to one another";
+  if (config.getCtas() != 1) return "several blocks work on a program";
+  if (config.getMaxRegisters() != 0) return "the number of registers is given";
+  if (config.getWarps() != groups * warpsOfGroup) return "only 8 warps are two warpgroups";
+  Skeleton producer;
+  for (const LoopSchedule &schedule : loops)
+    for (const Ring &ring : schedule.rings) {
+      if (!ring.tma) return "a loop's tiles are not copied by TMA";
+      if (!ring.productsRead) return "a loop's tiles are read by no product of warpgroups";
+      for (const Copy &copy : ring.copies) {
+        producer.keep(copy.load->getParentOp());
+        for (Value operand : copy.load->getOperands())
+          producer.need(operand);
+      }
+    }
+  if (!producer.isComputable()) return "what is loaded depends on what was loaded before";
+  return whyNoGain(loops, config, target);
+}
+
+static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  Skeleton skeleton;
+  function.walk([&](Operation *op) {
+    auto sync = dyn_cast<ttg::SyncOp>(op);
+    if (op->hasAttr(ttg::producerName) || (sync && sync.getEverybody())) skeleton.keep(op);
+  });
+  if (!skeleton.isComputable()) return bug(function, "the producer cannot compute what it needs");
+
+  // Barriers are made by all, before anybody parts.
+  Block &entry = function.getBody().front();
+  Operation *last = nullptr;
+  for (auto barriers : entry.getOps<ttg::AllocBarriersOp>())
+    last = barriers;
+  if (!last) return bug(function, "a producer without barriers");
+  OpBuilder b(entry.getTerminator());
+  Location loc = function.getLoc();
+  Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
+  Value first = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps())));
+  Value isProducer = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, first);
+  auto parted = scf::IfOp::create(b, loc, isProducer, /*withElseRegion=*/true);
+  Block *consumers = parted.elseBlock();
+  auto begin = std::next(last->getIterator());
+  consumers->getOperations().splice(consumers->begin(), entry.getOperations(), begin, warp.getDefiningOp()->getIterator());
+
+  b.setInsertionPointToStart(parted.thenBlock());
+  ptx::MaxRegistersOp::create(b, loc, false, static_cast<uint32_t>(producerRegisters));
+  auto one = scf::IfOp::create(b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, first), /*withElseRegion=*/false);
+  b.setInsertionPointToStart(one.thenBlock());
+  IRMapping map;
+  skeleton.clone(*consumers, b, map);
+
+  consumers->walk([](Operation *op) {
+    if (op->hasAttr(ttg::producerName)) op->erase();
+  });
+  b.setInsertionPointToStart(consumers);
+  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target)));
+  ttg::eraseDead(function);
+  return success();
+}
+
+LogicalResult splitRoles(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return function->hasAttr(ttg::rolesName) ? split(function, config, target) : success();
+  });
+}
+
+} // namespace tilewright::gpu

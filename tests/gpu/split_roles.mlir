@@ -1,0 +1,117 @@
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline --allocate-shared --split-roles -split-input-file | FileCheck %s
+
+#config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// Attention: something is computed between the products, and the accumulators fill a multiprocessor. Warp 8 starts all copies of the loop,
+// once eight warps have said that they have read a slot; the others never meet in the loop. Queries are copied by those who use them.
+// CHECK-LABEL: tt.func public @attention
+// CHECK: %[[q:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <1>
+// CHECK: %[[empty:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
+// CHECK: %[[values:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <3>
+// CHECK: %[[keys:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <3>
+// CHECK: %[[warp:.*]] = ptx.warp_id
+// CHECK: arith.cmpi uge, %[[warp]]
+// CHECK: ptx.max_registers false 24
+// CHECK: arith.cmpi eq, %[[warp]]
+// CHECK: scf.for {{.*}} iter_args(%[[slot:[^ ]*]] =
+// CHECK: ttg.barrier_wait %[[empty]][%[[slot]]], %{{.*}} {ttg.producer}
+// CHECK: ttg.barrier_expect %[[keys]][%[[slot]]], 16384
+// CHECK: ttg.tma_load
+// CHECK: ttg.barrier_expect %[[values]][%[[slot]]], 16384
+// CHECK: ttg.tma_load
+// CHECK-NOT: ttg.wgmma
+// CHECK: } else {
+// CHECK: ptx.max_registers true 240
+// CHECK: ttg.barrier_expect %[[q]]
+// CHECK: ttg.barrier_wait %[[keys]]
+// CHECK-NEXT: ttg.wgmma
+// CHECK: scf.for
+// CHECK-NOT: barrier_expect
+// CHECK-NOT: ttg.sync
+// CHECK: ttg.barrier_wait %[[keys]]
+// CHECK-NEXT: %[[next:.*]] = ttg.wgmma
+// CHECK: math.exp2
+// CHECK: ttg.barrier_wait %[[values]]
+// CHECK-NEXT: %[[sum:.*]] = ttg.wgmma
+// CHECK-NEXT: ttg.wgmma_wait 0, %[[sum]], %[[next]]
+// CHECK-NEXT: ttg.barrier_arrive %[[empty]]
+// CHECK: scf.yield
+tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %nothing = arith.constant dense<0.0> : tensor<128x128xf32>
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+  %r = scf.for %i = %c0 to %n step %c128 iter_args(%acc = %zero) -> (tensor<128x64xf32>) : i32 {
+    %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %t = tt.trans %k {order = array<i32: 1, 0>} : tensor<128x64xf16> -> tensor<64x128xf16>
+    %s = tt.dot %q, %t, %nothing : tensor<128x64xf16> * tensor<64x128xf16> -> tensor<128x128xf32>
+    %e = math.exp2 %s : tensor<128x128xf32>
+    %w = arith.truncf %e : tensor<128x128xf32> to tensor<128x128xf16>
+    %d = tt.dot %w, %v, %acc : tensor<128x128xf16> * tensor<128x64xf16> -> tensor<128x64xf32>
+    scf.yield %d : tensor<128x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<128x64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// A product with nothing between its turns gains nothing, unless its author asks. It runs on over the back edge: a turn gives back the slot
+// of the turn before, the last one's is given back behind the loop. Here the loop runs again and again, and its ring with it.
+// CHECK-LABEL: tt.func public @unasked
+// CHECK-SAME: ttg.no_roles = "nothing is computed between the products"
+// CHECK-NOT: max_registers
+// CHECK-LABEL: tt.func public @asked
+// CHECK: ttg.alloc_barriers {arrivals = 8
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: ttg.tma_load
+// CHECK: } else {
+// CHECK: scf.for
+// CHECK: scf.for %[[k:.*]] = %[[first:.*]] to
+// CHECK: ttg.wgmma
+// CHECK-NEXT: ttg.wgmma_wait 1
+// CHECK: %[[later:.*]] = arith.cmpi ne, %[[k]], %[[first]]
+// CHECK: ttg.barrier_arrive %{{.*}}[%{{.*}}] if %[[later]]
+// CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.barrier_arrive %{{.*}}[%{{.*}}] if
+tt.func public @unasked(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<128x256xf32>) : i32 {
+    %a = ttg.descriptor_load %x[%k, %c0] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %b = ttg.descriptor_load %x[%c0, %k] {order = array<i32: 1, 0>} : tensor<64x256xf16>
+    %d = tt.dot %a, %b, %acc : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
+    scf.yield %d : tensor<128x256xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x256x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<128x256x!tt.ptr<f32>>
+  tt.return
+}
+tt.func public @asked(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x256x!tt.ptr<f32>>
+  scf.for %t = %c0 to %n step %c1 : i32 {
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<128x256xf32>) : i32 {
+      %a = ttg.descriptor_load %x[%k, %t] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+      %b = ttg.descriptor_load %x[%t, %k] {order = array<i32: 1, 0>} : tensor<64x256xf16>
+      %d = tt.dot %a, %b, %acc : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
+      scf.yield %d : tensor<128x256xf32>
+    }
+    tt.store %out, %r : tensor<128x256x!tt.ptr<f32>>
+  } {tt.warp_specialize}
+  tt.return
+}

@@ -1,0 +1,82 @@
+"""Kernels in which one warp starts the copies and the others multiply: sizes at which rings drain, run again, and go on in a second loop."""
+
+import numpy as np
+import pytest
+import tilewright as triton
+import tilewright.language as tl
+
+
+@triton.jit
+def attend(acc, row_sum, row_max, q, k_ptr, v_ptr, first, last, n, HEAD_DIM: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr):
+    offs_d = tl.arange(0, HEAD_DIM)
+    for start in range(first, last, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        k_ptrs = k_ptr + offs_d[:, None] + offs_n[None, :] * HEAD_DIM
+        v_ptrs = v_ptr + offs_n[:, None] * HEAD_DIM + offs_d[None, :]
+        if MASKED:
+            k = tl.load(k_ptrs, mask=offs_n[None, :] < n, other=0.0)
+            v = tl.load(v_ptrs, mask=offs_n[:, None] < n, other=0.0)
+        else:
+            k = tl.load(k_ptrs)
+            v = tl.load(v_ptrs)
+        scores = tl.dot(q, k)
+        if MASKED:
+            scores = tl.where(offs_n[None, :] < n, scores, -float("inf"))
+        new_max = tl.maximum(row_max, tl.max(scores, 1))
+        weights = tl.exp2(scores - new_max[:, None])
+        rescale = tl.exp2(row_max - new_max)
+        row_sum = row_sum * rescale + tl.sum(weights, 1)
+        acc = tl.dot(weights.to(v.dtype), v, acc * rescale[:, None])
+        row_max = new_max
+    return acc, row_sum, row_max
+
+
+@triton.jit
+def attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, n, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, HEAD_DIM)
+    rows = offs_m[:, None] < n
+    q = tl.load(q_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], mask=rows, other=0.0)
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+    full = n // BLOCK_N * BLOCK_N
+    acc, row_sum, row_max = attend(acc, row_sum, row_max, q, k_ptr, v_ptr, 0, full, n, HEAD_DIM, BLOCK_N, False)
+    acc, row_sum, row_max = attend(acc, row_sum, row_max, q, k_ptr, v_ptr, full, n, n, HEAD_DIM, BLOCK_N, True)
+    tl.store(out_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], (acc / row_sum[:, None]).to(tl.float16), mask=rows)
+
+
+@pytest.mark.parametrize("n, stages", [(40, 3), (128, 2), (128, 3), (300, 3), (640, 3)])
+def test_attention(n, stages):
+    rng = np.random.default_rng(n)
+    q, k, v = (rng.standard_normal((n, 64)).astype(np.float16) for _ in range(3))
+    out = np.full_like(q, np.nan)
+    attention_kernel[(triton.cdiv(n, 128),)](q, k, v, out, n, HEAD_DIM=64, BLOCK_M=128, BLOCK_N=128, num_warps=8, num_stages=stages)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    want = weights @ v.astype(np.float64) / weights.sum(axis=1, keepdims=True)
+    assert np.linalg.norm(out - want) <= 4e-3 * np.linalg.norm(want)
+
+
+@triton.jit
+def persistent_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    columns = tl.cdiv(N, BLOCK_N)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BLOCK_M) * columns, programs, warp_specialize=True):
+        offs_m = tile // columns * BLOCK_M + tl.arange(0, BLOCK_M)
+        offs_n = tile % columns * BLOCK_N + tl.arange(0, BLOCK_N)
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for start in range(0, K, BLOCK_K):
+            offs_k = start + tl.arange(0, BLOCK_K)
+            a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=(offs_m[:, None] < M) & (offs_k[None, :] < K), other=0.0)
+            b = tl.load(b_ptr + offs_k[:, None] * N + offs_n[None, :], mask=(offs_k[:, None] < K) & (offs_n[None, :] < N), other=0.0)
+            acc = tl.dot(a, b, acc)
+        tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+@pytest.mark.parametrize("M, N, K", [(128, 128, 64), (256, 256, 32), (256, 384, 320), (200, 136, 0), (136, 264, 200)])
+def test_persistent_product(M, N, K):
+    rng = np.random.default_rng(M + N + K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    out = np.full((M, N), np.nan, np.float32)
+    persistent_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, num_warps=8, num_stages=3)
+    assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
