@@ -15,6 +15,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
