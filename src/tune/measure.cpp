@@ -14,6 +14,8 @@ namespace tilewright {
 
 static constexpr double measureSeconds = 0.1; // for one configuration
 static constexpr size_t leastRuns = 3, mostRuns = 200;
+static constexpr double triedSeconds = 0.02; // for one that is far behind
+static constexpr size_t triedRuns = 5;
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -202,7 +204,9 @@ std::optional<std::vector<double>> measureRuns(const std::function<std::optional
     std::optional<double> time = once();
     if (!time) return std::nullopt;
     times.push_back(*time * 1e3);
-    if (best && times.size() == 2 && std::min(times[0], times[1]) > 2 * *best) break; // one run alone may be slow by chance
+    // A few runs may be slow by chance, so short ones are tried more often.
+    bool isTried = times.size() >= triedRuns || (times.size() >= 2 && secondsNow() - start > triedSeconds);
+    if (best && isTried && *std::min_element(times.begin(), times.end()) > 2 * *best) break;
   }
   std::sort(times.begin(), times.end());
   return std::vector<double>{times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]};

@@ -117,6 +117,13 @@ TEST_F(Api, LaunchesOnGpus) {
   EXPECT_EQ(fake.calls - calls, 10);
   // Nobody knows how large these tensors are, so that they may overlap: the version that runs is another one than that of tensors apart.
   EXPECT_EQ(fake.loads, 2);
+  // Tuned there, with the versions compiled on several threads while others are measured.
+  tilewright::Kernel accumulate = kernel("accumulate");
+  auto grid = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };
+  std::vector<float> memory(100, 1.0f); // of the fake device
+  auto tuned = accumulate.launch(grid, {tilewright::onDevice(x), tilewright::onDevice(memory.data(), 0, 400), 100}, options);
+  ASSERT_TRUE(tuned) << tuned.error();
+  EXPECT_STREQ(fake.entry, "accumulate");
   float host[4]{};
   auto mixed = add.launch(tilewright::Grid(1), {tilewright::onDevice(x), host, tilewright::onDevice(out), 4, {"BLOCK", 32}});
   ASSERT_FALSE(mixed);
