@@ -536,7 +536,7 @@ void lowerMap(Context &ctx, MapElementwiseOp op) {
   llvm::SmallVector<int64_t> groups(shapeOf(op.getSrcs()[0]));
   int64_t pack = op.getPack(), last = int64_t(groups.size()) - 1;
   if (!llvm::hasSingleElement(op.getScalarOp()) || groups[last] % pack != 0) {
-    refuse(ctx, op, "a mapped function that takes " + llvm::Twine(pack) + " elements of a row of " + llvm::Twine(groups[last]));
+    refuse(ctx, op, Diag::cpuOperation, op->getName().getStringRef().str());
     return;
   }
   groups[last] /= pack;
