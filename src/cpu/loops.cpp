@@ -342,6 +342,12 @@ void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask)
   spec.full = bounds.full;
 }
 
+void limitExtent(Context &ctx, LoopSpec &spec, int64_t dim, Value end) {
+  if (spec.extent.empty()) spec.extent.resize(spec.shape.size());
+  spec.extent[dim] = smallerOf(ctx, spec.extent[dim], end);
+  if (!spec.full.empty() && spec.full[dim]) spec.full[dim] = smallerOf(ctx, spec.full[dim], spec.extent[dim]);
+}
+
 //===-------------------------------------------------------------------------------------------------- vector dimension
 
 static void scoreDims(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &scores,

@@ -37,6 +37,8 @@ llvm::SmallVector<Value> forLoop(Context &ctx, Value from, Value to, int64_t ste
 void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body);
 /// Fills `extent` and `full` from the masks of the loads that `tiles` compute on demand and, for stores, the store's own mask.
 void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask);
+/// No index of `dim` from `end` (i64) on is wanted.
+void limitExtent(Context &ctx, LoopSpec &spec, int64_t dim, Value end);
 BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size);
 /// The dimension to take vectors along, judged by the memory accesses of `tiles` (same index space) and `pointers`.
 int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);

@@ -40,6 +40,7 @@ struct Packing {
   int64_t lanes = 1;
   bool pairs = false;      // two along k in each lane
   bool transposed = false; // squares of vectors along k are transposed in registers
+  Value columns = {};      // as many are wanted (i64); null: all
 };
 } // namespace
 
@@ -115,18 +116,28 @@ static LoopSpec packingLoops(const Packing &pack) {
     spec.unroll = std::max<int64_t>(1, pack.panel / pack.lanes);
   }
   applyMasks(pack.ctx, spec, {pack.tile}, {});
+  if (pack.columns) limitExtent(pack.ctx, spec, pack.nDim, pack.columns);
   if (!spec.full.empty())
     for (int64_t d = 0; d < pack.kDim; ++d)
       if (spec.full[d]) spec.fullMasks.clear(); // a mask along the batch: always look
   return spec;
 }
 
+/// The least multiple of `unit`, a power of two, that is at least `count`, and at most `most`.
+static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t most) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value more = arith::AddIOp::create(b, count, constantIndex(b, unit - 1));
+  Value whole = arith::AndIOp::create(b, more, constantIndex(b, -unit));
+  return arith::MinSIOp::create(b, whole, constantIndex(b, most));
+}
+
 /// Writes tile[batch..., :, :] (k x n) as the plan's panels at `base`.
-static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch) {
+static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch, Value columns) {
   auto shape = shapeOf(tile);
   int64_t rank = shape.size(), bytes = elementBytes(plan.operand);
   Packing pack{ctx, tile, base, k, plan.n, plan.panel, plan.operand, batch, bytes, rank - 2, rank - 1};
   pack.pairs = plan.operand.isInteger(16);
+  if (columns) pack.columns = roundedUp(ctx, columns, plan.panel, plan.n); // whole panels are read
   pack.lanes = std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), pack.panel, pack.n});
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
   pack.transposed = vectorDim == pack.kDim && !pack.pairs && pack.lanes > 1 && k >= pack.lanes && pack.n >= pack.lanes;
@@ -230,7 +241,7 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
 }
 
 /// A, copied: any constant strides will do.
-static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan) {
+static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wantedRows) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   Buffer a = allocate(ctx, shape, plan.operand);
@@ -246,7 +257,10 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan) {
     a.strides[rank - 2] = 1;
   }
   if (plan.k != k) padPairs(ctx, shape, a, plan.operand);
-  materialize(ctx, op.getA(), a);
+  constexpr int64_t longestBlock = 16; // rows that the micro-kernel takes at once, from any row on that is wanted
+  if (wantedRows)
+    wantedRows = roundedUp(ctx, arith::AddIOp::create(ctx.b, wantedRows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
+  materializeRows(ctx, op.getA(), a, wantedRows);
   return a;
 }
 
@@ -261,7 +275,7 @@ void lowerDot(Context &ctx, DotOp op) {
   int64_t mark = ctx.arenaUsed;
   ctx.packing = true;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
-  Buffer a = stored ? *stored : copyOperand(ctx, op, plan);
+  Buffer a = stored ? *stored : copyOperand(ctx, op, plan, limits.rows);
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size();
   plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
@@ -269,7 +283,7 @@ void lowerDot(Context &ctx, DotOp op) {
 
   Buffer panels = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
-    packPanels(ctx, op.getB(), panels.base, shape[rank - 1], plan, batch);
+    packPanels(ctx, op.getB(), panels.base, shape[rank - 1], plan, batch, limits.columns);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));
       for (size_t d = 0; d < batch.size(); ++d)

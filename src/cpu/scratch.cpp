@@ -67,6 +67,10 @@ void storeChunk(Context &ctx, const Buffer &to, Value value, const Place &place)
 }
 
 void materialize(Context &ctx, Value tile, const Buffer &to) {
+  materializeRows(ctx, tile, to, {});
+}
+
+void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(tile);
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
@@ -75,6 +79,7 @@ void materialize(Context &ctx, Value tile, const Buffer &to) {
     LoopSpec spec = loopsOver(shape, vectorDim, chunk);
     spec.unroll = ctx.careful ? 1 : unrollFor(ctx.analysis->cost(tile));
     applyMasks(ctx, spec, {tile}, {});
+    if (rows) limitExtent(ctx, spec, 0, rows);
     Type element = getElementTypeOrSelf(tile);
     if (isa<PointerType>(element)) element = b.getI64Type();
     emitLoops(
