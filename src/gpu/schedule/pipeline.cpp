@@ -301,7 +301,7 @@ private:
   LogicalResult copyInPlace(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
     CopyGroup group = groupOf(left.front(), left);
     Location loc = group.stores.front().getLoc();
-    Value barriers = allocBarriers(1), zero = entryI32(0);
+    Value barriers = allocBarriers(1, 1), zero = entryI32(0);
     syncBefore(group, loc);
     b.setInsertionPoint(group.first); // the stores that stay remain side by side
     Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
@@ -385,7 +385,7 @@ private:
 
   /// Whether a warp of its own starts the copies of all loops.
   bool chooseRoles() {
-    SmallVector<LoopSchedule> schedules;
+    std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {
       int64_t wanted = wantedStages(cast<scf::ForOp>(loop));
       if (wanted < 2) continue;
@@ -465,6 +465,7 @@ private:
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
+        producersWork(started);
         continue;
       }
       auto load = cast<tt::LoadOp>(copy.load);
@@ -541,9 +542,12 @@ private:
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
     bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.rings, isAsync), fence};
-    auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
-    if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
-    producersWork(started);
+    if (left)
+      e.slots = left->slots;
+    else
+      allotSlots(e);
+    if (e.schedule.roles) return expandRoles(e, state);
+    // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over.
     if (failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to slot state[0] + t; the loop begins.
     carrySlot(e, state);
