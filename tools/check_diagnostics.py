@@ -15,7 +15,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 row = re.compile(r'^DIAG\((\w+), "((?:[^"\\]|\\.)*)"', re.MULTILINE)
 telling = 12  # letters that a part of a text has, to be telling
 # A second line of defence: only a mistake in the compiler itself brings them about.
-unprovoked = {"internalError", "unknownCallee", "invalidTiles", "notEvaluated"}
+unprovoked = {"internalError", "noCode", "unknownCallee", "invalidTiles", "notEvaluated"}
 
 
 def read(folders, suffixes):
