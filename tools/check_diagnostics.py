@@ -15,7 +15,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 row = re.compile(r'^DIAG\((\w+), "((?:[^"\\]|\\.)*)"', re.MULTILINE)
 telling = 12  # letters that a part of a text has, to be telling
 # A second line of defence: only a mistake in the compiler itself brings them about.
-unprovoked = {"internalError", "unknownCallee", "invalidTiles", "notEvaluated"} | {"noBackend"}  # or in how LLVM was built
+unprovoked = {"internalError", "noBackend", "unknownCallee", "invalidTiles", "notEvaluated"}  # or in how LLVM was built
 
 
 def read(folders, suffixes):
