@@ -145,7 +145,7 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
     return false;
   }
   if (running.failed) {
-    diagnostics.error({}, Diag::deviceAssert, {running.text});
+    diagnostics.error({}, Diag::deviceAssert, {running.text + " (device-side assert)"});
     return false;
   }
   if (running.interrupted) {
@@ -545,16 +545,20 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
   return version;
 }
 
-// The key under which a launch's specialisation is kept.
-static std::string versionKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
-                              const GpuTarget *gpu) {
+// The key under which a launch's specialisation is kept: on the stack, because a warm launch allocates nothing.
+static SpecializationKey versionKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                                    const GpuTarget *gpu) {
   SpecializationKey key;
   appendSpecializationKey(kernel, arguments, key);
   appendOptions(options, gpu, key);
-  return std::string(key.begin(), key.end());
+  return key;
 }
 
-std::shared_ptr<const CompiledKernel> Kernel::find(const std::string &key) const {
+static std::string_view bytesOf(const SpecializationKey &key) {
+  return {reinterpret_cast<const char *>(key.data()), key.size()};
+}
+
+std::shared_ptr<const CompiledKernel> Kernel::find(std::string_view key) const {
   std::lock_guard<std::mutex> guard(mapLock);
   auto found = versions.find(key);
   return found == versions.end() ? nullptr : found->second;
@@ -563,7 +567,7 @@ std::shared_ptr<const CompiledKernel> Kernel::find(const std::string &key) const
 std::shared_ptr<const CompiledKernel> Kernel::known(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) const {
   Diagnostics ignored;
   const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, ignored) : nullptr;
-  return find(versionKey(*jit, arguments, options, device ? &device->target : nullptr));
+  return find(bytesOf(versionKey(*jit, arguments, options, device ? &device->target : nullptr)));
 }
 
 std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
@@ -574,12 +578,13 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     device = gpu::CudaDevice::get(options.device, diagnostics);
     if (!device) return nullptr;
   }
-  std::string key = versionKey(*jit, arguments, options, device ? &device->target : nullptr);
-  if (std::shared_ptr<const CompiledKernel> warm = find(key)) return warm;
+  SpecializationKey key = versionKey(*jit, arguments, options, device ? &device->target : nullptr);
+  std::string_view view = bytesOf(key);
+  if (std::shared_ptr<const CompiledKernel> warm = find(view)) return warm;
 
   // One thread compiles; those that wanted the same find it done.
   std::lock_guard<std::mutex> compiling(compileLock);
-  if (std::shared_ptr<const CompiledKernel> warm = find(key)) return warm;
+  if (std::shared_ptr<const CompiledKernel> warm = find(view)) return warm;
   std::optional<std::vector<ArgumentSpec>> specs = text ? std::optional(text->specs) : specialize(*jit, arguments, diagnostics);
   if (!specs) return nullptr;
   CompileRequest request;
@@ -597,7 +602,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     if (!made->fromCache()) made->secondsAssembling += made->gpu()->loadSeconds();
   }
   std::lock_guard<std::mutex> guard(mapLock);
-  versions.emplace(std::move(key), made);
+  versions.emplace(view, made);
   return made;
 }
 

@@ -160,12 +160,16 @@ public:
   void clear();
 
 private:
-  std::shared_ptr<const CompiledKernel> find(const std::string &key) const;
+  struct KeyHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+  std::shared_ptr<const CompiledKernel> find(std::string_view key) const;
 
   std::shared_ptr<const JitFunction> jit; // of IR text: its name and parameters alone
   std::shared_ptr<const IrKernel> text;   // null for functions
   mutable std::mutex mapLock, compileLock;
-  std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>> versions;
+  std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, KeyHash, std::equal_to<>> versions;
 };
 
 /// Checks a grid: extents from 0 to 2^31 - 1, and their product within 63 bits. The number of programs, or nothing after an error.
