@@ -563,7 +563,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
   return version;
 }
 
-// The key under which a launch's specialisation is kept.
+// The key under which a launch's specialisation is kept: on the stack, because a warm launch allocates nothing.
 static SpecializationKey versionKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                     const GpuTarget *gpu) {
   SpecializationKey key;

@@ -369,6 +369,36 @@ def test_ir_against_comments():
         run_filecheck_test(bad)
 
 
+def test_data_for_another_machine(knobs):
+    data = []
+    knobs.runtime.jit_cache_hook = lambda **told: data.append(told["compile"]["specialization_data"])
+    put = make_kernel()
+    put[(1,)](one(), 3)
+    with pytest.raises(RuntimeError, match="Specialization data is for .*another"):
+        put.preload(data[0].replace('"backend": "cpu"', '"backend": "another"'))
+
+
+@triton.constexpr_function
+def chosen():
+    return 1
+
+
+@triton.jit
+def put_chosen(x_ptr):
+    value: tl.constexpr = chosen()
+    tl.store(x_ptr, value)
+
+
+def test_the_source_of_a_compile_time_function_is_in_keys():
+    before, source = put_chosen.cache_key, chosen.src
+    chosen._unsafe_update_src(source.replace("1", "2"))
+    put_chosen.hash = None
+    assert put_chosen.cache_key != before and chosen.src != source
+    chosen._unsafe_update_src(source)
+    put_chosen.hash = None
+    assert put_chosen.cache_key == before and chosen.src == source
+
+
 @triton.jit
 def put_typed(x_ptr, TYPE: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(x_ptr + tl.arange(0, BLOCK), tl.full((BLOCK,), 3, TYPE).to(tl.float32))

@@ -57,7 +57,7 @@ def specialization_data(fn, handle):
     """A specialisation as text, which JITFunction.preload takes back."""
     types, constants, aligned = handle.description
     return json.dumps({
-        "name": fn._fn_name, "types": types, "constants": {str(at): _constant_text(value) for at, value in constants.items()},
+        "name": fn._fn_name, "target": vars(driver.active.get_current_target()), "types": types, "constants": {str(at): _constant_text(value) for at, value in constants.items()},
         "aligned": aligned, "options": {name: value for name, value in handle.options.items() if name != "backend_name"},
         "key": handle.key,
     })

@@ -47,6 +47,7 @@ def _feed(digest, thing, seen):
     elif hasattr(thing, "fn") or hasattr(thing, "func"):
         _feed(digest, getattr(thing, "fn", None) or getattr(thing, "func", None), seen)
         _feed(digest, getattr(thing, "args", None), seen)
+        _feed(digest, getattr(thing, "_replaced_src", ""), seen)
     elif hasattr(thing, "value"):
         _feed(digest, thing.value, seen)
     else:

@@ -11,6 +11,7 @@ from ..backends import make_backend
 from ..language.core import _unwrap_if_constexpr, constexpr, dtype
 from ._async_compile import active_mode
 from .driver import driver
+from .fingerprint import named_fingerprint
 from .events import JitFunctionInfo, LazyDict  # noqa: F401
 from .specialization import DeviceCaches, get_device_key, make_binder, preload  # noqa: F401
 
@@ -355,6 +356,23 @@ class ConstexprFunction:
         self.__qualname__ = fn.__qualname__
         self.__doc__ = fn.__doc__
         self.__module__ = fn.__module__
+        self._replaced_src = ""
+
+    @property
+    def src(self):
+        return self._replaced_src or self._own_src()
+
+    def _own_src(self):
+        return textwrap.dedent(inspect.getsource(self.fn))
+
+    @property
+    def cache_key(self):
+        """Identifies what the function computes."""
+        return named_fingerprint(self)
+
+    def _unsafe_update_src(self, new_src):
+        """Changes the keys of kernels that call this function. The function stays what it was."""
+        self._replaced_src = "" if new_src == self._own_src() else new_src
 
     def __get__(self, instance, owner):
         return self if instance is None else BoundConstexprFunction(instance, self)

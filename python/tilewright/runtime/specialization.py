@@ -137,6 +137,9 @@ def preload(fn, data):
     told = json.loads(data)
     if told["name"] != fn._fn_name:
         raise RuntimeError(f"Specialization data is for {told['name']} but trying to preload for {fn._fn_name}")
+    target = vars(driver.active.get_current_target())
+    if told["target"] != target:
+        raise RuntimeError(f"Specialization data is for {told['target']} but trying to preload for {target}")
     arguments = []
     for index, word in enumerate(told["types"]):
         if word is None:
