@@ -11,12 +11,13 @@ import time
 
 import pytest
 
+MANY = 200  # tests in a file of which a sample is taken, where one is wanted
 RANK = {"passed": 0, "expected": 1, "skipped": 2, "failed": 3, "error": 4}
 
 
 class Recorder:
-    def __init__(self, path, part, parts, limit):
-        self.part, self.parts, self.limit = part, parts, limit
+    def __init__(self, path, part, parts, limit, every):
+        self.part, self.parts, self.limit, self.every = part, parts, limit, every
         self.done = set()
         if os.path.exists(path):
             with open(path) as file:
@@ -38,7 +39,11 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items):
-        mine = [item for i, item in enumerate(items) if i % self.parts == self.part and item.nodeid not in self.done]
+        every = self.every if len(items) > MANY else 1
+        chosen = items[::every]
+        if every > 1 and not self.done:
+            self.write(sampled=every)
+        mine = [item for item in chosen[self.part::self.parts] if item.nodeid not in self.done]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(mine)])
         items[:] = mine
 
@@ -69,8 +74,8 @@ class Recorder:
 
 
 def pytest_configure(config):
-    path, part, parts, limit = os.environ["CONFORMANCE"].split("|")
-    config.pluginmanager.register(Recorder(path, int(part), int(parts), float(limit)))
+    path, part, parts, limit, every = os.environ["CONFORMANCE"].split("|")
+    config.pluginmanager.register(Recorder(path, int(part), int(parts), float(limit), int(every)))
     if os.environ.get("CONFORMANCE_ENGINE"):
         import tilewright
 

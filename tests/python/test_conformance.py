@@ -1,0 +1,59 @@
+"""The runner of upstream's tests, on a checkout that is made here: what passes, fails, crashes and hangs is told apart."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+RUN = pathlib.Path(__file__).resolve().parent.parent / "conformance" / "run"
+
+CONFTEST = """
+def pytest_addoption(parser):
+    parser.addoption("--device", default="cuda")
+"""
+
+TESTS = """
+import os
+import pytest
+import triton
+
+def test_name(request):
+    assert triton.__name__ == "tilewright" and request.config.getoption("--device") == "cpu"
+
+def test_number():
+    raise AssertionError("Tensor-likes are not close!")
+
+@pytest.mark.skip(reason="not here")
+def test_skipped():
+    pass
+
+def test_crash():
+    os.abort()
+
+def test_hang():
+    while True:
+        pass
+
+@pytest.mark.parametrize("i", range(4))
+def test_after(i):
+    pass
+"""
+
+
+def test_a_small_checkout(tmp_path):
+    unit, tutorials = tmp_path / "source/python/test/unit/language", tmp_path / "source/python/tutorials"
+    unit.mkdir(parents=True)
+    tutorials.mkdir(parents=True)
+    (tmp_path / "source/python/pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "source/python/test/conftest.py").write_text(CONFTEST)
+    (unit / "test_few.py").write_text(TESTS)
+    (unit / "test_broken.py").write_text("import triton.no_such_module\n")
+    (tutorials / "01-first.py").write_text("import triton\nprint(triton.cdiv(7, 2))\n")
+    page = tmp_path / "page.md"
+    command = [sys.executable, RUN, "--triton-src", tmp_path / "source", "--jobs", "2", "--limit", "5", "--page", page, "--results", tmp_path / "results"]
+    done = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    text = page.read_text() if page.exists() else ""
+    assert "| language/test_few.py | 5 | 1 |  | 1 | 1 | 1 |  |" in text, done.stdout
+    assert "| language/test_broken.py |  |  | 1 |" in text and "| tutorials/01-first.py | 1 |" in text, text
+    assert "| WRONG NUMBER | another result than upstream's | 1 | `test_few.py::test_number` |" in text, text
+    assert "Of 10 cases that are neither skipped nor expected to fail, 6 pass" in text, text
