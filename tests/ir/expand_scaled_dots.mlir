@@ -22,7 +22,7 @@ tt.func public @four_bits(%a: tensor<16x32xi8>, %s: tensor<16x2xi8>, %b: tensor<
 // CHECK-LABEL: @right
 tt.func public @right(%a: tensor<16x64xf16>, %b: tensor<64x16xf8E4M3FN>, %s: tensor<16x2xi8>, %c: tensor<16x16xf32>) -> tensor<16x16xf32> {
   // CHECK-NOT: arith.select
-  // CHECK: tt.trans %{{.*}} {order = array<i32: 1, 0>} : tensor<16x2xi8> -> tensor<2x16xi8>
+  // CHECK: tt.trans %{{.*}} {order = array<i32: 1, 0>} : tensor<16x2xf16> -> tensor<2x16xf16>
   // CHECK: tt.broadcast {{.*}} : tensor<2x1x16xf16> -> tensor<2x32x16xf16>
   // CHECK: tt.dot {{.*}} : tensor<16x64xf16> * tensor<64x16xf16> -> tensor<16x16xf32>
   %d = tt.dot_scaled %a, %b scale %s, %c lhs = fp16 rhs = e4m3 {fastMath = true}

@@ -84,7 +84,7 @@ class MXScaleTensor(_Numbers):
 
     def to(self, dtype):
         assert dtype == torch.float32, "Currently only float32 is supported for f8e8m0 to float conversion"
-        powers = torch.ldexp(torch.ones((), dtype=dtype, device=self.data.device), self.data.to(torch.int32) - _BIAS)
+        powers = torch.ldexp(torch.ones_like(self.data, dtype=dtype), self.data.to(torch.int32) - _BIAS)
         return torch.where(self.data == _NAN, torch.nan, powers)
 
     def _from_float(self, values):

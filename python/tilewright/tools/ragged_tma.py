@@ -1,12 +1,12 @@
-"""Subarrays of unequal length, one behind the other in one tensor, each with bounds of its own.
+"""Subarrays of unequal length, one behind the other in one tensor, each with an end of its own.
 
 A descriptor's bounds are fixed by the host, but a kernel learns only while it runs where its subarray ends. So the descriptor gets two more
 dimensions in front, whose offsets undo what the others do: the ragged dimension is 2^30 long, a kernel reads at 2^30 minus the subarray's
 length, so that the descriptor's end is the subarray's, and the offsets of the first two dimensions bring the address back. Addresses have
-64 bits, and 2^30 steps of the first dimension (2^34 elements less than a row) are 2^64 elements less than 2^30 rows.
+64 bits: 2^30 steps of the first dimension, each of 2^34 elements less a row, go 2^64 elements, which is nowhere, less 2^30 rows.
 
     descriptor = create_ragged_descriptor(x, [64, 128])                 # x: [rows, columns]
-    load_ragged(descriptor, first_row, rows, [row, column])             # in a kernel: zeros outside the subarray
+    load_ragged(descriptor, first_row, rows, [row, column])             # in a kernel: zeros behind the subarray's end
 """
 
 import tilewright as triton
@@ -24,9 +24,9 @@ def create_ragged_descriptor(T, block_shape, ragged_dim=0):
     assert rank <= 3, "read-write ragged descriptors must have at most 3 dimensions"
     assert len(block_shape) == rank, "block shape must have same length as tensor shape"
     assert T.shape[ragged_dim] <= _LENGTH, "number of rows may not exceed 2**30"
-    strides = list(T.stride())
+    whole = TensorDescriptor.from_tensor(T, block_shape)
+    shape, strides = whole.shape, whole.strides
     row = strides[ragged_dim]
-    shape = list(T.shape)
     shape[ragged_dim] = _LENGTH
     unbounded = 0x7FFF0000
     return TensorDescriptor(T, [unbounded, unbounded] + shape, [2**34 - row, row] + strides, [1, 1] + list(block_shape))
@@ -41,7 +41,7 @@ def to_ragged_indices(slice_off, slice_size, row):
 
 @triton.jit
 def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0):
-    """A block of T[slice_off : slice_off + slice_size] at `coords`, zeros outside."""
+    """A block of T[slice_off : slice_off + slice_size] at `coords`, which are not negative; zeros behind its end."""
     tl.static_assert(len(TMA.shape) == len(coords) + 2, "TMA must be a read-write ragged descriptor")
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = TMA.load([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:])
@@ -50,7 +50,7 @@ def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0
 
 @triton.jit
 def store_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
-    """A block to T[slice_off : slice_off + slice_size] at `coords`, nothing outside."""
+    """A block to T[slice_off : slice_off + slice_size] at `coords`, nothing behind its end."""
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = tl.reshape(data, [1, 1] + data.shape)
     TMA.store([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)
@@ -58,7 +58,7 @@ def store_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.conste
 
 @triton.jit
 def atomic_add_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
-    """A block added to T[slice_off : slice_off + slice_size] at `coords`, nothing outside."""
+    """A block added to T[slice_off : slice_off + slice_size] at `coords`, nothing behind its end."""
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = tl.reshape(data, [1, 1] + data.shape)
     TMA.atomic_add([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)

@@ -26,13 +26,13 @@ class TensorDescriptor:
                 raise ValueError(message)
 
     @staticmethod
-    def from_tensor(tensor, block_shape, padding="zero"):
+    def from_tensor(tensor, block_shape, padding="zero", round_f32_to_tf32=False):
         """Of all of a tensor: PyTorch's, whose strides count elements, or NumPy's, whose strides count bytes."""
         if hasattr(tensor, "stride"):
             strides = tensor.stride()
         else:
             strides = (step // tensor.itemsize for step in tensor.strides)
-        return TensorDescriptor(tensor, list(tensor.shape), list(strides), list(block_shape), padding)
+        return TensorDescriptor(tensor, list(tensor.shape), list(strides), list(block_shape), padding, round_f32_to_tf32)
 
     def __eq__(self, other):
         if not isinstance(other, TensorDescriptor):
