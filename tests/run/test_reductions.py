@@ -5,7 +5,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
-from checks import DTYPES, close, is_float, random, wide
+from checks import DTYPES, ON_GPU, close, is_float, random, wide
 
 
 @triton.jit
@@ -196,7 +196,7 @@ def softmax_rows_kernel(x_ptr, numerator_ptr, max_ptr, columns, ROWS: tl.constex
 # Rows of ordinary numbers, results below the smallest normal number, infinities of both signs, and NaN.
 @pytest.mark.parametrize("base_two", [False, True])
 @pytest.mark.parametrize("columns", [16, 100, 256])
-def test_exponentials_up_to_one(columns, base_two):
+def test_exponentials_up_to_one(columns, base_two, engine):
     x = random((8, columns), "fp32", 1, -5, 5)
     x[1] = np.linspace(-160, 0, columns, dtype=np.float32)
     x[2, ::2] = -np.inf
@@ -214,7 +214,8 @@ def test_exponentials_up_to_one(columns, base_two):
     with np.errstate(all="ignore"):
         difference = x - expected_top[:, None]
         expected = (np.exp2 if base_two else np.exp)(wide(difference))
-    np.testing.assert_allclose(numerator, expected, rtol=3e-7, atol=3e-45)
+    flushes = base_two and engine in ON_GPU  # results below the least normal number become zero, as upstream's
+    np.testing.assert_allclose(numerator, expected, rtol=3e-7, atol=1.2e-38 if flushes else 3e-45)
 
 
 @pytest.mark.parametrize("n", [32768, 65536])
