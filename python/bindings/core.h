@@ -132,7 +132,7 @@ const char *engineName(Engine engine);
 struct EngineState {
   Engine engine = Engine::cpu;
   bool checkBounds = false;
-  bool isChosen = false;              // by `with engine(...)`: kernels made under TRITON_INTERPRET do not ask for another
+  bool isChosen = false;                 // by `with engine(...)`: kernels made under TRITON_INTERPRET do not ask for another
   std::string target = defaultGpuText(); // of the simulator
 };
 EngineState &engineState();

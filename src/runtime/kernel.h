@@ -101,7 +101,8 @@ private:
   bool launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
   bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
                    Diagnostics &diagnostics) const;
-  /// A version that relies on nothing which this launch breaks, which may be this one; `first`: what it breaks of this one. Null after an error.
+  /// A version that relies on nothing which this launch breaks, which may be this one; `first`: what it breaks of this one. Null after an
+  /// error.
   std::shared_ptr<const CompiledKernel> versionFor(const std::shared_ptr<const std::vector<std::string>> &first, const Grid &grid,
                                                    llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device,
                                                    Diagnostics &diagnostics) const;
