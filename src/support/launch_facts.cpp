@@ -45,6 +45,7 @@ static Interval quotient(const Interval &a, Interval b) {
 }
 
 static Interval remainder(const Interval &a, const Interval &b) {
+  if (a.least == a.most && b.least == b.most && b.least != 0) return {a.least % b.least, a.least % b.least};
   Wide below = std::max(std::max(-b.least, b.most) - 1, Wide(0)); // the largest remainder
   if (a.least >= 0 && a.most <= below && b.least > a.most) return a;
   return {a.least >= 0 ? Wide(0) : std::max(a.least, -below), a.most <= 0 ? Wide(0) : std::min(a.most, below)};

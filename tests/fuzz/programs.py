@@ -202,9 +202,9 @@ class Generator:
             address = f"tl.where({self.condition()}, {source} + at, {source} + back)"
         guard = ""
         if self.chance(0.5):
-            guard = f", mask={self.condition()}"
-            if self.chance(0.5):
-                guard += ", other=" + ("0" if dtype == "int1" else "1" if dtype not in FLOATS + SHORT else "0.5")
+            # What the mask keeps out is defined, because the sanitizer looks on.
+            value = "0" if dtype == "int1" or self.chance(0.5) else "1" if dtype not in FLOATS + SHORT else "0.5"
+            guard = f", mask={self.condition()}, other={value}"
         text = f"tl.load({address}{guard})"
         if dtype == "int1":
             name = self.fresh("c")
@@ -221,9 +221,7 @@ class Generator:
         d = self.rng.randrange(self.rank)
         dtype = self.rng.choice(["int32", "int16", "float32", "float16"])
         name, source = self.fresh("row"), self.new_input(dtype)
-        guard = f", mask=r{d} < n{d}" if self.chance(0.5) else ""
-        if guard and self.chance(0.5):
-            guard += ", other=0"
+        guard = f", mask=r{d} < n{d}, other=0" if self.chance(0.5) else ""
         self.line(f"{name} = tl.load({source} + r{d}{guard})")
         expression = f"tl.broadcast_to({self.axis_text(name, d)}, {self.shape_text()})"
         if self.rank >= 2 and self.chance(0.5):

@@ -1,5 +1,5 @@
 """Arguments that are no multiples of 16: what a kernel prefers about them, and what it does with those that are multiples of 8, 4 or 2."""
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32' --until specialize-divisibility | FileCheck %s --check-prefix=ODD
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32' --until specialize-divisibility | FileCheck %s --check-prefix=ODD
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32:8' | FileCheck %s --check-prefix=EIGHT
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32:2,stride=i32:2' | FileCheck %s --check-prefix=TWO
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --until specialize-divisibility --signature 'x=*fp32:16,n=i32,scale=i32' | FileCheck %s --check-prefix=ROWS

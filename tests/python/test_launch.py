@@ -223,7 +223,7 @@ def test_specialisation_lists():
 def test_the_name_that_repr_gives():
     def named(specialization):
         types = "_".join(f"{name}.{word.replace('*', 'p')}" for name, word in specialization.signature.items())
-        return f"{specialization.name}_{types}_{specialization.constants}"
+        return f"kernel_{types}_{specialization.constants}"
 
     @triton.jit(repr=named)
     def kernel(x, n, one, BLOCK: tl.constexpr, ACT: tl.constexpr):

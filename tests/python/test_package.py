@@ -179,7 +179,7 @@ def test_fresh_knobs(monkeypatch):
 def test_cache_folder_in_a_scope(tmp_path):
     before = triton.knobs.cache.dir
     with triton.knobs.cache.scope():
-        triton.knobs.cache.dir = tmp_path
+        triton.knobs.cache.dir = str(tmp_path)
         assert triton.knobs.cache.dir == str(tmp_path) == triton._core.cache_directory()
     assert triton.knobs.cache.dir == before
 

@@ -230,7 +230,7 @@ def test_threads_tune_once():
     np.testing.assert_array_equal(results, 1)
 
 
-def test_a_hook_may_launch_the_kernel_with_another_key():
+def test_tuned_while_tuned():
     other = np.zeros(50, np.float32)
 
     def hook(kwargs, reset_only=False):

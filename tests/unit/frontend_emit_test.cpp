@@ -278,7 +278,7 @@ def k(x_ptr):
 
 TEST(FrontendEmit, ErrorsInTheLibraryAreReportedAtTheCall) {
   Emitted result = emit("x_ptr):\n    tl.sum(tl.load(x_ptr + tl.arange(0, 16)), axis=3)\n", "*fp32");
-  EXPECT_HAS(result.errors, "k.py:6:5: error: axis 3 is out of range for 1 dimensions");
+  EXPECT_HAS(result.errors, "k.py:6:5: error: invalid axis 3 for 1 dimensions");
 }
 
 TEST(FrontendEmit, LoopCarriedTypesNameBothTypesAndTheLine) {

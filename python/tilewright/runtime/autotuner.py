@@ -120,6 +120,13 @@ class _Measuring:
         self.under_way = set()  # keys of the thread that holds the lock
 
 
+def _is_watched():
+    """Whether the host looks at compilations and launches, so that they must happen one after the other."""
+    runtime = knobs.runtime
+    return bool(runtime.debug or runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
+                or runtime.jit_post_compile_hook or knobs.compilation.listener)
+
+
 class Autotuner(KernelInterface):
     """Measures all configurations at the first launch with new values of the key, and uses the fastest from then on."""
 
@@ -272,7 +279,7 @@ class Autotuner(KernelInterface):
     def _compiles_ahead(self, kernel, configs):
         """Whether a configuration can be compiled before, and beside, what the user's functions do around its launch."""
         return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
-                and not knobs.runtime.watched() and not any(config.pre_hook for config in configs))
+                and not _is_watched() and not any(config.pre_hook for config in configs))
 
     def _choose(self, key, args, kwargs):
         """Sets cache[key]. True if the configurations were measured now."""

@@ -356,33 +356,6 @@ private:
     return 1;
   }
 
-  /// Whether an iteration loads tiles itself, not in a loop of its own.
-  static bool loadsTiles(scf::ForOp loop) {
-    WalkResult walk = loop.getBody()->walk([&](Operation *op) {
-      bool load = isa<tt::LoadOp, ttg::DescriptorLoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
-      return load && op->getParentOfType<scf::ForOp>() == loop ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    return walk.wasInterrupted();
-  }
-
-  /// Leaves on the loop, and on its loads, what has been decided and why.
-  void noteDecision(const LoopSchedule &schedule, int64_t wanted) {
-    scf::ForOp loop = schedule.loop;
-    if (!loadsTiles(loop)) return;
-    std::string reason;
-    if (wanted < 2)
-      reason = "num_stages is " + std::to_string(wanted);
-    else if (schedule.rings.empty())
-      reason = schedule.inPlace.empty() ? "it loads to registers, and only copies to shared memory run ahead"
-                                        : "none of its loads can run ahead";
-    else if (schedule.stages < wanted)
-      reason = "shared memory has no room for more";
-    loop->setAttr(ttg::pipelineName, ttg::PipelineAttr::get(b.getContext(), schedule.stages, wanted, int64_t(schedule.inFlight.size()),
-                                                            bool(schedule.ahead), reason));
-    for (const LoadInPlace &each : schedule.inPlace)
-      each.load->setAttr(ttg::notAheadName, b.getStringAttr(each.reason));
-  }
-
   /// Whether a warp of its own starts the copies of all loops.
   bool chooseRoles() {
     std::vector<LoopSchedule> schedules;

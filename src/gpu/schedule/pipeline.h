@@ -56,6 +56,8 @@ struct LoopSchedule {
 LoopSchedule scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Chooses, for a depth, which products stay in flight and when slots are filled again. Needs stages > 1.
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target);
+/// Leaves on the loop, and on its loads, what has been decided and why (ttg.pipeline, ttg.not_ahead). `wanted`: the stages asked for.
+void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 /// Whether the accumulators of a loop leave a multiprocessor no registers for a second block.
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).

@@ -298,4 +298,31 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
     ring.lag = ring.retired == schedule.refillAfter ? 0 : 1;
 }
 
+/// Whether an iteration loads tiles itself, not in a loop of its own.
+static bool loadsTiles(scf::ForOp loop) {
+  WalkResult walk = loop.getBody()->walk([&](Operation *op) {
+    bool load = isa<tt::LoadOp, ttg::DescriptorLoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+    return load && op->getParentOfType<scf::ForOp>() == loop ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+void noteDecision(const LoopSchedule &schedule, int64_t wanted) {
+  scf::ForOp loop = schedule.loop;
+  if (!loadsTiles(loop)) return;
+  std::string reason;
+  if (wanted < 2)
+    reason = "num_stages is " + std::to_string(wanted);
+  else if (schedule.rings.empty())
+    reason =
+        schedule.inPlace.empty() ? "it loads to registers, and only copies to shared memory run ahead" : "none of its loads can run ahead";
+  else if (schedule.stages < wanted)
+    reason = "shared memory has no room for more";
+  MLIRContext *context = loop.getContext();
+  loop->setAttr(ttg::pipelineName,
+                ttg::PipelineAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()), bool(schedule.ahead), reason));
+  for (const LoadInPlace &each : schedule.inPlace)
+    each.load->setAttr(ttg::notAheadName, StringAttr::get(context, each.reason));
+}
+
 } // namespace tilewright::gpu
