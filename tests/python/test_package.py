@@ -176,11 +176,12 @@ def test_fresh_knobs(monkeypatch):
     assert triton.knobs.autotuning is before and before.print is True and "TRITON_CACHE_AUTOTUNING" not in os.environ
 
 
-def test_cache_folder_in_a_scope(tmp_path):
+def test_cache_folder_in_a_scope(tmp_path, monkeypatch):
+    monkeypatch.delenv("TILEWRIGHT_CACHE_DIR", raising=False)  # which comes before upstream's variable
     before = triton.knobs.cache.dir
     with triton.knobs.cache.scope():
         triton.knobs.cache.dir = str(tmp_path)
-        assert triton.knobs.cache.dir == str(tmp_path) == triton._core.cache_directory()
+        assert triton.knobs.cache.dir == str(tmp_path) and triton._core.cache_directory() == str(tmp_path / "tilewright")
     assert triton.knobs.cache.dir == before
 
 

@@ -264,7 +264,7 @@ def test_configurations_that_fail():
     assert kernel.best_config.kwargs["BLOCK"] == 64
     assert kernel.configs_timings == {kernel.configs[0]: [float("inf")] * 3, kernel.configs[1]: [1.0, 1.0, 1.0]}
     kernel = make(configs=[triton.Config({"BLOCK": 48}), triton.Config({"BLOCK": 24})], do_bench=quick)
-    with pytest.raises(triton.errors.CompilationError, match="power of two"):
+    with pytest.raises(triton.errors.CompilationError, match="power of 2"):
         kernel[GRID](np.zeros(100, np.float32), 100)
 
 
