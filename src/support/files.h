@@ -27,7 +27,7 @@ Result<void> checkPrivateFolder(const std::string &path);
 /// `mostBytes`.
 Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes);
 
-/// Where compiled kernels are kept: $TILEWRIGHT_CACHE_DIR, or "tilewright" under $TRITON_CACHE_DIR, $XDG_CACHE_HOME or ~/.cache. Not created.
+/// Where compiled kernels are kept: $TILEWRIGHT_CACHE_DIR, or "tilewright" under $TRITON_CACHE_DIR or ~/.cache. Not created here.
 std::string cacheDirectory();
 
 } // namespace tilewright
