@@ -3,8 +3,8 @@
 //   before: %p = %x + 4 * sext(%i)        %q = %x + 4 * sext(%i + 128)        %r = %x + 4 * sext(%i + 8 * %stride)
 //   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
 // A constant is part of the instruction that uses the address, and the product is computed once for a whole warp. Addresses are compared as
-// polynomials over values of unknown content; as everywhere, index arithmetic is taken not to overflow, so that a sign extension of a sum
-// is the sum of sign extensions.
+// polynomials over values of unknown content. That 32-bit offsets of one thread's elements do not wrap around between one another is taken
+// for granted here (docs/architecture.md, "What is promised about memory"), so that a sign extension of a sum is the sum of sign extensions.
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 
