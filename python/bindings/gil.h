@@ -52,7 +52,8 @@ const std::atomic<bool> &interpreterEnds();
 
 // ---- interrupts.cpp
 
-/// While it lives, Ctrl-C ends the work of this thread, if it is Python's main one. Made and destroyed with the GIL.
+/// While it lives, Ctrl-C ends the work of this thread, if it is Python's main one. Made and destroyed with the GIL. Raises what a signal's
+/// handler raises that has not had its say yet.
 class Interruptible {
 public:
   Interruptible();

@@ -210,6 +210,10 @@ Interruptible::Interruptible() {
   if (!isMainThread() || watcher.isBusy()) return;
   active = true;
   watcher.begin(*this);
+  // What came before, while the kernel was compiled, is not counted as of this launch.
+  if (PyErr_CheckSignals() == 0) return;
+  watcher.end();
+  throw nb::python_error();
 }
 
 Interruptible::~Interruptible() {

@@ -2,12 +2,17 @@
 
 import os
 import pathlib
+import signal
 
 import numpy as np
 import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+
+# Background jobs of a shell ignore SIGINT, and so would the programs that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @triton.jit

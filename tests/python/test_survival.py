@@ -119,6 +119,32 @@ def test_ctrl_c_ends_a_program_as_usual(tmp_path):
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
 
 
+def test_ctrl_c_while_compiling(tmp_path):
+    """It comes when the launch has begun and the kernel has not: nobody else would look at it before the kernel ends."""
+    out = succeed(tmp_path, '''
+        @triton.jit
+        def slow_to_compile(out, n, TURNS: tl.constexpr):
+            x = tl.load(out + tl.arange(0, 16))
+            for i in tl.static_range(TURNS):
+                x = tl.exp(x) + tl.load(out + i + tl.arange(0, 16))
+            i = 0
+            while i < n:
+                tl.atomic_add(out, 1.0)
+                if i > 100:
+                    i = 50
+                i += 1
+            tl.store(out, tl.sum(x, 0))
+
+        os.environ["TILEWRIGHT_CACHE"] = "0"
+        interrupt_after(0.05)
+        try:
+            slow_to_compile[(1,)](np.zeros(2000, np.float32), 1 << 30, TURNS=1000)
+        except KeyboardInterrupt:
+            print("interrupted")
+    ''')
+    assert out == "interrupted\n"
+
+
 def test_a_handler_of_the_program_decides(tmp_path):
     """One that does not raise sees the first SIGINT after the launch; a second one ends it (interruptedLaunch)."""
     out = succeed(tmp_path, '''

@@ -4,7 +4,8 @@
 //   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
 // A constant is part of the instruction that uses the address, and the product is computed once for a whole warp. Addresses are compared as
 // polynomials over values of unknown content. That 32-bit offsets of one thread's elements do not wrap around between one another is taken
-// for granted here (docs/architecture.md, "What is promised about memory"), so that a sign extension of a sum is the sum of sign extensions.
+// for granted here (docs/architecture.md, "What is promised about memory"), so that a sign extension of a sum is the sum of sign
+// extensions.
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 
