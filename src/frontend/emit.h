@@ -199,6 +199,9 @@ private:
   /// the changed names' values afterwards.
   bool carryLoop(const ast::Stmt &stmt, llvm::function_ref<bool(LoopState &)> emit,
                  llvm::function_ref<mlir::ValueRange(LoopState &)> close);
+  /// The scf.while of two blocks that were emitted apart: `test` lets `passed` into `body` where `holds` is true, `body` ends with `ends`.
+  mlir::ValueRange closeWhile(LoopState &state, mlir::Block &test, mlir::Value holds, llvm::ArrayRef<mlir::Value> passed, mlir::Block &body,
+                              llvm::ArrayRef<mlir::Value> ends);
   /// Gives `block` an argument for each value that may be carried, and the names these values.
   void enterCarried(const LoopState &state, mlir::Block &block);
   /// What the carried names are at the end of `block`, whose first `keep` arguments are not theirs. Nothing after an error.

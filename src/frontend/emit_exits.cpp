@@ -164,21 +164,7 @@ bool Emitter::leavingLoop(const ast::Stmt &stmt, llvm::ArrayRef<ast::Stmt *> sta
     if (atEnd) ends = std::move(*atEnd);
     return atEnd.has_value();
   };
-  auto close = [&](LoopState &state) -> ValueRange {
-    llvm::SmallVector<mlir::Value> inits = state.ofChanged(state.inits), results = state.ofChanged(passed);
-    auto loop = scf::WhileOp::create(ops.b, TypeRange(ValueRange(results)), inits);
-    terminate(*test, [&] { scf::ConditionOp::create(ops.b, holds, results); });
-    terminate(*body, [&] { scf::YieldOp::create(ops.b, state.ofChanged(ends)); });
-    auto fill = [&](Region &region, Block &block, ValueRange like) {
-      OpBuilder::InsertionGuard guard(ops.b);
-      llvm::SmallVector<mlir::Location> locations(like.size(), ops.b.getLoc());
-      if (region.empty()) ops.b.createBlock(&region, region.end(), TypeRange(like), locations);
-      state.moveInto(block, 0, region.front());
-    };
-    fill(loop.getBefore(), *test, inits);
-    fill(loop.getAfter(), *body, results);
-    return loop.getResults();
-  };
+  auto close = [&](LoopState &state) { return closeWhile(state, *test, holds, passed, *body, ends); };
   bool good = carryLoop(stmt, emit, close);
   locals.erase(exit.over);
   return good;

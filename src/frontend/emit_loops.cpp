@@ -209,6 +209,23 @@ void Emitter::terminate(Block &block, llvm::function_ref<void()> makeTerminator)
 
 // ---- while
 
+ValueRange Emitter::closeWhile(LoopState &state, Block &test, mlir::Value holds, llvm::ArrayRef<mlir::Value> passed, Block &body,
+                               llvm::ArrayRef<mlir::Value> ends) {
+  llvm::SmallVector<mlir::Value> inits = state.ofChanged(state.inits), results = state.ofChanged(passed);
+  auto loop = scf::WhileOp::create(ops.b, TypeRange(ValueRange(results)), inits);
+  terminate(test, [&] { scf::ConditionOp::create(ops.b, holds, results); });
+  terminate(body, [&] { scf::YieldOp::create(ops.b, state.ofChanged(ends)); });
+  auto fill = [&](Region &region, Block &block, ValueRange like) {
+    OpBuilder::InsertionGuard guard(ops.b);
+    llvm::SmallVector<mlir::Location> locations(like.size(), ops.b.getLoc());
+    if (region.empty()) ops.b.createBlock(&region, region.end(), TypeRange(like), locations);
+    state.moveInto(block, 0, region.front());
+  };
+  fill(loop.getBefore(), test, inits);
+  fill(loop.getAfter(), body, results);
+  return loop.getResults();
+}
+
 // Into the body go the values that the condition has seen, those that it has just made included.
 bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
   if (!stmt.otherwise.empty()) return refuse(stmt.range, "'while ... else'", "");
@@ -246,21 +263,7 @@ bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
     if (atEnd) ends = std::move(*atEnd);
     return atEnd.has_value();
   };
-  auto close = [&](LoopState &state) -> ValueRange {
-    llvm::SmallVector<mlir::Value> inits = state.ofChanged(state.inits), results = state.ofChanged(passed);
-    auto loop = scf::WhileOp::create(ops.b, TypeRange(ValueRange(results)), inits);
-    terminate(*test, [&] { scf::ConditionOp::create(ops.b, holds, results); });
-    terminate(*body, [&] { scf::YieldOp::create(ops.b, state.ofChanged(ends)); });
-    auto fill = [&](Region &region, Block &block, ValueRange like) {
-      OpBuilder::InsertionGuard guard(ops.b);
-      llvm::SmallVector<mlir::Location> locations(like.size(), ops.b.getLoc());
-      if (region.empty()) ops.b.createBlock(&region, region.end(), TypeRange(like), locations);
-      state.moveInto(block, 0, region.front());
-    };
-    fill(loop.getBefore(), *test, inits);
-    fill(loop.getAfter(), *body, results);
-    return loop.getResults();
-  };
+  auto close = [&](LoopState &state) { return closeWhile(state, *test, holds, passed, *body, ends); };
   return carryLoop(stmt, emit, close);
 }
 

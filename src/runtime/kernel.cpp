@@ -186,18 +186,13 @@ struct CompiledKernel::OtherVersions {
   std::array<std::pair<BrokenFacts, std::shared_ptr<const CompiledKernel>>, 4> taken;
   size_t nextTaken = 0;
 
-  /// Whether there are so many that one which is only faster is not worth the memory.
-  bool isFull();
   std::shared_ptr<const CompiledKernel> lastFor(const BrokenFacts &broken);
   void remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version);
-  std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, int64_t device, Diagnostics &diagnostics);
+  /// Null after an error; and without one where the version is only faster than others (`isOptional`), and there are too many to make one
+  /// more.
+  std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, bool isOptional, int64_t device,
+                                                Diagnostics &diagnostics);
 };
-
-bool CompiledKernel::OtherVersions::isFull() {
-  constexpr size_t most = 16;
-  std::lock_guard<std::mutex> guard(lock);
-  return made.size() >= most;
-}
 
 std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(const BrokenFacts &broken) {
   std::lock_guard<std::mutex> guard(lock);
@@ -234,9 +229,8 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const gpu::GpuK
   std::shared_ptr<const CompiledKernel> self(std::shared_ptr<const CompiledKernel>(), this);
   Refutations refuted;
   while (others && refuted.add(*broken)) {
-    if (isRight && others->isFull()) break;
     Diagnostics problems;
-    std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), device, problems);
+    std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), isRight, device, problems);
     if (!version && isRight) break;
     diagnostics.append(problems);
     if (!version) return nullptr;
@@ -550,11 +544,13 @@ std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wante
   return loaded;
 }
 
-std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> refuted, int64_t device,
-                                                                             Diagnostics &diagnostics) {
+std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> refuted, bool isOptional,
+                                                                             int64_t device, Diagnostics &diagnostics) {
   std::lock_guard<std::mutex> guard(lock);
   for (const auto &[names, version] : made)
     if (names == refuted) return version;
+  constexpr size_t most = 16;
+  if (isOptional && made.size() >= most) return nullptr;
   CompileRequest wanted = request;
   wanted.refutedFacts = refuted;
   std::shared_ptr<CompiledKernel> version = make(wanted, diagnostics);
