@@ -30,6 +30,19 @@ static std::optional<Stage> stageNamed(const std::string &name) {
   return std::nullopt;
 }
 
+/// The kernel at a stage, made again from what it was compiled from.
+static std::string madeAgain(const PyCompiled &self, Stage stage) {
+  Diagnostics diagnostics;
+  std::optional<std::string> text;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    text = emitStage(self.request(), stage, diagnostics);
+  }
+  if (!text) raiseErrors(diagnostics, self.function.get());
+  return std::move(*text);
+}
+
 // Of a GPU kernel: what the compiler kept, and what can be made again from the source.
 static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact, const std::string &name) {
   if (name == "ptx" && !artifact.ptx.empty()) return nb::str(artifact.ptx.c_str(), artifact.ptx.size());
@@ -42,15 +55,8 @@ static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact
                                : name == "llir"  ? std::optional(Stage::llvm)
                                                  : std::nullopt;
   if (!known || !self.function) raise(PyExc_KeyError, name);
-  Diagnostics diagnostics;
-  std::optional<std::string> text;
-  {
-    WithoutGil release;
-    Compiling compiling;
-    text = emitStage(self.request(), *known, diagnostics);
-  }
-  if (!text) raiseErrors(diagnostics, self.function.get());
-  return nb::str(text->c_str(), text->size());
+  std::string text = madeAgain(self, *known);
+  return nb::str(text.c_str(), text.size());
 }
 
 static std::vector<std::string> stageNames(const PyCompiled &self) {
@@ -76,16 +82,9 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
     std::string_view source = self.text->file->text();
     return nb::str(source.data(), source.size());
   }
-  Diagnostics diagnostics;
-  std::optional<std::string> text;
-  {
-    WithoutGil release;
-    Compiling compiling;
-    text = emitStage(self.request(), *stage, diagnostics);
-  }
-  if (!text) raiseErrors(diagnostics, self.function.get());
-  if (*stage == Stage::object) return nb::bytes(text->data(), text->size());
-  return nb::str(text->c_str(), text->size());
+  std::string text = madeAgain(self, *stage);
+  if (*stage == Stage::object) return nb::bytes(text.data(), text.size());
+  return nb::str(text.c_str(), text.size());
 }
 
 static void readOptions(nb::dict options, KernelOptions &out) {

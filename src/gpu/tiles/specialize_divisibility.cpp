@@ -103,9 +103,12 @@ private:
   }
 
   void preferWhatWouldHelp(BlockArgument argument) {
-    for (int64_t divisor : powers)
-      if (divisor > divisibilityOf(argument) && widthWith(specialised, argument, divisor) > widthWith(specialised, argument, divisor / 2))
-        ttg::relyOn(function, factOf(argument, divisor, true));
+    int64_t wider = widthWith(specialised, argument, powers[0]);
+    for (int64_t divisor : powers) {
+      int64_t narrower = widthWith(specialised, argument, divisor / 2);
+      if (divisor > divisibilityOf(argument) && wider > narrower) ttg::relyOn(function, factOf(argument, divisor, true));
+      wider = narrower;
+    }
   }
 
   tt::FuncOp function;
