@@ -208,6 +208,7 @@ LogicalResult lowerOp(Context &ctx, Operation *op) {
       .Case([&](ScanOp scan) { return lowerScan(ctx, scan), success(); })
       .Case([&](HistogramOp histogram) { return lowerHistogram(ctx, histogram), success(); })
       .Case([&](GatherOp gather) { return lowerGather(ctx, gather), success(); })
+      .Case([&](SortOp sort) { return lowerSort(ctx, sort), success(); })
       .Case([&](MapElementwiseOp map) { return lowerMap(ctx, map), success(); })
       .Case<AtomicRMWOp, AtomicCASOp>([&](auto) { return lowerAtomic(ctx, op), success(); })
       .Case([&](PrintOp print) { return lowerPrint(ctx, print), success(); })

@@ -11,6 +11,7 @@ void lowerReduce(Context &ctx, tt::ReduceOp op);
 void lowerScan(Context &ctx, tt::ScanOp op);
 void lowerHistogram(Context &ctx, tt::HistogramOp op);
 void lowerGather(Context &ctx, tt::GatherOp op);
+void lowerSort(Context &ctx, tt::SortOp op);
 void lowerMap(Context &ctx, tt::MapElementwiseOp op);
 void lowerDot(Context &ctx, tt::DotOp op);
 void lowerAtomic(Context &ctx, mlir::Operation *op);

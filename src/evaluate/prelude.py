@@ -270,23 +270,30 @@ def _merge_hypercube(x, stage: tl.constexpr, order: tl.constexpr):
 
 
 @triton.jit
-def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = False):
-    axis: tl.constexpr = _axis(dim, len(x.shape))
-    tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be sorted")
-    log_n: tl.constexpr = _log2(x.shape[axis])
-    log_k: tl.constexpr = log_n if k is None else _log2(k)
+def _sort_network(x, k: tl.constexpr, descending: tl.constexpr):
+    log_n: tl.constexpr = _log2(x.shape[len(x.shape) - 1])
+    log_k: tl.constexpr = _log2(k)
     rank: tl.constexpr = _log2(x.numel)
     falling: tl.constexpr = 1 if descending else 0
     h = tl.reshape(x, [2] * rank if rank > 0 else [1])
     for i in tl.static_range(1, log_k + 1):
         h = _merge_hypercube(h, i, 2 if i < log_n else falling)
     for i in tl.static_range(log_k + 1, log_n + 1):
+        h = tl._promote_bfloat16_to_float32(h)
         if descending:
             h = tl.reduce(h, _log2(h.numel) - 1 - log_k, _larger)
         else:
             h = tl.reduce(h, _log2(h.numel) - 1 - log_k, _smaller)
-        h = _merge_hypercube(h, log_k, 2 if i < log_n else falling)
-    return tl.reshape(h, x.shape[:-1] + [2**log_k])
+        h = _merge_hypercube(h.to(x.dtype), log_k, 2 if i < log_n else falling)
+    return tl.reshape(h, x.shape[:-1] + [k])
+
+
+# Processors have an operation for this, which does what the network does.
+@triton.jit
+def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    axis: tl.constexpr = _axis(dim, len(x.shape))
+    tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be sorted")
+    return tl._sort(x, x.shape[axis] if k is None else k, descending, _sort_network)
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-// Builtins in which elements meet: dot, reductions and scans by a jit function, histogram, gather.
+// Builtins in which elements meet: dot, reductions and scans by a jit function, histogram, gather, sort.
 
 #include "frontend/builtin_emitters.h"
 
@@ -330,7 +330,7 @@ Maybe emitMapElementwise(Emitter &e, Arguments &args) {
   return results.size() == 1 ? results[0] : Operand::tuple(std::move(results));
 }
 
-// ---- histogram and gather
+// ---- histogram, gather, sort
 
 Maybe emitHistogram(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0);
@@ -365,6 +365,27 @@ Maybe emitGather(Emitter &e, Arguments &args) {
   Type type = Type::block(x->type.element(), index->type.shape());
   return Operand::of(tt::GatherOp::create(e.ops.b, e.ops.irType(type), x->handle, index->handle, static_cast<uint32_t>(*axis)).getResult(),
                      type);
+}
+
+/// An operation of its own where there are loops to sort with: processors. GPUs have the network, written in the language.
+Maybe emitSort(Emitter &e, Arguments &args) {
+  Maybe x = args.tile(0);
+  std::optional<int64_t> kept = x ? args.integer(1) : std::nullopt;
+  std::optional<bool> descending = kept ? args.boolean(2) : std::nullopt;
+  std::shared_ptr<const JitFunction> network = descending ? args.function(3) : nullptr;
+  if (!network) return std::nullopt;
+  llvm::SmallVector<int64_t> shape(x->type.shape());
+  Scalar scalar = x->type.scalarType().scalar();
+  bool fits = *kept > 0 && *kept <= shape.back() && llvm::isPowerOf2_64(static_cast<uint64_t>(*kept));
+  if (e.unit.options->backend == "cuda" || !fits || scalar == Scalar::int1 || isFp8(scalar)) {
+    CallArguments call{args.range, {*x, args[1], args[2]}, {}, {}};
+    call.ranges.assign(call.positional.size(), call.range);
+    return e.callFunction(*network, std::move(call));
+  }
+  shape.back() = *kept;
+  Type type = Type::block(x->type.element(), shape);
+  bool isUnsigned = isInteger(scalar) && !isSigned(scalar);
+  return Operand::of(tt::SortOp::create(e.ops.b, e.ops.irType(type), x->handle, *descending, isUnsigned).getResult(), type);
 }
 
 } // namespace tilewright

@@ -546,6 +546,16 @@ LogicalResult HistogramOp::verify() {
   return success();
 }
 
+LogicalResult SortOp::verify() {
+  RankedTensorType from = tileType(getSrc()), to = tileType(getResult());
+  if (!from.getElementType().isIntOrFloat()) return emitOpError("orders numbers, not ") << from;
+  bool fits = from.getRank() == to.getRank() && from.getRank() > 0 && from.getShape().drop_back() == to.getShape().drop_back();
+  int64_t length = fits ? from.getShape().back() : 0, kept = fits ? to.getShape().back() : 0;
+  if (!fits || kept > length || !llvm::isPowerOf2_64(length) || !llvm::isPowerOf2_64(kept))
+    return emitOpError("cannot make ") << to << " of " << from << ": lines have lengths of powers of two, and none gets longer";
+  return verifySameElement(*this, from, to);
+}
+
 LogicalResult GatherOp::verify() {
   RankedTensorType src = tileType(getSrc()), indices = tileType(getIndices()), result = tileType(getResult());
   if (!indices.getElementType().isInteger()) return emitOpError("needs integer indices, not ") << indices;

@@ -511,6 +511,13 @@ def TT_GatherOp : TTOp<"gather", [Pure]> {
   let assemblyFormat = "$src `[` $indices `]` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+def TT_SortOp : TTOp<"sort", [Pure]> {
+  let summary = "the first elements of each line along the last dimension, in order: what a bitonic network makes of it, bit by bit";
+  let arguments = (ins TT_Tile:$src, UnitAttr:$descending, UnitAttr:$is_unsigned);
+  let results = (outs TT_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+}
 
 // ---- debugging
 

@@ -76,6 +76,8 @@ tt.func private @tiles(%a: tensor<16x32xf32>, %b: tensor<32x16xf32>, %x: tensor<
   %lo, %hi = tt.split %j : tensor<32x2xi32> -> tensor<32xi32>
   %g = tt.gather %b[%f] {axis = 0 : i32} : (tensor<32x16xf32>, tensor<32x16xi32>) -> tensor<32x16xf32>
   %h = tt.histogram %x : tensor<32xi32> -> tensor<8xi32>
+  // CHECK: tt.sort %{{.*}} {descending, is_unsigned} : tensor<32xi32> -> tensor<4xi32>
+  %sorted = tt.sort %x {descending, is_unsigned} : tensor<32xi32> -> tensor<4xi32>
   %zero = arith.constant dense<0.0> : tensor<16x16xf32>
   // CHECK: tt.dot %arg0, %arg1, %{{.*}}, inputPrecision = tf32 : tensor<16x32xf32> * tensor<32x16xf32> -> tensor<16x16xf32>
   %d = tt.dot %a, %b, %zero, inputPrecision = tf32 : tensor<16x32xf32> * tensor<32x16xf32> -> tensor<16x16xf32>

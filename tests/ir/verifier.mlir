@@ -179,3 +179,11 @@ tt.func @packed_nothing(%x: tensor<16xi8>) {
   %y = tt.elementwise_inline_asm "lop3 $0, $1" {constraints = "=r,r", packed_element = 0 : i32, pure = true} %x : tensor<16xi8> -> tensor<16xi8>
   tt.return
 }
+
+// -----
+
+tt.func @sorted(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{lines have lengths of powers of two, and none gets longer}}
+  %y = tt.sort %x : tensor<2x16xf32> -> tensor<2x32xf32>
+  tt.return
+}

@@ -413,6 +413,70 @@ LogicalResult gather(Program &program, Operation *op) {
   return success();
 }
 
+/// The bitonic network of tl.sort on one line, in place. Which of two equal numbers stays matters, since their bits may differ (-0.0, NaN):
+/// a place takes its partner's element exactly where `(own > partner's) != (the place is the upper of the two, or the order falls)`.
+class Network {
+public:
+  Network(tt::SortOp op, MutableArrayRef<uint64_t> line)
+      : format(formatOf(op.getType())), isUnsigned(op.getIsUnsigned()), falling(op.getDescending()), line(line) {}
+
+  void sort(int64_t kept) {
+    for (int64_t run = 2; run <= kept; run *= 2)
+      merge(run);
+    while (int64_t(line.size()) > kept) {
+      for (size_t i = 0; i < line.size() / 2; ++i) {
+        size_t first = i / kept * 2 * kept + i % kept;
+        line[i] = better(line[first], line[first + kept]);
+      }
+      line = line.take_front(line.size() / 2);
+      merge(kept);
+    }
+  }
+
+private:
+  double number(uint64_t bits) const { return decodeFloat(format, bits); }
+  bool greater(uint64_t a, uint64_t b) const {
+    if (format.kind != Format::integer) return number(a) > number(b);
+    return isUnsigned ? a > b : signExtend(a, format.bits) > signExtend(b, format.bits);
+  }
+  /// The one that stays of two when only the first elements of a line are asked for. NaN goes.
+  uint64_t better(uint64_t a, uint64_t b) const {
+    bool isFloat = format.kind != Format::integer;
+    if (isFloat && std::isnan(number(a))) return b;
+    if (isFloat && std::isnan(number(b))) return a;
+    return greater(a, b) == falling ? a : b;
+  }
+  /// Orders runs whose halves are ordered against each other: all the same way if there is one run, else alternately.
+  void merge(int64_t run) {
+    for (int64_t distance = run / 2; distance > 0; distance /= 2)
+      for (int64_t i = 0; i < int64_t(line.size()); ++i) {
+        if (i & distance) continue;
+        bool falls = run == int64_t(line.size()) ? falling : (i & run) != 0;
+        uint64_t low = line[i], high = line[i + distance];
+        if (greater(low, high) != falls) line[i] = high;
+        if (greater(high, low) == falls) line[i + distance] = low;
+      }
+  }
+
+  Format format;
+  bool isUnsigned, falling;
+  MutableArrayRef<uint64_t> line;
+};
+
+LogicalResult sort(Program &program, Operation *op) {
+  auto sortOp = cast<tt::SortOp>(op);
+  int64_t length = tileType(sortOp.getSrc()).getShape().back(), kept = tileType(sortOp.getResult()).getShape().back();
+  SmallVector<uint64_t, 1> elements = program.get(sortOp.getSrc()).elements;
+  Tile result(tileType(sortOp.getResult()).getNumElements(), 0);
+  for (int64_t line = 0; line < int64_t(elements.size()) / length; ++line) {
+    MutableArrayRef<uint64_t> whole = MutableArrayRef<uint64_t>(elements).slice(line * length, length);
+    Network(sortOp, whole).sort(kept);
+    llvm::copy(whole.take_front(kept), result.elements.begin() + line * kept);
+  }
+  program.set(op->getResult(0), std::move(result));
+  return success();
+}
+
 } // namespace
 
 Meaning findTile(StringRef name) {
@@ -436,6 +500,7 @@ Meaning findTile(StringRef name) {
       {"tt.map_elementwise", mapElementwise},
       {"tt.histogram", histogram},
       {"tt.gather", gather},
+      {"tt.sort", sort},
       {"ub.poison", poison},
   };
   return table.lookup(name);

@@ -124,6 +124,15 @@ static void followAlong(Program &program, Operation *op, int64_t axis, bool keep
   }
 }
 
+/// One undefined element may end anywhere in its line.
+static void followSort(Program &program, tt::SortOp op, llvm::BitVector &marks) {
+  int64_t length = cast<RankedTensorType>(op.getSrc().getType()).getShape().back();
+  int64_t kept = cast<RankedTensorType>(op.getType()).getShape().back();
+  const Tile &source = program.get(op.getSrc());
+  for (int64_t i = 0; i < source.size(); ++i)
+    if (isUndefined(source, i)) marks.set(i / length * kept, (i / length + 1) * kept);
+}
+
 LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) {
   if (op->getNumResults() == 0 || isa<tt::LoadOp>(op)) return success();
   Operation *load = nullptr;
@@ -146,6 +155,8 @@ LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) 
   } else if (auto scan = dyn_cast<tt::ScanOp>(op)) {
     for (llvm::BitVector &bits : marks)
       followAlong(program, op, scan.getAxis(), true, scan.getReverse(), bits);
+  } else if (auto sort = dyn_cast<tt::SortOp>(op)) {
+    followSort(program, sort, marks[0]);
   } else {
     bool elementwise = llvm::all_of(op->getOperands(), [&](Value operand) {
       int64_t size = program.get(operand).size();
