@@ -3,7 +3,7 @@
 // A reduction along the vector dimension keeps up to four vectors of partial results, combined pairwise at the end and then lane by lane in
 // halves; along another dimension it keeps one vector for each output chunk and walks the axis in order. Both orders depend on shapes and
 // the target alone, so results are the same bits whatever the number of threads. Combine functions are taken as associative and
-// commutative, as upstream takes them; scans keep the order.
+// commutative, as upstream takes them; scans keep the order, and associate where the axis lies in vectors.
 
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
@@ -433,55 +433,128 @@ void lowerReduce(Context &ctx, ReduceOp op) {
     if (isTile(result)) ctx.buffers[result] = r.results[i];
 }
 
-void lowerScan(Context &ctx, ScanOp op) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  auto shape = shapeOf(op.getSrcs()[0]);
-  int64_t rank = shape.size(), axis = op.getAxis(), size = shape[axis];
-  llvm::SmallVector<Buffer> results;
-  for (auto [source, result] : llvm::zip(op.getSrcs(), op.getResults())) {
-    results.push_back(allocateFor(ctx, result));
-    materialize(ctx, source, results.back());
+//===---------------------------------------------------------------------------------------------------------------- scans
+
+namespace {
+/// One scan; its results' buffers hold the sources at first, and are changed in place.
+struct Scan {
+  Context &ctx;
+  ScanOp op;
+  int64_t axis, size;
+  llvm::SmallVector<Buffer> results = {};
+  int64_t lanes = 1; // of a vector along the axis; 1: the axis is walked element by element
+
+  /// The walk's index number `step`, which is the last one first in reverse.
+  Value indexOf(Value step) {
+    return op.getReverse() ? Value(arith::SubIOp::create(ctx.b, constantIndex(ctx.b, size - lanes), step)) : step;
   }
-  // Then in place, along the axis; other dimensions side by side.
+  Place placeAt(const Place &base, Value step) {
+    Place here = base;
+    here.at[axis] = {indexOf(step), int64_t(ctx.levels.size()) - 1};
+    if (lanes > 1) here.vector = axis, here.lanes = lanes;
+    return here;
+  }
+  Values read(const Place &place) {
+    Values values;
+    for (auto [buffer, result] : llvm::zip(results, op.getResults()))
+      values.push_back(readBuffer(ctx, buffer, getElementTypeOrSelf(result), place).value);
+    return values;
+  }
+  void write(const Place &place, ValueRange values) {
+    for (auto [buffer, value] : llvm::zip(results, values))
+      storeChunk(ctx, buffer, value, place);
+  }
+  Values combine(ValueRange before, ValueRange after) {
+    Values both(before);
+    llvm::append_range(both, after);
+    return emitRegion(ctx, op.getCombineOp(), both);
+  }
+};
+} // namespace
+
+/// Each lane of the vectors becomes the combination of all lanes up to it: of two, of four, of eight ...
+///   a  b   c   d     ->    a  ab  bc  cd    ->    a  ab  abc  abcd
+static Values scanLanes(Scan &scan, Values values) {
+  ImplicitLocOpBuilder &b = scan.ctx.b;
+  for (int64_t distance = 1; distance < scan.lanes; distance *= 2) {
+    llvm::SmallVector<int32_t> order;
+    llvm::SmallVector<int64_t> hasBefore;
+    for (int64_t lane = 0; lane < scan.lanes; ++lane) {
+      int64_t from = scan.op.getReverse() ? lane + distance : lane - distance;
+      hasBefore.push_back(from >= 0 && from < scan.lanes);
+      order.push_back(static_cast<int32_t>(hasBefore.back() ? from : lane));
+    }
+    Values before;
+    for (Value value : values)
+      before.push_back(shuffle(b, value, value, order));
+    Value mask = constantVector(b, b.getI1Type(), hasBefore);
+    for (auto [value, combined] : llvm::zip(values, scan.combine(before, values)))
+      value = arith::SelectOp::create(b, mask, combined, value);
+  }
+  return values;
+}
+
+/// The axis in vectors: each is scanned by itself, and combined with what came before it.
+static void scanAlong(Scan &scan, const Place &place) {
+  ImplicitLocOpBuilder &b = scan.ctx.b;
+  llvm::SmallVector<int32_t> last(scan.lanes, scan.op.getReverse() ? 0 : static_cast<int32_t>(scan.lanes - 1));
+  auto totals = [&](ValueRange values) {
+    Values all;
+    for (Value value : values)
+      all.push_back(shuffle(b, value, value, last));
+    return all;
+  };
+  Place first = scan.placeAt(place, constantIndex(b, 0));
+  Values start = scanLanes(scan, scan.read(first));
+  scan.write(first, start);
+  forLoop(scan.ctx, constantIndex(b, scan.lanes), constantIndex(b, scan.size), scan.lanes, totals(start),
+          [&](Value step, ValueRange before) {
+            Place here = scan.placeAt(place, step);
+            Values own = scanLanes(scan, scan.read(here));
+            scan.write(here, scan.combine(before, own));
+            return scan.combine(before, totals(own)); // the same as the last lane, and earlier to be had
+          });
+}
+
+/// The axis element by element; another dimension may lie in vectors.
+static void scanAcross(Scan &scan, const Place &place) {
+  ImplicitLocOpBuilder &b = scan.ctx.b;
+  Values first = scan.read(scan.placeAt(place, constantIndex(b, 0)));
+  forLoop(scan.ctx, constantIndex(b, 1), constantIndex(b, scan.size), 1, first, [&](Value step, ValueRange before) {
+    Place here = scan.placeAt(place, step);
+    Values values = scan.combine(before, scan.read(here));
+    scan.write(here, values);
+    return values;
+  });
+}
+
+void lowerScan(Context &ctx, ScanOp op) {
+  auto shape = shapeOf(op.getSrcs()[0]);
+  int64_t rank = shape.size(), axis = op.getAxis(), widest = 1;
+  Scan scan{ctx, op, axis, shape[axis]};
+  for (auto [source, result] : llvm::zip(op.getSrcs(), op.getResults())) {
+    scan.results.push_back(allocateFor(ctx, result));
+    materialize(ctx, source, scan.results.back());
+    widest = std::max(widest, elementBytes(scan.results.back().element));
+  }
+  int64_t chunk = std::max<int64_t>(2, ctx.target.vectorBytes / widest);
   int64_t vectorDim = rank > 1 && axis != rank - 1 && shape[rank - 1] > 1 ? rank - 1 : -1;
+  constexpr int64_t fewest = 4; // with two lanes a vector takes as many steps as its elements
+  if (axis == rank - 1 && std::min(chunk, scan.size) >= fewest) scan.lanes = std::min(chunk, scan.size);
   LoopSpec spec;
   spec.shape = shape;
   spec.chunk.assign(rank, 1);
-  int64_t widest = 1;
-  for (const Buffer &buffer : results)
-    widest = std::max(widest, elementBytes(buffer.element));
-  if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], std::max<int64_t>(2, ctx.target.vectorBytes / widest));
+  if (vectorDim >= 0) spec.chunk[vectorDim] = std::min(shape[vectorDim], chunk);
   for (int64_t d = 0; d < rank; ++d)
     if (d != axis && shape[d] > 1) spec.order.push_back(d);
   emitLoops(
-      ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        Place place = places.front();
-        auto read = [&](Value index) {
-          Place here = place;
-          here.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
-          llvm::SmallVector<Value> values;
-          for (auto [buffer, result] : llvm::zip(results, op.getResults()))
-            values.push_back(readBuffer(ctx, buffer, getElementTypeOrSelf(result), here).value);
-          return values;
-        };
-        Value first = op.getReverse() ? constantIndex(b, size - 1) : ctx.zeroIndex;
-        forLoop(ctx, constantIndex(b, 1), constantIndex(b, size), 1, read(first), [&](Value turn, ValueRange carriedIn) {
-          Value index = op.getReverse() ? Value(arith::SubIOp::create(b, constantIndex(b, size - 1), turn)) : turn;
-          llvm::SmallVector<Value> both(carriedIn);
-          llvm::append_range(both, read(index));
-          llvm::SmallVector<Value> values = emitRegion(ctx, op.getCombineOp(), both);
-          Place here = place;
-          here.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
-          for (auto [buffer, value] : llvm::zip(results, values))
-            storeChunk(ctx, buffer, value, here);
-          return values;
-        });
-      },
+      ctx, spec, [&](llvm::ArrayRef<Place> places) { scan.lanes > 1 ? scanAlong(scan, places[0]) : scanAcross(scan, places[0]); },
       vectorDim);
-  for (auto [result, buffer] : llvm::zip(op.getResults(), results))
+  for (auto [result, buffer] : llvm::zip(op.getResults(), scan.results))
     ctx.buffers[result] = buffer;
 }
+
+//===------------------------------------------------------------------------------------------- histograms, gathers, maps
 
 void lowerHistogram(Context &ctx, HistogramOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
