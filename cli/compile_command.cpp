@@ -22,7 +22,7 @@ static const CommandSpec &spec() {
         "Parameters left out take their defaults.\n",
         {{"--kernel", "NAME", "the function; not needed where the file has one"},
          {"--signature", "TEXT", "what it is compiled for"},
-         {"--target", "cpu[:LEVEL]|cuda:SM", "sse2, avx2, avx512 or native (the default); or a GPU, as cuda:sm_90a"},
+         {"--target", "cpu[:LEVEL]|cuda:SM", "sse2, avx2, avx512, avx512-dot or native (the default); or a GPU, as cuda:sm_90a"},
          {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
          {"--until", "STEP", "in place of --emit: stop after this step; --until steps lists them"},
          {"--from", "STEP", "FILE is what a dump holds of a kernel before this step: go on with it"},

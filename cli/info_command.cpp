@@ -25,8 +25,9 @@ int infoMain(int argc, char **argv) {
   CacheUse use = cacheUse();
   std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
   std::printf("llvm        %s\n", LLVM_VERSION_STRING);
-  std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers\n", cpu.cpu.c_str(), cpu.name.c_str(),
-              static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers));
+  std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
+              static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers), cpu.bf16Dot ? ", products of bf16" : "",
+              cpu.byteDot ? ", products of bytes" : "");
   std::printf("caches      %lld KiB L2, %lld KiB last level\n", static_cast<long long>(cpu.l2Bytes / 1024),
               static_cast<long long>(cpu.llcBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));

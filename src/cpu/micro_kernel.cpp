@@ -10,7 +10,9 @@
 // The rows of A are read where they lie, by broadcasts at constant offsets from one pointer: row strides are constants of the plan.
 // A multiply-add has a latency of four cycles and two start in each, so fewer than eight accumulators would wait for one another: blocks of
 // few rows keep several partial sums over p, which are added at the end.
-// Integers: a lane of 32 bits holds two neighbours along k; one instruction multiplies both and adds the products (vpmaddwd).
+// Narrow types: a lane of 32 bits holds two or four neighbors along k; one instruction multiplies them and adds the products to the sum
+// (vdpbf16ps, vpdpbusd; vpmaddwd and an addition). vpdpbusd takes unsigned bytes on one side: A brings a + 128, and sums start from
+// -128 * (the sum of B's column), since sum (a + 128) b = sum a b + 128 sum b.
 #include "cpu/micro_kernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -66,21 +68,24 @@ SmallVector<RowBlocks> cutRows(int64_t m, int64_t most) {
 class DotEmitter {
 public:
   DotEmitter(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, bool fromZero, const DotLimits &limits)
-      : b(b), target(target), plan(plan), limits(limits), fromZero(fromZero), pairs(plan.operand.isInteger(16)) {
+      : b(b), target(target), plan(plan), limits(limits), fromZero(fromZero) {
     lanes = std::min(plan.panel, target.vectorBytes / bytesOf(plan.result));
     vectors = plan.panel / lanes;
     accumulator = vectorOf(plan.result, lanes);
     operandBytes = bytesOf(plan.operand);
-    steps = pairs ? plan.k / 2 : plan.k;
+    steps = plan.k / plan.group;
   }
 
   void emit(Value a, Value bPanels, Value c) {
-    stepsEnd = limits.length && pairs
-                   ? arith::ShRUIOp::create(b, arith::AddIOp::create(b, limits.length, constantIndex(b, 1)), constantIndex(b, 1))
-                   : limits.length;
+    stepsEnd = limits.length;
+    if (stepsEnd && plan.group > 1) {
+      Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
+      stepsEnd = arith::ShRUIOp::create(b, rounded, constantIndex(b, llvm::Log2_64(plan.group)));
+    }
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
+      if (takesBytes()) offsets = offsetSums(panel);
       int64_t first = 0;
       for (RowBlocks blocks : cutRows(plan.m, mostRows())) {
         forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
@@ -101,9 +106,31 @@ private:
   const DotLimits &limits;
   Value stepsEnd; // of the loop over k; null: all
   const bool fromZero;
-  const bool pairs; // operands are i16, two along k in each lane
+  SmallVector<Value> offsets; // of bytes: what the sums of a panel's columns start from
   int64_t lanes, vectors, operandBytes, steps;
   Type accumulator;
+
+  bool takesBytes() const { return plan.operand.isInteger(8); }
+  Type loadedType() const { return vectorOf(plan.operand, plan.group * lanes); }
+
+  /// 128 times the sum of each column of a panel, subtracted from nothing.
+  SmallVector<Value> offsetSums(Value panel) {
+    Value zero = constantInt(b, accumulator, 0), all128 = constantInt(b, loadedType(), -128);
+    SmallVector<Value> sums(vectors, zero);
+    auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, steps), constantIndex(b, 1), sums);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> columns = loadColumns(pointerAt(b, panel, loop.getInductionVar(), plan.group * plan.panel * operandBytes), 0);
+      SmallVector<Value> next;
+      for (auto [sum, column] : llvm::zip(loop.getRegionIterArgs(), columns))
+        next.push_back(addProducts(all128, column, sum));
+      scf::YieldOp::create(b, next);
+    }
+    for (auto [sum, total] : llvm::zip(sums, loop.getResults()))
+      sum = arith::SubIOp::create(b, zero, total);
+    return sums;
+  }
 
   /// Registers for accumulators, for one row of a panel, for a broadcast (and a product where there is no fused multiply-add).
   /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8 rows 233
@@ -111,7 +138,7 @@ private:
   int64_t mostRows() const {
     if (vectors == 1) return target.registers >= 32 ? 16 : 8;
     if (target.registers >= 32) return 8;
-    return target.fma && !pairs ? 6 : 4;
+    return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
 
   /// One block of C, from load to store.
@@ -132,9 +159,8 @@ private:
       b.setInsertionPointToStart(loop.getBody());
       Value step = loop.getInductionVar();
       SmallVector<Value> inner(loop.getRegionIterArgs());
-      int64_t pairSize = pairs ? 2 : 1;
-      emitSteps(inner, pointerAt(b, aBlock, step, pairSize * plan.aCol * operandBytes),
-                pointerAt(b, panel, step, pairSize * plan.panel * operandBytes), rows, unroll);
+      emitSteps(inner, pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes),
+                pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
       scf::YieldOp::create(b, inner);
       sums = SmallVector<Value>(loop.getResults());
     }
@@ -144,9 +170,11 @@ private:
   /// C, or zero; further partial sums start from zero.
   SmallVector<Value> firstSums(Value cBlock, int64_t rows, int64_t partials) {
     SmallVector<Value> sums;
-    for (int64_t row = 0; row < rows && !fromZero; ++row)
-      for (int64_t vector = 0; vector < vectors; ++vector)
-        sums.push_back(load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result)));
+    for (int64_t row = 0; row < rows && !(fromZero && offsets.empty()); ++row)
+      for (int64_t vector = 0; vector < vectors; ++vector) {
+        Value start = fromZero ? offsets[vector] : load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
+        sums.push_back(fromZero || offsets.empty() ? start : add(start, offsets[vector]));
+      }
     Value zero = isa<FloatType>(plan.result) ? constantFloat(b, accumulator, 0) : constantInt(b, accumulator, 0);
     sums.resize(rows * vectors * partials, zero);
     return sums;
@@ -169,20 +197,24 @@ private:
   /// `count` consecutive steps of k. Step s adds to partial sum s modulo their number.
   void emitSteps(SmallVector<Value> &sums, Value aBlock, Value panel, int64_t rows, int64_t count) {
     int64_t inPartial = rows * vectors, partials = sums.size() / inPartial;
-    Type loaded = pairs ? vectorOf(plan.operand, 2 * lanes) : vectorOf(plan.operand, lanes);
-    int64_t loadedBytes = lanesOf(loaded) * operandBytes;
     for (int64_t step = 0; step < count; ++step) {
-      SmallVector<Value> columns;
-      for (int64_t vector = 0; vector < vectors; ++vector)
-        columns.push_back(load(b, loaded, pointerAtConstant(b, panel, (step * vectors + vector) * loadedBytes), loadedBytes));
+      SmallVector<Value> columns = loadColumns(panel, step);
       for (int64_t row = 0; row < rows; ++row) {
-        Value element = pairs ? broadcastPair(aBlock, row, step) : broadcast(aBlock, row, step);
+        Value element = plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
         for (int64_t vector = 0; vector < vectors; ++vector) {
           Value &sum = sums[(step % partials) * inPartial + row * vectors + vector];
-          sum = pairs ? addPairProducts(element, columns[vector], sum) : multiplyAdd(element, columns[vector], sum);
+          sum = addProducts(element, columns[vector], sum);
         }
       }
     }
+  }
+
+  SmallVector<Value> loadColumns(Value panel, int64_t step) {
+    int64_t bytes = lanesOf(loadedType()) * operandBytes;
+    SmallVector<Value> columns;
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      columns.push_back(load(b, loadedType(), pointerAtConstant(b, panel, (step * vectors + vector) * bytes), bytes));
+    return columns;
   }
 
   Value broadcast(Value aBlock, int64_t row, int64_t step) {
@@ -190,23 +222,29 @@ private:
     return splat(b, load(b, plan.operand, address, operandBytes), lanes);
   }
 
-  /// Two neighbours along k in every 32-bit lane, as a vector of i16.
-  Value broadcastPair(Value aBlock, int64_t row, int64_t step) {
-    Type word = b.getI32Type();
-    Value address = pointerAtConstant(b, aBlock, (row * plan.aRow + 2 * step * plan.aCol) * operandBytes);
-    Value both;
-    if (plan.aCol == 1) {
-      both = load(b, word, address, operandBytes);
-    } else {
-      Value low = arith::ExtUIOp::create(b, word, load(b, plan.operand, address, operandBytes));
-      Value high =
-          arith::ExtUIOp::create(b, word, load(b, plan.operand, pointerAtConstant(b, address, plan.aCol * operandBytes), operandBytes));
-      both = arith::OrIOp::create(b, low, arith::ShLIOp::create(b, high, constantInt(b, word, 16)));
+  /// A group of neighbors along k in every 32-bit lane.
+  Value broadcastGroup(Value aBlock, int64_t row, int64_t step) {
+    Type word = b.getI32Type(), part = b.getIntegerType(static_cast<unsigned>(8 * operandBytes));
+    Value address = pointerAtConstant(b, aBlock, (row * plan.aRow + plan.group * step * plan.aCol) * operandBytes), all;
+    if (plan.aCol == 1) all = load(b, word, address, operandBytes);
+    for (int64_t i = 0; plan.aCol != 1 && i < plan.group; ++i) {
+      Value element = load(b, part, pointerAtConstant(b, address, i * plan.aCol * operandBytes), operandBytes);
+      Value placed = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, element), constantInt(b, word, 8 * operandBytes * i));
+      all = all ? Value(arith::OrIOp::create(b, all, placed)) : placed;
     }
-    return reinterpret(b, vectorOf(plan.operand, 2 * lanes), splat(b, both, lanes));
+    return reinterpret(b, loadedType(), splat(b, all, lanes));
   }
 
-  Value addPairProducts(Value x, Value y, Value sum) {
+  /// sum + x * y, in each lane the sum of a group's products.
+  Value addProducts(Value x, Value y, Value sum) {
+    if (plan.group == 1) return multiplyAdd(x, y, sum);
+    std::string bits = std::to_string(32 * lanes);
+    if (takesBytes()) return callIntrinsic(b, "llvm.x86.avx512.vpdpbusd." + bits, accumulator, {sum, x, y});
+    if (plan.operand.isBF16()) return callIntrinsic(b, "llvm.x86.avx512bf16.dpbf16ps." + bits, accumulator, {sum, x, y});
+    return addWordProducts(x, y, sum);
+  }
+
+  Value addWordProducts(Value x, Value y, Value sum) {
     StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
                      : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
                      : lanes == 4 ? "llvm.x86.sse2.pmadd.wd"

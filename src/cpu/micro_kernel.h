@@ -8,12 +8,15 @@ namespace tilewright::cpu {
 /// One product of static size. Strides count elements.
 struct DotPlan {
   int64_t m, n, k;
-  Type operand; // of A and B in scratch: f32, f64; i16 for int8 inputs (then k is even and operands lie in pairs, below)
+  Type operand; // of A and B in scratch: f32, f64, bf16, i16, i8
   Type result;  // f32, f64, i32
+  // Neighbors along k that one lane of 32 bits multiplies at once; k is a multiple of it. 1: f32, f64. 2: bf16, i16. 4: i8; then A holds
+  // its numbers plus 128, as unsigned bytes, which the machine multiplies with signed ones.
+  int64_t group;
   // A(i, p) at a[i * aRow + p * aCol]; broadcast element by element, so any strides do. Constants fold into addresses.
   int64_t aRow, aCol;
-  // B in panels of `panel` columns: B(p, j) at b[(j / panel) * (k * panel) + p * panel + j % panel].
-  // i16: pairs of rows interleaved: B(p, j) at b[(j / panel) * (k * panel) + (p / 2) * (2 * panel) + 2 * (j % panel) + p % 2].
+  // B in panels of `panel` columns, groups of rows interleaved:
+  // B(p, j) at b[(j / panel) * (k * panel) + (p / group) * (group * panel) + group * (j % panel) + p % group].
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;

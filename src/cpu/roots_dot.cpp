@@ -2,7 +2,8 @@
 //
 // B is packed into panels of a few columns (with an in-register transposition where it lies the other way round); A only needs constant
 // strides, since its elements are broadcast one by one, so whichever way it lies it is copied as vectors, and not at all if it is in
-// scratch already. Narrow floats become fp32 on the way. The block sizes of a GPU are logical here: the micro-kernel has tiles of its own.
+// scratch already. Narrow floats become fp32 on the way, or bf16 where the machine multiplies that. The block sizes of a GPU are logical
+// here: the micro-kernel has tiles of its own.
 
 #include "cpu/conditions.h"
 #include "cpu/edges.h"
@@ -36,25 +37,21 @@ struct Packing {
   int64_t k, n, panel;
   Type operand;
   llvm::ArrayRef<Index> batch;
+  int64_t group; // elements along k that lie together
   int64_t bytes, kDim, nDim;
-  int64_t lanes = 1;
-  bool pairs = false;      // two along k in each lane
+  int64_t lanes = 1;       // columns at once
   bool transposed = false; // squares of vectors along k are transposed in registers
   Value columns = {};      // as many are wanted (i64); null: all
 };
 } // namespace
 
-/// Where element (p, j) of B goes: (j / panel) * (k * panel) + p * panel + j % panel.
+/// Where the group of element (p, j) of B goes, p being its first: (j / panel) * (k * panel) + p * panel + group * (j % panel).
 static Value panelAddress(const Packing &pack, Value p, Value j, int64_t moreP) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Value shift = constantIndex(b, llvm::Log2_64(pack.panel));
   Value which = arith::ShRUIOp::create(b, j, shift), within = arith::AndIOp::create(b, j, constantIndex(b, pack.panel - 1));
-  Value address = pointerAt(b, pack.base, which, std::max<int64_t>(pack.k, pack.pairs ? 2 : 1) * pack.panel * pack.bytes);
-  if (pack.pairs) {
-    address = pointerAt(b, address, within, 2 * pack.bytes);
-    return pointerAt(b, address, p, pack.panel * pack.bytes); // p is even: (p / 2) * (2 * panel)
-  }
-  address = pointerAt(b, address, within, pack.bytes);
+  Value address = pointerAt(b, pack.base, which, std::max<int64_t>(pack.k, pack.group) * pack.panel * pack.bytes);
+  address = pointerAt(b, address, within, pack.group * pack.bytes);
   address = pointerAt(b, address, p, pack.panel * pack.bytes);
   return moreP ? pointerAtConstant(b, address, moreP * pack.panel * pack.bytes) : address;
 }
@@ -69,37 +66,45 @@ static Value packedValue(const Packing &pack, const Place &place) {
 static void packTransposed(const Packing &pack, const Place &place) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Index p = place.at[pack.kDim], j = place.at[pack.nDim];
+  Type groups = pack.group > 1 ? vectorOf(b.getI32Type(), pack.lanes) : Type();
   llvm::SmallVector<Value> rows;
   for (int64_t t = 0; t < pack.lanes; ++t) {
     Place row = place;
     if (t) row.at[pack.nDim] = {arith::AddIOp::create(b, j.value, constantIndex(b, t)), std::max(p.level, j.level)};
-    rows.push_back(packedValue(pack, row));
+    Value values = packedValue(pack, row);
+    rows.push_back(groups ? reinterpret(b, groups, values) : values);
   }
   for (auto [t, column] : llvm::enumerate(transposeSquare(b, rows)))
-    cpu::store(b, column, panelAddress(pack, p.value, j.value, t), pack.bytes, false);
+    cpu::store(b, column, panelAddress(pack, p.value, j.value, t * pack.group), pack.bytes, false);
 }
 
-static void packPairs(const Packing &pack, const Place &place) {
+/// Lanes of both, alternately.
+static Value interleave(const Packing &pack, Value even, Value odd) {
+  llvm::SmallVector<int32_t> mask;
+  int64_t lanes = lanesOf(even.getType());
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    llvm::append_values(mask, int32_t(lane), int32_t(lane + lanes));
+  return shuffle(pack.ctx.b, even, odd, mask);
+}
+
+/// A row of groups: rows of B interleaved. Rows that B does not have are zeros.
+static void packGroups(const Packing &pack, const Place &place) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Index p = place.at[pack.kDim], j = place.at[pack.nDim];
-  Value even = packedValue(pack, place), odd;
-  if (pack.k > 1) {
-    Place next = place;
-    next.at[pack.kDim] = {arith::AddIOp::create(b, p.value, constantIndex(b, 1)), std::max(p.level, j.level)};
-    odd = packedValue(pack, next);
-  } else {
-    odd = splat(b, constantInt(b, pack.operand, 0), pack.lanes);
+  llvm::SmallVector<Value> rows;
+  for (int64_t i = 0; i < pack.group; ++i) {
+    Place row = place;
+    if (i) row.at[pack.kDim] = {arith::AddIOp::create(b, p.value, constantIndex(b, i)), std::max(p.level, j.level)};
+    rows.push_back(i < pack.k ? packedValue(pack, row) : constantInt(b, vectorOf(pack.operand, pack.lanes), 0));
   }
   Value address = panelAddress(pack, p.value, j.value, 0);
-  if (pack.lanes == 1) {
-    cpu::store(b, even, address, pack.bytes, false);
-    cpu::store(b, odd, pointerAtConstant(b, address, pack.bytes), pack.bytes, false);
-    return;
-  }
-  llvm::SmallVector<int32_t> mask;
-  for (int64_t lane = 0; lane < pack.lanes; ++lane)
-    llvm::append_values(mask, int32_t(lane), int32_t(lane + pack.lanes));
-  cpu::store(b, shuffle(b, even, odd, mask), address, pack.bytes, false);
+  for (int64_t i = 0; pack.lanes == 1 && i < pack.group; ++i)
+    cpu::store(b, rows[i], pointerAtConstant(b, address, i * pack.bytes), pack.bytes, false);
+  if (pack.lanes == 1) return;
+  Value all = pack.group == 1   ? rows[0]
+              : pack.group == 2 ? interleave(pack, rows[0], rows[1])
+                                : interleave(pack, interleave(pack, rows[0], rows[2]), interleave(pack, rows[1], rows[3]));
+  cpu::store(b, all, address, pack.bytes, false);
 }
 
 static LoopSpec packingLoops(const Packing &pack) {
@@ -108,11 +113,12 @@ static LoopSpec packingLoops(const Packing &pack) {
   spec.chunk.assign(spec.shape.size(), 1);
   if (pack.transposed) {
     spec.order = {pack.nDim, pack.kDim};
-    spec.chunk[pack.nDim] = spec.chunk[pack.kDim] = pack.lanes;
+    spec.chunk[pack.nDim] = pack.lanes;
+    spec.chunk[pack.kDim] = pack.lanes * pack.group;
   } else {
     spec.order = {pack.kDim, pack.nDim};
     spec.chunk[pack.nDim] = pack.lanes;
-    if (pack.pairs && pack.k > 1) spec.chunk[pack.kDim] = 2;
+    spec.chunk[pack.kDim] = std::min(pack.group, pack.k);
     spec.unroll = std::max<int64_t>(1, pack.panel / pack.lanes);
   }
   applyMasks(pack.ctx, spec, {pack.tile}, {});
@@ -135,12 +141,12 @@ static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t most) {
 static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch, Value columns) {
   auto shape = shapeOf(tile);
   int64_t rank = shape.size(), bytes = elementBytes(plan.operand);
-  Packing pack{ctx, tile, base, k, plan.n, plan.panel, plan.operand, batch, bytes, rank - 2, rank - 1};
-  pack.pairs = plan.operand.isInteger(16);
+  Packing pack{ctx, tile, base, k, plan.n, plan.panel, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
   if (columns) pack.columns = roundedUp(ctx, columns, plan.panel, plan.n); // whole panels are read
-  pack.lanes = std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), pack.panel, pack.n});
+  pack.lanes =
+      std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), pack.panel, pack.n}); // a group has 4 bytes or is one element
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
-  pack.transposed = vectorDim == pack.kDim && !pack.pairs && pack.lanes > 1 && k >= pack.lanes && pack.n >= pack.lanes;
+  pack.transposed = vectorDim == pack.kDim && pack.lanes > 1 && k >= pack.lanes * pack.group && pack.n >= pack.lanes;
   if (!pack.transposed) vectorDim = pack.nDim;
   withConditions(ctx, {tile}, vectorDim, [&] {
     emitLoops(
@@ -149,13 +155,7 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
           for (Place place : places) {
             for (size_t d = 0; d < batch.size(); ++d)
               place.at[d] = batch[d];
-            if (pack.transposed)
-              packTransposed(pack, place);
-            else if (pack.pairs)
-              packPairs(pack, place);
-            else
-              cpu::store(ctx.b, packedValue(pack, place), panelAddress(pack, place.at[pack.kDim].value, place.at[pack.nDim].value, 0),
-                         bytes, false);
+            pack.transposed ? packTransposed(pack, place) : packGroups(pack, place);
           }
         },
         pack.lanes > 1 || pack.transposed ? vectorDim : -1);
@@ -164,6 +164,11 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
 
 //===------------------------------------------------------------------------------------------------------------ operands
 
+/// Whether every number of the type is one of bf16.
+static bool fitsBf16(Type type) {
+  return type.isBF16() || (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8);
+}
+
 /// What is multiplied in which types; nothing after a refusal.
 static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -171,13 +176,18 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   int64_t rank = aShape.size();
   Type input = getElementTypeOrSelf(op.getA());
   DotPlan plan;
-  plan.m = aShape[rank - 2], plan.n = shapeOf(op.getB())[rank - 1], plan.k = aShape[rank - 1];
+  plan.m = aShape[rank - 2], plan.n = shapeOf(op.getB())[rank - 1], plan.k = aShape[rank - 1], plan.group = 1;
+  bool hasVectors = plan.n >= 4; // of 32 bits
   if (input.isF64()) {
     plan.operand = plan.result = b.getF64Type();
+  } else if (ctx.target.bf16Dot && hasVectors && plan.k % 2 == 0 && fitsBf16(input) && fitsBf16(getElementTypeOrSelf(op.getB()))) {
+    plan.operand = b.getBF16Type(), plan.result = b.getF32Type(), plan.group = 2;
   } else if (isa<FloatType>(input)) {
     plan.operand = plan.result = b.getF32Type();
+  } else if (input.isInteger(8) && ctx.target.byteDot && hasVectors && plan.k % 4 == 0) {
+    plan.operand = b.getI8Type(), plan.result = b.getI32Type(), plan.group = 4;
   } else if (input.isInteger(8)) {
-    plan.operand = b.getIntegerType(16), plan.result = b.getI32Type();
+    plan.operand = b.getIntegerType(16), plan.result = b.getI32Type(), plan.group = 2;
     plan.k = std::max<int64_t>(plan.k, 2); // pairs
   } else {
     refuse(ctx, op, Diag::dotIntegers, std::to_string(input.getIntOrFloatBitWidth()));
@@ -240,6 +250,17 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
   emitLoops(ctx, rows, [&](llvm::ArrayRef<Place> places) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), places[0]); }, -1);
 }
 
+/// Adds 128 to signed bytes, which makes them unsigned.
+static void addOffset(Context &ctx, const Buffer &bytes, int64_t count) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t lanes = std::min(count, ctx.target.vectorBytes);
+  Type vector = vectorOf(b.getI8Type(), lanes);
+  forLoop(ctx, constantIndex(b, 0), constantIndex(b, count), lanes, [&](Value index) {
+    Value address = pointerAt(b, bytes.base, index, 1);
+    cpu::store(b, arith::XOrIOp::create(b, cpu::load(b, vector, address, 1), constantInt(b, vector, -128)), address, 1, false);
+  });
+}
+
 /// A, copied: any constant strides will do.
 static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wantedRows) {
   auto shape = shapeOf(op.getA());
@@ -252,7 +273,7 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wan
       a.strides[d] *= 2;
   }
   int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
-  if (vectorDim == rank - 2 && !plan.operand.isInteger(16)) { // columns lie together: keep them so
+  if (vectorDim == rank - 2 && plan.group == 1) { // columns lie together: keep them so
     a.strides[rank - 1] = plan.m;
     a.strides[rank - 2] = 1;
   }
@@ -261,7 +282,13 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wan
   if (wantedRows)
     wantedRows = roundedUp(ctx, arith::AddIOp::create(ctx.b, wantedRows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
   materializeRows(ctx, op.getA(), a, wantedRows);
+  if (plan.operand.isInteger(8)) addOffset(ctx, a, cast<RankedTensorType>(op.getA().getType()).getNumElements());
   return a;
+}
+
+/// Whether the micro-kernel can read A where it lies: its groups are loaded as one word, and bytes have an offset.
+static bool isReadable(const Buffer &a, const DotPlan &plan) {
+  return plan.group == 1 || (a.strides.back() == 1 && !plan.operand.isInteger(8));
 }
 
 void lowerDot(Context &ctx, DotOp op) {
@@ -275,7 +302,7 @@ void lowerDot(Context &ctx, DotOp op) {
   int64_t mark = ctx.arenaUsed;
   ctx.packing = true;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
-  Buffer a = stored ? *stored : copyOperand(ctx, op, plan, limits.rows);
+  Buffer a = stored && isReadable(*stored, plan) ? *stored : copyOperand(ctx, op, plan, limits.rows);
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size();
   plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];

@@ -1,4 +1,4 @@
-// The compiler speaks of three levels of x86 processor, not of models: what code is made from (vector width, number of registers, fused
+// The compiler speaks of four levels of x86 processor, not of models: what code is made from (vector width, number of registers, fused
 // multiply-add, masks) follows from the level, and only tuning and cache sizes from the model.
 
 #include "support/target.h"
@@ -47,6 +47,15 @@ static CpuTarget avx512() {
   return target;
 }
 
+// With products of narrow types: Cascade Lake brought those of bytes, Cooper Lake and Zen 4 those of bf16.
+static CpuTarget avx512Dot() {
+  CpuTarget target = avx512();
+  target.name = "avx512-dot";
+  target.features += ",+avx512vnni,+avx512bf16";
+  target.bf16Dot = target.byteDot = true;
+  return target;
+}
+
 // "512K" in /sys. libc's answer comes second: it is 0 on some systems, and on processors of several dies it adds up caches that no core
 // sees as one.
 static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
@@ -91,7 +100,8 @@ static CpuTarget detect() {
   std::string_view limit = std::getenv("TILEWRIGHT_CPU") ? std::getenv("TILEWRIGHT_CPU") : "";
   if (limit == "avx2") isAvx512 = false;
   if (limit == "sse2") isAvx2 = isAvx512 = false;
-  CpuTarget target = isAvx512 ? avx512() : isAvx2 ? avx2() : baseline();
+  bool isDot = isAvx512 && limit == "avx512-dot" && has({"avx512vnni", "avx512bf16"});
+  CpuTarget target = isDot ? avx512Dot() : isAvx512 ? avx512() : isAvx2 ? avx2() : baseline();
   // The model brings tuning, and with it instructions beyond the level (VNNI, BF16, SHA). A lowered level must not use them.
   if (limit.empty() || limit == "native") {
     target.cpu = llvm::sys::getHostCPUName().str();
@@ -100,6 +110,8 @@ static CpuTarget detect() {
       if (!feature.second) target.features += ",-" + feature.first().str();
     for (const char *extra : {"avx512vnni", "avxvnni", "avx512bf16", "avx512fp16"})
       if (features.lookup(extra)) target.features += std::string(",+") + extra;
+    target.bf16Dot = isAvx512 && features.lookup("avx512bf16");
+    target.byteDot = (isAvx512 && features.lookup("avx512vnni")) || (isAvx2 && features.lookup("avxvnni"));
   }
   setHostCaches(target);
   return target;
@@ -116,6 +128,7 @@ std::optional<CpuTarget> cpuTarget(std::string_view level) {
   if (level == "sse2") target = baseline();
   if (level == "avx2") target = avx2();
   if (level == "avx512") target = avx512();
+  if (level == "avx512-dot") target = avx512Dot();
   if (target) setHostCaches(*target);
   return target;
 }

@@ -18,13 +18,15 @@ struct CpuTarget {
   bool f16c = false;         // fp16 <-> fp32 conversion
   bool maskedMemory = false; // masked vector loads and stores
   bool gather = false;
+  bool bf16Dot = false; // products of pairs of bf16, added to fp32: vdpbf16ps
+  bool byteDot = false; // products of four bytes, unsigned with signed ones, added to i32: vpdpbusd
   int64_t l2Bytes = 512 * 1024;
   int64_t llcBytes = 8 * 1024 * 1024;
 };
 
-/// The processor that this runs on. TILEWRIGHT_CPU=sse2|avx2|avx512 lowers the level.
+/// The processor that this runs on. TILEWRIGHT_CPU=sse2|avx2|avx512|avx512-dot lowers the level.
 const CpuTarget &hostCpu();
-/// "sse2", "avx2", "avx512", "native"; nothing for other words. Caches are the host's.
+/// "sse2", "avx2", "avx512", "avx512-dot", "native"; nothing for other words. Caches are the host's.
 std::optional<CpuTarget> cpuTarget(std::string_view level);
 
 /// An NVIDIA GPU. What it can do is a field each (targets.def), so that nothing asks for a model, and no field stands for another fact.

@@ -77,6 +77,20 @@ def test_int8_is_exact(shape):
     np.testing.assert_array_equal(dot(a, b, np.int32, tl.int32), a.astype(np.int32) @ b.astype(np.int32))
 
 
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+@pytest.mark.parametrize("dtype", ["int8", "bf16"])
+@pytest.mark.parametrize("shape", [(4, 1, 4), (1, 2, 8), (4, 4, 1), (2, 4, 2), (8, 4, 4), (16, 8, 64), (32, 16, 8), (16, 128, 128), (64, 64, 16)])
+def test_narrow_operands_lie_in_groups(shape, dtype, transposed):
+    """Processors multiply two or four neighbors along K at once, where there are as many."""
+    m, n, k = shape
+    a = random((k, m), dtype, 1).T if "a" in transposed else random((m, k), dtype, 1)
+    b = random((n, k), dtype, 2).T if "b" in transposed else random((k, n), dtype, 2)
+    if dtype == "int8":
+        np.testing.assert_array_equal(dot(a, b, np.int32, tl.int32), a.astype(np.int32) @ b.astype(np.int32))
+    else:
+        close(dot(a, b), wide(a) @ wide(b), "fp32", terms=k)
+
+
 @triton.jit
 def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
@@ -107,9 +121,10 @@ def batched_kernel(a_ptr, b_ptr, c_ptr, B: tl.constexpr, M: tl.constexpr, N: tl.
     tl.store(c_ptr + i * M * N + m[None, :, None] * N + n[None, None, :], tl.dot(a, b, input_precision="ieee"))
 
 
-def test_batches():
-    a, b = random((4, 16, 32), "fp32", 1), random((4, 32, 16), "fp32", 2)
-    c = np.zeros((4, 16, 16), np.float32)
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
+def test_batches(dtype):
+    a, b = random((4, 16, 32), dtype, 1), random((4, 32, 16), dtype, 2)
+    c = np.zeros((4, 16, 16), np.int32 if dtype == "int8" else np.float32)
     batched_kernel[(1,)](a, b, c, B=4, M=16, N=16, K=32)
     close(c, wide(a) @ wide(b), "fp32", terms=32)
 

@@ -32,7 +32,7 @@ def product_kernel(
 
 
 @pytest.mark.parametrize("wrap", [False, True])
-@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
 @pytest.mark.parametrize("m, n, k", [(1, 1, 1), (33, 16, 32), (32, 65, 33), (17, 31, 50), (64, 33, 15), (47, 64, 96)])
 def test_edges(m, n, k, dtype, wrap):
     a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)

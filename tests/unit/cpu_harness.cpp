@@ -22,9 +22,11 @@ MLIRContext &testContext() {
 
 std::vector<CpuTarget> runnableTargets() {
   std::vector<CpuTarget> targets;
-  for (const char *level : {"sse2", "avx2", "avx512"}) {
+  for (const char *level : {"sse2", "avx2", "avx512", "avx512-dot"}) {
     std::optional<CpuTarget> target = cpuTarget(level);
-    if (target && target->vectorBytes <= hostCpu().vectorBytes) targets.push_back(*target);
+    bool runs =
+        target->vectorBytes <= hostCpu().vectorBytes && target->byteDot <= hostCpu().byteDot && target->bf16Dot <= hostCpu().bf16Dot;
+    if (runs) targets.push_back(*target);
   }
   return targets;
 }

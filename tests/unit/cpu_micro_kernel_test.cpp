@@ -20,8 +20,8 @@ struct Case {
 
 // Small integers: every product and sum is exact in every type, so the order of additions cannot hide a mistake.
 template <typename Operand, typename Result> void checkDot(const CpuTarget &target, Type operand, Type result, const Case &test) {
-  bool pairs = operand.isInteger(16);
   DotPlan plan;
+  plan.group = operand.isInteger(16) ? 2 : operand.isInteger(8) ? 4 : 1;
   plan.m = test.m, plan.n = test.n, plan.k = test.k;
   plan.operand = operand, plan.result = result;
   plan.aRow = test.columnMajorA ? 1 : test.k + 4;
@@ -40,10 +40,12 @@ template <typename Operand, typename Result> void checkDot(const CpuTarget &targ
 
   std::mt19937 random(1);
   auto small = [&] { return static_cast<int>(random() % 9) - 4; };
+  // A's bytes have 128 added.
+  constexpr int offset = std::is_same_v<Operand, int8_t> ? 128 : 0;
   Aligned<Operand> a((test.m + 4) * (test.k + 4)), b(test.n * test.k);
   Aligned<Result> c(test.m * plan.cRow);
   for (int64_t i = 0; i < a.size(); ++i)
-    a[i] = Operand(small());
+    a[i] = Operand(small() + offset);
   for (int64_t i = 0; i < b.size(); ++i)
     b[i] = Operand(small());
   for (int64_t i = 0; i < c.size(); ++i)
@@ -55,10 +57,10 @@ template <typename Operand, typename Result> void checkDot(const CpuTarget &targ
       if (test.fromZero) sum = Result(0);
       for (int64_t p = 0; p < test.k; ++p) {
         int64_t panel = j / plan.panel * test.k * plan.panel, lane = j % plan.panel;
-        int64_t offset = pairs ? p / 2 * 2 * plan.panel + 2 * lane + p % 2 : p * plan.panel + lane;
-        Operand &left = a[i * plan.aRow + p * plan.aCol], &right = b[panel + offset];
-        if (p >= length) left = right = Operand(0);
-        sum += Result(left) * Result(right);
+        int64_t at = p / plan.group * plan.group * plan.panel + plan.group * lane + p % plan.group;
+        Operand &left = a[i * plan.aRow + p * plan.aCol], &right = b[panel + at];
+        if (p >= length) left = Operand(offset), right = Operand(0);
+        sum += Result(Operand(left - offset)) * Result(right);
       }
     }
   kernel(a.data(), b.data(), c.data());
@@ -83,6 +85,7 @@ TEST(MicroKernel, EveryShapeAndType) {
       checkDot<float, float>(target, b.getF32Type(), b.getF32Type(), test);
       checkDot<double, double>(target, b.getF64Type(), b.getF64Type(), test);
       checkDot<int16_t, int32_t>(target, b.getI16Type(), b.getI32Type(), test);
+      if (target.byteDot && test.n >= 4 && test.k % 4 == 0) checkDot<int8_t, int32_t>(target, b.getI8Type(), b.getI32Type(), test);
     }
 }
 
@@ -96,12 +99,16 @@ TEST(MicroKernel, OneStepOfK) {
 
 TEST(MicroKernel, NothingIsSpilled) {
   Builder builder(&testContext());
-  for (const char *level : {"sse2", "avx2", "avx512"}) {
+  for (const char *level : {"sse2", "avx2", "avx512", "avx512-dot"}) {
     std::optional<CpuTarget> target = cpuTarget(level);
     ASSERT_TRUE(target);
-    for (Type type : {Type(builder.getF32Type()), Type(builder.getF64Type())}) {
+    llvm::SmallVector<Type> types = {builder.getF32Type(), builder.getF64Type()};
+    if (target->byteDot) types.append({builder.getBF16Type(), builder.getI8Type()});
+    for (Type type : types) {
       OwningOpRef<ModuleOp> module = buildModule(3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
-        DotPlan plan{128, 128, 64, type, type, 64, 1, panelWidth(*target, type, 128), 128};
+        Type sum = type.isBF16() ? b.getF32Type() : type.isInteger(8) ? Type(b.getI32Type()) : type;
+        int64_t group = type.isBF16() ? 2 : type.isInteger(8) ? 4 : 1;
+        DotPlan plan{128, 128, 64, type, sum, group, 64, 1, panelWidth(*target, sum, 128), 128};
         emitDotLoops(b, *target, plan, args[0], args[1], args[2], /*fromZero=*/false, {});
       });
       ASSERT_TRUE(succeeded(lowerToLlvm(*module)));
