@@ -94,12 +94,12 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t 
   bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
   bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(block.warps.size());
   if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
-  std::string write = block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp);
+  auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp); };
   if (sim::at(warp.clock, byte.writeAgent) < byte.writeEpoch && byte.writeAgent != warp.index) {
     std::string who = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
                              : "the copy engine, whose mbarrier this warp has not waited for";
     return warp.fail(step,
-                     llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + write +
+                     llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + write() +
                          ") with nothing between that orders them" + byteText(at),
                      lane, byte.writeOp);
   }
@@ -107,7 +107,7 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t 
       !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(warp.clock, byte.writeAgent)))
     return warp.fail(step,
                      "fence_async is missing: warp " + llvm::Twine(byte.writeAgent) + ", lane " + llvm::Twine(byte.writeLane) +
-                         " wrote these bytes (" + write + ") and did not execute fence_async after it" + byteText(at),
+                         " wrote these bytes (" + write() + ") and did not execute fence_async after it" + byteText(at),
                      lane, byte.writeOp);
   return true;
 }
