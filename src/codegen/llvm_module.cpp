@@ -25,6 +25,8 @@
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
+#include <cstdlib>
+
 using namespace llvm;
 
 namespace tilewright {
@@ -48,6 +50,14 @@ private:
 };
 } // namespace
 
+bool llvmOptimizes() {
+  static const bool disabled = [] {
+    const char *setting = std::getenv("DISABLE_LLVM_OPT");
+    return setting && is_contained({"1", "on", "true"}, StringRef(setting).trim().lower());
+  }();
+  return !disabled;
+}
+
 /// Null, and `error` says why, where this build of LLVM makes no code for it.
 static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generator, bool fuse, std::string &error) {
   Triple triple(generator.triple);
@@ -56,7 +66,8 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   TargetOptions options;
   options.AllowFPOpFusion = fuse ? FPOpFusion::Fast : FPOpFusion::Standard;
   return std::unique_ptr<TargetMachine>(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
-                                                                   generator.model, CodeGenOptLevel::Default));
+                                                                   generator.model,
+                                                                   llvmOptimizes() ? CodeGenOptLevel::Default : CodeGenOptLevel::None));
 }
 
 static void cleanUp(Module &module, TargetMachine &machine) {
@@ -116,7 +127,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   translated->setDataLayout(machine->createDataLayout());
   for (Function &function : *translated)
     generator.prepare(function);
-  cleanUp(*translated, *machine);
+  if (llvmOptimizes()) cleanUp(*translated, *machine);
   for (Function &function : *translated)
     if (!function.isDeclaration()) generator.finish(function);
   if (kind == CodeKind::llvm) return textOf(*translated);

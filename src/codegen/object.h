@@ -14,6 +14,10 @@ namespace tilewright {
 
 enum class CodeKind { llvm, assembly, object };
 
+/// False where DISABLE_LLVM_OPT=1 asks for code as LLVM first makes it: whether a wrong number is the optimiser's, and quick compilation.
+/// It is read once a process, and is part of the key of what is cached.
+bool llvmOptimizes();
+
 /// Lets code generation fuse a * b + c of this module into one rounding (the language's default; its strict mode leaves it off).
 void allowFpFusion(mlir::ModuleOp module);
 

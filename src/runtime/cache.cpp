@@ -4,6 +4,7 @@
 
 #include "runtime/cache.h"
 
+#include "codegen/object.h"
 #include "codegen/ptx/text.h"
 #include "pipeline/build_id.h"
 #include "runtime/argument.h"
@@ -319,6 +320,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   if (const JitFunction *function = request.kernel.function()) hasher.add(signatureText(*function, request.args));
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
+  hasher.addInteger(llvmOptimizes());
   if (request.gpu) {
     for (const std::string &name : request.refutedFacts)
       hasher.add("without").add(name);

@@ -4,6 +4,10 @@ Rows and columns come from ranges, scalars and memory, are shifted below zero, w
 back; masks have lower and upper bounds, and every access is in bounds where its mask holds. Each element of an output is stored by one
 program at most. Values are quarters of small whole numbers, so that sums and products are exact and every engine must give the same bits.
 
+Most tiles are small, since a larger one shows no other addresses and takes longer. Some programs are for GPUs alone to say something about:
+products whose copies are asked to have a warp of their own, and programs of two blocks. `kinds` says what a program has, so that a run can
+count how often each was judged.
+
 A program is launched several times, with other numbers and other memory: its scalars stay of the kind that the kernel is compiled for (1, a
 multiple of 16, any other), so that one compilation serves all launches. Two arguments may be views of one memory that overlap; where there
 is one program alone, a tensor that it reads and one that it writes, too. A tensor of bytes may be larger than 2^32, of which a little is
@@ -28,6 +32,19 @@ SCALARS = {
 }
 
 
+# What programs are counted by: the words in a program's text that show it.
+KINDS = {
+    "negative strides": ["* back", " - 1 - ("],
+    "narrow or unsigned indices": ["tl.int8)", "tl.uint8)", "tl.int16)", "tl.uint32)"],
+    "loaded indices": ["tl.load(in0 + tl.arange", "tl.load(in1 + tl.arange", "tl.load(in2 + tl.arange", "+ pid)"],
+    "modulo": [" % "],
+    "beyond 2^31": ["+ far - far", str(WIDE_STEP)],
+    "products": ["tl.dot("],
+    "while loops": ["while "],
+    "warp roles asked": ["warp_specialize=True"],
+}
+
+
 def kind(value):
     """What a scalar's value says to the compiler."""
     return value == 1, value % 16 == 0
@@ -45,7 +62,11 @@ class Generator:
         self.lines, self.names, self.inputs, self.outputs = [], 0, [], []
         self.unsigned = set()
         self.programs = self.rng.choice([1, 2, 3, 5])
-        self.rows, self.columns = self.rng.choice([16, 16, 32, 64]), self.rng.choice([16, 32, 64, 128])
+        # Of whom copies with a warp of their own are asked: two warpgroups that multiply, 64 rows each.
+        self.roles = self.chance(0.15)
+        self.rows = 128 if self.roles else self.rng.choices([16, 32, 64], [5, 3, 2])[0]
+        self.columns = self.rng.choices([16, 32, 64, 128], [6, 3, 1, 0.5])[0]
+        self.ctas = 2 if not self.roles and self.chance(0.1) else 1
         self.count = self.rows * self.columns
         self.shape = [self.rows, self.columns]
         self.programs = min(self.programs, ROOM // self.count)
@@ -53,6 +74,7 @@ class Generator:
         self.scalars["stride"] = self.rng.choice([128, 128, 160, 192, self.scalars["N"] + 7 if self.scalars["N"] < 120 else 144])
         self.scalars["back"] = -self.scalars["stride"]
         self.wide = None  # the input with WIDE elements
+        self.overlaps = False
 
     def fresh(self, prefix):
         self.names += 1
@@ -72,11 +94,20 @@ class Generator:
         self.inputs.append((name, dtype))
         return name
 
+    def kinds(self):
+        """What it has, of KINDS and a few things that its text does not show."""
+        text = "\n".join(self.lines)
+        found = [name for name, words in KINDS.items() if any(word in text for word in words)]
+        return found + [name for name, has in [("two blocks a program", self.ctas > 1), ("views that overlap", self.overlaps)] if has]
+
+    def warps(self, otherwise):
+        return 8 if self.roles else otherwise
+
     def index(self, size, depth, turn=None):
         """A vector of `size` whole numbers, most of them near those that a tensor has."""
         vector = f"tl.arange(0, {size})"
         start = self.rng.choice(["", f"pid * {size} + ", f"pid * {size} + ", f"{turn} * {size} + " if turn else ""])
-        form, name = self.rng.randint(0, 14), self.fresh("i")
+        form, name = self.rng.randint(0, 3 if self.roles else 14), self.fresh("i")
         if form <= 3:
             text = f"{start}{vector} + {self.rng.choice(['shift', 'lift', '0', '-16', 'shift'])}"
         elif form == 4:
@@ -134,7 +165,7 @@ class Generator:
         # What is below zero must not become unsigned.
         row, column = (text + ".to(tl.int64)" if name in self.unsigned else text for name, text in zip(names, (row, column)))
         self.rng.shuffle(terms)
-        form = self.rng.randint(0, 4)
+        form = 4 if self.roles else self.rng.randint(0, 4)
         if wide:
             place = self.rng.choice([f"{row}.to(tl.int64) * stride + {column} + {self.rng.choice([0, 64, 128]) * WIDE_STEP}",
                                      f"{row}.to(tl.int64) * {WIDE_STEP} + {column}", f"{column}.to(tl.int64) * {WIDE_STEP} + {row} + 64"])
@@ -149,7 +180,7 @@ class Generator:
             place = f"{row}.to(tl.int64) * stride + {column} + far - far"
         else:
             place = f"{row} * stride + {column}"
-        other = self.rng.choice(["0", "0", "1"])
+        other = "0" if self.roles else self.rng.choice(["0", "0", "1"])
         self.line(f"{tile} = tl.load({source} + {place}, mask={' & '.join(terms)}, other={other})", depth)
         return tile
 
@@ -187,7 +218,8 @@ class Generator:
 
     def make_product(self):
         dtype = self.rng.choice(["float16", "float16", "bfloat16", "float8e4nv"])
-        depth, total = self.rng.choice([16, 32, 64]) if dtype != "float8e4nv" else self.rng.choice([32, 64]), self.fresh("sum")
+        depth = self.rng.choices([32, 64] if dtype == "float8e4nv" else [16, 32, 64], [2, 1] if dtype == "float8e4nv" else [2, 2, 1])[0]
+        total = self.fresh("sum")
         self.line(f"{total} = tl.zeros((ROWS, COLUMNS), tl.float32)")
 
         def body(turn):
@@ -196,6 +228,21 @@ class Generator:
             return f"tl.dot({a}, {b}, {total})"
 
         self.make_loop(total, body)
+        self.make_store(total, "float32")
+
+    def make_roles(self):
+        """A product that asks for a warp of its own for the copies; or two, the second of the first's result, as attention has them."""
+        dtype, depth, total, turn = self.rng.choice(["float16", "bfloat16"]), self.rng.choice([16, 32, 64]), self.fresh("sum"), self.fresh("k")
+        chained = self.columns <= 64 and depth <= 32 and dtype == "float16"
+        first = self.load(dtype, self.rows, depth, 1) if chained else None
+        self.line(f"{total} = tl.zeros((ROWS, COLUMNS), tl.float32)")
+        self.line(f"for {turn} in tl.range(0, turns, warp_specialize=True):")
+        if chained:
+            scores = f"tl.dot({first}, {self.load(dtype, depth, 32, 2, turn)})"
+            self.line(f"    {total} = tl.dot(tl.maximum({scores}, 0).to(tl.float16), {self.load(dtype, 32, self.columns, 2, turn)}, {total})")
+        else:
+            a = self.load(dtype, self.rows, depth, 2, turn)
+            self.line(f"    {total} = tl.dot({a}, {self.load(dtype, depth, self.columns, 2, turn)}, {total})")
         self.make_store(total, "float32")
 
     def make_copy(self):
@@ -217,8 +264,8 @@ class Generator:
         self.line("pid = tl.program_id(0)")
         self.line("r0 = tl.arange(0, ROWS)")
         self.line("r1 = tl.arange(0, COLUMNS)")
-        for _ in range(self.rng.choice([1, 1, 2])):
-            self.rng.choices([self.make_copy, self.make_product, self.make_sum_loop], [3, 2, 1])[0]()
+        for _ in range(self.rng.choice([1, 1, 1, 2])):
+            (self.make_roles if self.roles else self.rng.choices([self.make_copy, self.make_product, self.make_sum_loop], [3, 2, 1])[0])()
         names = [name for name, _ in self.inputs] + [name for name, _, _ in self.outputs] + list(self.scalars)
         head = ["import tilewright as triton", "import tilewright.language as tl", "", "", f"ROWS: tl.constexpr = {self.rows}",
                 f"COLUMNS: tl.constexpr = {self.columns}", "", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
@@ -239,7 +286,7 @@ class Generator:
             if name == self.wide:
                 inputs[name] = wide_memory()
             elif peers and rng.random() < 0.5:
-                memory = data(dtype, types[dtype], rng)
+                memory, self.overlaps = data(dtype, types[dtype], rng), True
                 inputs[name] = memory
                 inputs[peers[0]] = memory[16:]
             else:
@@ -248,7 +295,7 @@ class Generator:
             peers = [other for other, have in self.inputs if have == dtype and other != self.wide and len(inputs[other]) == ROOM]
             if self.programs == 1 and peers and rng.random() < 0.5:
                 shift = int(rng.choice([0, 16, self.columns, 1024]))
-                memory = data(dtype, types[dtype], rng, ROOM + shift)
+                memory, self.overlaps = data(dtype, types[dtype], rng, ROOM + shift), True
                 ends = memory[shift:], memory[:ROOM]
                 outputs[name], inputs[peers[0]] = ends if rng.random() < 0.5 else ends[::-1]
             else:

@@ -6,7 +6,9 @@
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
     python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
     python tests/fuzz/differential.py --levels simulate:sm_90a --addresses           small programs about addresses, launched several times
-    python tests/fuzz/differential.py --addresses --jobs 16 --seconds 500 --levels avx2 simulate cuda     on 16 processes
+    python tests/fuzz/differential.py --addresses --seconds 500 --levels avx2=4 simulate=8 cuda=4 --counts counts.json
+                                                                                     each on so many processes, all at once
+    python tests/fuzz/differential.py --levels avx2:unoptimized                      as LLVM first makes the code: in a third of the time
     python tests/fuzz/differential.py --levels cuda                                  on the card of this machine
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
     python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
@@ -14,6 +16,7 @@
 
 import argparse
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -26,8 +29,10 @@ import jobs
 from programs import FLOATS, INTEGERS, PROGRAMS, SHORT, Generator
 
 LEVELS = ["sse2", "avx2", "avx512", "simulate"]
-TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89"]
-WARPS = [4, 1, 8]
+TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89", "sm_90a", "sm_120"]
+WARPS = [4, 1, 8, 2]
+CLUSTERS = ["cuda:sm_90a", "cuda:sm_120"]
+FORMED = {"wgmma made": "wgmma.mma_async", "tensor maps made": "cp.async.bulk.tensor", "warp roles made": "setmaxnreg"}  # by words in PTX
 
 
 def numpy_types():
@@ -66,17 +71,17 @@ class Case:
         import numpy as np
 
         name, _, machine = level.partition(":")
-        self.name, self.engine, self.target, self.options = level, "cpu", "cuda:sm_90a", {}
+        self.name, self.engine, self.target = level, "cpu", "cuda:sm_90a"
+        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products)
+        self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
         if name == "simulate":
             target, _, warps = machine.partition(":")
             self.engine, self.target = name, "cuda:" + (target or TARGETS[seed % len(TARGETS)])
-            self.options = {"num_warps": int(warps) if warps else WARPS[seed % len(WARPS)]}
+            self.options = self.gpu_options(warps)
             self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
-        elif name == "cuda":
-            self.engine, self.options = name, {"num_warps": WARPS[seed % len(WARPS)]}
-        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products)
-        self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
-        self.kernels = {}
+        else:
+            self.engine, self.options = (name, self.gpu_options("")) if name == "cuda" else ("cpu", {})
+        self.kernels, self.formed = {}, []
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
         def data(dtype):
@@ -95,6 +100,19 @@ class Case:
         else:
             self.launches = [Launch(g.scalars, {name: data(dtype) for name, dtype in g.inputs}, {name: data(dtype) for name, dtype, _ in g.outputs})]
 
+    def gpu_options(self, warps):
+        chosen = WARPS[self.seed // len(TARGETS) % len(WARPS)]
+        if isinstance(self.generator, addresses.Generator):
+            chosen = self.generator.warps(chosen)
+        blocks = getattr(self.generator, "ctas", 1) if self.target in CLUSTERS else 1
+        return {"num_warps": int(warps or chosen)} | ({"num_ctas": blocks} if blocks > 1 else {})
+
+    def kinds(self):
+        """What this engine was shown of what the program has."""
+        roles, blocks = self.target == "cuda:sm_90a" and self.engine != "cpu", self.options.get("num_ctas", 1) > 1
+        unseen = [name for name, seen in [("warp roles asked", roles), ("two blocks a program", blocks)] if not seen]
+        return [name for name in self.generator.kinds() if name not in unseen] + self.formed
+
     def kernel(self, source):
         if source not in self.kernels:
             path = os.path.join(self.folder, f"case_{self.seed}_{len(self.kernels)}.py")
@@ -110,30 +128,36 @@ class Case:
         import tilewright
 
         kernel, arguments = self.kernel(source or self.source), launch.arguments()
-        if engine == "cuda":
-            sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "run"))
-            import card
-
-            chosen = card.engine()
-        else:
-            # The programs are in bounds and have no races: the checks are checked as well.
-            chosen = tilewright.engine(engine, check_bounds=engine != "cpu", target=self.target)
-        with chosen:
+        # The programs are in bounds and have no races: the checks are checked as well.
+        with tilewright.engine(engine, check_bounds=engine != "cpu", target=self.target):
             kernel[(self.programs,)](**arguments, **launch.scalars, **self.options)
         return arguments
 
+    def run_all(self, source):
+        """What self.engine makes of all launches, one after another."""
+        if self.engine != "cuda":
+            yield from (self.run(self.engine, launch, source) for launch in self.launches)
+            return
+        import on_card
+
+        results, compiled = on_card.run(self.kernel(source or self.source), (self.programs,), self.launches, self.options)
+        self.formed = [name for name, word in FORMED.items() if word in compiled.asm["ptx"]]
+        yield from results
+
     def difference(self, source=None):
         """What differs in the first launch that does, or None. A compile error says 'error: ...', what no engine can do 'refused'."""
+        actual = self.run_all(source)
         for number, launch in enumerate(self.launches):
             try:
                 expected = self.run("interpret", launch, source)
             except Exception as error:
                 return f"interpreter error: {str(error)[:600]}"
             try:
-                actual = self.run(self.engine, launch, source)
+                found = self.compared(launch, expected, next(actual))
             except Exception as error:
+                if isinstance(error, RuntimeError) and "illegal" in str(error):
+                    raise  # the card answers this process no more
                 return "refused" if "out of resource" in str(error) else f"compiler error: {str(error)[:600]}"
-            found = self.compared(launch, expected, actual)
             if found:
                 return f"{found} (launch {number})" if number else found
         return None
@@ -182,6 +206,31 @@ class Case:
         return "\n".join(lines)
 
 
+def judge(case, arguments, counts):
+    """Runs a case and counts it."""
+    if case.engine == "cuda" and getattr(case.generator, "wide", None):
+        import on_card
+
+        if not on_card.has_room_for_wide():
+            counts["skipped"] += 1
+            return
+    found = case.difference()
+    counts["programs"] += 1
+    if found == "refused":
+        counts["refused"] += 1
+        return
+    if arguments.addresses:
+        counts.update(f"with {name}" for name in case.kinds())
+    if found is None:
+        counts["launches"] += len(case.launches)
+        return
+    counts["differ"] += 1
+    print(f"seed {case.seed} at {case.name}: {found}", flush=True)
+    if arguments.minimize:
+        print(case.generator.shape, case.launches[0].scalars)
+        print(case.minimized(found.split(":")[0].rstrip("0123456789")), flush=True)
+
+
 def worker(arguments):
     """Runs cases at one level, and prints what jobs.py reads."""
     level, counts = arguments.levels[0], collections.Counter()
@@ -192,39 +241,27 @@ def worker(arguments):
         for seed in range(arguments.first, arguments.end, arguments.step):
             if time.monotonic() > until:
                 break
-            print(">", seed, flush=True)
+            print(">", seed, json.dumps(counts), flush=True)
             case = Case(seed, folder, level, arguments.products, arguments.addresses, arguments.launches)
             if arguments.show:
                 print(case.source)
                 print(case.launches[0].scalars, case.generator.shape)
-            if level == "cuda" and getattr(case.generator, "wide", None):
-                counts["skipped"] += 1  # larger than what a process may have of a card
-                continue
-            found = case.difference()
-            counts["programs"] += 1
-            if found is None:
-                counts["launches"] += len(case.launches)
-            elif found == "refused":
-                counts["refused"] += 1
-            else:
-                counts["differ"] += 1
-                print(f"seed {seed} at {case.name}: {found}", flush=True)
-                if arguments.minimize:
-                    print(case.generator.shape, case.launches[0].scalars)
-                    print(case.minimized(found.split(":")[0].rstrip("0123456789")), flush=True)
+            judge(case, arguments, counts)
             for number in range(len(case.kernels)):
                 os.remove(os.path.join(folder, f"case_{seed}_{number}.py"))
     print("=", json.dumps(counts), flush=True)
 
 
-def main():
+def parsed():
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=10**9)
     parser.add_argument("--seed", type=int, help="this case alone")
-    parser.add_argument("--seconds", type=float, default=60, help="in all")
-    parser.add_argument("--levels", nargs="*", default=LEVELS)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--seconds", type=float, default=60, help="in all; where levels name their processes, of each")
+    parser.add_argument("--levels", nargs="*", default=LEVELS, help="LEVEL one after another, or LEVEL=PROCESSES all at once")
+    parser.add_argument("--jobs", type=int, default=1, help="processes of a level that names none")
+    parser.add_argument("--cards", type=int, default=1, help="that the processes on cards share")
+    parser.add_argument("--counts", help="a file for the counts as JSON")
     parser.add_argument("--launches", type=int, default=3, help="of each program about addresses")
     parser.add_argument("--patience", type=float, default=120, help="seconds that one program may take")
     parser.add_argument("--show", action="store_true", help="print each program")
@@ -235,30 +272,59 @@ def main():
     parser.add_argument("--end", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--step", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.worker:
-        return worker(arguments)
     if arguments.seed is not None:
         arguments.first, arguments.count = arguments.seed, 1
-    total = collections.Counter()
-    for i, level in enumerate(arguments.levels):
-        # The level is read once a process. Each looks at other programs where the range is open.
-        first = arguments.first + (i * 10**8 if arguments.count == 10**9 else 0)
-        command = [sys.executable, __file__, "--worker", "--levels", level, "--launches", str(arguments.launches)]
-        command += [f"--{flag}" for flag in ("show", "minimize", "products", "addresses") if getattr(arguments, flag)]
-        environment = os.environ | ({} if level.startswith(("simulate", "cuda")) else {"TILEWRIGHT_CPU": level})
-        count = arguments.count if arguments.count != 10**9 else 10**8
-        start = time.monotonic()
-        counts = jobs.run(command, environment, first, count, arguments.jobs, arguments.seconds / len(arguments.levels), arguments.patience)
-        print(f"{level}: {said(counts)}, from seed {first}, in {time.monotonic() - start:.0f} s on {arguments.jobs} processes", flush=True)
+    return arguments
+
+
+def environment_of(level, card):
+    """What a process reads once: the processor's level, whether LLVM optimises, the card."""
+    name, _, how = level.partition(":")
+    names = {"OPENBLAS_NUM_THREADS": "1", "TILEWRIGHT_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": str(card)}
+    if name not in ("simulate", "cuda"):
+        names |= {"TILEWRIGHT_CPU": name} | ({"DISABLE_LLVM_OPT": "1"} if how == "unoptimized" else {})
+    return os.environ | names
+
+
+def start(arguments, place, level):
+    """The processes of a level. Each level looks at other programs where the range is open."""
+    name, _, processes = level.partition("=")
+    isOpen = arguments.count == 10**9
+    first, count = arguments.first + (place * 10**8 if isOpen else 0), 10**8 if isOpen else arguments.count
+    command = [sys.executable, __file__, "--worker", "--levels", name, "--launches", str(arguments.launches)]
+    command += [f"--{flag}" for flag in ("show", "minimize", "products", "addresses") if getattr(arguments, flag)]
+    seconds = arguments.seconds if processes else arguments.seconds / len(arguments.levels)
+    count_of = int(processes or arguments.jobs)
+    environments = [environment_of(name, i % arguments.cards) for i in range(count_of)]
+    return name, first, jobs.start(command, environments, first, count, seconds, arguments.patience)
+
+
+def main():
+    arguments = parsed()
+    if arguments.worker:
+        return worker(arguments)
+    total, all_counts = collections.Counter(), {}
+    working = [functools.partial(start, arguments, place, level) for place, level in enumerate(arguments.levels)]
+    if all("=" in level for level in arguments.levels):
+        working = [lambda started=begin(): started for begin in working]
+    for begin in working:
+        name, first, started = begin()
+        counts = all_counts[name] = jobs.finish(started)
+        print(f"{name}: {said(counts)}, from seed {first}, on {len(started)} processes", flush=True)
         total += counts
     if len(arguments.levels) > 1:
         print(f"in all: {said(total)}")
+    if arguments.counts:
+        pathlib.Path(arguments.counts).write_text(json.dumps(all_counts, indent=1) + "\n")
     return 1 if total["differ"] or total["crashed"] or not total["programs"] else 0
 
 
 def said(counts):
+    """The counts as text: how many programs there were, and below it what they had."""
     text = f"{counts['programs']} programs, {counts['launches']} launches, {counts['differ']} differ"
-    return text + "".join(f", {counts[name]} {name}" for name in ("crashed", "refused", "skipped") if counts[name])
+    text += "".join(f", {counts[name]} {name}" for name in ("crashed", "refused", "skipped") if counts[name])
+    had = [f"{counts[name]} {name}" for name in sorted(counts) if name.startswith("with ")]
+    return text + (f"; {', '.join(had)}" if had else "")
 
 
 if __name__ == "__main__":

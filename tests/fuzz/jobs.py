@@ -1,6 +1,6 @@
 """Workers of a fuzzer in processes of their own, which may crash or hang: the program at which one does is named, and another goes on.
 
-A worker prints "> SEED" before each program, and last "= " with its counts as JSON; any other line is for the reader.
+A worker prints "> SEED COUNTS" before each program, with the counts so far as JSON, and last "= COUNTS"; any other line is for the reader.
 """
 
 import collections
@@ -37,22 +37,21 @@ class Job:
         process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         last, alive, self.hung = [time.monotonic()], threading.Event(), False
         threading.Thread(target=self.watch, args=(process, last, alive), daemon=True).start()
-        tail, finished, started = collections.deque(maxlen=5), False, 0
+        counts, finished = "{}", False
         for line in process.stdout:
             last[0] = time.monotonic()
             if line.startswith("> "):
-                self.seed, started = int(line[2:]), started + 1
+                seed, counts = line[2:].split(maxsplit=1)
+                self.seed = int(seed)
             elif line.startswith("= "):
-                self.counts.update(json.loads(line[2:]))
-                finished = True
+                counts, finished = line[2:], True
             else:
-                tail.append(line.rstrip())
                 print(line, end="", flush=True)
+        self.counts.update(json.loads(counts))
         alive.set()
         code = process.wait()
         if finished:
             return None
-        self.counts.update(programs=max(started - 1, 0))  # what they agreed on is known, the rest of their counts is lost
         if self.hung:
             return f"no end after {self.patience:.0f} s of work"
         return f"ended by signal {-code}" if code < 0 else f"ended with {code}"
@@ -80,9 +79,19 @@ def processor_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def run(command, environment, first, count, jobs, seconds, patience):
-    """The sum of the counts of `jobs` workers, which share the seeds."""
-    working = [Job(command, environment, first + i, jobs, first + count, seconds, patience) for i in range(jobs)]
+def start(command, environments, first, count, seconds, patience):
+    """A worker for each of the environments, which share the seeds."""
+    step = len(environments)
+    return [Job(command, environment, first + i, step, first + count, seconds, patience) for i, environment in enumerate(environments)]
+
+
+def finish(working):
+    """The sum of their counts."""
     for job in working:
         job.thread.join()
     return sum((job.counts for job in working), collections.Counter())
+
+
+def run(command, environment, first, count, jobs, seconds, patience):
+    """The sum of the counts of `jobs` workers, which share the seeds."""
+    return finish(start(command, [environment] * jobs, first, count, seconds, patience))

@@ -12,7 +12,7 @@ import json, os, sys
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 programs = 0
 for seed in range(int(options["--first"]), int(options["--end"]), int(options["--step"])):
-    print(">", seed, flush=True)
+    print(">", seed, json.dumps({"programs": programs}), flush=True)
     if seed == 5:
         os.abort()
     while seed == 8:

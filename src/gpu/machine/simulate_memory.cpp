@@ -94,12 +94,12 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t 
   bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
   bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(block.warps.size());
   if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
-  std::string write = block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp);
+  auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp); };
   if (sim::at(warp.clock, byte.writeAgent) < byte.writeEpoch && byte.writeAgent != warp.index) {
     std::string who = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
                              : "the copy engine, whose mbarrier this warp has not waited for";
     return warp.fail(step,
-                     llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + write +
+                     llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + write() +
                          ") with nothing between that orders them" + byteText(at),
                      lane, byte.writeOp);
   }
@@ -107,7 +107,7 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t 
       !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(warp.clock, byte.writeAgent)))
     return warp.fail(step,
                      "fence_async is missing: warp " + llvm::Twine(byte.writeAgent) + ", lane " + llvm::Twine(byte.writeLane) +
-                         " wrote these bytes (" + write + ") and did not execute fence_async after it" + byteText(at),
+                         " wrote these bytes (" + write() + ") and did not execute fence_async after it" + byteText(at),
                      lane, byte.writeOp);
   return true;
 }
@@ -347,11 +347,29 @@ static bool loadBlock(Warp &warp, const Step &step) {
   return true;
 }
 
+/// Two lanes may write one byte in an instruction only if they agree: what memory holds afterwards is then what each lane wrote.
+static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64_t bytes, int64_t count) {
+  uint64_t offset = uint64_t(cast<ptx::StoreSharedOp>(step.op).getOffset());
+  std::array<std::pair<uint64_t, int64_t>, 32> places; // address, lane
+  size_t active = 0;
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+    if (writes >> lane & 1) places[active++] = {uint32_t(warp.get(step, 0)[size_t(lane)] + offset), lane};
+  std::sort(places.begin(), places.begin() + active);
+  auto meets = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
+  if (std::adjacent_find(places.begin(), places.begin() + active, meets) == places.begin() + active) return true;
+  for (auto [address, lane] : llvm::ArrayRef(places).take_front(active))
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t at = address + uint64_t(i * bytes);
+      if (std::memcmp(warp.block.at(at), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes)) == 0) continue;
+      return warp.fail(step, "race: another lane writes another value to the same place" + byteText(at) + " in this instruction", lane);
+    }
+  return true;
+}
+
 static bool storeShared(Warp &warp, const Step &step) {
   auto op = cast<ptx::StoreSharedOp>(step.op);
   int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
   uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
-  llvm::SmallDenseMap<uint64_t, std::pair<uint8_t, int64_t>, 64> written; // two lanes may write one byte only if they agree
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(writes >> lane & 1)) continue;
     uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
@@ -362,16 +380,8 @@ static bool storeShared(Warp &warp, const Step &step) {
       warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
       std::memcpy(place, value, size_t(bytes));
     }
-    for (uint64_t at = address; at < address + uint64_t(bytes * count); ++at) {
-      auto [place, isNew] = written.try_emplace(at, std::pair{*warp.block.at(at), lane});
-      if (!isNew && place->second.first != *warp.block.at(at))
-        return warp.fail(step,
-                         "race: lane " + llvm::Twine(place->second.second) + " writes another value to the same byte (" +
-                             llvm::Twine(at - sharedBase) + ") in this instruction",
-                         lane);
-    }
   }
-  return true;
+  return checkLanesAgree(warp, step, writes, bytes, count);
 }
 
 static bool addShared(Warp &warp, const Step &step) {
