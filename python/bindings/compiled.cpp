@@ -30,17 +30,23 @@ static std::optional<Stage> stageNamed(const std::string &name) {
   return std::nullopt;
 }
 
-/// The kernel at a stage, made again from what it was compiled from.
-static std::string madeAgain(const PyCompiled &self, Stage stage) {
+/// Text that the compiler makes again from what the kernel was compiled from.
+static std::string madeAgain(const PyCompiled &self,
+                             llvm::function_ref<std::optional<std::string>(const CompileRequest &, Diagnostics &)> make) {
   Diagnostics diagnostics;
   std::optional<std::string> text;
   {
     WithoutGil release;
     Compiling compiling;
-    text = emitStage(self.request(), stage, diagnostics);
+    text = make(self.request(), diagnostics);
   }
   if (!text) raiseErrors(diagnostics, self.function.get());
   return std::move(*text);
+}
+
+/// The kernel at a stage.
+static std::string madeAgain(const PyCompiled &self, Stage stage) {
+  return madeAgain(self, [&](const CompileRequest &request, Diagnostics &diagnostics) { return emitStage(request, stage, diagnostics); });
 }
 
 // Of a GPU kernel: what the compiler kept, and what can be made again from the source.
@@ -301,6 +307,7 @@ void defineCompiled(nb::module_ &module) {
           "launch", [](PyCompiled &self, nb::handle grid, nb::handle stream, nb::args args) { self.launch(grid, args, stream); }, "grid"_a,
           "stream"_a.none(), "args"_a)
       .def_prop_ro("stages", &stageNames)
+      .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
       .def_prop_ro("gpu",
                    [](PyCompiled &self) -> nb::object {
                      const gpu::GpuKernel *kernel = self.compiled ? self.compiled->gpu() : nullptr;

@@ -46,6 +46,8 @@ def _restore(kind, src, error_message, rendered, diagnostics):
     return kind(src, None, error_message, rendered=rendered, diagnostics=diagnostics)
 
 
+_NAME_ERRORS = {"unknownName", "unboundLocal", "undefinedAfter"}
+_QUOTED = re.compile("'(.*?)'")
 _DEFINITION = re.compile(r"(\s*)def\s+(\w+)")
 
 
@@ -66,8 +68,8 @@ def _with_place(text, record):
 
 
 def compilation_error(rendered, diagnostics, src):
-    """The exception for a compilation's diagnostics. Its cause is the bare message of the error, or for an error in a function that the
-    kernel calls one that names the place in there."""
+    """The exception for a compilation's diagnostics. Its cause is the bare message of the error, a NameError where Python would raise one, or
+    for an error in a function that the kernel calls one that names the place in there."""
     errors = [record for record in diagnostics if record["severity"] == "error"]
     first = errors[0]
     name = first["name"].lower()
@@ -81,6 +83,8 @@ def compilation_error(rendered, diagnostics, src):
     error = kind(src, None, first["message"], rendered=rendered, diagnostics=diagnostics)
     if calls:
         error.__cause__ = CompilationError(src, None, first["message"], rendered=_with_place(first["message"], first))
+    elif first["name"] in _NAME_ERRORS:
+        error.__cause__ = NameError(_QUOTED.search(first["message"])[1] + " is not defined")
     elif kind is CompilationError:
         error.__cause__ = CompilationError(src, None, first["message"])
     return error

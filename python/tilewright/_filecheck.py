@@ -55,8 +55,9 @@ def run_filecheck(name, module_str, check_template):
 
 
 def run_parser(kernel_fn, args=(), kwargs={}, target=stub_target):
-    """The tt IR of a kernel for these arguments, without the checks for overflow that are there where nobody says otherwise."""
-    return Module(kernel_fn._describe(*args, **{"sanitize_overflow": False, **kwargs}).stage("ttir"))
+    """The tt IR of a kernel for these arguments as the front end leaves it, calls and all, without the checks for overflow that are there where
+    nobody says otherwise."""
+    return Module(kernel_fn._describe(*args, **{"sanitize_overflow": False, **kwargs}).emitted_tiles())
 
 
 def run_filecheck_test(kernel_fn):

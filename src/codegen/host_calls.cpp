@@ -145,7 +145,7 @@ static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *
     if (!guard->launch->failed) {
       std::string &text = guard->launch->text;
       if (!place.empty()) text = place.str() + ": ";
-      text += "program " + programText(x, y, z) + ": assertion failed";
+      text += "program " + programText(x, y, z) + ": device-side assertion failed";
       if (tile) text += " at element " + index;
       if (!message.empty()) text += ": " + message.str();
       guard->launch->failed = true;

@@ -30,7 +30,7 @@ struct RunningLaunch {
   std::atomic<bool> interrupted{false}; // it did, for that reason
   std::mutex lock;
   bool failed = false; // under `lock` while programs run
-  std::string text;    // as the interpreter says it: PLACE: program (X, Y, Z): assertion failed at element (I): MESSAGE
+  std::string text;    // as the interpreter says it: PLACE: program (X, Y, Z): device-side assertion failed at element (I): MESSAGE
 
   bool isStopped() const { return stop && stop->load(std::memory_order_relaxed); }
 };

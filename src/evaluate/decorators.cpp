@@ -61,6 +61,8 @@ MaybeValue jit(const NativeCall &call) {
 }
 
 MaybeValue constexprFunction(const NativeCall &call) {
+  std::shared_ptr<const Callable> callable = call.args.empty() ? nullptr : call.args[0].asCallable();
+  if (callable && !std::dynamic_pointer_cast<const PlainFunction>(callable)) return call.args[0]; // ours, which takes constants as it is
   auto function = call.args.empty() ? nullptr : std::dynamic_pointer_cast<const PlainFunction>(call.args[0].asCallable());
   if (!function)
     return call.args.empty() || !call.args[0].asHost()

@@ -138,9 +138,9 @@ std::vector<std::string> installedFolders() {
   return folders;
 }
 
-// What torch.compile generates imports its helpers from here, which are kernels' functions: the one part of PyTorch that is read.
-MaybeValue findHelpers(Namespace &scope, llvm::StringRef module, Diagnostics &diagnostics) {
-  if (!module.starts_with("torch._inductor.runtime")) return std::nullopt;
+// A package that is installed. Of PyTorch one part is read: what torch.compile generates imports its helpers from there, which are kernels'
+// functions.
+MaybeValue findInstalled(Namespace &scope, llvm::StringRef module, Diagnostics &diagnostics) {
   for (const std::string &folder : installedFolders())
     if (MaybeValue found = findBelow(scope, folder, module, diagnostics)) return found;
   return std::nullopt;
@@ -178,10 +178,12 @@ MaybeValue importModule(Namespace &scope, llvm::StringRef module, int64_t level,
   if (package == "triton" || package == "tilewright")
     return fail(diagnostics, range, Diag::moduleNotFound, {module.str(), "what it should be"});
   if (std::shared_ptr<Namespace> python = pythonModule(module)) return Value::nameSpace(std::move(python));
-  if (MaybeValue helpers = findHelpers(scope, module, diagnostics)) return helpers;
-  if (!isWellKnown(package)) {
+  bool isHelper = module.starts_with("torch._inductor.runtime");
+  if (!isWellKnown(package) || isHelper) {
     int64_t errors = errorCount(diagnostics);
-    MaybeValue found = findAbsolute(scope, module, diagnostics);
+    MaybeValue found = isHelper ? std::nullopt : findAbsolute(scope, module, diagnostics);
+    if (found || errorCount(diagnostics) != errors) return found;
+    found = findInstalled(scope, module, diagnostics);
     if (found || errorCount(diagnostics) != errors) return found;
   }
   return hostModule(module);

@@ -146,6 +146,14 @@ std::shared_ptr<Namespace> makeRuntime() {
   return runtime;
 }
 
+/// triton.backends.backends: the one machine that kernels are compiled for, which is there.
+Value installedBackends() {
+  auto driver = table("a driver", true), backend = table("a backend", true);
+  driver->add("is_active", constant("is_active", Value::boolean(true)));
+  backend->add("driver", Value::nameSpace(driver));
+  return Value::dict({{Value::string("nvidia"), Value::nameSpace(backend)}});
+}
+
 // Members of triton that only host code has a use for.
 constexpr llvm::StringLiteral hostModules[] = {"testing", "tools",  "compiler", "backends", "profiler",          "experimental",
                                                "knobs",   "errors", "_C",       "_utils",   "_internal_testing", "_filecheck"};
@@ -162,8 +170,11 @@ std::shared_ptr<Namespace> makeTriton() {
   triton->add("language", Value::nameSpace(languagePart(""))).add("runtime", Value::nameSpace(makeRuntime()));
   triton->add("__version__", Value::string("3.6.0"));
   triton->add("must_use_result", nativeFunctionOfHost("must_use_result", mustUseResult));
-  for (llvm::StringRef name : hostModules)
-    triton->add(name, Value::nameSpace(table("triton." + name.str(), true)));
+  for (llvm::StringRef name : hostModules) {
+    auto module = table("triton." + name.str(), true);
+    if (name == "backends") module->add("backends", installedBackends());
+    triton->add(name, Value::nameSpace(module));
+  }
   for (llvm::StringRef name : hostMembers)
     triton->add(name, Value::host("triton." + name.str()));
   return triton;

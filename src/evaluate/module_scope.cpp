@@ -158,6 +158,9 @@ private:
   Answer holds(const Guard &guard, int64_t order);
   void runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order);
   bool bodyFails(const ast::TryStmt &stmt);
+  /// What a name is although host code decides which of these statements runs: the value that all of them give. One that imports what is
+  /// not there is none of them, since the file could not be imported if it ran.
+  MaybeValue onlyValue(llvm::StringRef name, llvm::ArrayRef<Binding *> open);
   /// Nothing, without an error, where the statement turns out not to bind the name.
   MaybeValue valueOf(llvm::StringRef name, Binding &binding, Diagnostics &diagnostics);
   MaybeValue imported(const Binding &binding, Diagnostics &diagnostics);
@@ -345,6 +348,18 @@ void ModuleScope::runInOrder(llvm::StringRef name, std::vector<Binding> &all, in
   if (auto found = frame->names.find(name); found != frame->names.end()) std::prev(end)->value = found->second;
 }
 
+MaybeValue ModuleScope::onlyValue(llvm::StringRef name, llvm::ArrayRef<Binding *> open) {
+  MaybeValue only;
+  for (Binding *binding : open) {
+    if (binding->alias >= 0 && importFails(*this, *binding->stmt)) continue;
+    Diagnostics trial;
+    MaybeValue value = valueOf(name, *binding, trial);
+    if (!value || value->asHost() || (only && !(*only == *value))) return std::nullopt;
+    only = value;
+  }
+  return only;
+}
+
 MaybeValue ModuleScope::lookupBefore(llvm::StringRef name, int64_t order, Diagnostics &diagnostics) {
   auto found = bindings.find(name);
   if (found != bindings.end()) runInOrder(name, found->second, order);
@@ -368,6 +383,7 @@ MaybeValue ModuleScope::lookupBefore(llvm::StringRef name, int64_t order, Diagno
       if (value || errorCount(diagnostics) != errors) return value;
     }
     if (open.size() == 1) return valueOf(name, *open.front(), diagnostics);
+    if (MaybeValue value = open.empty() ? std::nullopt : onlyValue(name, open)) return value;
     if (open.size() > 1) return Value::host("'" + name.str() + "', which depends on a condition of host code,");
   }
   for (const auto &[stmt, position] : llvm::reverse(starImports)) {
@@ -394,6 +410,10 @@ MaybeValue ModuleScope::imported(const Binding &binding, Diagnostics &diagnostic
   int64_t errors = errorCount(diagnostics);
   MaybeValue member = importMember(*this, *source, from.module, from.level, alias.path, diagnostics);
   bool mayFail = llvm::any_of(binding.guards, [](const Guard &guard) { return guard.stmt->kind == ast::StmtKind::try_ && guard.firstArm; });
+  if (!member && errorCount(diagnostics) == errors && source->asNamespace()) { // made on demand, by a function of the module's
+    MaybeValue maker = source->asNamespace()->lookup("__getattr__", diagnostics);
+    if (maker && maker->asCallable()) return Value::host(from.module + "." + alias.path);
+  }
   if (!member && errorCount(diagnostics) == errors && !mayFail)
     return failUnknown(diagnostics, alias.range, Diag::unknownMember, {source->describe(), alias.path}, alias.path,
                        source->asNamespace() ? source->asNamespace()->names() : std::vector<std::string>());

@@ -292,6 +292,34 @@ MaybeValue parsedVersion(const NativeCall &call) {
   return Value::tuple(std::move(numbers));
 }
 
+/// importlib.import_module(name) of a module of the language; the rest is host code's.
+MaybeValue importedByName(const NativeCall &call) {
+  const Value *name = call.argument(0, "name");
+  std::shared_ptr<Namespace> ours = name && name->asString() ? languageModule(*name->asString()) : nullptr;
+  return ours ? Value::nameSpace(std::move(ours)) : Value::host("importlib.import_module(...)");
+}
+
+/// importlib.util.find_spec(name): a module of the language has a spec, one that is missing from it has none.
+MaybeValue foundSpec(const NativeCall &call) {
+  const Value *name = call.argument(0, "name");
+  if (!name || !name->asString()) return Value::host("importlib.util.find_spec(...)");
+  std::shared_ptr<Namespace> ours = languageModule(*name->asString());
+  llvm::StringRef package = llvm::StringRef(*name->asString()).split('.').first;
+  if (!ours) return package == "triton" || package == "tilewright" ? Value::none() : Value::host("importlib.util.find_spec(...)");
+  auto loader = std::make_shared<TableNamespace>("a loader", true), spec = std::make_shared<TableNamespace>("a spec", true);
+  loader->add("exec_module", nativeFunction("exec_module", [](const NativeCall &) -> MaybeValue { return Value::none(); }));
+  spec->add("name", *name).add("loader", Value::nameSpace(loader));
+  return Value::nameSpace(std::move(spec));
+}
+
+/// importlib.util.module_from_spec(spec)
+MaybeValue moduleOfSpec(const NativeCall &call) {
+  std::shared_ptr<Namespace> spec = call.args.empty() ? nullptr : call.args[0].asNamespace();
+  MaybeValue name = spec ? spec->lookup("name", call.diagnostics) : std::nullopt;
+  return name && name->asString() ? importedByName(NativeCall{call.name, {*name}, {}, call.range, call.diagnostics})
+                                  : Value::host("importlib.util.module_from_spec(...)");
+}
+
 std::shared_ptr<Namespace> makeSys() {
   auto sys = std::make_shared<TableNamespace>("sys", true);
   sys->add("version_info",
@@ -301,7 +329,22 @@ std::shared_ptr<Namespace> makeSys() {
   return sys;
 }
 
+/// operator.ge and its like, by which helpers compare versions.
+std::shared_ptr<Namespace> makeOperators() {
+  auto module = std::make_shared<TableNamespace>("operator", true);
+  constexpr std::pair<llvm::StringLiteral, ast::CompareOp> comparisons[] = {{"eq", ast::CompareOp::eq}, {"ne", ast::CompareOp::ne},
+                                                                            {"lt", ast::CompareOp::lt}, {"le", ast::CompareOp::le},
+                                                                            {"gt", ast::CompareOp::gt}, {"ge", ast::CompareOp::ge}};
+  for (auto [name, comparison] : comparisons)
+    module->add(name.str(), nativeFunction(name.str(), [op = comparison](const NativeCall &call) -> MaybeValue {
+                  if (call.args.size() != 2) return call.badCall("operator." + call.name.str() + "() needs two values");
+                  return evaluateCompare(op, call.args[0], call.args[1], call.range, call.diagnostics);
+                }));
+  return module;
+}
+
 std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
+  if (path == "operator") return makeOperators();
   if (path == "sys") return makeSys();
   if (path == "math") return makeMath();
   if (path == "os") return makeOs();
@@ -332,12 +375,13 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
                   if (name && *name == Value::string("triton")) return Value::string("3.6.0");
                   return name && *name == Value::string("torch") ? Value::string("2.9.0") : Value::host("importlib.metadata.version(...)");
                 }));
-  } else if (path == "importlib.util") { // only whether there is a module is ever asked
-    module->add("find_spec", nativeFunction("find_spec", [](const NativeCall &call) -> MaybeValue {
-                  const Value *name = call.argument(0, "name");
-                  bool ours = name && name->asString() && languageModule(*name->asString());
-                  return ours ? *name : Value::host("importlib.util.find_spec(...)");
-                }));
+  } else if (path == "importlib.util") {
+    module->add("find_spec", nativeFunction("find_spec", foundSpec))
+        .add("module_from_spec", nativeFunction("module_from_spec", moduleOfSpec));
+  } else if (path == "importlib") {
+    module->add("util", Value::nameSpace(makeModule("importlib.util")))
+        .add("metadata", Value::nameSpace(makeModule("importlib.metadata")))
+        .add("import_module", nativeFunction("import_module", importedByName));
   } else {
     return nullptr;
   }
@@ -349,8 +393,8 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
 std::shared_ptr<Namespace> pythonModule(llvm::StringRef path) {
   static const llvm::StringMap<std::shared_ptr<Namespace>> modules = [] {
     llvm::StringMap<std::shared_ptr<Namespace>> all;
-    for (const char *name : {"math", "os", "itertools", "functools", "collections", "copy", "typing", "importlib.util",
-                             "importlib.metadata", "packaging", "packaging.version", "sys"})
+    for (const char *name : {"math", "os", "itertools", "functools", "collections", "copy", "typing", "importlib", "importlib.util",
+                             "importlib.metadata", "packaging", "packaging.version", "sys", "operator"})
       all[name] = makeModule(name);
     return all;
   }();

@@ -7,6 +7,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
 using namespace mlir;
 
 namespace tilewright {
@@ -29,42 +32,67 @@ static std::string mangle(const Type &type) {
   return text + "S";
 }
 
-// `types` and `constants` are what the name shows; `key` also tells functions of one name apart.
-static void describeArgument(const Operand &x, std::string path, std::string &types, std::string &constants, std::string &key) {
+/// What tells constants of one text apart: the object that a function, a class or a module is.
+static const void *identityOf(const Value &constant) {
+  if (std::shared_ptr<const JitFunction> function = constant.asFunction()) return function->decl;
+  if (const Builtin *builtin = constant.asBuiltin()) return builtin;
+  if (std::shared_ptr<const Callable> callable = constant.asCallable()) return callable.get();
+  return constant.asNamespace().get();
+}
+
+/// "kernels" for folder/kernels.py; "" for what is no file.
+static llvm::StringRef moduleName(const ast::Module &module) {
+  llvm::StringRef file = module.source->name();
+  return file.starts_with("<") ? "" : llvm::sys::path::stem(file);
+}
+
+static std::string qualified(llvm::StringRef module, llvm::StringRef name) {
+  return module.empty() ? name.str() : (module + "." + name).str();
+}
+
+static std::string shownConstant(const Value &constant) {
+  if (std::shared_ptr<const JitFunction> function = constant.asFunction())
+    return "JITFunction(" + moduleName(*function->module).str() + ":" + function->name + ")";
+  return constant.repr();
+}
+
+/// The class of an instance as its file calls it.
+static std::string shownClass(Namespace &type) {
+  Diagnostics trial;
+  std::optional<Value> module = type.lookup("__module__", trial);
+  return qualified(module && module->asString() ? *module->asString() : "", type.classInfo()->name);
+}
+
+// An argument in a function's name: i32, c42 for a constant, TfpS16S_c2T for a tuple, file.Class<i32, c42>. `key` tells functions of one
+// name apart, too.
+static std::string describeArgument(const Operand &x, std::string &key) {
   if (x.isConstant()) {
-    const void *identity = nullptr;
-    if (std::shared_ptr<const JitFunction> function = x.constant.asFunction()) identity = function->decl;
-    if (const Builtin *builtin = x.constant.asBuiltin()) identity = builtin;
-    if (std::shared_ptr<const Callable> callable = x.constant.asCallable()) identity = callable.get();
-    if (std::shared_ptr<Namespace> scope = x.constant.asNamespace()) identity = scope.get();
     bool isFloating = x.constant.asFloat(), isBoolean = x.constant.asBool();
-    std::string text = x.constant.repr();
-    constants += (constants.empty() ? "" : "_") + path + "cconstexpr_" + text + "_";
-    key += "c" + text + (isFloating ? "f" : isBoolean ? "b" : "") + "@" + std::to_string(reinterpret_cast<uintptr_t>(identity)) + ";";
-    return;
+    key += "c" + x.constant.repr() + (isFloating ? "f" : isBoolean ? "b" : "");
+    key += "@" + std::to_string(reinterpret_cast<uintptr_t>(identityOf(x.constant))) + ";";
+    return "c" + shownConstant(x.constant);
   }
-  if (x.isTuple()) {
-    key += "(";
-    for (size_t i = 0; i < x.items.size(); ++i)
-      describeArgument(x.items[i], path + std::to_string(i) + ",", types, constants, key);
-    for (const std::string &field : x.fields)
-      key += field + ",";
-    key += ")";
-    return;
+  if (!x.isTuple()) {
+    key += "t" + x.type.str() + (x.kind == Operand::Kind::descriptor ? std::to_string(x.items.size()) : "") + ";";
+    return mangle(x.type);
   }
-  types += (types.empty() ? "" : "_") + mangle(x.type);
-  key += "t" + x.type.str() + (x.kind == Operand::Kind::descriptor ? std::to_string(x.items.size()) : "") + ";";
+  key += "(";
+  llvm::SmallVector<std::string> items;
+  for (const Operand &item : x.items)
+    items.push_back(describeArgument(item, key));
+  for (const std::string &field : x.fields)
+    key += field + ",";
+  key += ")";
+  return x.isAggregate() ? shownClass(*x.cls) + "<" + llvm::join(items, ", ") + ">" : "T" + llvm::join(items, "_") + "T";
 }
 
 static std::string symbolName(Unit &unit, const std::string &wanted) {
   std::string name;
   for (char c : wanted) {
-    if (c == '.')
-      name += "_d_";
-    else if (c == '\'')
+    if (c == '\'')
       name += "_sq_";
     else
-      name += (c == '[' || c == ']' || c == ' ' || c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32) ? '_' : c;
+      name += (c == '[' || c == ']' || c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32) ? '_' : c;
   }
   if (name.size() > 200) name.resize(200);
   std::string unique = name;
@@ -188,11 +216,12 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
   SourceRange range = given.range;
   std::optional<std::vector<Operand>> args = bindCall(callee, std::move(given));
   if (!args) return std::nullopt;
-  std::string types, constants, key = std::to_string(reinterpret_cast<uintptr_t>(callee.decl)) + ":";
+  std::string key = std::to_string(reinterpret_cast<uintptr_t>(callee.decl)) + ":";
+  llvm::SmallVector<std::string> shown;
   llvm::SmallVector<mlir::Value> handles;
-  for (size_t i = 0; i < args->size(); ++i) {
-    describeArgument((*args)[i], "(" + std::to_string(i) + ",)", types, constants, key);
-    flatten((*args)[i], handles);
+  for (const Operand &arg : *args) {
+    shown.push_back(describeArgument(arg, key));
+    flatten(arg, handles);
   }
   auto [found, isNew] = unit.functions.try_emplace(key);
   Unit::Function &target = found->second; // stays where it is: entries of a StringMap do not move
@@ -200,7 +229,7 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
   ops.at(range);
   if (isNew) {
     if (unit.calls.size() >= mostCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(mostCalls)});
-    std::string symbol = symbolName(unit, callee.name + "__" + types + "__" + constants);
+    std::string symbol = symbolName(unit, qualified(moduleName(*callee.module), callee.name) + "__" + llvm::join(shown, "_"));
     if (!instantiate(callee, target, symbol, std::move(*args), range)) return std::nullopt;
   } else if (!grow(target.operations)) { // another copy of it
     return std::nullopt;

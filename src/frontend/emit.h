@@ -215,6 +215,8 @@ private:
   /// A tuple, or an error where it is longer than any kernel wants.
   Maybe tupleOf(std::vector<Operand> items, SourceRange range);
   Maybe name(const ast::NameExpr &expr);
+  Maybe attributeOf(const ast::AttributeExpr &expr);
+  Maybe hostAnswer(const ast::AttributeExpr &expr);
   Maybe callExpression(const ast::CallExpr &expr);
   bool checkUsed(const Operand &callee, const ast::CallExpr &expr);
   std::optional<CallArguments> arguments(const ast::CallExpr &expr);

@@ -67,13 +67,7 @@ Maybe Emitter::expressionWithin(const ast::Expr &expr) {
     }
     return tupleOf(std::move(items), expr.range);
   }
-  case ast::ExprKind::attribute: {
-    const auto &access = cast<ast::AttributeExpr>(expr);
-    Maybe object = expression(*access.object);
-    if (!object) return std::nullopt;
-    ops.at(expr.range);
-    return attribute(*object, access.name, access.nameRange.file ? access.nameRange : expr.range);
-  }
+  case ast::ExprKind::attribute: return attributeOf(cast<ast::AttributeExpr>(expr));
   case ast::ExprKind::subscript: return subscript(cast<ast::SubscriptExpr>(expr));
   case ast::ExprKind::call: return callExpression(cast<ast::CallExpr>(expr));
   case ast::ExprKind::unary: {
@@ -135,6 +129,32 @@ Maybe Emitter::name(const ast::NameExpr &expr) {
   for (auto &[name, value] : locals)
     names.push_back(name.str());
   return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
+}
+
+Maybe Emitter::attributeOf(const ast::AttributeExpr &expr) {
+  if (Maybe known = hostAnswer(expr)) return known;
+  Maybe object = expression(*expr.object);
+  if (!object) return std::nullopt;
+  ops.at(expr.range);
+  return attribute(*object, expr.name, expr.nameRange.file ? expr.nameRange : expr.range);
+}
+
+/// torch.version.hip and the like: what is known of a package that is host code. Nothing where that is all host code's.
+Maybe Emitter::hostAnswer(const ast::AttributeExpr &expr) {
+  llvm::SmallVector<llvm::StringRef> path{expr.name};
+  const ast::Expr *root = expr.object;
+  for (; isa<ast::AttributeExpr>(root); root = cast<ast::AttributeExpr>(root)->object)
+    path.push_back(cast<ast::AttributeExpr>(root)->name);
+  const auto *named = dyn_cast<ast::NameExpr>(root);
+  if (!named || locals.count(named->name)) return std::nullopt;
+  Diagnostics trial;
+  std::optional<Value> value = function.globals->lookup(named->name, trial);
+  if (!value || !value->asHost()) return std::nullopt;
+  for (llvm::StringRef name : llvm::reverse(path)) {
+    if (!value->asHost()) return std::nullopt;
+    value = hostAttribute(*value->asHost(), name);
+  }
+  return value->asHost() ? std::nullopt : Maybe(Operand::of(*value));
 }
 
 std::nullopt_t Emitter::unknown(SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name,

@@ -38,6 +38,10 @@ bool Emitter::forLoop(const ast::ForStmt &stmt) {
   const Builtin *builtin = callee->isConstant() ? callee->constant.asBuiltin() : nullptr;
   std::shared_ptr<const Callable> python = callee->isConstant() ? callee->constant.asCallable() : nullptr;
   bool isPython = python && llvm::StringRef(python->name()) == "range";
+  if (isPython && !args->keywords.empty()) { // in a kernel range is tl.range, with its arguments
+    builtin = findBuiltin("range");
+    isPython = false;
+  }
   if (!isPython && !(builtin && (builtin->path == "range" || builtin->path == "static_range")))
     return refuse(stmt.iterable->range, "a loop over this", "loop over range, tl.range or tl.static_range");
 
@@ -45,7 +49,7 @@ bool Emitter::forLoop(const ast::ForStmt &stmt) {
   std::vector<std::pair<std::string, Value>> wishes;
   bool unrolled = builtin && builtin->path == "static_range";
   if (isPython) {
-    if (args->positional.empty() || args->positional.size() > 3 || !args->keywords.empty()) {
+    if (args->positional.empty() || args->positional.size() > 3) {
       ops.failAt(args->range, Diag::rangeArguments, {});
       return false;
     }

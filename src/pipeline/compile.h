@@ -66,6 +66,8 @@ std::optional<std::string> emitStage(const CompileRequest &request, Stage stage,
 /// The kernel after the step `until`. With `from`, request.kernel is what a dump holds of it before that step; empty: from the beginning.
 /// Both are names of steps of the request's machine (pipeline/steps.h).
 std::optional<std::string> emitAfter(const CompileRequest &request, llvm::StringRef from, llvm::StringRef until, Diagnostics &diagnostics);
+/// The tt IR as the front end emits it, calls and all, with values by number. For tests that compare it as text.
+std::optional<std::string> emittedTiles(const CompileRequest &request, Diagnostics &diagnostics);
 /// emitStage, going on from a dump with the step `from`.
 std::optional<std::string> emitStageFrom(const CompileRequest &request, llvm::StringRef from, Stage stage, Diagnostics &diagnostics);
 

@@ -75,12 +75,20 @@ OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, c
   return nullptr;
 }
 
-std::string irText(ModuleOp module) {
+static std::string printed(ModuleOp module, bool named) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream, OpPrintingFlags().printNameLocAsPrefix());
+  module->print(stream, OpPrintingFlags().printNameLocAsPrefix(named));
   stream << "\n";
   return text;
+}
+
+std::string irText(ModuleOp module) {
+  return printed(module, true);
+}
+
+std::string numberedIrText(ModuleOp module) {
+  return printed(module, false);
 }
 
 } // namespace tilewright

@@ -17,7 +17,9 @@ namespace tilewright {
 mlir::OwningOpRef<mlir::ModuleOp> readIrText(mlir::MLIRContext &context, const SourceFile &file, const std::string &name,
                                              Diagnostics &diagnostics);
 
-/// A module as text that readIrText takes back.
+/// A module as text that readIrText takes back. Values have the names of the source's variables.
 std::string irText(mlir::ModuleOp module);
+/// The same with MLIR's own names of values: %0, %c11_i32.
+std::string numberedIrText(mlir::ModuleOp module);
 
 } // namespace tilewright

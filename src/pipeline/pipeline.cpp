@@ -113,6 +113,12 @@ std::optional<std::string> emitAfter(const CompileRequest &request, llvm::String
   return emit(request, from, until, request.gpu ? Stage::cubin : Stage::object, diagnostics);
 }
 
+std::optional<std::string> emittedTiles(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::tt, diagnostics);
+  if (!runSteps(c, "", "emit-tiles")) return std::nullopt;
+  return numberedIrText(*c.module);
+}
+
 std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
   Compilation c(request, Stage::tt, diagnostics);
   if (!runSteps(c, "", "link-library")) return nullptr;

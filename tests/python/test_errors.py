@@ -86,3 +86,18 @@ def test_wrong_decorators():
         triton.jit(3)
     with pytest.raises(ValueError, match="no back end for 'hip'"):
         triton.compile("kernel.ttir", target=triton.backends.compiler.GPUTarget("hip", "gfx942", 64))
+
+
+def test_a_name_without_a_value_is_a_name_error_underneath():
+    @triton.jit
+    def early():
+        a += 1  # noqa: F821
+
+    @triton.jit
+    def unknown():
+        a = nowhere  # noqa: F821
+
+    for kernel, name in ((early, "a"), (unknown, "nowhere")):
+        with pytest.raises(triton.CompilationError) as error:
+            kernel.warmup(grid=(1,))
+        assert isinstance(error.value.__cause__, NameError) and str(error.value.__cause__) == f"{name} is not defined"

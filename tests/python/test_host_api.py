@@ -355,7 +355,7 @@ def test_a_function_in_a_process_of_its_own():
 def test_ir_against_comments():
     @triton.jit
     def good(x_ptr):
-        # CHECK: tt.store %x_ptr
+        # CHECK: tt.store %arg0
         tl.store(x_ptr, 1)
 
     @triton.jit
@@ -363,6 +363,32 @@ def test_ir_against_comments():
         # CHECK: tt.load
         pass
 
+    @triton.jit
+    def called(x, pair, width: tl.constexpr):
+        return x + pair[0]
+
+    @triton.aggregate
+    class Held:
+        tile: tl.tensor
+        count: tl.constexpr
+
+    @triton.jit
+    def take(held):
+        pass
+
+    @triton.jit
+    def calls():
+        # Calls stand as the front end made them, values have numbers, and names say the types.
+        # CHECK: %c11_i32 = arith.constant 11 : i32
+        # CHECK: %[[TILE:.*]] = tt.make_range {end = 4 : i32, start = 0 : i32}
+        # CHECK: tt.call @test_host_api.called__i32_Ti32S4S_c2T_c8(%c11_i32, %[[TILE]])
+        # CHECK: tt.call @"test_host_api.take__test_host_api.Held<i32S4S, c3>"(%[[TILE]])
+        scalar = 11
+        tile = tl.arange(0, 4)
+        called(scalar, (tile, 2), 8)
+        take(Held(tile, tl.constexpr(3)))
+
+    run_filecheck_test(calls)
     run_filecheck_test_with = triton._filecheck.run_parser(good, (one(),)).str_nodebug()
     triton._filecheck.run_filecheck("good", run_filecheck_test_with, good.src)
     with pytest.raises(ValueError, match="expected string not found"):

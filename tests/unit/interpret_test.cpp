@@ -677,7 +677,8 @@ tt.func public @kernel(%n: i32) {
   tt.return
 })");
   EXPECT_EQ(asserts.run({InterpretArg::ofInteger(4)}), "");
-  EXPECT_EQ(asserts.run({InterpretArg::ofInteger(2)}), "test.mlir:7:3: program (0, 0, 0): assertion failed at element (2): too many");
+  EXPECT_EQ(asserts.run({InterpretArg::ofInteger(2)}),
+            "test.mlir:7:3: program (0, 0, 0): device-side assertion failed at element (2): too many");
   InterpretOptions skip;
   skip.skipAsserts = true;
   EXPECT_EQ(asserts.run({InterpretArg::ofInteger(2)}, {1, 1, 1}, skip), "");

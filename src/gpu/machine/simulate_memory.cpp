@@ -628,7 +628,7 @@ static bool assertFail(Warp &warp, const Step &step) {
   auto op = cast<ptx::AssertFailOp>(step.op);
   uint32_t failed = warp.lanesWhere(step, 0);
   if (!failed) return true;
-  return warp.fail(step, "assertion failed: " + op.getMessage(), llvm::countr_zero(failed));
+  return warp.fail(step, "device-side assertion failed: " + op.getMessage(), llvm::countr_zero(failed));
 }
 
 static bool nothing(Warp &, const Step &) {

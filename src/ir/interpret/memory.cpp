@@ -532,7 +532,7 @@ LogicalResult checkCondition(Program &program, Operation *op, Value condition, S
   for (int64_t i = 0; i < tile.size(); ++i) {
     if (tile.elements[i]) continue;
     std::string place = isa<RankedTensorType>(condition.getType()) ? " at element " + indexText(condition.getType(), i) : "";
-    return program.fail(op, "assertion failed" + place + (message.empty() ? "" : ": ") + message);
+    return program.fail(op, "device-side assertion failed" + place + (message.empty() ? "" : ": ") + message);
   }
   return success();
 }
