@@ -9,6 +9,7 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
+#include "runtime/write_watch.h"
 #include "support/artifact.h"
 #include "support/files.h"
 #include "support/target.h"
@@ -123,6 +124,18 @@ static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optio
   return before;
 }
 
+/// (kernel, program) that changed the watched bytes last; None where nothing did. Ends the watch.
+static nb::object watchedWriter() {
+  WriteWatch *watch = watchedWrites();
+  if (!watch || !watch->lastWriter()) {
+    watchWrites(std::nullopt);
+    return nb::none();
+  }
+  auto [kernel, program] = *watch->lastWriter();
+  watchWrites(std::nullopt);
+  return nb::make_tuple(kernel, nb::make_tuple(program[0], program[1], program[2]));
+}
+
 } // namespace tilewright::python
 
 NB_MODULE(_core, module) {
@@ -142,6 +155,10 @@ NB_MODULE(_core, module) {
   module.def("build_id", [] { return buildId(); });
   module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true);
   module.def("engine", [] { return engineName(engineState().engine); });
+  module.def(
+      "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
+      "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);
+  module.def("watched_writer", &watchedWriter, "Ends the watch: (kernel, program) that wrote last, or None.");
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
   module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");
   module.def("cuda_device", &cudaDevice, "What a GPU is. RuntimeError if there is none, or none that code is made for.", "ordinal"_a = 0);
