@@ -19,6 +19,7 @@ static constexpr Command commands[] = {
     {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runSpec, runMain},
     {"tune", "measure a kernel's configurations and keep the best; list, export and import what was found", tuneSpec, tuneMain},
     {"verify", "does a kernel compute what its reference computes, for inputs of all kinds?", verifySpec, verifyMain},
+    {"bench", "how fast is a kernel, beside its reference and beside what the machine can do?", benchSpec, benchMain},
     {"opt", "run passes on IR text", nullptr, nullptr},
     {"explain", "what an error means, what a builtin does, what became of a kernel on a GPU", explainSpec, explainMain},
     {"info", "version, processor, threads, caches, settings", infoSpec, infoMain},

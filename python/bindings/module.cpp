@@ -9,6 +9,7 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
+#include "runtime/roof.h"
 #include "runtime/write_watch.h"
 #include "support/artifact.h"
 #include "support/files.h"
@@ -155,6 +156,28 @@ NB_MODULE(_core, module) {
   module.def("build_id", [] { return buildId(); });
   module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true);
   module.def("engine", [] { return engineName(engineState().engine); });
+  module.def(
+      "count_arithmetic",
+      [](bool on) {
+        engineState().isCounting = on;
+        return std::exchange(engineState().counted, 0);
+      },
+      "From here on, or no more, launches of this thread count their operations on floats. Returns those counted so far.", "on"_a);
+  module.def(
+      "measure_roof",
+      [] {
+        Roof roof;
+        {
+          WithoutGil release;
+          roof = measureRoof();
+        }
+        nb::dict facts;
+        facts["bytes_per_second"] = roof.bytesPerSecond;
+        facts["float32"] = roof.float32;
+        facts["float64"] = roof.float64;
+        return facts;
+      },
+      "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
   module.def(
       "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
       "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);

@@ -291,8 +291,8 @@ def verify(path, options=Options(), tell=lambda verdict: None):
     return Report(verdicts)
 
 
-def add_options(parser):
-    parser.add_argument("file", metavar="KERNEL.py", help="exports kernel_fn, reference_fn and get_inputs")
+def add_options(parser, nargs=None):
+    parser.add_argument("file", metavar="KERNEL.py", nargs=nargs, help="exports kernel_fn, reference_fn and get_inputs")
     parser.add_argument("--rtol", type=float, help="relative tolerance; default by type: float16 1e-3, bfloat16 1e-2, float32 1e-5")
     parser.add_argument("--atol", type=float, help="absolute tolerance; likewise")
     parser.add_argument("--device", help="cpu, cuda or cuda:N, whatever the file says (PyTorch)")

@@ -413,7 +413,7 @@ def test_installed_command():
 
 def test_options_of_python_commands():
     """`tilewright verify --help` and `python -m tilewright.verify --help` list the same options."""
-    for name in ("verify",):
+    for name in ("verify", "bench"):
         own = subprocess.run([sys.executable, "-m", f"tilewright.{name}", "--help"], capture_output=True, text=True).stdout
         other = subprocess.run([sys.executable, "-m", "tilewright._command", name, "--help"], capture_output=True, text=True).stdout
         options = [set(re.findall(r"--[a-z-]+", text)) for text in (own, other)]
