@@ -137,25 +137,8 @@ static nb::object watchedWriter() {
   return nb::make_tuple(kernel, nb::make_tuple(program[0], program[1], program[2]));
 }
 
-} // namespace tilewright::python
-
-NB_MODULE(_core, module) {
-  using namespace tilewright;
-  using namespace tilewright::python;
-  nb::set_leak_warnings(false); // kernels live in module globals, which outlive the extension's own end
-  module.doc() = "Tilewright's compiler and runtime.";
-  module.attr("__version__") = TILEWRIGHT_VERSION;
-  defineKernel(module);
-  defineCompiled(module);
-  defineCompiling(module);
-  defineTuner(module);
-  module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
-  module.def("element_types", &elementTypes, "What is known of each element type.");
-  module.def("language_members", &languageMembers, "path"_a);
-  module.def("target", &targetFacts);
-  module.def("build_id", [] { return buildId(); });
-  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true);
-  module.def("engine", [] { return engineName(engineState().engine); });
+/// What verify and bench ask.
+static void defineJudging(nb::module_ &module) {
   module.def(
       "count_arithmetic",
       [](bool on) {
@@ -182,6 +165,28 @@ NB_MODULE(_core, module) {
       "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
       "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);
   module.def("watched_writer", &watchedWriter, "Ends the watch: (kernel, program) that wrote last, or None.");
+}
+
+} // namespace tilewright::python
+
+NB_MODULE(_core, module) {
+  using namespace tilewright;
+  using namespace tilewright::python;
+  nb::set_leak_warnings(false); // kernels live in module globals, which outlive the extension's own end
+  module.doc() = "Tilewright's compiler and runtime.";
+  module.attr("__version__") = TILEWRIGHT_VERSION;
+  defineKernel(module);
+  defineCompiled(module);
+  defineCompiling(module);
+  defineTuner(module);
+  defineJudging(module);
+  module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
+  module.def("element_types", &elementTypes, "What is known of each element type.");
+  module.def("language_members", &languageMembers, "path"_a);
+  module.def("target", &targetFacts);
+  module.def("build_id", [] { return buildId(); });
+  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true);
+  module.def("engine", [] { return engineName(engineState().engine); });
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
   module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");
   module.def("cuda_device", &cudaDevice, "What a GPU is. RuntimeError if there is none, or none that code is made for.", "ordinal"_a = 0);
