@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 
+#include "evaluate/evaluate.h"
 #include "syntax/parser.h"
 
 #include "llvm/Support/Casting.h"
@@ -82,7 +83,10 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
     for (const OptionSpec &option : spec.options)
       if (name == option.name) found = &option;
     if (!found) {
-      fail("unknown option '" + name + "'; 'tilewright " + spec.name + " --help' lists those there are");
+      std::vector<std::string> names;
+      for (const OptionSpec &option : spec.options)
+        names.push_back(option.name);
+      failUnknown("unknown option '" + name + "'; 'tilewright " + spec.name + " --help' lists those there are", name, names);
       return std::nullopt;
     }
     std::string value;
@@ -108,6 +112,11 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
 int fail(const std::string &text) {
   std::fprintf(stderr, "tilewright: error: %s\n", text.c_str());
   return userError;
+}
+
+int failUnknown(const std::string &text, const std::string &given, const std::vector<std::string> &names) {
+  std::string near = nearestName(given, names);
+  return fail(text + (near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
 int report(const Diagnostics &diagnostics, int otherwise) {

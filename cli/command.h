@@ -46,6 +46,8 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
 
 /// "tilewright: error: text" on stderr; returns userError.
 int fail(const std::string &text);
+/// The same with "; did you mean 'NEAR'?" where one of `names` is close to `given`.
+int failUnknown(const std::string &text, const std::string &given, const std::vector<std::string> &names);
 /// Prints warnings and errors on stderr. userError if there are errors, else `otherwise`.
 int report(const Diagnostics &diagnostics, int otherwise);
 
@@ -66,11 +68,24 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
 /// Options that enter the code: --num-warps, --num-ctas, --num-stages, --debug, --no-fp-fusion.
 std::vector<OptionSpec> codeOptions();
 
+/// A command: what it is called, what it takes, and what runs it.
+struct Command {
+  const char *name, *summary;
+  const CommandSpec &(*spec)(); // null: LLVM reads the options of that one
+  int (*run)(int argc, char **argv);
+};
+llvm::ArrayRef<Command> allCommands();
+
+const CommandSpec &compileSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
+    &completionSpec();
 int compileMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int tuneMain(int argc, char **argv);
 int infoMain(int argc, char **argv);
 int cacheMain(int argc, char **argv);
 int explainMain(int argc, char **argv);
+int verifyMain(int argc, char **argv);
+int benchMain(int argc, char **argv);
+int completionMain(int argc, char **argv);
 
 } // namespace tilewright

@@ -14,18 +14,22 @@
 
 using namespace tilewright;
 
-static constexpr struct {
-  const char *name, *summary;
-  int (*run)(int argc, char **argv);
-} commands[] = {
-    {"compile", "a kernel to any stage: syntax tree, tt IR, loops, LLVM IR, assembly, object code", compileMain},
-    {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runMain},
-    {"tune", "measure a kernel's configurations and keep the best; list, export and import what was found", tuneMain},
-    {"opt", "run passes on IR text", nullptr},
-    {"explain", "what an error means, what a builtin does, what became of a kernel on a GPU", explainMain},
-    {"info", "version, processor, threads, caches", infoMain},
-    {"cache", "the folder of compiled kernels: where, how much, clear it", cacheMain},
+static constexpr Command commands[] = {
+    {"compile", "a kernel to any stage: syntax tree, tt IR, loops, LLVM IR, assembly, object code", compileSpec, compileMain},
+    {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runSpec, runMain},
+    {"tune", "measure a kernel's configurations and keep the best; list, export and import what was found", tuneSpec, tuneMain},
+    {"verify", "does a kernel compute what its reference computes, for inputs of all kinds?", verifySpec, verifyMain},
+    {"bench", "how fast is a kernel, beside its reference and beside what the machine can do?", benchSpec, benchMain},
+    {"opt", "run passes on IR text", nullptr, nullptr},
+    {"explain", "what an error means, what a builtin does, what became of a kernel on a GPU", explainSpec, explainMain},
+    {"info", "version, processor, threads, caches, settings", infoSpec, infoMain},
+    {"cache", "the folder of compiled kernels: where, how much, clear it", cacheSpec, cacheMain},
+    {"completion", "what makes a shell complete commands and options", completionSpec, completionMain},
 };
+
+llvm::ArrayRef<Command> tilewright::allCommands() {
+  return commands;
+}
 
 static int printHelp(std::FILE *file, int status) {
   std::fprintf(file, "usage: tilewright COMMAND [ARGUMENTS]\n\nThe Triton tile language, compiled.\n\ncommands:\n");
@@ -63,14 +67,20 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
   if (argc < 2) return printHelp(stderr, userError);
   tilewright::reportBadAddresses();
   std::string_view name = argv[1];
-  if (name == "--help" || name == "-h" || name == "help") return printHelp(stdout, success);
-  if (name == "--version") name = "info";
+  bool asksForHelp = name == "--help" || name == "-h" || name == "help";
+  if (asksForHelp && argc == 2) return printHelp(stdout, success);
+  char help[] = "--help", *helpOfCommand[] = {argv[0], argv[argc - 1], help};
+  if (asksForHelp) return twCommand(3, helpOfCommand); // help COMMAND
+  if (name == "--version" || name == "-V") name = "info";
   for (const auto &command : commands) {
     if (name != command.name) continue;
     // The pass driver takes a whole command line, with a program name in front.
     if (!command.run) return optMain(argc - 1, argv + 1);
     return checkSettings() ? finish(command.run(argc - 2, argv + 2)) : static_cast<int>(userError);
   }
-  fail("there is no command '" + std::string(name) + "'");
-  return printHelp(stderr, userError);
+  std::vector<std::string> names;
+  for (const Command &command : commands)
+    names.push_back(command.name);
+  return failUnknown("there is no command '" + std::string(name) + "'; 'tilewright --help' lists those there are", std::string(name),
+                     names);
 }

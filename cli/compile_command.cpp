@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-static const CommandSpec &spec() {
+const CommandSpec &compileSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{
         "compile",
@@ -144,7 +144,7 @@ static int readText(const std::string &path, const CommandLine &line, Order &ord
 
 int compileMain(int argc, char **argv) {
   int status = 0;
-  std::optional<CommandLine> line = readCommandLine(spec(), argc, argv, status);
+  std::optional<CommandLine> line = readCommandLine(compileSpec(), argc, argv, status);
   if (!line) return status;
   Order order;
   CompileRequest &request = order.request;

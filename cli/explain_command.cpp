@@ -46,7 +46,13 @@ static int explainName(const std::string &word) {
     if (!row.hint.empty()) std::printf("  help: %s\n", std::string(row.hint).c_str());
     found = true;
   }
-  return found ? static_cast<int>(success) : fail("there is neither a builtin nor a diagnostic named '" + word + "'");
+  if (found) return success;
+  std::vector<std::string> names;
+  for (const Builtin *builtin : allBuiltins())
+    names.push_back(builtin->path.str());
+  for (const auto &row : rows)
+    names.emplace_back(row.name);
+  return failUnknown("there is neither a builtin nor a diagnostic named '" + word + "'", path.str(), names);
 }
 
 static int explainKernel(const std::string &path, const CommandLine &line) {
@@ -80,7 +86,7 @@ static int explainKernel(const std::string &path, const CommandLine &line) {
   return success;
 }
 
-int explainMain(int argc, char **argv) {
+const CommandSpec &explainSpec() {
   static const std::string targetHelp = "default " + defaultGpuText();
   static const CommandSpec spec = [] {
     CommandSpec result{
@@ -98,8 +104,12 @@ int explainMain(int argc, char **argv) {
       result.options.push_back(option);
     return result;
   }();
+  return spec;
+}
+
+int explainMain(int argc, char **argv) {
   int status = 0;
-  std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
+  std::optional<CommandLine> line = readCommandLine(explainSpec(), argc, argv, status);
   if (!line) return status;
   auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
   if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(line->words.front(), *line);

@@ -8,21 +8,67 @@
 #include "support/target.h"
 
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace tilewright {
 
+namespace {
+/// A setting of the environment (settings.def).
+struct Setting {
+  const char *name, *values, *meaning;
+};
+constexpr Setting settings[] = {
+#define SETTING(name, values, meaning) {#name, values, meaning},
+#include "support/settings.def"
+#undef SETTING
+};
+} // namespace
+
+const CommandSpec &infoSpec() {
+  static const CommandSpec spec{"info",
+                                "",
+                                "Shows the version, the processor as the compiler sees it, the threads, the cache folder and all settings.",
+                                "Settings are variables of the environment.\n",
+                                {{"--json", "", "the same as JSON"}}};
+  return spec;
+}
+
+static int printJson(const CpuTarget &cpu, const CacheUse &use) {
+  llvm::json::Object values;
+  for (const Setting &setting : settings) {
+    const char *value = std::getenv(setting.name);
+    values[setting.name] = value ? llvm::json::Value(llvm::json::fixUTF8(value)) : llvm::json::Value(nullptr);
+  }
+  llvm::json::Value info = llvm::json::Object{
+      {"tilewright", TILEWRIGHT_VERSION},
+      {"build", buildId()},
+      {"llvm", LLVM_VERSION_STRING},
+      {"processor", cpu.cpu},
+      {"level", cpu.name},
+      {"vector_bytes", cpu.vectorBytes},
+      {"registers", cpu.registers},
+      {"l2_bytes", cpu.l2Bytes},
+      {"llc_bytes", cpu.llcBytes},
+      {"threads", defaultThreads()},
+      {"cache", llvm::json::Object{{"folder", cacheDirectory()}, {"on", cacheEnabled()}, {"entries", use.entries}, {"bytes", use.bytes}}},
+      {"settings", std::move(values)}};
+  std::printf("%s\n", llvm::formatv("{0:2}", info).str().c_str());
+  return success;
+}
+
 int infoMain(int argc, char **argv) {
-  static const CommandSpec spec{
-      "info", "", "Shows the version, the processor as the compiler sees it, the threads and the cache folder.", "", {}};
   int status = 0;
-  std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
+  std::optional<CommandLine> line = readCommandLine(infoSpec(), argc, argv, status);
   if (!line) return status;
   if (!line->words.empty()) return fail("info takes no words, but got '" + line->words.front() + "'");
   const CpuTarget &cpu = hostCpu();
   CacheUse use = cacheUse();
+  if (line->has("--json")) return printJson(cpu, use);
   std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
   std::printf("llvm        %s\n", LLVM_VERSION_STRING);
   std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
@@ -33,14 +79,23 @@ int infoMain(int argc, char **argv) {
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));
   std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",
               static_cast<long long>(use.entries), static_cast<long long>(use.bytes / 1024));
+  std::printf("settings\n");
+  for (const Setting &setting : settings) {
+    const char *value = std::getenv(setting.name);
+    std::printf("  %-30s %-10s %-14s %s\n", setting.name, value ? value : "-", setting.values, setting.meaning);
+  }
   return success;
 }
 
-int cacheMain(int argc, char **argv) {
+const CommandSpec &cacheSpec() {
   static const CommandSpec spec{
       "cache", "[path | size | clear]", "The folder of compiled kernels and tuning results. Without a word: path and size.", "", {}};
+  return spec;
+}
+
+int cacheMain(int argc, char **argv) {
   int status = 0;
-  std::optional<CommandLine> line = readCommandLine(spec, argc, argv, status);
+  std::optional<CommandLine> line = readCommandLine(cacheSpec(), argc, argv, status);
   if (!line) return status;
   if (line->words.size() > 1) return fail("cache wants one of path, size, clear");
   std::string action = line->words.empty() ? "" : line->words.front();

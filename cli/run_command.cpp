@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-static const CommandSpec &spec() {
+const CommandSpec &runSpec() {
   static const std::string simulateHelp = "compile for a GPU (" + defaultGpuText() + ") and simulate its threads; races are errors";
   static const CommandSpec spec = [] {
     CommandSpec result{"run",
@@ -144,7 +144,7 @@ int checkOptions(const Setup &setup) {
 
 int runMain(int argc, char **argv) {
   int status = 0;
-  std::optional<CommandLine> line = readCommandLine(spec(), argc, argv, status);
+  std::optional<CommandLine> line = readCommandLine(runSpec(), argc, argv, status);
   if (!line) return status;
   Diagnostics diagnostics;
   std::optional<Setup> read = readSetup(std::move(*line), "run", status, diagnostics);

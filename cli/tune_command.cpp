@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-static const CommandSpec &spec() {
+const CommandSpec &tuneSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{
         "tune",
@@ -91,7 +91,7 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
 
 int tuneMain(int argc, char **argv) {
   int status = 0;
-  std::optional<CommandLine> line = readCommandLine(spec(), argc, argv, status);
+  std::optional<CommandLine> line = readCommandLine(tuneSpec(), argc, argv, status);
   if (!line) return status;
   Diagnostics diagnostics;
   bool isKept = line->has("--list") || line->has("--json") || line->has("--export") || line->has("--import");

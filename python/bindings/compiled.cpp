@@ -10,6 +10,7 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"
+#include "tune/result_check.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -332,6 +333,16 @@ void defineCompiled(nb::module_ &module) {
                                                                  : ""; })
       .def_prop_ro("signature", [](PyCompiled &self) { return self.function ? signatureText(*self.function, self.specs) : std::string(); })
       .def_prop_ro("key", [](PyCompiled &self) { return self.key(); })
+      .def_prop_ro(
+          "written",
+          [](PyCompiled &self) {
+            std::vector<std::string> names;
+            if (!self.compiled || !self.function) return names;
+            for (auto [parameter, isWritten] : llvm::zip(self.function->parameters, writtenParameters(*self.compiled)))
+              if (isWritten) names.push_back(parameter.name);
+            return names;
+          },
+          "The parameters whose tensors it may write to.")
       .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
       .def_prop_ro("from_cache", [](PyCompiled &self) { return self.compiled && self.compiled->fromCache(); })
       .def_prop_ro("step_seconds",

@@ -132,6 +132,8 @@ const char *engineName(Engine engine);
 struct EngineState {
   Engine engine = Engine::cpu;
   bool checkBounds = false;
+  bool isCounting = false; // each launch adds its arithmetic to `counted` before it runs
+  double counted = 0;
   bool isChosen = false;                 // by `with engine(...)`: kernels made under TRITON_INTERPRET do not ask for another
   std::string target = defaultGpuText(); // of the simulator
 };

@@ -189,6 +189,15 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
   }
   std::shared_ptr<InterpretedKernel> kernel = entry.first;
   Shared object = entry.second;
+  if (grid && engineState().isCounting) {
+    {
+      Interruptible here;
+      WithoutGil release;
+      Compiling compiling;
+      engineState().counted += kernel->arithmetic(*grid, arguments, here.stop() ? here.stop() : &interpreterEnds());
+    }
+    return nb::borrow(object.get());
+  }
   if (grid) {
     Diagnostics diagnostics;
     if (!programCount(*grid, diagnostics) || !kernel->checkMemory(arguments, diagnostics)) raiseErrors(diagnostics, state.function.get());

@@ -152,6 +152,7 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   Grid grid;
   if (launch) grid = readGrid(PyCallable_Check(gridObject.ptr()) ? gridObject(boundDict(state, arguments)) : nb::borrow(gridObject));
   if (!state.used.empty()) checkUnchanged(state.used);
+  if (engineState().isCounting && launch) runInterpreted(kernelObject, state, &grid, call.arguments, call.options);
   if (engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen))
     return runInterpreted(kernelObject, state, launch ? &grid : nullptr, call.arguments, call.options);
   Diagnostics diagnostics;

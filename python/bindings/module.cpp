@@ -9,6 +9,8 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
+#include "runtime/roof.h"
+#include "runtime/write_watch.h"
 #include "support/artifact.h"
 #include "support/files.h"
 #include "support/target.h"
@@ -123,6 +125,48 @@ static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optio
   return before;
 }
 
+/// (kernel, program) that changed the watched bytes last; None where nothing did. Ends the watch.
+static nb::object watchedWriter() {
+  WriteWatch *watch = watchedWrites();
+  if (!watch || !watch->lastWriter()) {
+    watchWrites(std::nullopt);
+    return nb::none();
+  }
+  auto [kernel, program] = *watch->lastWriter();
+  watchWrites(std::nullopt);
+  return nb::make_tuple(kernel, nb::make_tuple(program[0], program[1], program[2]));
+}
+
+/// What verify and bench ask.
+static void defineJudging(nb::module_ &module) {
+  module.def(
+      "count_arithmetic",
+      [](bool on) {
+        engineState().isCounting = on;
+        return std::exchange(engineState().counted, 0);
+      },
+      "From here on, or no more, launches of this thread count their operations on floats. Returns those counted so far.", "on"_a);
+  module.def(
+      "measure_roof",
+      [] {
+        Roof roof;
+        {
+          WithoutGil release;
+          roof = measureRoof();
+        }
+        nb::dict facts;
+        facts["bytes_per_second"] = roof.bytesPerSecond;
+        facts["float32"] = roof.float32;
+        facts["float64"] = roof.float64;
+        return facts;
+      },
+      "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
+  module.def(
+      "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
+      "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);
+  module.def("watched_writer", &watchedWriter, "Ends the watch: (kernel, program) that wrote last, or None.");
+}
+
 } // namespace tilewright::python
 
 NB_MODULE(_core, module) {
@@ -135,6 +179,7 @@ NB_MODULE(_core, module) {
   defineCompiled(module);
   defineCompiling(module);
   defineTuner(module);
+  defineJudging(module);
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
   module.def("element_types", &elementTypes, "What is known of each element type.");
   module.def("language_members", &languageMembers, "path"_a);

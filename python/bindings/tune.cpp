@@ -3,6 +3,7 @@
 #include "kernel.h"
 
 #include "tune/measure.h"
+#include "tune/result_check.h"
 #include "tune/tuner.h"
 
 #include <nanobind/stl/optional.h>
@@ -146,6 +147,28 @@ void defineTuner(nb::module_ &module) {
   module.def("config_text", &textOfConfig, "kernel"_a, "config"_a);
   module.def("tune_problem", &problemOf, "What a tuned configuration is right for.", "kernel"_a, "source"_a, "keys"_a, "args"_a,
              "kwargs"_a);
+  module.def(
+      "drop_from_caches",
+      [](nb::list tensors) {
+        llvm::SmallVector<Argument, 16> arguments;
+        for (nb::handle tensor : tensors)
+          arguments.push_back(toArgument(tensor, nullptr));
+        dropFromCaches(arguments);
+      },
+      "tensors"_a);
+  nb::class_<ResultCheck>(module, "ResultCheck", "What configurations leave in these tensors, compared with what the first one did.")
+      .def("__init__",
+           [](ResultCheck *self, nb::list tensors) {
+             std::vector<Argument> arguments;
+             for (nb::handle tensor : tensors)
+               arguments.push_back(toArgument(tensor, nullptr));
+             new (self) ResultCheck(arguments);
+           })
+      .def("restore", &ResultCheck::restore)
+      .def("compare", &ResultCheck::compare);
+  module.def("results_are_checked", &resultsAreChecked);
+  module.def("other_results", &otherResults, "config"_a, "first"_a, "difference"_a);
+  module.def("is_other_results", [](const std::string &failure) { return isOtherResults(failure); }, "failure"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0, "needs_quiet"_a = true);

@@ -2,10 +2,13 @@
 #include "runtime/interpreted.h"
 
 #include "ir/interpret/interpret.h"
+#include "ir/work.h"
 #include "ir/written_arguments.h"
 #include "pipeline/program.h"
 
 #include "mlir/IR/BuiltinOps.h"
+
+#include <chrono>
 
 namespace tilewright {
 
@@ -100,6 +103,36 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
   int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
   llvm::Error error = interpret(*impl->program->hold(), impl->name, args, grid.extent, 0, programs, options);
   return error ? llvm::toString(std::move(error)) : std::string();
+}
+
+double InterpretedKernel::arithmetic(const Grid &grid, llvm::ArrayRef<Argument> arguments, const std::atomic<bool> *stop) const {
+  constexpr int64_t mostPrograms = 5;
+  constexpr double mostSeconds = 2;
+  int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
+  if (!impl->program || programs == 0) return 0;
+  std::vector<InterpretArg> args;
+  int64_t memory = 0;
+  for (size_t i = 0; i < impl->specs.size(); ++i)
+    append(impl->specs[i], arguments[i], args, memory);
+  double counted = 0;
+  InterpretOptions options;
+  options.skipAsserts = true;
+  options.stop = stop;
+  options.maxSteps = sanitizedSteps;
+  options.onStep = [&](const InterpretStep &step) {
+    counted += arithmeticOf(step.op);
+    return true;
+  };
+  int64_t samples = std::min(programs, mostPrograms), ran = 0;
+  auto start = std::chrono::steady_clock::now();
+  // Evenly over the grid: in a causal kernel, say, its programs do different amounts.
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    int64_t program = (2 * sample + 1) * programs / (2 * samples);
+    llvm::consumeError(interpret(*impl->program->hold(), impl->name, args, grid.extent, program, program + 1, options));
+    ++ran;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > mostSeconds) break;
+  }
+  return counted / static_cast<double>(ran) * static_cast<double>(programs);
 }
 
 } // namespace tilewright

@@ -15,6 +15,8 @@ public:
   bool checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const;
   /// Runs the grid. The text of what went wrong, or empty.
   std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const;
+  /// The arithmetic of the grid's programs (ir/work.h), from a few of them that run. Their stores take effect.
+  double arithmetic(const Grid &grid, llvm::ArrayRef<Argument> arguments, const std::atomic<bool> *stop) const;
   /// The arguments whose memory has no known extent: accesses through them are not checked.
   std::vector<std::string> unchecked(llvm::ArrayRef<Argument> arguments) const;
 

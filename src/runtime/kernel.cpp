@@ -8,6 +8,7 @@
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
 #include "runtime/refutations.h"
+#include "runtime/write_watch.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -88,8 +89,32 @@ struct LaunchContext {
   const uint64_t *slots;
   int32_t grid[3];
   RunningLaunch running;
+  WriteWatch *watch; // null: nobody asks who writes
+};
+
+/// The programs [first, last) of a launch, on one thread.
+struct LaunchPart {
+  LaunchContext &launch;
+  int64_t first, last;
+  char *arena;
+
+  void run() const {
+    WriteWatch *watch = launch.watch;
+    if (!watch) return launch.entry(launch.slots, launch.grid, first, last, arena);
+    for (int64_t program = first; program < last; ++program) {
+      launch.entry(launch.slots, launch.grid, program, program + 1, arena);
+      watch->look(launch.running.kernel, launch.grid, program);
+    }
+  }
 };
 } // namespace
+
+static void runPart(void *context, int64_t first, int64_t last, char *arena) {
+  LaunchContext &launch = *static_cast<LaunchContext *>(context);
+  if (launch.running.isStopped()) return launch.running.interrupted.store(true);
+  LaunchPart part{launch, first, last, arena};
+  runGuarded(launch.running, [](void *data) { static_cast<LaunchPart *>(data)->run(); }, &part);
+}
 
 bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const {
   LaunchOptions options;
@@ -106,7 +131,7 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
     return false;
   }
   if (*programs == 0) return true;
-  LaunchContext context{function, slots.data(), {}, {}};
+  LaunchContext context{function, slots.data(), {}, {}, watchedWrites()};
   RunningLaunch &running = context.running;
   running.kernel = kernelName;
   std::tie(running.codeBegin, running.codeEnd) = codeRange;
@@ -117,26 +142,11 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
   for (size_t i = 0; i < 3; ++i)
     context.grid[i] = static_cast<int32_t>(grid.extent[i]);
   PoolJob job;
-  job.body = [](void *raw, int64_t first, int64_t last, char *arena) {
-    LaunchContext &launch = *static_cast<LaunchContext *>(raw);
-    if (launch.running.isStopped()) return launch.running.interrupted.store(true);
-    struct Part {
-      LaunchContext &launch;
-      int64_t first, last;
-      char *arena;
-    } part{launch, first, last, arena};
-    runGuarded(
-        launch.running,
-        [](void *data) {
-          Part &p = *static_cast<Part *>(data);
-          p.launch.entry(p.launch.slots, p.launch.grid, p.first, p.last, p.arena);
-        },
-        &part);
-  };
+  job.body = runPart;
   job.context = &context;
   job.programs = *programs;
   job.arenaBytes = code.arenaBytes;
-  job.threads = options.threads;
+  job.threads = context.watch ? 1 : options.threads;
   float known = programNanoseconds.load(std::memory_order_relaxed);
   job.programNanoseconds = known;
   PoolResult result = runOnPool(job);

@@ -7,6 +7,7 @@
 #include "runtime/pool.h"
 #include "tune/measure.h"
 #include "tune/prune.h"
+#include "tune/result_check.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -187,15 +188,36 @@ std::optional<std::vector<const TunedKernel::Candidate *>> TunedKernel::prune(co
   return kept;
 }
 
+std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench) {
+  Diagnostics problems;
+  std::shared_ptr<const CompiledKernel> compiled = plain.compile(choice.arguments, choice.options, problems);
+  if (!compiled) return firstError(problems);
+  if (!bench.check) {
+    std::vector<Argument> written; // of nothing where nothing is to be compared
+    for (auto [argument, isWritten] : llvm::zip(choice.arguments, writtenParameters(*compiled)))
+      if (isWritten && resultsAreChecked()) written.push_back(argument);
+    bench.check = std::make_unique<ResultCheck>(written);
+  }
+  bench.check->restore();
+  bench.meter->reset();
+  if (!plain.launch(grid, choice.arguments, choice.options, problems)) return firstError(problems);
+  std::optional<std::string> difference = bench.check->compare();
+  std::string config = configText(candidate.config);
+  if (bench.first.empty()) bench.first = config;
+  return difference ? std::optional(otherResults(config, bench.first, *difference)) : std::nullopt;
+}
+
 /// The times of a configuration, or why it fails: it is out then, and the launch goes on.
-Measured TunedKernel::measure(const Candidate &candidate, const Call &call, LaunchMeter &meter, std::optional<double> best) {
+Measured TunedKernel::measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best) {
   Diagnostics problems;
   std::optional<Choice> choice = complete(candidate, call, problems);
   std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
-  Measured result =
-      extents ? meter.measure(
-                    [&](Diagnostics &diagnostics) { return plain.launch(*extents, choice->arguments, choice->options, diagnostics); }, best)
-              : Measured{{}, firstError(problems)};
+  Measured result{{}, extents ? "" : firstError(problems)};
+  if (extents) {
+    std::optional<std::string> problem = tryOut(candidate, *choice, *extents, bench);
+    auto launch = [&](Diagnostics &diagnostics) { return plain.launch(*extents, choice->arguments, choice->options, diagnostics); };
+    result = problem ? Measured{{}, std::move(*problem)} : bench.meter->measure(launch, best);
+  }
   if (progress) progress(candidate.config, result);
   return result;
 }
@@ -208,12 +230,14 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     texts.push_back(configText(candidate->config));
     hasHook |= candidate->config.hasHook;
   }
-  std::unique_ptr<LaunchMeter> meter; // keeps copies of tensors, so it is made where there is something to measure
+  Bench bench;
   TuneDoor door;
   door.measure = [&](size_t config, std::optional<double> best) -> std::optional<Measured> {
-    if (!meter) meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
-    if (!meter) return std::nullopt;
-    return measure(*kept[config], call, *meter, best);
+    // It keeps copies of tensors, so it is made where there is something to measure.
+    if (!bench.meter)
+      bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
+    if (!bench.meter) return std::nullopt;
+    return measure(*kept[config], call, bench, best);
   };
   door.compile = [&](size_t config) -> std::optional<std::string> {
     Diagnostics problems;
@@ -226,8 +250,18 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   door.anew = measuresAnew;
   door.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
   std::optional<TuneOutcome> outcome = tune(&problem, texts, door, diagnostics);
-  if (meter) meter->reset();
+  if (bench.check) bench.check->restore();
+  if (bench.meter) bench.meter->reset();
+  if (outcome && outcome->measured) reportDifferences(*outcome, diagnostics);
   return outcome;
+}
+
+/// A configuration that does not fit a machine is no news; one that computes something else is.
+void TunedKernel::reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const {
+  for (const Measured &result : outcome.results)
+    if (isOtherResults(result.failure))
+      diagnostics.warning(rangeOf(plain.function()), Diag::badConfig,
+                          {"kernel '" + plain.function().name + "': " + result.failure, "it is not chosen; is a mask missing?"});
 }
 
 void TunedKernel::reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const {

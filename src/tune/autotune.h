@@ -12,6 +12,7 @@
 namespace tilewright {
 
 class LaunchMeter;
+class ResultCheck;
 
 /// The grid for arguments that are all known by now. Nothing after an error.
 using GridFunction = std::function<std::optional<Grid>(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics)>;
@@ -79,9 +80,18 @@ private:
   std::optional<Choice> complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const;
   std::optional<Selected> select(const Call &call, Diagnostics &diagnostics);
   std::optional<Selected> selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics);
-  Measured measure(const Candidate &candidate, const Call &call, LaunchMeter &meter, std::optional<double> best);
+  /// What configurations are measured with; made when the first one is.
+  struct Bench {
+    std::unique_ptr<LaunchMeter> meter;
+    std::unique_ptr<ResultCheck> check;
+    std::string first; // the configuration that the others are compared with
+  };
+  Measured measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best);
+  /// Runs it once, from the state that all configurations start from. Why it cannot win, or nothing.
+  std::optional<std::string> tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench);
   std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
                                        Diagnostics &diagnostics);
+  void reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
   void reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
   /// The candidates that prune_configs_by leaves. Nothing after an error.
   std::optional<std::vector<const Candidate *>> prune(const BoundArguments &known, Diagnostics &diagnostics) const;

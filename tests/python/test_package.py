@@ -401,3 +401,32 @@ def test_a_process_that_debugs_overrides_the_call(monkeypatch):
 @triton.jit
 def failing_kernel(x_ptr):
     tl.device_assert(tl.load(x_ptr) == 0, "must fail")
+
+
+def test_installed_command():
+    """A wheel's command is libtilewright's, and runs verify and bench with its own Python."""
+    done = subprocess.run([sys.executable, "-m", "tilewright._command", "info"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("tilewright ")
+    done = subprocess.run([sys.executable, "-m", "tilewright._command", "verify", "nothing.py"], capture_output=True, text=True)
+    assert done.returncode == 1 and "cannot read 'nothing.py'" in done.stderr
+
+
+def test_options_of_python_commands():
+    """`tilewright verify --help` and `python -m tilewright.verify --help` list the same options."""
+    for name in ("verify", "bench"):
+        own = subprocess.run([sys.executable, "-m", f"tilewright.{name}", "--help"], capture_output=True, text=True).stdout
+        other = subprocess.run([sys.executable, "-m", "tilewright._command", name, "--help"], capture_output=True, text=True).stdout
+        options = [set(re.findall(r"--[a-z-]+", text)) for text in (own, other)]
+        assert options[0] - {"--help"} == options[1], name
+
+
+def test_settings_are_listed():
+    """Each variable of ours that the sources read is a row of settings.def."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    rows = set(re.findall(r"^SETTING\((\w+),", (root / "src/support/settings.def").read_text(), re.M))
+    read = set()
+    for folder in ("src", "cli", "python"):
+        for file in (root / folder).rglob("*"):
+            if file.suffix in (".cpp", ".h", ".py"):
+                read |= set(re.findall(r"""["'](TILEWRIGHT_[A-Z_]+)["']""", file.read_text()))
+    assert read - rows <= {"TILEWRIGHT_INTERNAL_", "TILEWRIGHT_VERSION"} and {row for row in rows if row.startswith("TILEWRIGHT")} <= read

@@ -2,6 +2,7 @@
 
 #include "support/files.h"
 #include "tune/measure.h"
+#include "tune/result_check.h"
 #include "tune/tuner.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 using namespace tilewright;
@@ -210,6 +212,29 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
   // Slow runs before fast ones are chance.
   EXPECT_EQ(measureRuns(runs({9, 0.005, 0.005, 0.005, 0.001}), 1.0)->front(), 1.0);
   EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt));
+}
+
+TEST(ResultCheck, ComparesWithTheFirstRun) {
+  std::vector<float> floats{1, 2, 3};
+  std::vector<int32_t> integers{4, 5};
+  ResultCheck check({Argument::pointer(floats.data(), Scalar::fp32, 12), Argument::none(),
+                     Argument::tuple({Argument::pointer(integers.data(), Scalar::int32, 8)}, {})});
+  floats = {10, std::numeric_limits<float>::quiet_NaN(), 30};
+  EXPECT_FALSE(check.compare()); // the first
+  check.restore();
+  EXPECT_EQ(floats, (std::vector<float>{1, 2, 3}));
+  // Sums in another order differ in their last bits, and NaN is NaN.
+  floats = {10.00001f, -std::numeric_limits<float>::quiet_NaN(), 30};
+  EXPECT_FALSE(check.compare());
+  floats[0] = 11;
+  EXPECT_EQ(check.compare(), "element 0 of a tensor is 11, and not 10");
+  floats[0] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(check.compare(), "element 0 of a tensor is inf, and not 10");
+  floats[0] = 10;
+  integers[1] = 6;
+  EXPECT_EQ(check.compare(), "element 1 of a tensor is another");
+  EXPECT_TRUE(isOtherResults(otherResults("BLOCK=1", "BLOCK=2", "none")));
+  EXPECT_FALSE(isOtherResults("out of resources"));
 }
 
 TEST(Measure, DroppingFromCachesChangesNothing) {

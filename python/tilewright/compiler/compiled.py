@@ -195,7 +195,7 @@ class CompiledKernel:
         if not knobs.runtime.launch_enter_hook and not knobs.runtime.launch_exit_hook:
             return None
         self._init_handles()
-        told = LazyDict({"name": self.name, "function": self.function, "stream": stream})
+        told = LazyDict({"name": self.name, "function": self.function, "stream": stream}, self)
         describe = getattr(self._fn, "launch_metadata", None)
         if describe is not None:
             told.add(describe, (grid, self.metadata, dict(zip(self._fn.arg_names, arguments))))

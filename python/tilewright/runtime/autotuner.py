@@ -255,6 +255,11 @@ class Autotuner(KernelInterface):
             after()
 
         try:
+            if self._checks_results():
+                difference = self._try_out(args, current, named, before, run, after)
+                if difference:
+                    return RuntimeError(_core.other_results(str(config), self._call.first, difference))
+                self._call.first = self._call.first or str(config)
             if self._measures_itself or not isinstance(driver.active, CPUDriver):
                 return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
             return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best)
@@ -262,6 +267,23 @@ class Autotuner(KernelInterface):
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
             return error
+
+    def _checks_results(self):
+        """A benchmark or hooks of the user's may change what a run computes from."""
+        return _core.results_are_checked() and not self._measures_itself and _core.engine() == "cpu" and _jit_function(self.fn) is not None and not _is_watched()
+
+    def _try_out(self, args, current, named, before, run, after):
+        """Runs a configuration once, from the state that all start from; how its results differ from the first one's, or None."""
+        if self._call.check is None:
+            compiled = self.fn.run(*args, **{**current, "warmup": True})
+            written = compiled._handle.written
+            self._call.check = _core.ResultCheck([named[name] for name in written if _is_tensor(named.get(name))])
+        self._call.check.restore()
+        before()
+        run()
+        difference = self._call.check.compare()
+        after()
+        return difference
 
     def _check_conflicts(self, kwargs, configs):
         conflicts = kwargs.keys() & {name for config in configs for name in config.all_kwargs()}
@@ -308,9 +330,16 @@ class Autotuner(KernelInterface):
         threads = _core.target()["threads"] if self._compiles_ahead(kernel, configs) else 0
         problem = self._problem(kernel, args, kwargs, keeps)
         needs_quiet = problem is None or problem.device.startswith("cpu")
+        self._call.check, self._call.first = None, ""
         best, results, measured, seconds = _core.tune(problem, texts, measure, compile, keeps, not self._measures_itself, threads, needs_quiet)
         if not (measured and self._measures_itself):  # a user's benchmark may give other things than lists of times
             times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
+        if self._call.check is not None:
+            self._call.check.restore()
+            self._call.check = None
+        for result in results if measured else ():
+            if isinstance(result, str) and _core.is_other_results(result):
+                warnings.warn(f"kernel '{self.__name__}': {result}; it is not chosen. Is a mask missing?", RuntimeWarning, stacklevel=2)
         self.bench_time = seconds
         self.configs_timings = {configs[index]: time for index, time in sorted(times.items())}
         self.cache[key] = configs[best]

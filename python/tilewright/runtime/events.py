@@ -24,10 +24,11 @@ class JitFunctionInfo:
 
 
 class LazyDict:
-    """The facts about a launch that its hooks see, made when one asks for them."""
+    """The facts about a launch that its hooks see, made when one asks for them. `kernel`: the compiled kernel."""
 
-    def __init__(self, data):
+    def __init__(self, data, kernel):
         self.data = data
+        self.kernel = kernel
         self.extras = []
 
     def add(self, function, arguments):

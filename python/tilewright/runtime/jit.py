@@ -209,7 +209,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         kernel = self.prepare(*args, **kwargs)
         if kernel is None:  # a hook does not want it compiled
             return None
-        metadata = LazyDict({"name": kernel.name, "function": kernel.function, "stream": driver.active.get_current_stream()})
+        metadata = LazyDict({"name": kernel.name, "function": kernel.function, "stream": driver.active.get_current_stream()}, kernel)
         if self.launch_metadata is not None:
             metadata.add(self._described_launch, (kernel, grid, args, kwargs))
         if runtime.launch_enter_hook:

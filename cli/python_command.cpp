@@ -1,0 +1,100 @@
+// `tilewright verify` and `tilewright bench`. A kernel file holds Python functions, which Python runs: these commands check their options
+// as the others do, and then become `python -m tilewright.verify`. What they need of the compiler is C++ again, behind the package.
+
+#include "cli/command.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace tilewright {
+
+static constexpr const char *fileDetails =
+    "FILE is Python, and defines\n"
+    "  kernel_fn(*inputs)     what is judged: it launches kernels, and returns tensors or writes to its inputs\n"
+    "  reference_fn(*inputs)  what it has to compute\n"
+    "  get_inputs()           fresh inputs: a list, or a dict by parameter\n";
+
+static std::vector<OptionSpec> judgeOptions() {
+  return {{"--rtol", "R", "relative tolerance; default by type: float16 1e-3, bfloat16 1e-2, float32 1e-5"},
+          {"--atol", "A", "absolute tolerance; likewise"},
+          {"--device", "cpu|cuda", "where PyTorch's tensors are, whatever FILE says"},
+          {"--seed", "N", "for random inputs; default 0"},
+          {"--json", "", "one JSON object on the standard output"}};
+}
+
+const CommandSpec &verifySpec() {
+  static const CommandSpec spec = [] {
+    CommandSpec result{
+        "verify", "FILE [options]",
+        "Compares a kernel with its reference for inputs of all kinds: as given, strided, empty, of one element, of odd sizes.",
+        fileDetails, judgeOptions()};
+    result.options.push_back({"--variants", "A,B", "given, strided, empty, one, odd; default all"});
+    return result;
+  }();
+  return spec;
+}
+
+const CommandSpec &benchSpec() {
+  static const CommandSpec spec = [] {
+    CommandSpec result{
+        "bench", "FILE [options] | --compare OLD.json NEW.json",
+        "Verifies a kernel, then measures it beside its reference and beside what this machine was measured to be able to do.", fileDetails,
+        judgeOptions()};
+    for (const OptionSpec &option :
+         {OptionSpec{"--warmup", "N", "calls before the measured ones; default 10"},
+          OptionSpec{"--repeat", "N", "measured calls; default 40"},
+          OptionSpec{"--roofline", "FILE.svg", "draw the kernel under the machine's roof"},
+          OptionSpec{"--output", "FILE.json", "write the results, for --compare"},
+          OptionSpec{"--compare", "", "two results: which differ by more than noise? Status 1 where one is slower"},
+          OptionSpec{"--measure-roof", "", "measure the machine again, and keep that"}})
+      result.options.push_back(option);
+    return result;
+  }();
+  return spec;
+}
+
+/// The Python that TILEWRIGHT_PYTHON names, or the one that the package beside the command was built for, or the PATH's.
+static std::string pythonProgram() {
+  if (const char *named = std::getenv("TILEWRIGHT_PYTHON"); named && *named) return named;
+  return ::access(TILEWRIGHT_PYTHON_EXECUTABLE, X_OK) == 0 ? TILEWRIGHT_PYTHON_EXECUTABLE : "python3";
+}
+
+/// In a build folder the package lies beside the command's folder.
+static void showPackage() {
+  std::string own = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  llvm::SmallString<256> package(llvm::sys::path::parent_path(llvm::sys::path::parent_path(own)));
+  llvm::sys::path::append(package, "python");
+  if (!llvm::sys::fs::is_directory(package + "/tilewright")) return;
+  const char *inherited = std::getenv("PYTHONPATH");
+  std::string paths = package.str().str() + (inherited && *inherited ? ":" + std::string(inherited) : "");
+  ::setenv("PYTHONPATH", paths.c_str(), 1);
+}
+
+static int runModule(const CommandSpec &spec, int argc, char **argv) {
+  int status = 0;
+  if (!readCommandLine(spec, argc, argv, status)) return status;
+  std::string program = pythonProgram(), module = std::string("tilewright.") + spec.name, option = "-m";
+  showPackage();
+  std::vector<char *> words = {program.data(), option.data(), module.data()};
+  words.insert(words.end(), argv, argv + argc);
+  words.push_back(nullptr);
+  ::execvp(program.c_str(), words.data());
+  return fail(std::string(spec.name) + " runs Python, and '" + program + "' cannot be started: " + std::strerror(errno) +
+              "; TILEWRIGHT_PYTHON names another");
+}
+
+int verifyMain(int argc, char **argv) {
+  return runModule(verifySpec(), argc, argv);
+}
+
+int benchMain(int argc, char **argv) {
+  return runModule(benchSpec(), argc, argv);
+}
+
+} // namespace tilewright

@@ -1,0 +1,1 @@
+"""What verify and bench share: kernel files, their tensors, and how results are compared."""

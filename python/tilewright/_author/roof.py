@@ -1,0 +1,69 @@
+"""What this machine was measured to be able to do: once, and kept in the cache folder until `tilewright bench --measure-roof`."""
+
+import hashlib
+import json
+
+from .. import _core
+from . import tensors
+
+_FORM = 1
+
+
+def _device_facts(device):
+    if device == "cpu":
+        facts = _core.target()
+        return [facts["cpu"], facts["level"], facts["threads"]]
+    facts = tensors.torch().cuda.get_device_properties(device)
+    return [facts.name, facts.multi_processor_count, facts.total_memory]
+
+
+def _seconds_on_gpu(call):
+    """The best of a few runs, by the GPU's clock."""
+    torch = tensors.torch()
+    times = []
+    for _ in range(8):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1e3)
+    return min(times)
+
+
+def _measure_gpu(device):
+    """PyTorch's copy, and its products, which are cuBLAS's: what comes nearest to the peak of each type."""
+    torch = tensors.torch()
+    size = 1 << 28
+    source, target = (torch.ones(size, dtype=torch.float32, device=device) for _ in range(2))
+    roof = {"bytes_per_second": 2 * 4 * size / _seconds_on_gpu(lambda: target.copy_(source))}
+    del source, target
+    tf32 = torch.backends.cuda.matmul.allow_tf32
+    for name, dtype, extent, allow in (("float32", torch.float32, 4096, False), ("tf32", torch.float32, 8192, True),
+                                       ("float16", torch.float16, 8192, True), ("bfloat16", torch.bfloat16, 8192, True)):
+        torch.backends.cuda.matmul.allow_tf32 = allow
+        left, right = (torch.randn(extent, extent, device=device, dtype=dtype) for _ in range(2))
+        roof[name] = 2 * extent**3 / _seconds_on_gpu(lambda: left @ right)
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    return roof
+
+
+def roof_of(device, anew=False):
+    """{"bytes_per_second": ..., "float32": operations a second, ...} of "cpu" or a CUDA device of PyTorch's."""
+    facts = _device_facts(device)
+    key = hashlib.sha256(json.dumps(["roof", _FORM, _core.__version__, facts]).encode()).hexdigest()
+    kept = None if anew or not _core.cache_enabled() else _core.cache_load(key)
+    if kept is not None:
+        return json.loads(kept)
+    roof = _core.measure_roof() if device == "cpu" else _measure_gpu(device)
+    roof["device"] = " ".join(str(fact) for fact in facts)
+    if _core.cache_enabled():
+        _core.cache_store(key, json.dumps(roof).encode())
+    return roof
+
+
+def peak(roof, dtype, has_product):
+    """Operations a second for elements of a type. A type that has no row is computed in float32."""
+    if has_product and dtype == "float32" and "tf32" in roof:
+        return roof["tf32"]
+    return roof[dtype] if dtype in roof and (has_product or dtype in ("float32", "float64")) else roof["float32"]

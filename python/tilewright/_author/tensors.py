@@ -1,0 +1,165 @@
+"""NumPy arrays and PyTorch tensors, as far as verify and bench look at them.
+
+Memory that is given to a kernel is *guarded*: it lies in the middle of a larger piece, and all that holds no data yet is filled with a
+pattern. What a kernel did not write still has the pattern, and so has what lies around its tensors, unless it wrote out of bounds.
+"""
+
+import sys
+
+import numpy
+
+GUARD = 1 << 20  # bytes on either side: a block that misses its mask ends within them
+_ALIGNMENT = 4096
+_full = numpy.full  # while a kernel file runs, that name stands for another function
+
+
+def torch():
+    """PyTorch, if the kernel file has imported it."""
+    return sys.modules.get("torch")
+
+
+def _is_torch(value):
+    return torch() is not None and isinstance(value, torch().Tensor)
+
+
+def is_tensor(value):
+    if _is_torch(value):
+        return value.layout == torch().strided and value.device.type != "meta"
+    return isinstance(value, numpy.ndarray) and value.dtype != object
+
+
+def address(value):
+    return value.data_ptr() if _is_torch(value) else value.ctypes.data
+
+
+def item_bytes(value):
+    return value.element_size() if _is_torch(value) else value.itemsize
+
+
+def steps(value):
+    """Strides in elements."""
+    return tuple(value.stride()) if _is_torch(value) else tuple(step // max(value.itemsize, 1) for step in value.strides)
+
+
+def _reach(value):
+    """The offsets of the first element and behind the last one, in elements from the address."""
+    if 0 in value.shape:
+        return 0, 0
+    ways = [(extent - 1) * step for extent, step in zip(value.shape, steps(value))]
+    return sum(way for way in ways if way < 0), 1 + sum(way for way in ways if way > 0)
+
+
+def span(value):
+    """The addresses that the elements lie between."""
+    low, high = _reach(value)
+    return address(value) + low * item_bytes(value), address(value) + high * item_bytes(value)
+
+
+def dtype_name(value):
+    return str(value.dtype).rpartition(".")[2] if hasattr(value, "dtype") else type(value).__name__
+
+
+def describe(value):
+    """float32[64, 32]"""
+    return f"{dtype_name(value)}{list(value.shape)}" if hasattr(value, "shape") else repr(value)[:40]
+
+
+def is_integer(value):
+    return dtype_name(value).startswith(("int", "uint"))
+
+
+def to_numpy(value):
+    """The elements in memory of the host: float64 where they are floats, and complex or exact otherwise."""
+    if _is_torch(value):
+        value = value.detach().cpu()
+        if value.is_floating_point():
+            value = value.double()
+        value = value.resolve_conj().numpy()
+    value = numpy.asarray(value)
+    return value if value.dtype.kind in "biuc" else value.astype(numpy.float64)
+
+
+def new_like(value, shape):
+    """A tensor of another shape, not filled."""
+    return torch().empty(shape, dtype=value.dtype, device=value.device) if _is_torch(value) else numpy.empty(shape, value.dtype)
+
+
+def copy(value):
+    """The elements in memory of their own, back to back."""
+    return value.detach().clone(memory_format=torch().contiguous_format) if _is_torch(value) else numpy.ascontiguousarray(value).copy()
+
+
+class Guarded:
+    """A copy of a tensor's shape, type and strides in guarded memory. `content`: its values as well; else the pattern. `around`: the byte
+    in front of it and behind it."""
+
+    def __init__(self, like, pattern, content, around):
+        low, high = _reach(like)
+        size = item_bytes(like)
+        is_bool = dtype_name(like) == "bool"
+        self.around = around
+        begin, count = GUARD, (high - low) * size
+        if _is_torch(like):
+            self.storage = torch().full((count + 2 * GUARD + _ALIGNMENT,), around, dtype=torch().uint8, device=like.device)
+        else:
+            self.storage = _full(count + 2 * GUARD + _ALIGNMENT, around, numpy.uint8)
+        begin += -(address(self.storage) + begin) % _ALIGNMENT
+        self.begin, self.end = begin, begin + count
+        whole = self.storage[begin:begin + count]
+        whole[...] = pattern & 1 if is_bool else pattern
+        if _is_torch(like):
+            self.tensor = whole.view(like.dtype).as_strided(like.shape, like.stride(), begin // size - low)
+        else:
+            data = whole.view(like.dtype)[-low:]
+            self.tensor = numpy.lib.stride_tricks.as_strided(data, like.shape, like.strides) if count else data.reshape(like.shape)
+        if content and count:
+            if _is_torch(like):
+                self.tensor.copy_(like.detach())
+            else:
+                self.tensor[...] = like
+        if _is_torch(like) and like.requires_grad:
+            self.tensor.requires_grad_(True)
+
+    def is_untouched(self):
+        """Whether nothing was written in front of the tensor or behind it."""
+        around = self.storage[:self.begin], self.storage[self.end:]
+        return all(bool((part == self.around).all()) for part in around)
+
+    def holds(self, at):
+        """Whether an address is the tensor's; the offset in it."""
+        offset = at - address(self.storage)
+        return offset - self.begin if self.begin <= offset < self.end else None
+
+
+def _bytes(value):
+    """The bytes of all elements in row-major order, in memory of the host."""
+    if _is_torch(value):
+        return value.detach().cpu().contiguous().reshape(-1).view(torch().uint8).numpy()
+    return numpy.ascontiguousarray(value).reshape(-1).view(numpy.uint8)
+
+
+def has_pattern(value, pattern):
+    """For each element, in row-major order, whether all of its bytes are the pattern."""
+    if dtype_name(value) == "bool":
+        pattern &= 1
+    return (_bytes(value).reshape(-1, item_bytes(value)) == pattern).all(axis=1)
+
+
+def are_equal(left, right):
+    """Whether all bits are the same; of tensors of one shape and type."""
+    return numpy.array_equal(_bytes(left), _bytes(right))
+
+
+def is_on_gpu(value):
+    return _is_torch(value) and value.device.type == "cuda"
+
+
+def on_cpu(value):
+    return value.cpu() if is_on_gpu(value) else value
+
+
+def wait(device):
+    """Until what was launched there is done."""
+    if torch() is not None and torch().cuda.is_available() and str(device or "cuda").startswith("cuda"):
+        torch().cuda.synchronize()
+

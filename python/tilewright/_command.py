@@ -1,0 +1,16 @@
+"""The command `tilewright` of an installed package: libtilewright's, which lies beside the extension."""
+
+import ctypes
+import os
+import sys
+
+
+def main():
+    os.environ.setdefault("TILEWRIGHT_PYTHON", sys.executable)  # for the commands that are Python
+    library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtilewright.so.0"))
+    words = (ctypes.c_char_p * (len(sys.argv) + 1))(*(word.encode() for word in ["tilewright", *sys.argv[1:]]), None)
+    sys.exit(library.twCommand(len(sys.argv), words))
+
+
+if __name__ == "__main__":
+    main()

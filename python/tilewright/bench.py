@@ -1,0 +1,237 @@
+"""`tilewright bench KERNEL.py`: how fast is a kernel, beside its reference and beside what the machine can do?
+
+    python -m tilewright.bench KERNEL.py [--warmup N --repeat N --device D --json --roofline FILE.svg --output FILE.json]
+    python -m tilewright.bench --compare OLD.json NEW.json
+
+Nothing is measured before verification passes. Kernel and reference are called by turns, with nothing of the inputs in the caches. Bytes are
+those of inputs and outputs, each once; operations on floats are counted by the reference interpreter on a few of the programs.
+"""
+
+import dataclasses
+import json
+import math
+import statistics
+import time
+
+from . import _core, verify as verification
+from ._author import command, noise, roof, roofline, tensors
+from ._author.allocations import torch_mode
+from ._author.kernel_file import KernelFile, KernelFileError
+
+
+@dataclasses.dataclass
+class Work:
+    """What one call of a kernel does. operations: on floats; 0 where they cannot be counted."""
+    bytes: int
+    operations: float
+    has_product: bool
+    dtype: str  # of the first result
+
+
+def _tensors_of(*groups):
+    found = {}
+    for group in groups:
+        for value in group:
+            if tensors.is_tensor(value) and math.prod(value.shape):
+                found[tensors.span(value)] = value
+    return list(found.values())
+
+
+def count_work(file, device):
+    """Of one call with fresh inputs, on the CPU: the same kernel does the same work there."""
+    counting = "cpu" if tensors.torch() is not None else None
+    with torch_mode(counting):
+        inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in file.inputs().items()}
+        with verification._Launches() as launches:
+            file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
+        _core.count_arithmetic(True)
+        try:
+            outputs = file.call(file.kernel_fn, inputs) or []
+        finally:
+            operations = _core.count_arithmetic(False)
+    touched = _tensors_of(inputs.values(), outputs)
+    results = [value for value in outputs if tensors.is_tensor(value)] or touched
+    total = sum(math.prod(value.shape) * tensors.item_bytes(value) for value in touched)
+    return Work(total, operations, launches.has_product, tensors.dtype_name(results[0]) if results else "float32")
+
+
+# ---- measuring
+
+
+def _cpu_once(call, inputs):
+    _core.drop_from_caches(_tensors_of(inputs.values()))
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1e3
+
+
+def _gpu_once(call, cache):
+    cuda = tensors.torch().cuda
+    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    cache.zero_()
+    start.record()
+    call()
+    end.record()
+    cuda.synchronize()
+    return start.elapsed_time(end)
+
+
+def _measure(file, inputs, warmup, repeat):
+    """Milliseconds of each call of the kernel and of the reference, which alternate."""
+    calls = [lambda: file.call(file.kernel_fn, inputs), lambda: file.call(file.reference_fn, inputs)]
+    gpu = next((value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)), None)
+    if gpu is not None:
+        cache = tensors.torch().empty(256 << 20, dtype=tensors.torch().uint8, device=gpu.device)
+        once = lambda call: _gpu_once(call, cache)
+    else:
+        once = lambda call: _cpu_once(call, inputs)
+    for _ in range(warmup):
+        for call in calls:
+            call()
+    times = [], []
+    for _ in range(repeat):
+        for call, mine in zip(calls, times):
+            mine.append(once(call))
+    return times
+
+
+def _summary(times):
+    times = sorted(times)
+    return {"median": statistics.median(times), "p20": times[len(times) // 5], "p80": times[len(times) * 4 // 5], "samples": times}
+
+
+def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_roof=False, tell=lambda verdict: None):
+    """The results as a dict, or the report of a verification that failed."""
+    report = verification.verify(path, options, tell)
+    if not report.correct:
+        return report
+    file = KernelFile(path)
+    verification._seed(options.seed)
+    work = count_work(file, options.device)
+    verification._seed(options.seed)
+    with torch_mode(options.device):
+        inputs = file.inputs()
+        kernel, reference = _measure(file, inputs, warmup, repeat)
+    on_gpu = [value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)]
+    device = str(on_gpu[0].device) if on_gpu else "cpu"
+    own = roof.roof_of(device, measure_roof)
+    kernel_summary, reference_summary = _summary(kernel), _summary(reference)
+    seconds = kernel_summary["median"] / 1e3
+    peak = roof.peak(own, work.dtype, work.has_product)
+    least = max(work.bytes / own["bytes_per_second"], work.operations / peak)
+    return {
+        "kernel_time_ms": kernel_summary["median"], "reference_time_ms": reference_summary["median"],
+        "speedup": reference_summary["median"] / kernel_summary["median"], "warmup_iters": warmup, "benchmark_iters": repeat,
+        "bytes": work.bytes, "flops": work.operations, "gb_per_s": work.bytes / seconds / 1e9, "tflop_per_s": work.operations / seconds / 1e12,
+        "arithmetic_intensity": work.operations / work.bytes if work.bytes else 0.0, "bound": "memory" if least * peak > work.operations else "arithmetic",
+        "share_of_roof": least / seconds, "roof": {**own, "peak": peak}, "kernel": kernel_summary, "reference": reference_summary,
+        "file": file.path, "device": own["device"],
+    }
+
+
+# ---- what is shown
+
+
+def _time(milliseconds):
+    return f"{milliseconds * 1e3:.2f} us" if milliseconds < 1 else f"{milliseconds:.3f} ms"
+
+
+def _show(results, file):
+    for name in ("kernel", "reference"):
+        times = results[name]
+        print(f"{name:<10} {_time(times['median']):>12}   20% {_time(times['p20'])}, 80% {_time(times['p80'])}", file=file)
+    own = results["roof"]
+    print(f"speedup    {results['speedup']:.2f}", file=file)
+    print(f"memory     {results['gb_per_s']:.2f} GB/s of {own['bytes_per_second'] / 1e9:.1f} ({results['bytes']} bytes)", file=file)
+    print(f"arithmetic {results['tflop_per_s']:.4f} TFLOP/s of {own['peak'] / 1e12:.3f}, {results['arithmetic_intensity']:.3g} operations a byte", file=file)
+    note = "; it works from caches, which that roof leaves out" if results["share_of_roof"] > 1 else ""
+    print(f"roof       {results['share_of_roof']:.0%} of what {results['bound']} allows on {results['device']}{note}", file=file)
+
+
+def _read(path):
+    try:
+        with open(path) as file:
+            results = json.load(file)
+        return results, [[float(time) for time in results[name]["samples"]] for name in ("kernel", "reference")]
+    except OSError as error:
+        raise KernelFileError(f"cannot read '{path}': {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise KernelFileError(f"'{path}' holds no results: 'tilewright bench KERNEL.py --output FILE' writes such files") from error
+
+
+def compare(old_path, new_path):
+    """How the second of two files of results differs from the first. The reference, which is the same code, says what the machine did."""
+    (old, old_times), (new, new_times) = _read(old_path), _read(new_path)
+    if old.get("device") != new.get("device"):
+        raise KernelFileError(f"'{old_path}' is of {old.get('device')}, and '{new_path}' of {new.get('device')}: times of two machines are not compared")
+    same = noise.compare(old_times[1], new_times[1]) == "same"
+    drift = 1.0 if same else noise.ratio(old_times[1], new_times[1])
+    return {"verdict": noise.compare(old_times[0], new_times[0], drift), "ratio": noise.ratio(old_times[0], new_times[0]) / drift, "machine": drift,
+            "old_ms": statistics.median(old_times[0]), "new_ms": statistics.median(new_times[0])}
+
+
+def _compare_main(line, results):
+    if len(line.file) != 2:
+        command.fail("--compare wants two files of results, OLD.json NEW.json")
+    found = compare(*line.file)
+    if line.json:
+        command.write_json(found, results)
+    else:
+        drift = "" if found["machine"] == 1 else f"; the reference, and so the machine, took {found['machine']:.3f} times as long, which is taken out"
+        print(f"{found['verdict']}: {_time(found['old_ms'])} -> {_time(found['new_ms'])}, {found['ratio']:.3f} times as long{drift}", file=results)
+    return command.WRONG if found["verdict"] == "slower" else 0
+
+
+def _write(path, text):
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        command.fail(f"cannot write '{path}': {error.strerror}")
+
+
+def _parse(arguments):
+    parser = command.Parser("bench", description="How fast is a kernel, beside its reference and beside what the machine can do?",
+                            epilog="  tilewright bench kernel.py --roofline roof.svg --output new.json\n  tilewright bench --compare old.json new.json")
+    verification.add_options(parser, nargs="+")
+    parser.add_argument("--warmup", type=int, default=10, help="calls before the measured ones; default 10")
+    parser.add_argument("--repeat", type=int, default=40, help="measured calls; default 40")
+    parser.add_argument("--roofline", metavar="FILE.svg", help="draw the kernel under the machine's roof")
+    parser.add_argument("--output", metavar="FILE.json", help="write the results, for --compare")
+    parser.add_argument("--compare", action="store_true", help="two results: which differ by more than noise?")
+    parser.add_argument("--measure-roof", action="store_true", help="measure the machine again, and keep that")
+    line = parser.parse_args(arguments)
+    if not line.compare and len(line.file) != 1:
+        parser.error("bench wants one FILE, or --compare OLD.json NEW.json")
+    if line.warmup < 0 or line.repeat < 1:
+        parser.error("--warmup wants a count, and --repeat one that is not 0")
+    return line
+
+
+def main(arguments=None):
+    line = _parse(arguments)
+    options = verification.read_options(line)
+    with command.results_alone() as results:
+        if line.compare:
+            return _compare_main(line, results)
+        found = bench(line.file[0], options, line.warmup, line.repeat, line.measure_roof)
+        if isinstance(found, verification.Report):
+            if line.json:
+                command.write_json(found.as_dict(), results)
+            command.fail(f"nothing is measured before the kernel is right: {found.details}")
+        if line.json:
+            command.write_json(found, results)
+        else:
+            _show(found, results)
+        if line.output:
+            _write(line.output, json.dumps(command.to_json(found)) + "\n")
+        if line.roofline and not found["flops"]:
+            command.fail("the kernel does no operations on floats that could be counted; there is no point to draw")
+        if line.roofline:
+            _write(line.roofline, roofline.draw(f"{line.file[0]} on {found['device']}", found["arithmetic_intensity"], found["tflop_per_s"] * 1e12,
+                                                found["roof"]["bytes_per_second"], found["roof"]["peak"]))
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,15 @@
+// What this machine's processor reaches at best, measured: the roof that a kernel is held against. A data sheet says what could be; clocks,
+// memory and neighbours decide what is.
+#pragma once
+
+namespace tilewright {
+
+struct Roof {
+  double bytesPerSecond = 0;       // of a copy that no cache holds; bytes read and bytes written
+  double float32 = 0, float64 = 0; // operations a second of multiply and add in registers: two each
+};
+
+/// Takes about half a second, on all threads that launches use.
+Roof measureRoof();
+
+} // namespace tilewright

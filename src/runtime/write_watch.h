@@ -1,0 +1,39 @@
+// Which program of a launch wrote to a place: how `tilewright verify` names the program behind a wrong element.
+//
+// While a thread watches some bytes, its launches on the CPU run their programs one after another on that thread, and look after each of
+// them whether the bytes are still the same. The last program that changed them is the answer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright {
+
+class WriteWatch {
+public:
+  struct Writer {
+    std::string kernel;
+    std::array<int64_t, 3> program{};
+  };
+
+  WriteWatch(const char *address, size_t bytes);
+  /// Called after each program of a launch: `program` is its place in launch order.
+  void look(std::string_view kernel, const int32_t grid[3], int64_t program);
+  const std::optional<Writer> &lastWriter() const { return writer; }
+
+private:
+  const char *address;
+  std::vector<char> before;
+  std::optional<Writer> writer;
+};
+
+/// What this thread watches; null: nothing.
+WriteWatch *watchedWrites();
+/// Nothing ends the watch.
+void watchWrites(std::optional<WriteWatch> watch);
+
+} // namespace tilewright

@@ -1,0 +1,172 @@
+#include "tune/result_check.h"
+
+#include "runtime/cuda/device.h"
+#include "support/half.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace tilewright {
+
+static constexpr size_t mostOnHost = size_t(1) << 30, mostOnDevice = size_t(256) << 20;
+
+bool resultsAreChecked() {
+  const char *setting = std::getenv("TILEWRIGHT_CHECK_TUNING");
+  return !(setting && std::string_view(setting) == "0");
+}
+
+/// Whether a slot that `spec` stands for is written; moves `slot` behind it.
+static bool isWritten(const ArgumentSpec &spec, const std::vector<bool> &writes, size_t &slot) {
+  if (spec.constant) return false;
+  bool written = false;
+  if (!spec.members.empty()) {
+    for (const ArgumentSpec &member : spec.members)
+      written |= isWritten(member, writes, slot);
+    return written;
+  }
+  written = slot < writes.size() && writes[slot];
+  slot += 1 + (spec.type.isDescriptor() ? 2 * spec.type.shape().size() : 0);
+  return written;
+}
+
+std::vector<bool> writtenParameters(const CompiledKernel &kernel) {
+  std::vector<bool> written;
+  size_t slot = 0;
+  for (const ArgumentSpec &spec : kernel.specs())
+    written.push_back(isWritten(spec, kernel.writes(), slot));
+  return written;
+}
+
+/// The host's tensors are touched directly, a GPU's by the driver, behind all that is queued there.
+static std::vector<char> bytesOf(const Argument &tensor) {
+  auto [begin, end] = *tensor.reach();
+  std::vector<char> bytes(end - begin);
+  if (tensor.device() < 0) {
+    std::memcpy(bytes.data(), reinterpret_cast<const void *>(begin), bytes.size());
+    return bytes;
+  }
+  Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
+  const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), ignored);
+  if (!device) return bytes;
+  gpu::ContextScope scope(*device);
+  if (device->driver->synchronizeContext() == gpu::status::success) device->driver->copyToHost(bytes.data(), begin, bytes.size());
+  return bytes;
+}
+
+static void setBytes(const Argument &tensor, const std::vector<char> &bytes) {
+  uint64_t begin = tensor.reach()->first;
+  if (tensor.device() < 0) {
+    std::memcpy(reinterpret_cast<void *>(begin), bytes.data(), bytes.size());
+    return;
+  }
+  Diagnostics ignored;
+  const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), ignored);
+  if (!device) return;
+  gpu::ContextScope scope(*device);
+  if (device->driver->synchronizeContext() == gpu::status::success) device->driver->copyToDevice(begin, bytes.data(), bytes.size());
+}
+
+void ResultCheck::add(const Argument &argument) {
+  for (const Argument &member : argument.members())
+    add(member);
+  std::optional<std::pair<uint64_t, uint64_t>> reach = argument.reach();
+  if (!reach || reach->first == reach->second || argument.memory() != Memory::plain) return;
+  size_t bytes = reach->second - reach->first, most = argument.device() < 0 ? mostOnHost : mostOnDevice;
+  if (total + bytes > most) return;
+  total += bytes;
+  tensors.push_back({argument, bytesOf(argument), {}});
+}
+
+ResultCheck::ResultCheck(llvm::ArrayRef<Argument> written) {
+  for (const Argument &argument : written)
+    add(argument);
+}
+
+void ResultCheck::restore() const {
+  for (const Tensor &tensor : tensors)
+    setBytes(tensor.argument, tensor.before);
+}
+
+namespace {
+/// Elements of a float type, of which a part may differ.
+struct Floats {
+  Scalar type;
+  const char *data;
+
+  size_t count(size_t bytes) const { return bytes / static_cast<size_t>(byteSize(type)); }
+  double operator[](size_t index) const {
+    const char *at = data + index * static_cast<size_t>(byteSize(type));
+    auto load = [&]<typename T>(T value) { return std::memcpy(&value, at, sizeof(T)), value; };
+    switch (type) {
+    case Scalar::fp64: return load(double());
+    case Scalar::fp32: return static_cast<double>(load(float()));
+    case Scalar::fp16: return static_cast<double>(halfValue(load(uint16_t())));
+    default: return static_cast<double>(bfloatValue(load(uint16_t())));
+    }
+  }
+};
+} // namespace
+
+/// How far sums in another order may be apart, in parts of the largest element. Nothing: elements have to be equal.
+static std::optional<double> tolerance(Scalar type) {
+  switch (type) {
+  case Scalar::fp64: return 1e-9;
+  case Scalar::fp32: return 1e-3;
+  case Scalar::fp16:
+  case Scalar::bf16: return 2e-2;
+  default: return std::nullopt;
+  }
+}
+
+static std::string differAt(size_t index, double value, double expected) {
+  char text[128];
+  std::snprintf(text, sizeof(text), "element %zu of a tensor is %.6g, and not %.6g", index, value, expected);
+  return text;
+}
+
+static std::optional<std::string> compareFloats(const Floats &results, const Floats &expected, size_t count, double part) {
+  double largest = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (std::isfinite(expected[i])) largest = std::max(largest, std::abs(expected[i]));
+  for (size_t i = 0; i < count; ++i) {
+    double value = results[i], wanted = expected[i];
+    bool isSame = value == wanted || (std::isnan(value) && std::isnan(wanted)) || std::abs(value - wanted) <= part * largest;
+    if (!isSame) return differAt(i, value, wanted);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ResultCheck::compare() {
+  for (Tensor &tensor : tensors) {
+    std::vector<char> now = bytesOf(tensor.argument);
+    if (isFirst) {
+      tensor.expected = std::move(now);
+      continue;
+    }
+    Scalar type = tensor.argument.element();
+    if (now == tensor.expected || isFp8(type)) continue; // an 8-bit float has no last bits
+    std::optional<double> part = tolerance(type);
+    Floats results{type, now.data()}, expected{type, tensor.expected.data()};
+    auto place = static_cast<size_t>(std::mismatch(now.begin(), now.end(), tensor.expected.begin()).first - now.begin());
+    if (!part)
+      return "element " + std::to_string(place / static_cast<size_t>(std::max<int64_t>(byteSize(type), 1))) + " of a tensor is another";
+    if (std::optional<std::string> problem = compareFloats(results, expected, results.count(now.size()), *part)) return problem;
+  }
+  isFirst = false;
+  return std::nullopt;
+}
+
+static constexpr llvm::StringLiteral otherWords = " gives other results than ";
+
+std::string otherResults(const std::string &config, const std::string &first, const std::string &difference) {
+  return "'" + config + "'" + otherWords.str() + "'" + first + "': " + difference;
+}
+
+bool isOtherResults(llvm::StringRef failure) {
+  return failure.contains(otherWords);
+}
+
+} // namespace tilewright

@@ -1,0 +1,49 @@
+// Configurations of one kernel are meant to compute the same. One that does not, because a mask is missing or a block is too small for its
+// algorithm, is often the fastest; so each runs once from the same state of the tensors, and what it leaves there is compared with what the
+// first one left, before it may win.
+//
+// Sums are taken in another order by other blocks, so floats may differ by some of their last bits; integers may not differ.
+#pragma once
+
+#include "runtime/kernel.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// For each parameter of a compiled kernel, whether it may write to the memory behind it.
+std::vector<bool> writtenParameters(const CompiledKernel &kernel);
+
+/// Not where TILEWRIGHT_CHECK_TUNING=0: for kernels whose results, or scratch tensors, are another thing for each configuration.
+bool resultsAreChecked();
+
+class ResultCheck {
+public:
+  /// Keeps what is in these tensors now; members of tuples count. Those of unknown size, and more of them than it would be worth to copy,
+  /// are not looked at.
+  explicit ResultCheck(llvm::ArrayRef<Argument> written);
+
+  /// Makes the tensors what they were.
+  void restore() const;
+  /// Behind a run from there: how its results differ from those of the first run that asked, or nothing.
+  std::optional<std::string> compare();
+
+private:
+  struct Tensor {
+    Argument argument;
+    std::vector<char> before, expected;
+  };
+  void add(const Argument &argument);
+
+  std::vector<Tensor> tensors;
+  size_t total = 0;
+  bool isFirst = true;
+};
+
+/// The failure of a configuration whose results differ from those of the first, and whether a failure is that.
+std::string otherResults(const std::string &config, const std::string &first, const std::string &difference);
+bool isOtherResults(llvm::StringRef failure);
+
+} // namespace tilewright

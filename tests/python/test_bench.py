@@ -1,0 +1,173 @@
+"""`tilewright bench`: what is counted is exact, what is wrong is not measured, and noise is no difference."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+
+from tilewright import _core, bench, verify
+from tilewright._author import noise, roof, roofline
+from tilewright._author.kernel_file import KernelFileError
+
+_PRODUCT = """
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM)[:, None], tl.program_id(1) * BN + tl.arange(0, BN)[None, :]
+    total = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        row, column = start + tl.arange(0, BK)[None, :], start + tl.arange(0, BK)[:, None]
+        a = tl.load(a_ptr + m * K + row, mask=(m < M) & (row < K), other=0.0)
+        b = tl.load(b_ptr + column * N + n, mask=(column < K) & (n < N), other=0.0)
+        total = tl.dot(a, b, total)
+    tl.store(c_ptr + m * N + n, total, mask=(m < M) & (n < N))
+
+def kernel_fn(a, b):
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    (M, K), N = a.shape, b.shape[1]
+    c = np.empty((M, N), np.float32)
+    product_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](a, b, c, M, N, K, BM=32, BN=32, BK=16)
+    return c
+
+def reference_fn(a, b):
+    return a @ b
+
+def get_inputs():
+    return [np.random.standard_normal((128, 64)).astype(np.float32), np.random.standard_normal((64, 96)).astype(np.float32)]
+"""
+
+
+@pytest.fixture
+def product(tmp_path):
+    path = tmp_path / "product.py"
+    path.write_text(_PRODUCT)
+    return path
+
+
+def test_results(product):
+    found = bench.bench(str(product), warmup=1, repeat=5)
+    seed = {"kernel_time_ms", "reference_time_ms", "speedup", "warmup_iters", "benchmark_iters"}
+    assert seed <= found.keys() and (found["warmup_iters"], found["benchmark_iters"]) == (1, 5)
+    assert found["flops"] == 2 * 128 * 64 * 96
+    assert found["bytes"] == 4 * (128 * 64 + 64 * 96 + 128 * 96)
+    assert len(found["kernel"]["samples"]) == len(found["reference"]["samples"]) == 5
+    assert found["speedup"] == pytest.approx(found["reference_time_ms"] / found["kernel_time_ms"])
+    assert found["arithmetic_intensity"] == pytest.approx(found["flops"] / found["bytes"])
+    assert found["tflop_per_s"] == pytest.approx(found["flops"] / found["kernel_time_ms"] / 1e9)
+    least = max(found["bytes"] / found["roof"]["bytes_per_second"], found["flops"] / found["roof"]["float32"])
+    assert found["share_of_roof"] == pytest.approx(least / found["kernel_time_ms"] * 1e3)
+
+
+def test_operations_of_all_kinds(tmp_path):
+    """Elements of a tile count as one for each operation, a reduction as one between neighbours, and what is no float not at all."""
+    path = tmp_path / "rows.py"
+    path.write_text("""
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def rows_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(out_ptr + at, tl.exp(x - tl.max(x, 0)) * 2.0)
+
+def kernel_fn(x):
+    out = np.empty_like(x)
+    rows_kernel[(x.shape[0],)](x, out, N=64)
+    return out
+
+def reference_fn(x):
+    return np.exp(x - x.max(1, keepdims=True)) * 2
+
+def get_inputs():
+    return [np.random.standard_normal((20, 64)).astype(np.float32)]
+""")
+    from tilewright._author.kernel_file import KernelFile
+    work = bench.count_work(KernelFile(str(path)), None)
+    assert work.operations == 20 * (3 * 64 + 63) and not work.has_product
+    assert work.bytes == 2 * 20 * 64 * 4
+
+
+def test_refuses_what_is_wrong(product):
+    product.write_text(_PRODUCT.replace("range(0, K, BK)", "range(0, K - BK, BK)"))
+    report = bench.bench(str(product))
+    assert isinstance(report, verify.Report) and not report.correct
+    done = subprocess.run([sys.executable, "-m", "tilewright.bench", str(product), "--json"], capture_output=True, text=True)
+    assert done.returncode == 1 and json.loads(done.stdout)["correct"] is False
+    assert "nothing is measured before the kernel is right" in done.stderr
+
+
+def test_roof_is_measured_once(monkeypatch):
+    calls = []
+    monkeypatch.setattr(_core, "measure_roof", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
+    assert roof.roof_of("cpu") == roof.roof_of("cpu")
+    assert len(calls) == 1
+    roof.roof_of("cpu", anew=True)
+    assert len(calls) == 2
+
+
+def test_roof_is_plausible():
+    own = _core.measure_roof()
+    assert own["bytes_per_second"] > 1e8 and own["float32"] > 1e8 and own["float64"] > 1e8
+
+
+def test_noise():
+    generator = np.random.default_rng(0)
+    times = 1 + 0.2 * generator.random(40)
+    assert noise.compare(times, 1 + 0.2 * generator.random(40)) == "same"
+    assert noise.compare(times, times * 1.5) == "slower" and noise.compare(times, times / 1.5) == "faster"
+    assert noise.compare(times, times * 1.5, drift=1.5) == "same"
+    low, high = noise.interval(times)
+    assert low < np.median(times) < high
+
+
+def results(path, kernel, reference, device="cpu"):
+    path.write_text(json.dumps({"device": device, "kernel": {"samples": list(kernel)}, "reference": {"samples": list(reference)}}))
+    return str(path)
+
+
+def test_compare(tmp_path):
+    times = 1 + 0.1 * np.random.default_rng(1).random(40)
+    old = results(tmp_path / "old.json", times, times)
+    assert bench.compare(old, results(tmp_path / "new.json", times * 2, times))["verdict"] == "slower"
+    # A machine that is half as fast makes the reference slower as well.
+    found = bench.compare(old, results(tmp_path / "new.json", times * 2, times * 2))
+    assert found["verdict"] == "same" and found["machine"] == pytest.approx(2) and found["ratio"] == pytest.approx(1)
+    with pytest.raises(KernelFileError, match="two machines"):
+        bench.compare(old, results(tmp_path / "new.json", times, times, "another"))
+    (tmp_path / "new.json").write_text("{}")
+    with pytest.raises(KernelFileError, match="holds no results"):
+        bench.compare(old, str(tmp_path / "new.json"))
+    with pytest.raises(KernelFileError, match="cannot read"):
+        bench.compare(old, str(tmp_path / "nothing.json"))
+
+
+def test_roofline():
+    for intensity, rate in ((0.08, 1e9), (60.0, 2e11), (1e4, 3e8)):
+        picture = xml.etree.ElementTree.fromstring(roofline.draw("a < b & c", intensity, rate, 2e10, 4e11))
+        circle = picture.find("{*}circle")
+        assert 0 < float(circle.get("cx")) < 720 and 0 < float(circle.get("cy")) < 440
+        assert any(text.text == "a < b & c" for text in picture.iterfind(".//{*}text"))
+
+
+def test_command(product, tmp_path):
+    """Results in files, which can be compared."""
+    call = [sys.executable, "-m", "tilewright.bench"]
+    one, picture = tmp_path / "one.json", tmp_path / "roof.svg"
+    measured = subprocess.run([*call, str(product), "--repeat", "5", "--output", str(one), "--roofline", str(picture)], capture_output=True, text=True)
+    assert measured.returncode == 0, measured.stderr
+    assert measured.stdout.startswith("kernel ") and "of what" in measured.stdout
+    xml.etree.ElementTree.parse(picture)
+    compared = subprocess.run([*call, "--compare", str(one), str(one), "--json"], capture_output=True, text=True)
+    assert compared.returncode == 0 and json.loads(compared.stdout)["verdict"] == "same"
+    for wrong, message in ((["--compare", str(one)], "--compare wants two files"), ([str(product), str(product)], "bench wants one FILE"),
+                           ([str(product), "--repeat", "0"], "--repeat")):
+        done = subprocess.run([*call, *wrong], capture_output=True, text=True)
+        assert done.returncode == 1 and message in done.stderr

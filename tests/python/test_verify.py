@@ -1,0 +1,205 @@
+"""`tilewright verify`: kernels with a known mistake are found out, and told where."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tilewright import verify
+from tilewright._author.kernel_file import KernelFileError
+
+_ADD = """
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) + tl.load(y_ptr + at, mask=at < n), mask=at < n)
+
+def kernel_fn(x, y):
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    out = np.empty_like(x)
+    add_kernel[(triton.cdiv(x.size, 256),)](x, y, out, x.size, BLOCK=256)
+    return out
+
+def reference_fn(x, y):
+    return x + y
+
+def get_inputs():
+    return [np.random.standard_normal(2048).astype(np.float32), np.random.standard_normal(2048).astype(np.float32)]
+"""
+
+
+@pytest.fixture
+def judge(tmp_path, request):
+    """Judges _ADD with some of its text replaced."""
+    def run(*changes, **options):
+        text = _ADD
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "kernel.py"
+        path.write_text(text)
+        return verify.verify(str(path), verify.Options(**options))
+
+    return run
+
+
+def named(report, variant):
+    return next(verdict for verdict in report.verdicts if verdict.variant == variant)
+
+
+def test_right(judge):
+    report = judge()
+    assert report.correct
+    assert [verdict.variant for verdict in report.verdicts] == ["as given", "every other element", "2048 -> 0", "2048 -> 1", "2048 -> 2047"]
+    assert {verdict.outcome for verdict in report.verdicts} == {"right"}
+    assert report.as_dict()["max_abs_diff"] == 0
+
+
+def test_unwritten_elements(judge):
+    """One program too few: the last ones are nobody's. Only sizes that are no multiple of the block show it."""
+    report = judge(("triton.cdiv(x.size, 256)", "x.size // 256"))
+    assert not report.correct and named(report, "as given").outcome == "right"
+    output = named(report, "2048 -> 2047").outputs[0]
+    assert output.unwritten == 255 and output.first_unwritten[0] == [1792] and output.writer is None
+    assert "255 elements are written by nobody: [1792], [1793]" in named(report, "2048 -> 2047").details
+
+
+def test_integers_that_nobody_wrote(judge):
+    """Every pattern is a number to an integer, so two are tried."""
+    report = judge(("triton.cdiv(x.size, 256)", "x.size // 256"), (".astype(np.float32)", ".astype(np.int8)"), kinds=("odd",))
+    assert report.verdicts[0].outputs[0].unwritten == 255
+
+
+def test_program_behind_a_wrong_element(judge):
+    report = judge(("tl.load(y_ptr + at, mask=at < n), mask", "tl.load(y_ptr + at, mask=at < n) + (at == 1000), mask"), kinds=("given",))
+    output = report.verdicts[0].outputs[0]
+    assert output.comparison.wrong == 1 and output.comparison.worst == (1000,)
+    assert output.writer == ("add_kernel", (3, 0, 0))
+    assert "[1000]" in report.details and "written by program (3, 0, 0) of add_kernel" in report.details
+
+
+def test_writes_out_of_bounds(judge):
+    report = judge(("at < n), mask=at < n)", "at < n))"))
+    assert named(report, "as given").outcome == "right"  # whole blocks
+    assert "kernel_fn writes outside of a tensor that it allocates (float32[2047])" in named(report, "2048 -> 2047").details
+
+
+def test_reads_what_is_not_there(judge):
+    """Memory around inputs is NaN, so that an unmasked load shows in the sum."""
+    report = judge(("tl.load(x_ptr + at, mask=at < n)", "tl.load(x_ptr + at + 1, mask=at < n) * 0"), kinds=("given",))
+    assert np.isinf(report.verdicts[0].outputs[0].comparison.max_abs_diff)
+
+
+def test_strides_that_are_ignored(judge):
+    report = judge(("    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)\n", ""))
+    assert named(report, "as given").outcome == "right"
+    assert named(report, "every other element").outcome == "wrong"
+
+
+def test_accumulates_into_what_is_not_zero(judge):
+    report = judge(("tl.load(x_ptr", "tl.load(out_ptr + at, mask=at < n) + tl.load(x_ptr"), kinds=("given",))
+    assert not report.correct
+
+
+def test_input_that_is_changed(judge):
+    report = judge(("    return out", "    x[0] = 7\n    return out"), kinds=("given",))
+    assert not report.correct and report.details.count("input 0: 1 of 2048 elements are wrong") == 1
+
+
+def test_outputs_among_the_inputs(judge):
+    """A kernel that returns nothing writes to an argument, and so does its reference."""
+    changes = (("def kernel_fn(x, y):", "def kernel_fn(x, y, out):"), ("    out = np.empty_like(x)\n", ""), ("    return out", ""),
+               ("def reference_fn(x, y):\n    return x + y", "def reference_fn(x, y, out):\n    out[...] = x + y"),
+               ("return [np", "return [*[np"), ("astype(np.float32)]", "astype(np.float32)], np.empty(2048, np.float32)]"))
+    assert judge(*changes, kinds=("given", "odd")).correct
+    report = judge(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("given", "odd"))
+    assert named(report, "2048 -> 2047").outputs[0].name == "input 2" and named(report, "2048 -> 2047").outputs[0].unwritten == 255
+
+
+def test_refusal_is_no_wrong_number(judge):
+    report = judge(("    out =", "    if x.size % 256:\n        raise ValueError('multiples of 256 alone')\n    out ="))
+    assert report.correct and named(report, "2048 -> 2047").outcome == "refused"
+    assert "multiples of 256 alone" in named(report, "2048 -> 2047").details
+
+
+def test_tolerances(judge):
+    close = ("mask=at < n), mask", "mask=at < n) + 1e-4, mask")
+    assert not judge(close, kinds=("given",)).correct
+    assert judge(close, kinds=("given",), atol=1e-3).correct
+    half = (".astype(np.float32)", ".astype(np.float16)")
+    output = judge(half, kinds=("given",)).verdicts[0].outputs[0]
+    assert output.comparison.rtol == 1e-3 and output.comparison.dtype == "float16"
+
+
+def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
+    """Each variant has its own; the same seed gives the same."""
+    sums = tmp_path / "sums"
+    note = ("def reference_fn(x, y):", f"def reference_fn(x, y):\n    print(x.sum(), file=open({str(sums)!r}, 'a'))")
+    judge(note, kinds=("given", "strided"))
+    judge(note, kinds=("given", "strided"))
+    first, second, third, fourth = sums.read_text().split()
+    assert first != second and [first, second] == [third, fourth]
+
+
+@pytest.mark.parametrize("changes, message", [
+    ([("def reference_fn", "def other_fn")], "does not define reference_fn, what it has to compute"),
+    ([("def get_inputs", "def inputs"), ("def kernel_fn", "def fn")], "does not define kernel_fn, what is judged; nor get_inputs, the inputs of both"),
+    ([("import numpy", "import nympy")], "kernel.py' raises .*kernel.py:2: ModuleNotFoundError"),
+    ([("    return [np", "    return 7\n    return [np")], "get_inputs.. has to give a list or a dict of inputs, not a int"),
+    ([("    return [np", "    raise OSError('no data')\n    return [np")], "get_inputs.. raises .*OSError: no data"),
+    ([("    return [np.random.standard_normal(2048).astype(np.float32), ", "    x = "), ("2048).astype(np.float32)]", "2048)\n    return [x, x[5:]]")],
+     "inputs 0 and 1 of get_inputs.. share memory"),
+    ([("return x + y", "return (x + y)[:, None] @ 3")], "reference_fn raises .*kernel.py:"),
+])
+def test_files_that_cannot_be_judged(judge, changes, message):
+    with pytest.raises(KernelFileError, match=message):
+        judge(*changes)
+
+
+@pytest.mark.parametrize("change, message", [
+    (("return x + y", "return (x + y).astype(np.float64)"), "output 0 is float32[2048] from kernel_fn, and float64[2048] from reference_fn"),
+    (("return x + y", "return (x + y)[None]"), "output 0 is float32[2048] from kernel_fn, and float32[1, 2048] from reference_fn"),
+    (("return x + y", "return x + y, x"), "kernel_fn returns 1 results, and reference_fn 2"),
+    (("    return out", ""), "kernel_fn returns nothing, and reference_fn 1 result"),
+    (("n, BLOCK: tl.constexpr", "n, m, BLOCK: tl.constexpr"), "kernel_fn raises"),
+])
+def test_results_that_cannot_be_compared(judge, change, message):
+    report = judge(change, kinds=("given",))
+    assert not report.correct and message in report.verdicts[0].details
+
+
+def test_command(tmp_path):
+    """As a program: results alone on the standard output, and the exit status."""
+    path = tmp_path / "kernel.py"
+    path.write_text(_ADD.replace("def reference_fn(x, y):", "print('loading')\ndef reference_fn(x, y):"))
+    call = [sys.executable, "-m", "tilewright.verify", str(path), "--json"]
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert done.returncode == 0 and "loading" in done.stderr, done.stderr
+    report = json.loads(done.stdout)
+    assert report["correct"] is True and set(report) == {"correct", "max_abs_diff", "max_rel_diff", "details", "variants"}
+    path.write_text(_ADD.replace("triton.cdiv(x.size, 256)", "x.size // 256"))
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert done.returncode == 1
+    worst = [variant for variant in json.loads(done.stdout)["variants"] if variant["outcome"] == "wrong"][0]["outputs"][0]
+    assert worst["unwritten"]["count"] > 0 and worst["wrong"] >= worst["unwritten"]["count"]
+    done = subprocess.run([*call[:3], "nothing.py"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == "tilewright: error: cannot read 'nothing.py': there is no such file\n"
+
+
+def test_pytorch(tmp_path):
+    pytest.importorskip("torch")
+    text = _ADD.replace("import numpy as np", "import torch").replace("np.ascontiguousarray(x), np.ascontiguousarray(y)", "x.contiguous(), y.contiguous()")
+    text = text.replace("np.empty_like(x)", "torch.empty_like(x)").replace("x.size", "x.numel()")
+    text = text.replace("np.random.standard_normal(2048).astype(np.float32)", "torch.randn(2048, device='cuda', dtype=torch.bfloat16)")
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    assert verify.verify(str(path), verify.Options(device="cpu")).correct
+    path.write_text(text.replace("triton.cdiv(x.numel(), 256)", "x.numel() // 256"))
+    report = verify.verify(str(path), verify.Options(device="cpu"))
+    assert named(report, "2048 -> 2047").outputs[0].unwritten == 255
