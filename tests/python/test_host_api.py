@@ -178,6 +178,14 @@ def test_preload(knobs, tmp_path):
     with pytest.raises(RuntimeError, match="Specialization data is for .*put_result but trying to preload for .*seventeen"):
         seventeen.preload(data[0])
 
+    @triton.jit
+    def of_pair(x_ptr, pair):
+        tl.store(x_ptr, pair[0])
+
+    of_pair[(1,)](x, (5, tl.constexpr(2)))
+    with pytest.raises(NotImplementedError, match="preload: arguments that are tuples are not supported"):
+        of_pair.preload(data[-1])
+
 
 def test_a_kernel_names_itself():
     put = make_kernel(repr=lambda told: f"put_{told.constants['a']}_{told.signature['x_ptr'][1:]}")
