@@ -25,7 +25,7 @@ Option optionNamed(llvm::StringRef name) {
       .Case("enable_fp_fusion", Option::fpFusion)
       .Case("debug", Option::debug)
       .Case("sanitize_overflow", Option::sanitizeOverflow)
-      .Case("num_threads", Option::threads)
+      .Cases({"num_threads", "num_cpu_threads"}, Option::threads)
       .Case("stream", Option::stream)
       .Case("launch_cooperative_grid", Option::cooperative)
       .Case("launch_pdl", Option::programmaticLaunch)

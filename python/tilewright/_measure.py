@@ -4,7 +4,7 @@ import math
 import statistics
 import time
 
-from . import _core
+from . import _core, knobs
 
 _buffer = None
 
@@ -123,11 +123,33 @@ def _bench_graph(cuda, fn, rep, grad_to_none):
     return times
 
 
-def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True):
+def whole_call(fn):
+    """Seconds of a call."""
+    start = time.perf_counter()
+    fn()
+    return time.perf_counter() - start
+
+
+def launches(fn):
+    """Seconds of the launches in a call."""
+    begun, spent = [], []
+    enter, leave = lambda _: begun.append(time.perf_counter()), lambda _: spent.append(time.perf_counter() - begun.pop())
+    hooks = (knobs.runtime.launch_enter_hook, enter), (knobs.runtime.launch_exit_hook, leave)
+    for chain, hook in hooks:
+        chain.add(hook)
+    try:
+        fn()
+    finally:
+        for chain, hook in hooks:
+            chain.remove(hook)
+    return sum(spent)
+
+
+def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True, timed=whole_call):
     """Milliseconds that `fn()` takes on `machine`, a driver: calls it for about `warmup` and then for about `rep` milliseconds.
 
     quantiles: return these instead of one number. return_mode: "min", "max", "mean", "median", or "all". Before each
-    measured call the caches are emptied, as on a GPU, unless flush_cache is False.
+    measured call the caches are emptied, as on a GPU, unless flush_cache is False. `timed` says which part of a call counts on a CPU.
     """
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode is min, max, mean, median or all, not {return_mode!r}")
@@ -154,9 +176,7 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
                 tensor.grad = None
         if flush_cache:
             _flush()
-        start = clock()
-        fn()
-        times.append((clock() - start) * 1e3)
+        times.append(timed(fn) * 1e3)
     return _summarize(times, quantiles, return_mode)
 
 

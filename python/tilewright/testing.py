@@ -7,13 +7,15 @@ import os
 from . import _core, _measure
 from .runtime.driver import driver
 
-def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True):
+def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True, measure_time_with_hooks=False):
     """Milliseconds that `fn()` takes: calls it for about `warmup` and then for about `rep` milliseconds.
 
     quantiles: return these instead of one number. return_mode: "min", "max", "mean", "median", or "all". Before each
-    measured call the caches are emptied, as on a GPU, unless flush_cache is False.
+    measured call the caches are emptied, as on a GPU, unless flush_cache is False. measure_time_with_hooks: on a CPU, only the time of the
+    launches in a call, from hook to hook.
     """
-    return _measure.do_bench(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode, flush_cache)
+    timed = _measure.launches if measure_time_with_hooks else _measure.whole_call
+    return _measure.do_bench(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode, flush_cache, timed)
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):

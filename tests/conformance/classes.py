@@ -4,11 +4,15 @@ import re
 
 # (expression, class, reason)
 CLASSES = [
+    (r"no end after.*(?s:.)*(match|maximum difference)", "time", "its checks passed; its benchmark, made for a GPU, did not end within the limit"),
     (r"no end after", "time", "the test did not end within the limit"),
     (r"the process ended", "crash", "the process ended"),
-    (r"NVIDIA driver|CUDA is not available|Torch not compiled with CUDA|CUDA_HOME|no CUDA|cuda.*not available|NVIDIA GPU|Unknown device.*cuda", "needs a GPU", "the test names a CUDA device"),
+    (r"NVIDIA driver|CUDA is not available|Torch not compiled with CUDA|CUDA_HOME|no CUDA|cuda.*not available|NVIDIA GPU|Unknown device.*cuda|"
+     r"'torch.cpu' has no attribute|unknown backend", "needs a GPU", "the test names a CUDA device, or what PyTorch has for those alone"),
     (r"AMD|HIP|gfx\d|there is no GPU target 'gfx", "another vendor", "for AMD's GPUs"),
     (r"sm_1\d\d|Blackwell|tcgen05|there is no GPU target", "newer card", "for a GPU that has no code path of its own here"),
+    (r"libtriton|triton\._C|has no attribute '_C'", "upstream's internals", "imports upstream's C++ by its Python names"),
+    (r"idx \(.*(?s:.)*==? ?'\(0, 0, 0\)", "print", "device_print of the fork on CPUs, a tile at once; here a line an element, as upstream prints"),
     (r"dot_scaled is not supported", "language", "tl.dot_scaled"),
     (r"libdevice|__nv_|not supported by the .* back end", "language", "functions of libdevice that are missing, or their types"),
     (r"is not supported|are not supported|not supported yet", "language", "refused by name"),
@@ -23,6 +27,10 @@ CLASSES = [
     (r"error: ", "language", "refused by the compiler, other"),
     (r"AssertionError|assert ", "behaviour", "an assertion of the test's, other"),
 ]
+
+
+# What a machine without a GPU, or with the newest of the cards that are supported, cannot run.
+ELSEWHERE = {"needs a GPU", "another vendor", "newer card"}
 
 
 def classify(outcome, message):

@@ -23,6 +23,9 @@ def test_name(request):
 def test_number():
     raise AssertionError("Tensor-likes are not close!")
 
+def test_card():
+    raise RuntimeError("Found no NVIDIA driver on your system")
+
 @pytest.mark.skip(reason="not here")
 def test_skipped():
     pass
@@ -53,7 +56,8 @@ def test_a_small_checkout(tmp_path):
     command = [sys.executable, RUN, "--triton-src", tmp_path / "source", "--jobs", "2", "--limit", "5", "--page", page, "--results", tmp_path / "results"]
     done = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     text = page.read_text() if page.exists() else ""
-    assert "| language/test_few.py | 5 | 1 |  | 1 | 1 | 1 |  |" in text, done.stdout
+    assert "| language/test_few.py | 5 | 2 |  | 1 | 1 | 1 |  |" in text, done.stdout
     assert "| language/test_broken.py |  |  | 1 |" in text and "| tutorials/01-first.py | 1 |" in text, text
     assert "| WRONG NUMBER | another result than upstream's | 1 | `test_few.py::test_number` |" in text, text
-    assert "Of 10 cases that are neither skipped nor expected to fail, 6 pass" in text, text
+    assert "Of 11 cases that are neither skipped nor expected to fail, 6 pass" in text, text
+    assert "1 of them are for hardware that is not here: of the other 10, 60.0 % pass" in text, text

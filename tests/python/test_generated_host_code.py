@@ -54,6 +54,22 @@ def test_the_machines_by_name():
         make_backend(GPUTarget("hip", "gfx942", 64))
 
 
+def test_what_generated_helpers_import_beside_public_names():
+    from tilewright.language.standard import _log2
+
+    @triton.jit
+    def bits(out, N: tl.constexpr):
+        n: tl.constexpr = _log2(N)
+        tl.store(out, n)
+
+    out = np.zeros(1, np.int32)
+    for length, expected in ((1, 0), (2, 1), (64, 6), (96, 6)):
+        bits[(1,)](out, length)
+        assert out[0] == expected
+    with pytest.raises(ImportError):
+        from tilewright.language.standard import _log3  # noqa: F401
+
+
 def test_the_fields_of_a_compiled_kernel():
     kernel = compiled(num_warps=2)
     assert kernel.src.fn is scale_rows and kernel.src.constants == {(3,): 64} and kernel.metadata.num_warps == 2

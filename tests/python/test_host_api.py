@@ -1,6 +1,8 @@
 """Hooks, listeners, dumps, caches and helpers of the host, by upstream's interface."""
 
+import pickle
 import shutil
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import numpy as np
@@ -175,6 +177,14 @@ def test_preload(knobs, tmp_path):
     assert len(data) == count + 1 and x[0] == 63
     with pytest.raises(RuntimeError, match="Specialization data is for .*put_result but trying to preload for .*seventeen"):
         seventeen.preload(data[0])
+
+    @triton.jit
+    def of_pair(x_ptr, pair):
+        tl.store(x_ptr, pair[0])
+
+    of_pair[(1,)](x, (5, tl.constexpr(2)))
+    with pytest.raises(NotImplementedError, match="preload: arguments that are tuples are not supported"):
+        of_pair.preload(data[-1])
 
 
 def test_a_kernel_names_itself():
@@ -439,3 +449,32 @@ def test_types_as_constants(knobs):
     put_typed.device_caches.clear()
     knobs.runtime.jit_cache_hook = None
     assert put_typed.preload(data[0]).hash == kernel.hash
+
+
+def test_workers_by_upstreams_name_and_time_between_hooks():
+    @triton.jit
+    def fill(x_ptr, VALUE: tl.constexpr):
+        tl.store(x_ptr + tl.program_id(0), VALUE)
+
+    x = np.zeros(64, np.float32)
+    fill[(64,)](x, VALUE=1, num_cpu_threads=1)
+    assert (x == 1).all()
+    with pytest.raises(ValueError, match="must not be negative"):
+        fill[(64,)](x, VALUE=1, num_cpu_threads=-1)
+    config = triton.Config({"VALUE": 2}, num_cpu_threads=1)
+    assert config.all_kwargs()["num_cpu_threads"] == 1 and pickle.loads(pickle.dumps(config)) == config
+    assert "num_cpu_threads" not in triton.Config({"VALUE": 2}).all_kwargs()
+    triton.autotune(configs=[config, triton.Config({"VALUE": 2})], key=[])(fill)[(64,)](x)
+    assert (x == 2).all()
+
+    def slow():
+        time.sleep(0.02)
+        fill[(64,)](x, VALUE=3)
+
+    triton.runtime.driver.set_active_to_cpu()
+    try:
+        whole = triton.testing.do_bench(slow, warmup=1, rep=1)
+        launches = triton.testing.do_bench(slow, warmup=1, rep=1, measure_time_with_hooks=True)
+    finally:
+        triton.runtime.driver.reset_active()
+    assert whole >= 20 > launches > 0 and not triton.knobs.runtime.launch_enter_hook

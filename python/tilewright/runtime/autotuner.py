@@ -20,14 +20,17 @@ from .jit import JITFunction, KernelInterface
 _NUMBERS = frozenset((int, float, bool))
 
 
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override", "num_cpu_threads")
+
+
 class Config:
     """One way to compile a kernel: values for its constexpr parameters, and launch options.
 
     pre_hook: called with the arguments by name before each run. The GPU's options are kept, and the CPU ignores what has
-    no meaning there.
+    no meaning there. num_cpu_threads: workers on a CPU; 0 for all.
     """
 
-    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
+    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None, num_cpu_threads=0):
         self.kwargs = kwargs
         self.num_warps = num_warps
         self.num_stages = num_stages
@@ -35,6 +38,7 @@ class Config:
         self.maxnreg = maxnreg
         self.pre_hook = pre_hook
         self.ir_override = ir_override
+        self.num_cpu_threads = num_cpu_threads
 
     def all_kwargs(self):
         named = {**self.kwargs, "num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages}
@@ -42,11 +46,12 @@ class Config:
             named["maxnreg"] = self.maxnreg
         if self.ir_override is not None:
             named["ir_override"] = self.ir_override
+        if self.num_cpu_threads:
+            named["num_cpu_threads"] = self.num_cpu_threads
         return {name: value for name, value in named.items() if value is not None} if None in named.values() else named
 
     def __setstate__(self, state):
-        self.__init__(**{name: state.get(name, default) for name, default in
-                         dict(kwargs={}, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None).items()})
+        self.__init__(state.get("kwargs", {}), **{name: state[name] for name in _OPTIONS if name in state})
 
     def __str__(self):
         parts = [f"{name}: {value}" for name, value in self.kwargs.items()]

@@ -107,6 +107,8 @@ class _Stand:
 
 
 def _stand_for(word, aligned):
+    if not isinstance(word, str):
+        raise NotImplementedError("preload: arguments that are tuples are not supported")
     if word.startswith("*"):
         return _Stand(word.lstrip("*").removeprefix("k"), aligned)
     if word[0] in "iu" and word[1:].isdigit() and word != "i1":
