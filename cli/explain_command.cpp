@@ -21,11 +21,22 @@ static constexpr struct {
 #undef DIAG
 };
 
+static constexpr struct {
+  std::string_view path, signature, summary;
+} libraryRows[] = {
+#define LIBRARY(path, signature, summary) {path, signature, summary},
+#include "evaluate/library.def"
+#undef LIBRARY
+};
+
 /// Lists all names.
 static void printNames() {
   std::printf("builtins:\n");
   for (const Builtin *builtin : allBuiltins())
     std::printf("  %-28s %s\n", builtin->path.str().c_str(), builtin->summary.str().c_str());
+  std::printf("\nfunctions written in the language:\n");
+  for (const auto &row : libraryRows)
+    std::printf("  %-28s %s\n", std::string(row.path).c_str(), std::string(row.summary).c_str());
   std::printf("\ndiagnostics:\n");
   for (const auto &row : rows)
     std::printf("  %-28s %s\n", std::string(row.name).c_str(), std::string(row.text).c_str());
@@ -40,6 +51,11 @@ static int explainName(const std::string &word) {
     std::printf("%s\n  %s\n", builtin->signature.str().c_str(), builtin->summary.str().c_str());
     found = true;
   }
+  for (const auto &row : libraryRows) {
+    if (row.path != std::string_view(path)) continue;
+    std::printf("%s\n  %s\n", std::string(row.signature).c_str(), std::string(row.summary).c_str());
+    found = true;
+  }
   for (const auto &row : rows) {
     if (row.name != word) continue;
     std::printf("%s: %s\n", word.c_str(), std::string(row.text).c_str());
@@ -50,6 +66,8 @@ static int explainName(const std::string &word) {
   std::vector<std::string> names;
   for (const Builtin *builtin : allBuiltins())
     names.push_back(builtin->path.str());
+  for (const auto &row : libraryRows)
+    names.emplace_back(row.path);
   for (const auto &row : rows)
     names.emplace_back(row.name);
   return failUnknown("there is neither a builtin nor a diagnostic named '" + word + "'", path.str(), names);

@@ -1,6 +1,7 @@
 // `tilewright tune`: measures the configurations of a kernel, and carries what was found from machine to machine.
 
 #include "cli/launch.h"
+#include "cli/space.h"
 #include "support/files.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,10 +14,12 @@ const CommandSpec &tuneSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{
         "tune",
-        "FILE [--kernel NAME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
+        "FILE[:KERNEL] [--space TEXT] [--budget TIME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
         "Measures the configurations of @triton.autotune and keeps the best; lists, exports and imports what was found.",
         launchDetails,
-        {{"--list", "", "what is kept, from the command line, Python and C++ alike"},
+        {{"--space", "TEXT", "measure all combinations in place of the kernel's list: 'BLOCK_M=32,64,128 num_warps=4,8'"},
+         {"--budget", "TIME", "begin no other configuration after 90s, or 2m"},
+         {"--list", "", "what is kept, from the command line, Python and C++ alike"},
          {"--export", "FILE", "write what is kept to a file, of one kernel with --kernel. TILEWRIGHT_TUNED=FILE pins its winners"},
          {"--import", "FILE", "keep what such a file holds"},
          {"--json", "", "list as JSON"}}};
@@ -65,14 +68,47 @@ static int exportFile(const std::string &path, llvm::ArrayRef<TunedEntry> entrie
   return success;
 }
 
+/// FILE:KERNEL says in one word what FILE --kernel KERNEL does.
+static void splitFile(CommandLine &line) {
+  if (line.words.empty()) return;
+  llvm::StringRef word = line.words.front();
+  size_t colon = word.rfind(':');
+  if (colon == llvm::StringRef::npos || !word.take_front(colon).ends_with(".py")) return;
+  line.values["--kernel"].push_back(word.drop_front(colon + 1).str());
+  line.words.front() = word.take_front(colon).str();
+}
+
+/// The kernel with the configurations of --space in place of its own. 0, or the exit status.
+static int replaceConfigs(const std::string &text, Setup &setup) {
+  const JitFunction &kernel = *setup.kernel.function;
+  Result<std::vector<Config>> configs = readSpace(text, kernel);
+  if (!configs) return fail("--space: " + configs.error());
+  auto changed = std::make_shared<JitFunction>(kernel);
+  if (!changed->autotune) changed->autotune.emplace();
+  changed->autotune->configs = std::move(*configs);
+  changed->autotune->earlyPrune = changed->autotune->perfModel = Value::none();
+  setup.kernel.function = changed;
+  return success;
+}
+
 static int measureFile(CommandLine line, Diagnostics &diagnostics) {
   int status = success;
+  splitFile(line);
   std::optional<Setup> setup = readSetup(std::move(line), "tune", status, diagnostics);
   if (!setup) return status;
+  if (setup->line.has("--space"))
+    if (int failed = replaceConfigs(setup->line.get("--space", ""), *setup)) return failed;
   const JitFunction &kernel = *setup->kernel.function;
-  if (!kernel.autotune) return fail("kernel '" + kernel.name + "' has no @triton.autotune, and so nothing to choose from");
+  if (!kernel.autotune)
+    return fail("kernel '" + kernel.name +
+                "' has no @triton.autotune, and so nothing to choose from; --space 'BLOCK=64,128' says what to try");
   TunedKernel tuned(setup->kernel.function);
   tuned.measuresAnew = true;
+  if (setup->line.has("--budget")) {
+    Result<double> budget = readSeconds(setup->line.get("--budget", ""));
+    if (!budget) return fail("--budget: " + budget.error());
+    tuned.budget = *budget;
+  }
   tuned.progress = [](const Config &config, const Measured &result) {
     std::printf("%s\n", timingText(configText(config), result, false).c_str());
     std::fflush(stdout);
@@ -84,8 +120,8 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
     std::printf("%s (%s) on %s, in %s\n%s\n", kernel.name.c_str(), found->problem.key.c_str(), found->problem.device.c_str(),
                 secondsText(found->outcome.seconds).c_str(),
                 timingText(configText(*found->best()), found->outcome.results[found->outcome.best], true).c_str());
-  else
-    std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
+  if (choice->report && setup->line.has("--space")) std::printf("%s\n", configSource(*choice->report->best()).c_str());
+  if (!choice->report) std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
   return report(diagnostics, success);
 }
 

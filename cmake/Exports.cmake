@@ -20,4 +20,4 @@ if(needed)
   set(internal "TILEWRIGHT_INTERNAL_${VERSION} {\nglobal:\n${global};\n};\n")
 endif()
 # EXTERN fetches from the archives what nothing else refers to.
-file(CONFIGURE OUTPUT ${OUT} CONTENT "EXTERN(\n${extern}\n)\nVERSION {\nTILEWRIGHT_0 {\nglobal:\ntw*;\nlocal:\n*;\n};\n${internal}}\n" @ONLY)
+file(CONFIGURE OUTPUT ${OUT} CONTENT "EXTERN(\n${extern}\n)\nVERSION {\nTILEWRIGHT_0 {\nglobal:\ntw*;\n__jit_debug_*;\nlocal:\n*;\n};\n${internal}}\n" @ONLY)

@@ -43,6 +43,14 @@ static std::vector<std::tuple<std::string, std::string, std::string>> builtinRow
   return rows;
 }
 
+static std::vector<std::tuple<std::string, std::string, std::string>> libraryRows() {
+  return {
+#define LIBRARY(path, signature, summary) {path, signature, summary},
+#include "evaluate/library.def"
+#undef LIBRARY
+  };
+}
+
 /// The names below a module of the language and what each is: "builtin", "function", "type", "module", "other".
 static std::vector<std::pair<std::string, std::string>> languageMembers(const std::string &path) {
   std::vector<std::pair<std::string, std::string>> members;
@@ -181,6 +189,7 @@ NB_MODULE(_core, module) {
   defineTuner(module);
   defineJudging(module);
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
+  module.def("library", &libraryRows, "The same of every function that is written in the language.");
   module.def("element_types", &elementTypes, "What is known of each element type.");
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);

@@ -166,10 +166,11 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
     for _ in range(min(int(warmup / estimate), 10000)):
         fn()
     times = []
-    # Emptying the caches is not measured but takes its time, too: so long that a short kernel is called fewer times.
-    deadline = clock() + 4e-3 * (warmup + rep)
+    # Emptying the caches is not measured but takes its time, too, much more than a short kernel's: such a kernel is called fewer times, as
+    # many as fit into the time that was asked for, and at least so many that a median means something.
+    deadline = clock() + 1e-3 * rep
     for count in range(max(1, min(int(rep / estimate), 10000))):
-        if count >= 5 and clock() > deadline:
+        if count >= 10 and clock() > deadline:
             break
         if grad_to_none is not None:
             for tensor in grad_to_none:

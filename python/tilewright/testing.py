@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import html
 import os
+import sys
 
 from . import _core, _measure
 from .runtime.driver import driver
@@ -82,7 +84,9 @@ class Mark:
     def _measure(self, bench, kwargs):
         """One row for each x: its values, then for each line the value and its bounds (or None)."""
         rows = []
-        for x in bench.x_vals:
+        for number, x in enumerate(bench.x_vals):
+            if sys.stderr.isatty():
+                print(f"\r{bench.plot_name}: {number + 1} of {len(bench.x_vals)}", end="\n" if number + 1 == len(bench.x_vals) else "", file=sys.stderr)
             x = list(x) if isinstance(x, (list, tuple)) else [x] * len(bench.x_names)
             if len(x) != len(bench.x_names):
                 raise ValueError(f"Expected {len(bench.x_names)} values, got {x}")
@@ -152,13 +156,37 @@ class Mark:
                         file.write(",".join(f"{v:.{save_precision}f}" if isinstance(v, float) else str(v)
                                             for v in [*x, *(value for value, _, _ in measured)]) + "\n")
             if (show_plots or save_path) and bench.plot_name:
-                with contextlib.nullcontext() if show_plots else contextlib.suppress(ImportError):
-                    self._plot(bench, rows, save_path, show_plots)
+                self._plot_if_possible(bench, rows, save_path, show_plots)
             if return_df:
                 frames.append(self._data_frame(bench, rows))
+        if save_path:
+            self._write_page([self.benchmarks] if single else self.benchmarks, save_path)
         if return_df:
             return frames[0] if single else frames
         return None
+
+    def _plot_if_possible(self, bench, rows, save_path, show):
+        try:
+            self._plot(bench, rows, save_path, show)
+        except ImportError as error:
+            if error.name != "matplotlib":
+                raise
+            print(f"{bench.plot_name}: no picture is drawn, as matplotlib is not installed (pip install matplotlib)", file=sys.stderr)
+
+    @staticmethod
+    def _write_page(benches, save_path):
+        """results.html: all pictures, each with its table."""
+        parts = []
+        for bench in benches:
+            name = html.escape(bench.plot_name, quote=True)
+            parts.append(f"<h2>{name}</h2>")
+            if os.path.exists(os.path.join(save_path, f"{bench.plot_name}.png")):
+                parts.append(f'<img src="{name}.png" alt="{name}"/>')
+            with open(os.path.join(save_path, f"{bench.plot_name}.csv")) as file:
+                rows = [line.rstrip("\n").split(",") for line in file]
+            parts.append("<table>" + "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows) + "</table>")
+        with open(os.path.join(save_path, "results.html"), "w") as file:
+            file.write("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>results</title></head><body>\n" + "\n".join(parts) + "\n</body></html>\n")
 
 
 def perf_report(benchmarks):

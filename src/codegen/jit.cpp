@@ -4,6 +4,7 @@
 
 #include "codegen/jit.h"
 
+#include "codegen/debug_info.h"
 #include "codegen/host_calls.h"
 #include "support/half.h"
 
@@ -64,10 +65,20 @@ static void *findSymbol(StringRef name) {
   return nullptr;
 }
 
-struct LoadedObject::Impl {
+namespace {
+/// What linking an object gives.
+struct Linked {
   StringMap<void *> symbols;
   uintptr_t codeBegin = 0, codeEnd = 0;
+  std::vector<LoadedSection> sections;
+  std::vector<LoadedFunction> functions;
+  std::unique_ptr<DebuggedObject> debugged; // goes before the memory does
   jitlink::JITLinkMemoryManager::FinalizedAlloc memory;
+};
+} // namespace
+
+struct LoadedObject::Impl {
+  Linked linked;
 };
 
 static jitlink::InProcessMemoryManager &memoryManager() {
@@ -85,9 +96,7 @@ namespace {
 // All calls come back on the linking thread before link() returns, as the memory manager works in this process.
 class LinkContext : public jitlink::JITLinkContext {
 public:
-  LinkContext(StringMap<void *> &symbols, jitlink::JITLinkMemoryManager::FinalizedAlloc &memory, uintptr_t &codeBegin, uintptr_t &codeEnd,
-              std::string &error)
-      : JITLinkContext(nullptr), symbols(symbols), memory(memory), codeBegin(codeBegin), codeEnd(codeEnd), error(error) {}
+  LinkContext(Linked &loaded, std::string &error) : JITLinkContext(nullptr), loaded(loaded), error(error) {}
 
   jitlink::JITLinkMemoryManager &getMemoryManager() override { return memoryManager(); }
   void notifyFailed(Error failure) override { error = toString(std::move(failure)); }
@@ -106,24 +115,33 @@ public:
   Error notifyResolved(jitlink::LinkGraph &graph) override {
     for (jitlink::Symbol *symbol : graph.defined_symbols())
       if (symbol->hasName() && symbol->getScope() != jitlink::Scope::Local)
-        symbols[*symbol->getName()] = symbol->getAddress().toPtr<void *>();
+        loaded.symbols[*symbol->getName()] = symbol->getAddress().toPtr<void *>();
     for (jitlink::Section &section : graph.sections()) {
       if ((section.getMemProt() & orc::MemProt::Exec) == orc::MemProt::None) continue;
       for (jitlink::Block *block : section.blocks()) {
         uintptr_t begin = block->getAddress().getValue(), end = begin + block->getSize();
-        codeBegin = codeEnd ? std::min(codeBegin, begin) : begin;
-        codeEnd = std::max(codeEnd, end);
+        loaded.codeBegin = loaded.codeEnd ? std::min(loaded.codeBegin, begin) : begin;
+        loaded.codeEnd = std::max(loaded.codeEnd, end);
       }
     }
+    if (debugInfoIsOn()) noteForDebuggers(graph);
     return Error::success();
   }
 
-  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc alloc) override { memory = std::move(alloc); }
+  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc alloc) override { loaded.memory = std::move(alloc); }
 
 private:
-  StringMap<void *> &symbols;
-  jitlink::JITLinkMemoryManager::FinalizedAlloc &memory;
-  uintptr_t &codeBegin, &codeEnd;
+  void noteForDebuggers(jitlink::LinkGraph &graph) {
+    for (jitlink::Section &section : graph.sections())
+      if (jitlink::SectionRange range(section); !range.empty())
+        loaded.sections.push_back({section.getName().str(), range.getStart().getValue()});
+    for (jitlink::Symbol *symbol : graph.defined_symbols())
+      if (symbol->hasName() && symbol->isCallable())
+        loaded.functions.push_back(
+            {(*symbol->getName()).str(), symbol->getAddress().getValue(), symbol->getAddress().getValue() + symbol->getSize()});
+  }
+
+  Linked &loaded;
   std::string &error;
 };
 
@@ -132,9 +150,10 @@ private:
 LoadedObject::LoadedObject() : impl(std::make_unique<Impl>()) {}
 
 LoadedObject::~LoadedObject() {
-  if (!impl->memory) return;
+  impl->linked.debugged.reset();
+  if (!impl->linked.memory) return;
   std::vector<jitlink::JITLinkMemoryManager::FinalizedAlloc> allocations;
-  allocations.push_back(std::move(impl->memory));
+  allocations.push_back(std::move(impl->linked.memory));
   consumeError(memoryManager().deallocate(std::move(allocations)));
 }
 
@@ -151,21 +170,22 @@ std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std:
     return nullptr;
   }
   std::shared_ptr<LoadedObject> loaded(new LoadedObject);
-  Impl &impl = *loaded->impl;
-  jitlink::link(std::move(*graph), std::make_unique<LinkContext>(impl.symbols, impl.memory, impl.codeBegin, impl.codeEnd, error));
-  if (!error.empty() || !loaded->impl->memory) {
+  Linked &linked = loaded->impl->linked;
+  jitlink::link(std::move(*graph), std::make_unique<LinkContext>(linked, error));
+  if (!error.empty() || !linked.memory) {
     if (error.empty()) error = "the linker gave no result";
     return nullptr;
   }
+  if (debugInfoIsOn()) linked.debugged = std::make_unique<DebuggedObject>(object, linked.sections, linked.functions);
   return loaded;
 }
 
 std::pair<uintptr_t, uintptr_t> LoadedObject::codeRange() const {
-  return {impl->codeBegin, impl->codeEnd};
+  return {impl->linked.codeBegin, impl->linked.codeEnd};
 }
 
 void *LoadedObject::lookup(const std::string &symbol) const {
-  return impl->symbols.lookup(symbol);
+  return impl->linked.symbols.lookup(symbol);
 }
 
 } // namespace tilewright

@@ -2,9 +2,12 @@
 // replaces it, the same for every target.
 #include "codegen/llvm_module.h"
 
+#include "codegen/debug_info.h"
 #include "ir/refusal.h"
 
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -112,6 +115,14 @@ static std::optional<std::string> emitFile(Module &module, TargetMachine &machin
   return std::string(bytes);
 }
 
+/// Line tables. In PTX the directives .file and .loc alone: ptxas takes sections with DWARF only where it optimises nothing.
+static mlir::LogicalResult addDebugInfo(mlir::ModuleOp module, bool isPtx) {
+  using Kind = mlir::LLVM::DIEmissionKind;
+  mlir::PassManager passes(module.getContext());
+  passes.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass({isPtx ? Kind::DebugDirectivesOnly : Kind::LineTablesOnly}));
+  return passes.run(module);
+}
+
 std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind) {
   std::string error;
   std::unique_ptr<TargetMachine> machine = createMachine(generator, module->hasAttr(fusionAttribute), error);
@@ -121,6 +132,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   }
   LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(error));
+  if (debugInfoIsOn() && failed(addDebugInfo(module, generator.triple.starts_with("nvptx")))) return std::nullopt;
   std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!translated) return std::nullopt; // the translation has reported why
   translated->setTargetTriple(machine->getTargetTriple());

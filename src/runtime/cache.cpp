@@ -4,6 +4,7 @@
 
 #include "runtime/cache.h"
 
+#include "codegen/debug_info.h"
 #include "codegen/object.h"
 #include "codegen/ptx/text.h"
 #include "pipeline/build_id.h"
@@ -318,6 +319,10 @@ std::string kernelCacheKey(const CompileRequest &request) {
   Hasher hasher;
   hasher.add("kernel").add(buildId()).add(request.kernel.name()).add(request.kernel.hash(request.args));
   if (const JitFunction *function = request.kernel.function()) hasher.add(signatureText(*function, request.args));
+  if (const JitFunction *function = request.kernel.function(); function && function->decl && debugInfoIsOn())
+    hasher.add("lines")
+        .add(function->decl->range.file->name())
+        .addInteger(function->decl->range.file->position(function->decl->range.begin).line);
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
   hasher.addInteger(llvmOptimizes());

@@ -248,6 +248,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   door.compileThreads = defaultThreads();
   door.needsQuiet = call.options.device < 0;
   door.anew = measuresAnew;
+  door.budget = budget;
   door.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
   std::optional<TuneOutcome> outcome = tune(&problem, texts, door, diagnostics);
   if (bench.check) bench.check->restore();

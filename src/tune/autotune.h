@@ -52,6 +52,7 @@ public:
                                const LaunchOptions &options, Diagnostics &diagnostics);
   // Set before the first launch:
   std::function<void(const Config &config, const Measured &result)> progress; // called with each configuration as it is measured
+  double budget = 0;                                                          // seconds of measuring, see TuneDoor
   bool measuresAnew = false;                                                  // although a winner is known on disk
 
 private:

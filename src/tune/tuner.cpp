@@ -57,10 +57,16 @@ static std::vector<size_t> inDoubt(llvm::ArrayRef<Measured> results) {
 /// False where the door ended it.
 static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door, std::vector<Measured> &results) {
   std::optional<double> best;
-  CompileAhead ahead(configs.size(), door.compileThreads, door.compile);
+  double start = secondsNow();
+  bool hasEnd = door.budget > 0;
+  CompileAhead ahead(configs.size(), hasEnd ? 0 : door.compileThreads, door.compile);
   for (size_t i = 0; door.needsQuiet && i < configs.size(); ++i)
     ahead.wait(i);
   for (size_t i = 0; i < configs.size(); ++i) {
+    if (hasEnd && best && secondsNow() - start > door.budget) {
+      results.push_back({{}, "not measured: the time was up"});
+      continue;
+    }
     std::optional<std::string> failure = ahead.wait(i);
     std::optional<Measured> result = failure ? Measured{{}, std::move(*failure)} : door.measure(i, best);
     if (!result) return false;

@@ -22,6 +22,8 @@ struct TuneDoor {
   bool keeps = true;
   /// Whether all is measured although a winner is known, which the new one replaces.
   bool anew = false;
+  /// Seconds after which no other configuration is begun; not positive: no such end. None is compiled before it is measured, then.
+  double budget = 0;
   /// Whether measuring a configuration a second time is allowed. A benchmark that the user wrote is called once for each.
   bool mayRepeat = true;
 };

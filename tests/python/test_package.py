@@ -1,17 +1,20 @@
 """The package around kernels: names, types on the host, testing, knobs, and `triton` as a second name."""
 
+import importlib.util
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from tilewright import _measure
 from tilewright._internal_testing import _fresh_knobs_impl
 from tilewright.backends.compiler import GPUTarget
 
@@ -84,7 +87,7 @@ def test_the_library_exports_its_interfaces_alone():
     library = pathlib.Path(triton.__file__).parent / "libtilewright.so.0"
     listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     names = [line.split()[-1] for line in listed.splitlines()]
-    assert names and all(re.fullmatch(r"tw\w+@@TILEWRIGHT_0|_Z\w+@@TILEWRIGHT_INTERNAL_[\d.]+|TILEWRIGHT_\w+[\d.]*@@.*", name) for name in names), names
+    assert names and all(re.fullmatch(r"(tw|__jit_debug_)\w+@@TILEWRIGHT_0|_Z\w+@@TILEWRIGHT_INTERNAL_[\d.]+|TILEWRIGHT_\w+[\d.]*@@.*", name) for name in names), names
 
 
 def test_pytest_under_the_other_name(tmp_path):
@@ -145,9 +148,24 @@ def test_perf_report(tmp_path, capsys):
         return n * scale * (1.0 if who == "a" else 2.0)
 
     bench.run(print_data=True, save_path=str(tmp_path))
-    shown = capsys.readouterr().out
+    captured = capsys.readouterr()
+    shown = captured.out
     assert "speed:" in shown and "A (GB/s)" in shown and "40.0" in shown
     assert (tmp_path / "speed.csv").read_text().splitlines()[1] == "1,10.000000,20.000000"
+    page = (tmp_path / "results.html").read_text()
+    assert "<h2>speed</h2>" in page and "<td>10.000000</td><td>20.000000</td>" in page
+    if importlib.util.find_spec("matplotlib"):
+        assert (tmp_path / "speed.png").exists() and 'src="speed.png"' in page
+    else:
+        assert "speed: no picture is drawn, as matplotlib is not installed" in captured.err and "<img" not in page
+
+
+def test_flushing_has_its_share_of_time(monkeypatch):
+    """A kernel of no time is not called for many times as long as was asked for: throwing out the caches takes long."""
+    calls = []
+    monkeypatch.setattr(_measure, "_flush", lambda: time.sleep(0.02))
+    times = triton.testing.do_bench(lambda: calls.append(1), warmup=1, rep=100, return_mode="all")
+    assert 10 <= len(times) <= 12
 
 
 def test_assert_close():

@@ -619,7 +619,7 @@ def extern(fn):
 
 
 def _table():
-    return {path: (signature, summary) for path, signature, summary in _core.builtins()}
+    return {path: (signature, summary) for path, signature, summary in [*_core.builtins(), *_core.library()]}
 
 
 _ROWS = _table()

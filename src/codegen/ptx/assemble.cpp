@@ -6,6 +6,8 @@
 // Where it is not installed the driver assembles the same text when the kernel is loaded.
 #include "codegen/ptx/text.h"
 
+#include "codegen/debug_info.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -127,8 +129,9 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Workplace
     error = "cannot write a temporary file for ptxas";
     return std::nullopt;
   }
-  int status = runProgram({program, "-v", "-arch=" + target.name, place.file("kernel.ptx"), "-o", place.file("kernel.cubin")},
-                          place.file("log"), error);
+  std::vector<std::string> words = {program, "-v", "-arch=" + target.name, place.file("kernel.ptx"), "-o", place.file("kernel.cubin")};
+  if (debugInfoIsOn()) words.push_back("-lineinfo");
+  int status = runProgram(std::move(words), place.file("log"), error);
   if (status < 0) return std::nullopt;
   Cubin cubin;
   cubin.log = readFile(place.file("log"));

@@ -1,0 +1,127 @@
+"""TILEWRIGHT_DEBUG_INFO=1: debuggers and profilers find their way from code to the kernel's lines."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import tilewright as triton
+
+COMMAND = pathlib.Path(triton.__file__).absolute().parents[2] / "bin" / "tilewright"
+needs_command = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built beside the package")
+
+KERNEL = """
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def grow_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    y = tl.exp(x) + 1
+    tl.store(out_ptr + at, y, mask=at < n)
+"""
+LAUNCH = """
+import os
+x = np.ones(5000, np.float32)
+out = np.zeros_like(x)
+for _ in range({times}):
+    grow_kernel[(5,)](x, out, 5000, BLOCK=1024)
+print(open(f"/tmp/perf-{{os.getpid()}}.map").read() if os.path.exists(f"/tmp/perf-{{os.getpid()}}.map") else "no map")
+"""
+SIGNATURE = "x_ptr=*fp32:16, out_ptr=*fp32:16, n=i32, BLOCK=1024"
+STORE = 11  # its line
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "grow.py"
+
+    def write(times=1, before=""):
+        path.write_text(before + KERNEL + LAUNCH.format(times=times))
+        return path
+
+    return write
+
+
+def emitted(path, stage, on, *more):
+    done = subprocess.run([COMMAND, "compile", path, "--kernel", "grow_kernel", "--signature", SIGNATURE, "--emit", stage, *more],
+                          capture_output=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": on, "TILEWRIGHT_CACHE": "0"})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def instructions(text):
+    """Without directives, labels and comments."""
+    lines = (line.split("#")[0].split("//")[0].strip() for line in text.decode().splitlines())
+    return [re.sub(r"\.L\w+", ".L", line) for line in lines if line and not line.startswith((".", "$")) and not line.endswith(":")]
+
+
+@needs_command
+def test_lines_change_no_instruction(script):
+    path = script()
+    plain, lined = emitted(path, "asm", "0"), emitted(path, "asm", "1")
+    assert b".loc" not in plain
+    lines = {int(number) for number in re.findall(rb"\.loc\s+\d+\s+(\d+)", lined)}
+    assert {9, 10, STORE} <= lines
+    assert instructions(plain) == instructions(lined) and len(instructions(plain)) > 20
+
+
+@needs_command
+def test_lines_in_ptx(script):
+    path = script()
+    target = "--target", "cuda:sm_90a"
+    plain, lined = emitted(path, "ptx", "0", *target), emitted(path, "ptx", "1", *target)
+    assert b".loc" not in plain and b".file" not in plain
+    assert b".file" in lined and str(path).encode() in lined
+    assert re.search(rb"\.loc\s+1 %d " % STORE, lined)
+    if shutil.which("ptxas"):
+        assert b"debug_line" in emitted(path, "cubin", "1", *target) and b"debug_line" not in emitted(path, "cubin", "0", *target)
+
+
+def run(path, on="1", **options):
+    return subprocess.run([sys.executable, "-m", "tilewright", path], capture_output=True, text=True, check=True,
+                          env={**os.environ, "TILEWRIGHT_DEBUG_INFO": on}, **options).stdout
+
+
+def test_map_for_perf(script):
+    path = script()
+    assert run(path, "0").strip() == "no map"
+    assert re.search(r"^[0-9a-f]+ [0-9a-f]+ grow_kernel\.\w+$", run(path), re.M)
+    assert "grow_kernel" in run(path)  # from the cache as well
+
+
+def in_gdb(path, *commands):
+    words = [word for command in ("set breakpoint pending on", "handle SIGURG nostop noprint", *commands) for word in ("-ex", command)]
+    done = subprocess.run(["gdb", "-q", "-batch", *words, "--args", sys.executable, "-m", "tilewright", path], capture_output=True, text=True,
+                          env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1", "TILEWRIGHT_NUM_THREADS": "1"}, stdin=subprocess.DEVNULL)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="there is no gdb here")
+def test_breakpoints_and_backtraces_in_gdb(script):
+    path = script()
+    shown = in_gdb(path, f"break grow.py:{STORE}", "run", "bt 1", "kill")
+    if "ptrace" in shown and "Breakpoint 1," not in shown:
+        pytest.skip("processes must not be traced here")
+    assert re.search(rf"Breakpoint 1, grow_kernel.* at {re.escape(str(path))}:{STORE}", shown), shown
+    assert f"{STORE}\t    tl.store(out_ptr + at, y, mask=at < n)" in shown
+    # A kernel that only moved has other lines, although the cache has its code.
+    shown = in_gdb(script(before="#\n#\n"), f"break grow.py:{STORE + 2}", "run", "kill")
+    assert re.search(rf"Breakpoint 1, grow_kernel.*:{STORE + 2}", shown), shown
+
+
+@pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf here")
+def test_names_in_perf(script, tmp_path):
+    data = tmp_path / "perf.data"
+    record = ["perf", "record", "-q", "-e", "cpu-clock", "-o", data, sys.executable, "-m", "tilewright", script(times=20000)]
+    done = subprocess.run(record, capture_output=True, text=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1"})
+    if done.returncode or not data.exists():
+        pytest.skip(f"perf cannot record here: {done.stderr.strip()[:100]}")
+    report = subprocess.run(["perf", "report", "-i", data, "--stdio", "--sort", "symbol"], capture_output=True, text=True).stdout
+    assert "grow_kernel" in report, report[:2000]
