@@ -15,6 +15,16 @@ def matmul(dtype, blocks, more=""):
 
 ATTENTION = ",".join(["q_ptr=*fp16:16,k_ptr=*fp16:16,v_ptr=*fp16:16,out_ptr=*fp16:16,scale=fp32,n_heads=i32:16,n_ctx=i32:16"] + [
     f"stride_{tensor}z=i32:16,stride_{tensor}h=i32:16,stride_{tensor}n=i32:16,stride_{tensor}d=1" for tensor in "qkvo"])
+
+
+def attention_backward(written):
+    """A signature of attention backward's kernels, which differ in what they write."""
+    read = "q_ptr=*fp16:16,k_ptr=*fp16:16,v_ptr=*fp16:16,grad_ptr=*fp16:16,log_ptr=*fp32:16,delta_ptr=*fp32:16"
+    strides = [f"stride_{tensor}z=i32:16,stride_{tensor}h=i32:16,stride_{tensor}n=i32:16,stride_{tensor}d=1"
+               for tensor in ("q", "k", "v", "g", *written)]
+    return ",".join([read, *(f"{tensor}_ptr=*fp16:16" for tensor in written), "scale=fp32,n_heads=i32:16,n_ctx=i32:16", *strides])
+
+
 TUNED = ",GROUP_M=8,EVEN_K=True,ACTIVATION=''"
 SOFTMAX = ("out_ptr=*fp32:16,in_ptr=*fp32:16,in_row_stride=i32:16,out_row_stride=i32:16,n_rows=i32:16,n_cols=i32:16,BLOCK_SIZE={},"
            "num_stages=2")
@@ -28,6 +38,12 @@ HEAVY = [
 ] + [
     ("07_attention", "attention_kernel", f"{ATTENTION},HEAD_DIM={d},CAUSAL=True,BLOCK_M={m},BLOCK_N={n}", warps, 3)
     for d in (64, 128) for m, n, warps in [(128, 64, 8), (128, 128, 8), (64, 64, 4), (64, 32, 4), (32, 64, 4), (64, 256, 8)]
+]
+
+HEAVY += [
+    ("13_attention_backward", kernel, f"{attention_backward(written)},HEAD_DIM={d},CAUSAL={causal},OWN={own},STEP=64", warps, stages)
+    for kernel, written in (("keys_kernel", ("dk", "dv")), ("queries_kernel", ("dq",)))
+    for d, own, warps, stages in ((64, 64, 4, 2), (64, 128, 8, 3), (128, 128, 8, 3)) for causal in (False, True)
 ]
 
 KERNELS = HEAVY + [

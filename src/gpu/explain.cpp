@@ -9,6 +9,7 @@
 
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
+#include "gpu/tiles/registers.h"
 #include "ir/address/indices.h"
 #include "support/files.h"
 #include "support/target.h"
@@ -436,6 +437,8 @@ struct Explainer::Impl {
     sharedMost = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + count(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
+    if (auto asked = kernel->getAttrOfType<IntegerAttr>(askedWarpsName))
+      heading += "; accumulators do not fit into the registers of the " + count(asked.getInt(), "warp") + " asked for";
     if (kernel->hasAttr(ttg::rolesName)) heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations

@@ -28,6 +28,9 @@ llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
 /// it). Others keep a `ttg.no_descriptor` that says why. Does nothing on targets without a copy engine.
 llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 
+/// A kernel whose accumulators do not fit into the registers of as many warps as its author asked for gets more.
+llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
+
 /// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
 /// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout
 /// that is wanted. Loads and stores get `ttg.vector`.
@@ -41,6 +44,10 @@ llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
 /// copy engine or cp.async; products stay in flight over the back edge where they accumulate in place. Afterwards no ttg.descriptor_load
 /// and no ttg.descriptor_store is left, and every used ttg.tensor_map has its box and swizzle.
 llvm::LogicalResult pipeline(mlir::ModuleOp module);
+
+/// Products of an iteration run at one time, and under its arithmetic: each starts as early, and is waited for as late, as what is between
+/// allows.
+llvm::LogicalResult overlapProducts(mlir::ModuleOp module);
 
 /// Every buffer, barrier and operation with scratch gets its `ttg.offset` (bytes) in shared memory, the function its `ttg.shared_bytes`.
 /// What is not in use at the same time shares room; syncs that this takes are inserted, others that nothing needs are dropped.

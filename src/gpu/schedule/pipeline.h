@@ -62,6 +62,13 @@ void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether the loop may write what `load` reads: then it cannot run ahead. After an atomic operation nothing is known.
+bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
+/// Registers of a thread for a tile.
+int64_t registersOf(mlir::Type tile);
+/// Registers of a thread for the results of a loop's products, and how many there are for them.
+int64_t accumulatorsOf(mlir::scf::ForOp loop);
+int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles);
 /// Registers of a thread that multiplies, where another warpgroup has left it some.
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
 /// What is wrong with a schedule, for people, or nothing: every iteration's wait has its arrival, and a slot is filled again only after

@@ -5,10 +5,12 @@
 //   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...; wait for V; multiply; retire both;
 //   sync;
 //                                           refill V's slot i
+//   three products or more:                 wait for all; multiply and compute; sync; refill all slots i for i+S
 //   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply
 // The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
 // iteration, is a ring's lag.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/registers.h"
 #include "support/result.h"
 #include "support/target.h"
 
@@ -70,8 +72,7 @@ static bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
 
-/// Whether the loop may write what `load` reads: then it cannot run ahead. After an atomic operation nothing is known.
-static bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
+bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
   bool written = false;
   loop.walk([&](Operation *op) {
     if (auto store = dyn_cast<tt::StoreOp>(op)) written |= !ttg::areApart(load.getPtr(), store.getPtr());
@@ -198,19 +199,23 @@ static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
   return products;
 }
 
-static int64_t registersOf(Type tile) {
+int64_t registersOf(Type tile) {
   int64_t bits = cast<RankedTensorType>(tile).getElementTypeBitWidth();
   return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
 }
 
-// What a thread needs besides accumulators: addresses, row values, the temporaries of the arithmetic between two products.
-constexpr int64_t otherRegisters = 48;
-
-/// Registers of the results of a loop's products.
-static int64_t accumulatorsOf(scf::ForOp loop) {
+int64_t accumulatorsOf(scf::ForOp loop) {
   int64_t registers = 0;
   loop.walk([&](ttg::WgmmaOp product) { registers += registersOf(product.getType()); });
   return registers;
+}
+
+int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles) {
+  int64_t threads = config.getWarps() << laneBits;
+  int64_t available =
+      roles ? consumerRegisters(config, target) : std::min(target.registersPerThread, target.registersPerProcessor / threads);
+  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
+  return available - otherRegisters;
 }
 
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -251,13 +256,9 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
   });
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
-  int64_t threads = config.getWarps() << laneBits;
-  int64_t available =
-      schedule.roles ? consumerRegisters(config, target) : std::min(target.registersPerThread, target.registersPerProcessor / threads);
-  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
   bool suits = fillsProcessor(schedule, config, target) && inBody && products > 0 && last != wait && last.getPending() == 0 &&
-               registers + otherRegisters <= available;
+               registers <= registersForTiles(config, target, schedule.roles);
   return suits ? product : ttg::WgmmaOp();
 }
 
@@ -291,9 +292,12 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
     }
     return;
   }
+  // Two products take turns with what is computed between them; of more, some run at one time, and a sync among them would part them.
+  auto products = schedule.loop.getBody()->getOps<ttg::WgmmaOp>();
+  bool early = std::distance(products.begin(), products.end()) <= 2;
   schedule.refillAfter = schedule.rings.front().retired;
   for (Ring &ring : schedule.rings)
-    if (ring.retired->isBeforeInBlock(schedule.refillAfter)) schedule.refillAfter = ring.retired;
+    if (ring.retired->isBeforeInBlock(schedule.refillAfter) == early) schedule.refillAfter = ring.retired;
   for (Ring &ring : schedule.rings)
     ring.lag = ring.retired == schedule.refillAfter ? 0 : 1;
 }

@@ -1,0 +1,260 @@
+"""Attention backward: what a loss that knows the gradient of attention's output wants of its queries, keys and values.
+
+The forward pass keeps the logarithm of each row's sum of exponentials (`lse`), not the matrix of weights: from it any block
+of weights is made again. With W = softmax(scale Q K^T) and the gradient G of the output O = W V:
+
+    dV = W^T G        dS = W * (G V^T - delta)        dQ = scale dS K        dK = scale dS^T Q        delta = rowsum(G * O)
+
+Three kernels. The first makes delta. In the second a program owns keys and walks over the queries, adding up dK and dV; it
+multiplies transposed (keys are rows), so that the weights leave the first product as the next one wants its first operand.
+In the third a program owns queries and walks over the keys, adding up dQ. The weights are made twice, but no two programs add to
+one place: the result is the same, bit for bit, in every run.
+"""
+
+import math
+
+import numpy as np
+import triton
+import triton.language as tl
+
+import common
+
+LOG2E = tl.constexpr(1.4426950408889634)  # exp(x) = exp2(x * log2(e))
+
+
+def get_autotune_configs():
+    """OWN rows are a program's own, and it walks over the others STEP at a time."""
+    tiles = [(128, 64, 8, 3), (128, 64, 8, 2), (64, 64, 4, 2), (64, 32, 4, 3)]
+    return [triton.Config({"OWN": own, "STEP": step}, num_warps=warps, num_stages=stages) for own, step, warps, stages in tiles]
+
+
+@triton.jit
+def rows_kernel(
+    out_ptr, grad_ptr, lse_ptr, delta_ptr, log_ptr, n_heads, n_ctx, stride_oz, stride_oh, stride_on, stride_od,
+    stride_gz, stride_gh, stride_gn, stride_gd, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr,
+):
+    both = tl.program_id(1).to(tl.int64)
+    batch, head = both // n_heads, both % n_heads
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, HEAD_DIM)
+    rows = offs_m < n_ctx
+    out_ptrs = out_ptr + batch * stride_oz + head * stride_oh + offs_m[:, None] * stride_on + offs_d[None, :] * stride_od
+    grad_ptrs = grad_ptr + batch * stride_gz + head * stride_gh + offs_m[:, None] * stride_gn + offs_d[None, :] * stride_gd
+    out = tl.load(out_ptrs, mask=rows[:, None], other=0.0).to(tl.float32)
+    grad = tl.load(grad_ptrs, mask=rows[:, None], other=0.0).to(tl.float32)
+    tl.store(delta_ptr + both * n_ctx + offs_m, tl.sum(out * grad, 1), mask=rows)
+    lse = tl.load(lse_ptr + both * n_ctx + offs_m, mask=rows, other=0.0)
+    tl.store(log_ptr + both * n_ctx + offs_m, lse * LOG2E, mask=rows)
+
+
+@triton.jit
+def add_queries(
+    dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, last, n_ctx, offs_n,
+    HEAD_DIM: tl.constexpr, STEP: tl.constexpr, MASKED: tl.constexpr,
+):
+    offs_d = tl.arange(0, HEAD_DIM)
+    for start in range(first, last, STEP):
+        offs_m = start + tl.arange(0, STEP)
+        rows = offs_m < n_ctx
+        q = tl.load(q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd, mask=rows[:, None], other=0.0)
+        grad = tl.load(grad_ptr + offs_m[:, None] * stride_gn + offs_d[None, :] * stride_gd, mask=rows[:, None], other=0.0)
+        log = tl.load(log_ptr + offs_m, mask=rows, other=0.0)
+        delta = tl.load(delta_ptr + offs_m, mask=rows, other=0.0)
+        scores = tl.dot(k, q.T)
+        weights = tl.exp2(scores * scale2 - log[None, :])
+        if MASKED:
+            weights = tl.where(offs_n[:, None] <= offs_m[None, :], weights, 0.0)
+        dv = tl.dot(weights.to(grad.dtype), grad, dv)
+        grad_weights = tl.dot(v, grad.T)
+        grad_scores = weights * (grad_weights - delta[None, :])
+        dk = tl.dot(grad_scores.to(q.dtype), q, dk)
+    return dk, dv
+
+
+@triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"])
+@triton.jit
+def keys_kernel(
+    q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, dk_ptr, dv_ptr, scale, n_heads, n_ctx,
+    stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
+    stride_vz, stride_vh, stride_vn, stride_vd, stride_gz, stride_gh, stride_gn, stride_gd,
+    stride_dkz, stride_dkh, stride_dkn, stride_dkd, stride_dvz, stride_dvh, stride_dvn, stride_dvd,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, STEP: tl.constexpr, OWN: tl.constexpr,
+):
+    block = tl.program_id(0)
+    both = tl.program_id(1).to(tl.int64)
+    batch, head = both // n_heads, both % n_heads
+    q_ptr += batch * stride_qz + head * stride_qh
+    k_ptr += batch * stride_kz + head * stride_kh
+    v_ptr += batch * stride_vz + head * stride_vh
+    grad_ptr += batch * stride_gz + head * stride_gh
+    dk_ptr += batch * stride_dkz + head * stride_dkh
+    dv_ptr += batch * stride_dvz + head * stride_dvh
+    log_ptr += both * n_ctx
+    delta_ptr += both * n_ctx
+
+    offs_n = block * OWN + tl.arange(0, OWN)
+    offs_d = tl.arange(0, HEAD_DIM)
+    keys = offs_n[:, None] < n_ctx
+    k = tl.load(k_ptr + offs_n[:, None] * stride_kn + offs_d[None, :] * stride_kd, mask=keys, other=0.0)
+    v = tl.load(v_ptr + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd, mask=keys, other=0.0)
+    dk = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
+    dv = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
+    scale2 = scale * LOG2E
+    first = 0
+    if CAUSAL:  # queries before these keys see none of them; those from `full` on see all
+        first = block * OWN // STEP * STEP
+        full = tl.minimum(tl.cdiv((block + 1) * OWN, STEP) * STEP, n_ctx)
+        dk, dv = add_queries(
+            dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, full, n_ctx,
+            offs_n, HEAD_DIM, STEP, True)
+        first = full
+    dk, dv = add_queries(
+        dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, n_ctx, n_ctx,
+        offs_n, HEAD_DIM, STEP, False)
+    element = dk_ptr.dtype.element_ty
+    tl.store(dk_ptr + offs_n[:, None] * stride_dkn + offs_d[None, :] * stride_dkd, (dk * scale).to(element), mask=keys)
+    tl.store(dv_ptr + offs_n[:, None] * stride_dvn + offs_d[None, :] * stride_dvd, dv.to(element), mask=keys)
+
+
+@triton.jit
+def add_keys(
+    dq, q, grad, log, delta, k_ptr, v_ptr, scale2, stride_kn, stride_kd, stride_vn, stride_vd, first, last, n_ctx, offs_m,
+    HEAD_DIM: tl.constexpr, STEP: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr,
+):
+    offs_d = tl.arange(0, HEAD_DIM)
+    for start in range(first, last, STEP):
+        offs_n = start + tl.arange(0, STEP)
+        keys = offs_n < n_ctx
+        k = tl.load(k_ptr + offs_n[:, None] * stride_kn + offs_d[None, :] * stride_kd, mask=keys[:, None], other=0.0)
+        v = tl.load(v_ptr + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd, mask=keys[:, None], other=0.0)
+        scores = tl.dot(q, k.T)
+        grad_weights = tl.dot(grad, v.T)
+        weights = tl.exp2(scores * scale2 - log[:, None])
+        if MASKED:
+            seen = offs_n[None, :] < n_ctx
+            if CAUSAL:
+                seen = seen & (offs_n[None, :] <= offs_m[:, None])
+            weights = tl.where(seen, weights, 0.0)
+        grad_scores = weights * (grad_weights - delta[:, None])
+        dq = tl.dot(grad_scores.to(k.dtype), k, dq)
+    return dq
+
+
+@triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"])
+@triton.jit
+def queries_kernel(
+    q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, dq_ptr, scale, n_heads, n_ctx,
+    stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
+    stride_vz, stride_vh, stride_vn, stride_vd, stride_gz, stride_gh, stride_gn, stride_gd, stride_dqz, stride_dqh, stride_dqn, stride_dqd,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, OWN: tl.constexpr, STEP: tl.constexpr,
+):
+    block = tl.program_id(0)
+    if CAUSAL:  # the longest rows first: short ones fill the gaps at the end
+        block = tl.num_programs(0) - 1 - block
+    both = tl.program_id(1).to(tl.int64)
+    batch, head = both // n_heads, both % n_heads
+    q_ptr += batch * stride_qz + head * stride_qh
+    k_ptr += batch * stride_kz + head * stride_kh
+    v_ptr += batch * stride_vz + head * stride_vh
+    grad_ptr += batch * stride_gz + head * stride_gh
+    dq_ptr += batch * stride_dqz + head * stride_dqh
+
+    offs_m = block * OWN + tl.arange(0, OWN)
+    offs_d = tl.arange(0, HEAD_DIM)
+    rows = offs_m < n_ctx
+    q = tl.load(q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd, mask=rows[:, None], other=0.0)
+    grad = tl.load(grad_ptr + offs_m[:, None] * stride_gn + offs_d[None, :] * stride_gd, mask=rows[:, None], other=0.0)
+    log = tl.load(log_ptr + both * n_ctx + offs_m, mask=rows, other=0.0)
+    delta = tl.load(delta_ptr + both * n_ctx + offs_m, mask=rows, other=0.0)
+    dq = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
+    scale2 = scale * LOG2E
+    if CAUSAL:
+        full = block * OWN // STEP * STEP  # keys before this one are seen by every query of this program
+        last = min((block + 1) * OWN, n_ctx)
+    else:
+        full = n_ctx // STEP * STEP
+        last = n_ctx
+    dq = add_keys(
+        dq, q, grad, log, delta, k_ptr, v_ptr, scale2, stride_kn, stride_kd, stride_vn, stride_vd, 0, full, n_ctx, offs_m, HEAD_DIM,
+        STEP, False, CAUSAL)
+    dq = add_keys(
+        dq, q, grad, log, delta, k_ptr, v_ptr, scale2, stride_kn, stride_kd, stride_vn, stride_vd, full, last, n_ctx, offs_m, HEAD_DIM,
+        STEP, True, CAUSAL)
+    dq_ptrs = dq_ptr + offs_m[:, None] * stride_dqn + offs_d[None, :] * stride_dqd
+    tl.store(dq_ptrs, (dq * scale).to(dq_ptr.dtype.element_ty), mask=rows[:, None])
+
+
+def attention_backward(q, k, v, attended, lse, grad, causal=False, scratch=None, out=None):
+    """`attended`: what the forward pass gave; `lse`: of each query the natural logarithm of its sum of exponentials, fp32. Returns the
+    gradients of q, k and v."""
+    batches, heads, n_ctx, head_dim = q.shape
+    for other in (k, v, attended, grad):
+        if other.shape != q.shape:
+            raise ValueError(f"attention_backward needs tensors of one shape, not {q.shape} and {other.shape}")
+    if head_dim & (head_dim - 1):
+        raise ValueError(f"attention_backward needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
+    dq, dk, dv = (np.empty(q.shape, q.dtype) for _ in range(3)) if out is None else out
+    delta, log = (np.empty(q.shape[:3], np.float32) for _ in range(2)) if scratch is None else scratch
+    scale = 1.0 / math.sqrt(head_dim)
+    inputs = [*common.strides(q), *common.strides(k), *common.strides(v), *common.strides(grad)]
+    rows_kernel[(triton.cdiv(n_ctx, 64), batches * heads)](
+        attended, grad, lse, delta, log, heads, n_ctx, *common.strides(attended), *common.strides(grad), HEAD_DIM=head_dim, BLOCK_M=64)
+    keys_kernel[lambda meta: (triton.cdiv(n_ctx, meta["OWN"]), batches * heads)](
+        q, k, v, grad, log, delta, dk, dv, scale, heads, n_ctx, *inputs, *common.strides(dk), *common.strides(dv), HEAD_DIM=head_dim,
+        CAUSAL=causal)
+    queries_kernel[lambda meta: (triton.cdiv(n_ctx, meta["OWN"]), batches * heads)](
+        q, k, v, grad, log, delta, dq, scale, heads, n_ctx, *inputs, *common.strides(dq), HEAD_DIM=head_dim, CAUSAL=causal)
+    return dq, dk, dv
+
+
+kernel_fn = attention_backward
+
+
+def forward(q, k, v, causal):
+    """Weights, output and lse in float64."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        scores = np.where(np.tri(q.shape[2], dtype=bool), scores, -np.inf)
+    largest = scores.max(axis=-1, keepdims=True)
+    lse = largest + np.log(np.exp(scores - largest).sum(axis=-1, keepdims=True))
+    weights = np.exp(scores - lse)
+    return weights, weights @ v, lse[..., 0]
+
+
+def reference_fn(q, k, v, out, lse, grad, causal=False):
+    weights, exact, _ = forward(q, k, v, causal)
+    q, k, v, grad = (x.astype(np.float64) for x in (q, k, v, grad))
+    delta = (grad * exact).sum(axis=-1, keepdims=True)
+    grad_scores = weights * (grad @ v.swapaxes(-1, -2) - delta) / math.sqrt(q.shape[-1])
+    return grad_scores @ k, grad_scores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ grad
+
+
+def get_inputs(batches=1, heads=4, n_ctx=512, head_dim=64, dtype="fp32", causal=False):
+    q, k, v, grad = (common.randn(batches, heads, n_ctx, head_dim, dtype=dtype, seed=seed) for seed in (1, 2, 3, 4))
+    _, out, lse = forward(q, k, v, causal)
+    return [q, k, v, out.astype(q.dtype), lse.astype(np.float32), grad, causal]
+
+
+def flops(batches, heads, n_ctx, head_dim, causal):
+    """Five products: what is made twice is counted once."""
+    return 10.0 * batches * heads * n_ctx * n_ctx * head_dim * (0.5 if causal else 1)
+
+
+def cases(quick):
+    for causal in (False, True):
+        name = " causal" if causal else ""
+        yield common.Case(f"1x1x1x16{name}", "fp32", get_inputs(1, 1, 1, 16, causal=causal))
+        yield common.Case(f"2x3x133x32{name}", "fp32", get_inputs(2, 3, 133, 32, causal=causal))
+    shape = (1, 1, 256, 64) if quick else (1, 8, 1024, 64)
+    for causal, dtype in [(True, "fp16"), (False, "fp16"), (True, "fp32"), (False, "fp32")]:
+        size = "x".join(map(str, shape)) + (" causal" if causal else "")
+        yield common.Case(size, dtype, get_inputs(*shape, dtype, causal), flops=flops(*shape, causal))
+
+
+def run(quick=False):
+    return common.run("attention backward", kernel_fn, reference_fn, cases(quick), quick)
+
+
+if __name__ == "__main__":
+    common.main(run)

@@ -1,0 +1,166 @@
+// Products are waited for where they stand, so that the next one starts only when the threads have nothing to do, and they compute while
+// tensor cores idle. Attention backward, an iteration:
+//   before: s = QK    wait s    p = exp2(s)    dv += pG    wait dv    dp = GV    wait dp    ds = p * dp    dk += ds Q    wait dk
+//   after:  s = QK    dp = GV    wait s    p = exp2(s)    dv += pG    wait dp    ds = p * dp    dk += ds Q    wait dv, dk
+// A product whose operands lie in shared memory starts behind the first product that nothing keeps it from; a wait stands before the first
+// use of what it lets through. Products end in the order in which they start, so that a wait counts those that may still run. Neither goes
+// past anything by which threads tell one another, or the producer of copies, that a buffer has been read.
+#include "gpu/passes.h"
+#include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/registers.h"
+#include "support/target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Whether a product may be started, and waited for, on either side of the operation: it says nothing about buffers.
+bool mayPass(Operation *op) {
+  if (op->hasAttr(ttg::producerName)) return true; // another warp's
+  return isMemoryEffectFree(op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
+}
+
+/// Registers that each of a loop's products reads its first operand from.
+SmallVector<int64_t> operandsOf(scf::ForOp loop) {
+  SmallVector<int64_t> registers = {0};
+  loop.walk([&](ttg::WgmmaOp product) {
+    if (isa<RankedTensorType>(product.getA().getType())) registers.push_back(registersOf(product.getA().getType()));
+  });
+  return registers;
+}
+
+class Overlap {
+public:
+  explicit Overlap(Block &block) : block(block) {}
+
+  /// What starts early is held for longer, and what is waited for late needs its first operand's registers for longer: `registers` are
+  /// there beside all accumulators.
+  void run(int64_t registers, ArrayRef<int64_t> operands) {
+    SmallVector<ttg::WgmmaOp> products(block.getOps<ttg::WgmmaOp>());
+    if (products.size() < 2) return;
+    if (std::accumulate(operands.begin(), operands.end(), int64_t(0)) <= registers) {
+      for (auto load : llvm::make_early_inc_range(block.getOps<tt::LoadOp>()))
+        loadEarly(load);
+      for (ttg::WgmmaOp product : products)
+        startEarly(product);
+    }
+    if (*llvm::max_element(operands) > registers) return;
+    SmallVector<ttg::WgmmaWaitOp> waits(block.getOps<ttg::WgmmaWaitOp>());
+    for (ttg::WgmmaWaitOp wait : llvm::reverse(waits))
+      waitLate(wait);
+  }
+
+private:
+  /// Moves a load to registers in front of the first product that it does not depend on, with what computes its address: it is on its way
+  /// while that one runs.
+  void loadEarly(tt::LoadOp load) {
+    auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+    if (!loop || load.getIsVolatile() || mayBeWritten(load, loop)) return;
+    llvm::SmallPtrSet<Operation *, 8> needed;
+    need(load, needed);
+    SmallVector<Operation *> moved = {load};
+    for (Operation *op = load->getPrevNode(); op; op = op->getPrevNode()) {
+      if (!needed.contains(op)) continue;
+      if (!isMemoryEffectFree(op)) return;
+      need(op, needed);
+      moved.push_back(op);
+    }
+    Operation *first = &block.front();
+    while (!isa<ttg::WgmmaOp, ttg::BarrierWaitOp>(first) || first->hasAttr(ttg::producerName))
+      first = first->getNextNode();
+    for (Operation *op : llvm::reverse(moved))
+      if (first->isBeforeInBlock(op)) op->moveBefore(first);
+  }
+
+  /// Moves the product, with what readies its operands, behind the first product before it that it may follow.
+  void startEarly(ttg::WgmmaOp product) {
+    if (isa<RankedTensorType>(product.getA().getType())) return;
+    llvm::SmallPtrSet<Operation *, 8> needed;
+    need(product, needed);
+    SmallVector<Operation *> moved = {product};
+    ttg::WgmmaOp before;
+    SmallVector<Operation *> along; // what `moved` was when `before` was found
+    for (Operation *op = product->getPrevNode(); op; op = op->getPrevNode()) {
+      if (!mayPass(op)) break;
+      if (auto earlier = dyn_cast<ttg::WgmmaOp>(op)) {
+        if (needed.contains(op)) break;
+        before = earlier;
+        along = moved;
+      } else if (needed.contains(op) || (isa<ttg::BarrierWaitOp>(op) && !op->hasAttr(ttg::producerName))) {
+        if (!isa<ttg::BarrierWaitOp>(op) && !isMemoryEffectFree(op)) break;
+        need(op, needed);
+        moved.push_back(op);
+      }
+    }
+    for (Operation *op : along)
+      op->moveAfter(before);
+  }
+
+  void need(Operation *op, llvm::SmallPtrSet<Operation *, 8> &needed) {
+    for (Value operand : op->getOperands())
+      if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == &block) needed.insert(from);
+  }
+
+  /// How many products start before `place` and behind the last one that the wait lets through.
+  static int64_t startedBehind(ttg::WgmmaWaitOp wait, Operation *place) {
+    int64_t count = 0;
+    for (Operation *op = place->getPrevNode(); op; op = op->getPrevNode()) {
+      if (!isa<ttg::WgmmaOp>(op)) continue;
+      if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
+      ++count;
+    }
+    return 0;
+  }
+
+  /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
+  void waitLate(ttg::WgmmaWaitOp wait) {
+    bool ownProducts = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
+      auto product = tile.getDefiningOp<ttg::WgmmaOp>();
+      return product && product->getBlock() == &block;
+    });
+    if (wait.getPending() != 0 || !ownProducts) return;
+    auto reads = [&](Operation *op) {
+      return llvm::any_of(op->getOperands(), [&](Value operand) { return operand.getDefiningOp() == wait; });
+    };
+    Operation *place = wait->getNextNode();
+    for (; !place->hasTrait<OpTrait::IsTerminator>() && mayPass(place) && !reads(place); place = place->getNextNode())
+      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(place); other && other.getPending() <= startedBehind(wait, other))
+        return merge(wait, other);
+    wait->moveBefore(place);
+    wait.setPending(static_cast<uint32_t>(startedBehind(wait, place)));
+  }
+
+  static void merge(ttg::WgmmaWaitOp wait, ttg::WgmmaWaitOp next) {
+    SmallVector<Value> tiles(next.getTiles());
+    llvm::append_range(tiles, wait.getTiles());
+    OpBuilder b(next);
+    auto both = ttg::WgmmaWaitOp::create(b, next.getLoc(), TypeRange(ValueRange(tiles)), next.getPending(), tiles);
+    next->replaceAllUsesWith(both.getResults().take_front(next.getTiles().size()));
+    wait->replaceAllUsesWith(both.getResults().drop_front(next.getTiles().size()));
+    next.erase();
+    wait.erase();
+  }
+
+  Block &block;
+};
+
+} // namespace
+
+LogicalResult overlapProducts(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    SmallVector<scf::ForOp> loops;
+    function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    int64_t available = registersForTiles(config, target, function->hasAttr(ttg::rolesName));
+    for (scf::ForOp loop : loops)
+      Overlap(*loop.getBody()).run(available - accumulatorsOf(loop), operandsOf(loop));
+    return success();
+  });
+}
+
+} // namespace tilewright::gpu

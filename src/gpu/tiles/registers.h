@@ -1,0 +1,17 @@
+// How far the registers of a thread reach: what choose-warps asks before tiles have layouts, and the schedule of a loop afterwards.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace tilewright::gpu {
+
+/// What a thread needs besides accumulators: addresses, row values, the temporaries of the arithmetic between two products. With 208 of 255
+/// for accumulators and an operand, attention backward of 64 columns (ptxas 13.0) just fits; with 48 more than that it spills.
+constexpr int64_t otherRegisters = 47;
+
+/// Of a kernel that has more warps than its author asked for: how many that were (an integer).
+constexpr llvm::StringLiteral askedWarpsName = "ttg.asked_warps";
+
+} // namespace tilewright::gpu

@@ -1,0 +1,66 @@
+// RUN: tilewright opt %s --choose-warps -split-input-file | FileCheck %s
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// Two sums of 128 registers a thread are carried, and another product's 32 live beside them: 8 warps hold half of that each.
+// CHECK-LABEL: tt.func public @two
+// CHECK-SAME: ttg.asked_warps = 4
+// CHECK-SAME: warps = 8
+tt.func public @two(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %c: tensor<64x32xf16>, %e: tensor<32x128xf16>, %n: i32) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %nothing = arith.constant dense<0.0> : tensor<128x32xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %y = %zero) -> (tensor<128x128xf32>, tensor<128x128xf32>) : i32 {
+    %s = tt.dot %a, %c, %nothing : tensor<128x64xf16> * tensor<64x32xf16> -> tensor<128x32xf32>
+    %w = arith.truncf %s : tensor<128x32xf32> to tensor<128x32xf16>
+    %x1 = tt.dot %w, %e, %x : tensor<128x32xf16> * tensor<32x128xf16> -> tensor<128x128xf32>
+    %y1 = tt.dot %a, %b, %y : tensor<128x64xf16> * tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %x1, %y1 : tensor<128x128xf32>, tensor<128x128xf32>
+  }
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// One sum of 128 registers fits, and so do products that follow on one another: one is over when the next is begun.
+// CHECK-LABEL: tt.func public @one
+// CHECK-NOT: asked_warps
+// CHECK-SAME: warps = 4
+tt.func public @one(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %n: i32) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %nothing = arith.constant dense<0.0> : tensor<128x64xf32>
+  %some = arith.constant dense<0.0> : tensor<64x64xf16>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero) -> (tensor<128x128xf32>) : i32 {
+    %s = tt.dot %a, %some, %nothing : tensor<128x64xf16> * tensor<64x64xf16> -> tensor<128x64xf32>
+    %w = arith.truncf %s : tensor<128x64xf32> to tensor<128x64xf16>
+    %t = tt.dot %w, %some, %nothing : tensor<128x64xf16> * tensor<64x64xf16> -> tensor<128x64xf32>
+    %v = arith.truncf %t : tensor<128x64xf32> to tensor<128x64xf16>
+    %x1 = tt.dot %v, %b, %x : tensor<128x64xf16> * tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %x1 : tensor<128x128xf32>
+  }
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// 16 warps have no more registers than 8: a sum that does not fit stays as it is.
+// CHECK-LABEL: tt.func public @never
+// CHECK-NOT: asked_warps
+// CHECK-SAME: warps = 8
+tt.func public @never(%a: tensor<256x64xf16>, %b: tensor<64x256xf16>, %n: i32) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<256x256xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero) -> (tensor<256x256xf32>) : i32 {
+    %x1 = tt.dot %a, %b, %x : tensor<256x64xf16> * tensor<64x256xf16> -> tensor<256x256xf32>
+    scf.yield %x1 : tensor<256x256xf32>
+  }
+  tt.return
+}
