@@ -11,7 +11,7 @@ import triton.language as tl
 
 import common
 
-MAX_BLOCK = 65536
+MAX_BLOCK = 131072
 
 
 @triton.jit
@@ -37,8 +37,9 @@ def softmax(x, out=None):
     out = np.empty(x.shape, x.dtype) if out is None else out
     # One program a row: programs run in order, so memory is read in order. Beyond the limit each takes several.
     programs = min(n_rows, 65536)
+    block = triton.next_power_of_2(n_cols)
     softmax_kernel[(programs,)](
-        out, x, common.strides(x)[0], common.strides(out)[0], n_rows, n_cols, triton.next_power_of_2(n_cols), 2)
+        out, x, common.strides(x)[0], common.strides(out)[0], n_rows, n_cols, block, 2, num_warps=common.warps_for(block))
     return out
 
 

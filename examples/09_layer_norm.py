@@ -11,7 +11,7 @@ import triton.language as tl
 
 import common
 
-MAX_BLOCK = 65536
+MAX_BLOCK = 131072
 
 
 @triton.jit
@@ -43,9 +43,10 @@ def layer_norm(x, weight, bias, eps=1e-5, out=None):
     if out is None:
         out = np.empty(x.shape, x.dtype), np.empty(n_rows, np.float32), np.empty(n_rows, np.float32)
     y, mean, rstd = out
+    block = triton.next_power_of_2(n_cols)
     layer_norm_kernel[(n_rows,)](
-        x, weight, bias, y, mean, rstd, common.strides(x)[0], common.strides(y)[0], n_cols, eps,
-        BLOCK_SIZE=triton.next_power_of_2(n_cols))
+        x, weight, bias, y, mean, rstd, common.strides(x)[0], common.strides(y)[0], n_cols, eps, BLOCK_SIZE=block,
+        num_warps=common.warps_for(block))
     return out
 
 

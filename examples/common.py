@@ -72,6 +72,11 @@ def strides(array):
     return tuple(step // array.itemsize for step in array.strides)
 
 
+def warps_for(block):
+    """Warps for a tile of one row: as many as keep 128 elements in a thread's registers at most, if a block has so many."""
+    return min(max(block // 4096, 4), 32)
+
+
 def worst_error(actual, expected, dtype, terms):
     """The largest error in units of what is allowed; at most 1 passes."""
     actual, expected = np.asarray(actual), np.asarray(expected)

@@ -439,6 +439,7 @@ struct Explainer::Impl {
               std::to_string(stagesWanted);
     if (auto asked = kernel->getAttrOfType<IntegerAttr>(askedWarpsName))
       heading += "; accumulators do not fit into the registers of the " + count(asked.getInt(), "warp") + " asked for";
+    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreBlocksName)) heading += "; " + why.str();
     if (kernel->hasAttr(ttg::rolesName)) heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
@@ -573,6 +574,7 @@ struct Explainer::Impl {
       text = "not pipelined, each iteration waits for what it loads: " + reason;
     }
     if (made.getInFlight()) text += "; " + count(made.getInFlight(), "product") + " may be in flight";
+    if (loop->hasAttr(throughTilesName)) text += "; goes on from tile to tile";
     if (made.getStartsAhead()) text += "; a product of the next iteration is started early";
     if (made.getStages() > 1 && loads) text += "; other loads go to registers in their own iteration";
     loops.push_back({loop.getLoc(), place(loop.getLoc()), text});

@@ -207,22 +207,24 @@ tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// A loop around the loop: barriers are made once, slot and parity go on from tile to tile. The result leaves through a buffer.
+// A loop around the loop: barriers are made once, slot and parity go on from tile to tile. The result leaves through a buffer. The first
+// tile's copies stand in front of both loops.
 // CHECK-LABEL: tt.func public @persistent
 // CHECK: ttg.alloc_barriers : <3>
-// CHECK: scf.for {{.*}} iter_args(%[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}}) -> (i32, i32)
-// the warpgroup that copies waits for those that still multiply
-// CHECK: ttg.sync
+// CHECK: scf.if
 // CHECK: ttg.barrier_expect
+// CHECK: scf.for {{.*}} iter_args(%[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}}) -> (i32, i32)
+// CHECK-NOT: ttg.barrier_expect
 // CHECK: %[[inner:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %{{.*}} = %[[slot]], %{{.*}} = %[[parity]])
 // CHECK: ttg.wgmma_wait 0
-// CHECK: ttg.sync
+// CHECK: ttg.tma_store_wait 0
+// CHECK-NEXT: ttg.sync
 // CHECK-NEXT: ttg.store_shared
 // CHECK-NEXT: ttg.fence_async
 // CHECK-NEXT: ttg.sync
 // CHECK-NEXT: ttg.tma_store
-// CHECK-NEXT: ttg.tma_store_wait 0
-// CHECK: scf.yield %[[inner]]#1, %[[inner]]#2
+// CHECK-NEXT: scf.yield %[[inner]]#1, %[[inner]]#2
+// CHECK: ttg.tma_store_wait 0
 tt.func public @persistent(%p: !tt.ptr<f16>, %n: i32, %tiles: i32, %x: !ptx.tensor_map {ttg.tensor_map = #map}, %z: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %c0 = arith.constant 0 : i32

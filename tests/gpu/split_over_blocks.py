@@ -2,6 +2,10 @@
 # RUN: tilewright compile %s --kernel matmul --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32,i32:16' | FileCheck %s --check-prefix=MATMUL
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ttg --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=SOFTMAX
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ptx --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --num-warps 4 --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=TWO
+# RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --num-warps 4 --signature '*fp32:16,*fp32:16,16384' | FileCheck %s --check-prefix=ONE
+# RUN: tilewright explain %s --kernel rows --target cuda:sm_80 --num-warps 4 --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=ONE
+# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 4 --emit threads --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=MEET
 # RUN: not tilewright compile %s --kernel softmax --target cuda:sm_80 --num-ctas 4 --emit ptx --signature '*fp32:16,*fp32:16' 2>&1 | FileCheck %s --check-prefix=OLD
 
 import triton
@@ -39,3 +43,24 @@ def softmax(x_ptr, out_ptr):
     x = tl.load(x_ptr + i)
     e = tl.exp(x - tl.max(x, 0))
     tl.store(out_ptr + i, e / tl.sum(e, 0))
+
+
+# TWO: 4 warps, {{.*}}2 blocks share a program, because the registers of one do not hold its rows
+# ONE-NOT: blocks share a program
+# The blocks wait for one another once an exchange: what the first has left is waited for in front of the second.
+# MEET: ptx.cluster_arrive
+# MEET-NEXT: ptx.cluster_wait
+# MEET: ptx.cluster_arrive
+# MEET-NOT: ptx.cluster_arrive
+# MEET: ptx.cluster_wait
+# MEET: ptx.cluster_arrive
+# MEET-NEXT: ptx.cluster_wait
+# MEET: ptx.store_global
+# MEET: ptx.cluster_wait
+# MEET: tt.return
+@triton.jit
+def rows(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + tl.program_id(0) * N + i)
+    e = tl.exp(x - tl.max(x, 0))
+    tl.store(out_ptr + tl.program_id(0) * N + i, e / tl.sum(e, 0))

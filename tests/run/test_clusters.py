@@ -235,3 +235,27 @@ def test_attention(ctas, rows):
     scores = wide(q) @ wide(k).T * 0.125
     p = np.exp(scores - scores.max(1, keepdims=True))
     close(out, (p / p.sum(1, keepdims=True)) @ wide(v), "fp16", terms=n)
+
+
+@triton.jit
+def long_rows_kernel(x_ptr, w_ptr, out_ptr, mean_ptr, rows, n, BLOCK: tl.constexpr):
+    """Softmax of the rows, and their mean, times w: two exchanges in a loop, and one in a branch."""
+    i = tl.arange(0, BLOCK)
+    mask = i < n
+    for row in range(tl.program_id(0), rows, tl.num_programs(0)):
+        x = tl.load(x_ptr + row * n + i, mask=mask, other=float("-inf"))
+        e = tl.exp(x - tl.max(x, 0))
+        w = tl.load(w_ptr + i, mask=mask, other=0.0)
+        tl.store(out_ptr + row * n + i, e / tl.sum(e, 0) * w, mask=mask)
+        if row % 2 == 0:
+            tl.store(mean_ptr + row, tl.sum(tl.where(mask, x, 0.0), 0) / n)
+
+
+@pytest.mark.parametrize("block, n", [(8192, 5000), (16384, 16384)])
+def test_rows_that_one_block_does_not_hold(block, n):
+    x, w = random((3, n), "fp32", 7), random(n, "fp32", 8)
+    out, mean = np.zeros_like(x), np.zeros(3, np.float32)
+    long_rows_kernel[(2,)](x, w, out, mean, 3, n, BLOCK=block, num_warps=1)
+    e = np.exp(wide(x) - wide(x).max(1, keepdims=True))
+    close(out, e / e.sum(1, keepdims=True) * wide(w), "fp32", terms=n)
+    close(mean[::2], wide(x).mean(1)[::2], "fp32", terms=n)

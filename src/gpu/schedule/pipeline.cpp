@@ -78,57 +78,6 @@ private:
                                         static_cast<uint32_t>(arrivals));
   }
 
-  static Dims dimsOf(ArrayRef<int32_t> order) { return Dims(order.begin(), order.end()); }
-
-  /// How the copy engine moves the buffer, if its dimensions lie in memory in this order. Those of extent 1 lie anywhere.
-  static std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
-    std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
-    if (!box || box->order.size() != order.size() || box->order[0] != order[0]) return {};
-    auto isLong = [&](int64_t dim) { return type.getShape()[static_cast<size_t>(dim)] > 1; };
-    Dims has = box->order, wants = dimsOf(order);
-    std::erase_if(has, std::not_fn(isLong));
-    std::erase_if(wants, std::not_fn(isLong));
-    if (has != wants) return {};
-    box->order = dimsOf(order);
-    for (size_t i = 1; i < order.size(); ++i)
-      box->box[i] = type.getShape()[static_cast<size_t>(order[i])];
-    return box;
-  }
-
-  /// A buffer for a tile that goes through a tensor map.
-  FailureOr<ttg::BufferType> bufferFor(Operation *op, Type tile, ArrayRef<int32_t> order) {
-    auto type = cast<RankedTensorType>(tile);
-    auto shared = SharedLayout::swizzled(ttg::shapeOf(type), std::max<int64_t>(8, type.getElementTypeBitWidth()), 128, dimsOf(order));
-    auto buffer = ttg::BufferType::get(b.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(b.getContext(), shared));
-    if (!boxOf(buffer, order)) return bug(op, "the copy engine has no box for " + spelled(tile));
-    return buffer;
-  }
-
-  /// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it.
-  FailureOr<Value> mapFor(Operation *op, Value map, size_t dims, ttg::BufferType buffer, ArrayRef<int32_t> order) {
-    auto argument = dyn_cast<BlockArgument>(map);
-    if (!argument || argument.getOwner() != &function.getBody().front()) return bug(op, "its tensor map is not an argument of the kernel");
-    constexpr StringLiteral name = ttg::tensorMapName;
-    auto recipe = function.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), name);
-    if (!recipe) return bug(op, "its tensor map has no " + name.str());
-    std::optional<TmaBox> box = boxOf(buffer, order);
-    SmallVector<int64_t> extents(box->box.begin(), box->box.end());
-    extents.resize(dims, 1);
-    auto wanted = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),
-                                          b.getDenseI64ArrayAttr(extents), recipe.getElement(), box->spanBytes);
-    if (recipe == wanted) return map;
-    if (recipe.getBox().empty()) {
-      function.setArgAttr(argument.getArgNumber(), name, wanted);
-      return map;
-    }
-    for (BlockArgument other : function.getArguments())
-      if (function.getArgAttrOfType<ttg::TensorMapAttr>(other.getArgNumber(), name) == wanted) return Value(other);
-    auto attributes = b.getDictionaryAttr(b.getNamedAttr(name, wanted));
-    unsigned last = function.getNumArguments();
-    if (failed(function.insertArgument(last, map.getType(), attributes, argument.getLoc()))) return failure();
-    return Value(function.getArgument(last));
-  }
-
   /// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
   static void eraseStore(ttg::StoreSharedOp store) {
     Operation *before = store->getPrevNode(), *after = store->getNextNode();
@@ -148,9 +97,9 @@ private:
   //   before: ttg.descriptor_store %t to %map[...]
   //   after:  ttg.sync    ttg.store_shared %t, %p    ttg.fence_async    ttg.sync    ttg.tma_store %p to %map    ttg.tma_store_wait 0
   LogicalResult bufferStore(ttg::DescriptorStoreOp store) {
-    FailureOr<ttg::BufferType> type = bufferFor(store, store.getSrc().getType(), store.getOrder());
+    FailureOr<ttg::BufferType> type = bufferForCopies(store, store.getSrc().getType(), store.getOrder());
     if (failed(type)) return failure();
-    FailureOr<Value> map = mapFor(store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder());
+    FailureOr<Value> map = mapFor(function, store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder());
     if (failed(map)) return failure();
     Location loc = store.getLoc();
     b.setInsertionPoint(store);
@@ -223,7 +172,7 @@ private:
     for (ttg::StoreSharedOp store : direct)
       store.getSrcMutable().assign(another());
     if (others.empty()) return success();
-    FailureOr<ttg::BufferType> type = bufferFor(load, load.getType(), load.getOrder());
+    FailureOr<ttg::BufferType> type = bufferForCopies(load, load.getType(), load.getOrder());
     if (failed(type)) return failure();
     Value source = another();
     // As late as may be: where it is first read, and not between stores that stand together.
@@ -309,7 +258,7 @@ private:
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
       if (!alloc->isBeforeInBlock(place)) alloc->moveBefore(place);
-      FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder());
+      FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder());
       if (failed(map)) return failure();
       auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
       for (StringRef name : {ttg::notAheadName, ttg::splitName})
@@ -341,15 +290,16 @@ private:
     return config.getStages();
   }
 
-  /// The deepest rings that fit, counted in iterations: what else is in shared memory while the loop runs stays where it is.
-  int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted) {
+  /// The deepest rings that fit, counted in iterations, if they are in use throughout `around`: what else is in shared memory meanwhile
+  /// stays where it is.
+  int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted, scf::ForOp around, ArrayRef<DeeperBuffer> others) {
     for (int64_t stages = wanted; stages > 1; --stages) {
-      SmallVector<DeeperBuffer> deeper;
+      SmallVector<DeeperBuffer> deeper(others);
       int64_t barriers = roles ? 8 * stages : 0;
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
         for (const Copy &copy : ring.copies)
-          deeper.push_back({copy.alloc, stages, schedule.loop});
+          deeper.push_back({copy.alloc, stages, around});
       }
       if (planShared(function, deeper).bytes + barriers <= target.sharedBytes) return stages;
     }
@@ -379,13 +329,28 @@ private:
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
     bool goesOn = roles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
     if (!goesOn && !schedule.rings.empty()) left.reset();
-    int64_t stages = schedule.rings.empty() ? 1 : goesOn ? left->stages : affordableStages(schedule, wanted);
+    int64_t stages = schedule.rings.empty() ? 1 : goesOn ? left->stages : affordableStages(schedule, wanted, loop, {});
     schedule.roles = roles;
     if (stages > 1) placeRefills(schedule, stages, config, target);
+    if (stages > 1) stages = goThroughTiles(schedule);
     noteDecision(schedule, wanted);
     if (stages < 2) return success();
     if (std::optional<std::string> wrong = wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
     return expand(schedule);
+  }
+
+  /// Where a loop over tiles is around the loop, its ring need not drain between them. Returns the stages there are then: that may take one
+  /// of many.
+  int64_t goThroughTiles(LoopSchedule &schedule) {
+    constexpr int64_t enough = 3;
+    scf::ForOp tiles = tileLoop(schedule);
+    if (!tiles) return schedule.stages;
+    int64_t stages = affordableStages(schedule, schedule.stages, tiles, keptByStores(tiles));
+    if (stages < std::min(schedule.stages, enough)) return schedule.stages;
+    schedule.throughTiles = true;
+    letStoresRun(tiles);
+    placeRefills(schedule, stages, config, target);
+    return stages;
   }
 
   /// The buffers and barriers of a ring.
@@ -434,7 +399,7 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::SlotOp::create(b, loc, type, slots.buffers[i], slot);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        FailureOr<Value> map = mapFor(load, load.getMap(), load.getCoordinates().size(), type, load.getOrder());
+        FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder());
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
@@ -520,8 +485,11 @@ private:
     else
       allotSlots(e);
     if (e.schedule.roles) return expandRoles(e, state);
-    // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over.
-    if (failed(prologue(e, state))) return failure();
+    // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over. A loop over tiles has started the
+    // first copies in its iteration before, behind a sync as well.
+    FailureOr<FirstCopies> copies;
+    if (schedule.throughTiles) copies = firstTile(e);
+    if (schedule.throughTiles ? failed(copies) : failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to slot state[0] + t; the loop begins.
     carrySlot(e, state);
     takeSlots(e);
@@ -529,6 +497,7 @@ private:
     meet(e);
     // Behind the sync all threads have read the slot of iteration i - lag: the copies of iteration i + distance go there.
     if (failed(refill(e))) return failure();
+    if (schedule.throughTiles && (failed(refillForNext(e, *copies)) || failed(startRest(e, *copies)))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
     // Every reader stands behind the wait for its slot's copy; the loads themselves are gone.
@@ -591,7 +560,7 @@ private:
 
   /// The buffers of each ring, `stages` tiles deep, and its barriers.
   void allotSlots(Expansion &e) {
-    b.setInsertionPoint(e.schedule.loop);
+    b.setInsertionPoint(e.schedule.throughTiles ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
     for (const Ring &ring : e.schedule.rings) {
       Slots &slots = e.slots.emplace_back();
       if (ring.tma) slots.barriers = allocBarriers(e.stages, 1);
@@ -621,6 +590,91 @@ private:
         committed |= !ring.tma;
       }
       if (committed) ttg::CopyCommitOp::create(b, e.loc);
+    }
+    return success();
+  }
+
+  /// What the first copies of a loop need, in terms of the iteration of the loop around it: of each iteration whether it exists, and the
+  /// operands of each ring. These values are patterns for those of other tiles.
+  struct FirstCopies {
+    SmallVector<Value> exists;
+    SmallVector<SmallVector<SmallVector<Value>>> operands; // by iteration and ring
+  };
+
+  /// Starts one iteration's copies of a tile, if `condition` holds; `of` gives the values of that tile.
+  LogicalResult startIf(Expansion &e, Value condition, const FirstCopies &copies, int64_t iteration, Value slot,
+                        function_ref<SmallVector<Value>(ValueRange)> of) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(scf::IfOp::create(b, e.loc, condition, /*withElseRegion=*/false).thenYield());
+    Value exists = of(copies.exists[size_t(iteration)]).front();
+    for (auto [ring, slots, operands] : llvm::zip(e.schedule.rings, e.slots, copies.operands[size_t(iteration)]))
+      if (failed(issue(ring, slots, of(operands), slot, exists))) return failure();
+    return success();
+  }
+
+  static int64_t distanceOf(const Expansion &e) { return e.schedule.rings.front().distance(e.stages); }
+  static LoopIterations tilesOf(const Expansion &e) {
+    scf::ForOp loop = e.schedule.loop;
+    return LoopIterations(cast<scf::ForOp>(loop->getParentOp()));
+  }
+  Value negated(Expansion &e, Value condition) {
+    return arith::XOrIOp::create(b, e.loc, condition, arith::ConstantOp::create(b, e.loc, b.getBoolAttr(true)));
+  }
+
+  /// Starts the first copies of the first tile, in front of the loop over tiles.
+  FailureOr<FirstCopies> firstTile(Expansion &e) {
+    b.setInsertionPoint(e.schedule.loop);
+    FirstCopies copies;
+    LoopIterations inner(e.schedule.loop), tiles = tilesOf(e);
+    for (int64_t iteration = 0; iteration < distanceOf(e); ++iteration) {
+      copies.exists.push_back(inner.existsIteration(b, iteration));
+      auto &operands = copies.operands.emplace_back();
+      for (const Ring &ring : e.schedule.rings)
+        operands.push_back(inner.ofIteration(b, operandsOf(ring), iteration));
+    }
+    b.setInsertionPoint(tiles.getLoop());
+    Value exists = tiles.existsIteration(b, 0);
+    auto of = [&](ValueRange values) { return tiles.ofIteration(b, values, 0); };
+    for (int64_t iteration = 0; iteration < distanceOf(e); ++iteration)
+      if (failed(startIf(e, exists, copies, iteration, entryI32(iteration), of))) return failure();
+    return copies;
+  }
+
+  /// The last iterations of a tile refill for the first ones of the next tile, in the slots that come next. Which they are is known only
+  /// by how many iterations are left; the next tile's coordinates are computed there and nowhere else.
+  LogicalResult refillForNext(Expansion &e, const FirstCopies &copies) {
+    LoopIterations inner(e.schedule.loop), tiles = tilesOf(e);
+    int64_t distance = distanceOf(e);
+    Value slot = around(e.loc, e.slot, distance, e.stages);
+    Value ends = arith::AndIOp::create(b, e.loc, negated(e, inner.existsLater(b, distance)), tiles.existsLater(b, 1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(scf::IfOp::create(b, e.loc, ends, /*withElseRegion=*/false).thenYield());
+    auto of = [&](ValueRange values) { return tiles.later(b, values, 1); };
+    for (int64_t iteration = 0; iteration < distance; ++iteration) {
+      int64_t left = distance - iteration; // iterations of this tile, with this one
+      Value isThis = arith::AndIOp::create(b, e.loc, inner.existsLater(b, left - 1), negated(e, inner.existsLater(b, left)));
+      if (failed(startIf(e, isThis, copies, iteration, slot, of))) return failure();
+    }
+    return success();
+  }
+
+  /// A tile of fewer iterations than a ring is ahead leaves some of the next tile's first copies to be started behind it.
+  LogicalResult startRest(Expansion &e, const FirstCopies &copies) {
+    LoopIterations inner(e.schedule.loop), tiles = tilesOf(e);
+    int64_t distance = distanceOf(e);
+    Operation *drained = e.schedule.loop->getNextNode();
+    while (!isa<ttg::WgmmaWaitOp>(drained))
+      drained = drained->getNextNode();
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(drained);
+    Value isShort = arith::AndIOp::create(b, e.loc, negated(e, inner.existsIteration(b, distance - 1)), tiles.existsLater(b, 1));
+    b.setInsertionPoint(scf::IfOp::create(b, e.loc, isShort, /*withElseRegion=*/false).thenYield());
+    ttg::SyncOp::create(b, e.loc); // all have read the slots
+    Value first = e.schedule.loop.getResults().take_back(2).front();
+    auto of = [&](ValueRange values) { return tiles.later(b, values, 1); };
+    for (int64_t iteration = 0; iteration < distance; ++iteration) {
+      Value isLeft = negated(e, inner.existsIteration(b, distance - iteration - 1));
+      if (failed(startIf(e, isLeft, copies, iteration, around(e.loc, first, iteration, e.stages), of))) return failure();
     }
     return success();
   }
@@ -738,30 +792,6 @@ private:
     }
     b.setInsertionPointAfter(loop);
     if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for iterations that are none
-  }
-
-  /// Products stay in flight until the next iteration's have been started. Returns the wait that retires the iteration before.
-  Operation *runOn(LoopSchedule &schedule) {
-    OpBuilder::InsertionGuard guard(b);
-    scf::ForOp loop = schedule.loop;
-    SmallVector<Value> sums;
-    for (ttg::WgmmaOp product : schedule.inFlight) {
-      auto wait = cast<ttg::WgmmaWaitOp>(*product.getD().user_begin());
-      unsigned index = product.getD().getUses().begin()->getOperandNumber();
-      sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(product.getC())));
-      wait.getResults()[index].replaceAllUsesWith(product.getD());
-    }
-    SmallVector<ttg::WgmmaWaitOp> waits(loop.getBody()->getOps<ttg::WgmmaWaitOp>());
-    for (ttg::WgmmaWaitOp wait : waits)
-      wait.erase();
-    ttg::WgmmaOp last = schedule.inFlight.back();
-    b.setInsertionPointAfter(last);
-    auto retire = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
-    b.setInsertionPointAfter(loop);
-    auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(sums)), 0, sums);
-    for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
-      sum.replaceAllUsesExcept(drained, drain);
-    return retire;
   }
 
   tt::FuncOp function;

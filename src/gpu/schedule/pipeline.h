@@ -2,6 +2,7 @@
 // plain data, so that a pass that splits a loop by roles (copies here, products there) can read it, too.
 #pragma once
 
+#include "gpu/schedule/shared_plan.h"
 #include "gpu/tiles/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,6 +15,9 @@ struct GpuTarget;
 }
 
 namespace tilewright::gpu {
+
+/// Of a loop: its ring goes on in the next iteration of the loop around it (a unit attribute, for people).
+constexpr llvm::StringLiteral throughTilesName = "ttg.through_tiles";
 
 /// A load that only feeds a buffer.
 struct Copy {
@@ -49,6 +53,7 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
   ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
+  bool throughTiles = false;                ///< the last refills are for the next run of the loop (tile_loop.cpp)
   bool roles = false;                       ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
 };
 
@@ -79,6 +84,25 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 /// `first`: slot and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the place of the schedule's.
 mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                             mlir::Operation *top);
+
+/// Lets the products in flight run on until the next iteration's have been started. Returns the wait that retires the iteration before.
+mlir::Operation *runOn(LoopSchedule &schedule);
+
+/// The loop around the schedule's whose next iteration's first copies can be started early, behind the products of this one; null if there
+/// is none. The schedule must have been placed.
+mlir::scf::ForOp tileLoop(const LoopSchedule &schedule);
+/// The buffers through which tiles leave in such a loop, as they are used if stores run on: one for all of a type, throughout the loop.
+llvm::SmallVector<DeeperBuffer> keptByStores(mlir::scf::ForOp tiles);
+/// Lets the stores of such a loop run on until their buffer is written again.
+void letStoresRun(mlir::scf::ForOp tiles);
+
+/// How the copy engine moves the buffer, if its dimensions lie in memory in this order. Those of extent 1 lie anywhere.
+std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
+/// A buffer for a tile that goes through a tensor map.
+mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
+/// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it.
+mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
+                                    llvm::ArrayRef<int32_t> order);
 
 /// The alloc behind slots and views; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);

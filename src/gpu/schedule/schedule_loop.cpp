@@ -325,6 +325,7 @@ void noteDecision(const LoopSchedule &schedule, int64_t wanted) {
   MLIRContext *context = loop.getContext();
   loop->setAttr(ttg::pipelineName,
                 ttg::PipelineAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()), bool(schedule.ahead), reason));
+  if (schedule.throughTiles) loop->setAttr(throughTilesName, UnitAttr::get(context));
   for (const LoadInPlace &each : schedule.inPlace)
     each.load->setAttr(ttg::notAheadName, StringAttr::get(context, each.reason));
 }

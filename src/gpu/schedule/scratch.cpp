@@ -3,6 +3,7 @@
 #include "gpu/tiles/ttg.h"
 #include "support/target.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -168,6 +169,14 @@ int64_t scratchBytes(Operation *op) {
       .Case([](tt::AtomicRMWOp o) { return atomicBytes(o, o.getPtr().getType()); })
       .Case([](tt::AtomicCASOp o) { return atomicBytes(o, o.getPtr().getType()); })
       .Default([](Operation *) { return 0; });
+}
+
+Operation *lastUseOfExchange(Operation *exchange) {
+  constexpr int64_t mostKept = 8192;
+  if (scratchBytes(exchange) > mostKept) return exchange;
+  for (Operation *op = exchange->getNextNode(); op; op = op->getNextNode())
+    if (isa<ttg::ReadBlocksOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>()) return op;
+  return exchange;
 }
 
 } // namespace tilewright::gpu

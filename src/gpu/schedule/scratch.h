@@ -35,5 +35,7 @@ Layout reductionLayout(const Layout &layout, int64_t dim);
 
 /// Bytes of shared memory that the operation needs while it runs; 0 for most.
 int64_t scratchBytes(mlir::Operation *op);
+/// The operation in front of which, at the latest, all blocks have read what an exchange has left for them: itself, where it has left much.
+mlir::Operation *lastUseOfExchange(mlir::Operation *exchange);
 
 } // namespace tilewright::gpu

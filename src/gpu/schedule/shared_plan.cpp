@@ -95,7 +95,7 @@ private:
       if (room.bytes == 0) return;
       Span span = spans.lookup(op);
       room.first = span.first;
-      room.last = span.last;
+      room.last = isa<ttg::ReadBlocksOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
     }
     plan.rooms.push_back(room);
   }

@@ -23,8 +23,10 @@ FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, Value
   return results;
 }
 
-/// Threads of the same number hold the same elements in all blocks, so each has a place of its own that it finds again in the others.
+/// Threads of the same number hold the same elements in all blocks, so each has a place of its own that it finds again in the others. It
+/// stays as it is until all have read it: where that takes little room, the others are waited for only before the next exchange.
 LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
+  finishMeeting(t);
   Parts held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(t, type);
   int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() << laneBits;
@@ -34,6 +36,7 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
     ptx::StoreSharedOp::create(t.b, own, ValueRange{toMemory(t, value)}, Value(),
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
   meet(t);
+  t.sinceBarrier.clear(); // accesses to global memory from here on come behind those of all blocks before
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Parts parts_;
     for (int64_t reg = 0; reg < static_cast<int64_t>(held.size()); ++reg) {
@@ -43,7 +46,8 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
     }
     t.set(result, std::move(parts_));
   }
-  meet(t); // the others have read what is here
+  beginMeeting(t); // it ends when the others have read what is here
+  if (lastUseOfExchange(op) == op) finishMeeting(t);
   return success();
 }
 

@@ -237,7 +237,15 @@ static LogicalResult lowerClamp(ThreadContext &t, tt::ClampFOp op) {
 
 //===------------------------------------------------------------------------------------------------------- control flow
 
+/// The operations of a loop's body or of a branch.
+static LogicalResult lowerPart(ThreadContext &t, Block &block) {
+  if (failed(lowerBlock(t, block))) return failure();
+  finishMeeting(t);
+  return success();
+}
+
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
+  finishMeeting(t);
   SmallVector<GlobalAccess> before = t.sinceBarrier;
   expectIteration(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
@@ -248,7 +256,7 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
     OpBuilder::InsertionGuard guard(t.b);
     if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
     t.b.setInsertionPointToEnd(fresh.getBody());
-    if (failed(lowerBlock(t, *loop.getBody()))) return failure();
+    if (failed(lowerPart(t, *loop.getBody()))) return failure();
     scf::YieldOp::create(t.b, t.gather(loop.getBody()->getTerminator()->getOperands()));
   }
   llvm::append_range(t.sinceBarrier, before); // there may have been no iteration
@@ -257,6 +265,7 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
 }
 
 static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
+  finishMeeting(t);
   SmallVector<Type> types;
   for (Type type : branch.getResultTypes())
     t.appendTypes(type, types);
@@ -268,7 +277,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
     OpBuilder::InsertionGuard guard(t.b);
     if (!to.front().empty()) to.front().back().erase();
     t.b.setInsertionPointToEnd(&to.front());
-    if (failed(lowerBlock(t, from.front()))) return failure();
+    if (failed(lowerPart(t, from.front()))) return failure();
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
     llvm::append_range(after, t.sinceBarrier);
   }
@@ -279,6 +288,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 }
 
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
+  finishMeeting(t);
   SmallVector<GlobalAccess> before = t.sinceBarrier;
   expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
@@ -291,7 +301,7 @@ static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
     OpBuilder::InsertionGuard guard(t.b);
     Block *block = t.b.createBlock(&to, to.end(), arguments, SmallVector<Location>(arguments.size(), t.b.getLoc()));
     t.scatter(from.getArguments(), block->getArguments());
-    if (failed(lowerBlock(t, from))) return failure();
+    if (failed(lowerPart(t, from))) return failure();
     Operation *end = from.getTerminator();
     if (auto condition = dyn_cast<scf::ConditionOp>(end))
       scf::ConditionOp::create(t.b, t.getScalar(condition.getCondition()), t.gather(condition.getArgs()));
@@ -409,7 +419,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   for (auto [from, to] : llvm::zip(body.getArguments(), entry->getArguments()))
     t.set(from, {to});
   prefetchMaps(t.b, t.thread, entry->getArguments());
-  if (failed(lowerBlock(t, body))) {
+  if (failed(lowerPart(t, body))) {
     lowered.erase();
     return failure();
   }

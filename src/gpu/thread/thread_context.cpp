@@ -120,8 +120,19 @@ void meet(ThreadContext &t) {
     sync(t);
     return;
   }
+  finishMeeting(t);
+  beginMeeting(t);
+  finishMeeting(t);
+}
+
+void beginMeeting(ThreadContext &t) {
   ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
-  ptx::ClusterWaitOp::create(t.b);
+  t.hasArrived = true;
+}
+
+void finishMeeting(ThreadContext &t) {
+  if (t.hasArrived) ptx::ClusterWaitOp::create(t.b);
+  t.hasArrived = false;
 }
 
 Value scratch(ThreadContext &t, Operation *op) {

@@ -36,6 +36,7 @@ struct ThreadContext {
   llvm::DenseMap<Value, Parts> parts;
   llvm::SmallVector<GlobalAccess> sinceBarrier;
   bool hasProducer = false; ///< a warpgroup behind the kernel's warps holds no tiles and comes by no sync but those for everybody
+  bool hasArrived = false;  ///< at a barrier of the cluster that it has not waited for yet
   int64_t sharedBytes = 0;  ///< of scratch memory that operations have asked for
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
@@ -74,6 +75,10 @@ Value programCount(ThreadContext &t, int64_t axis);
 void sync(ThreadContext &t);
 /// All threads of the program meet, and see what the others have written.
 void meet(ThreadContext &t);
+/// The first half of a meeting, which waits for nobody; `finishMeeting` does, where the first half has gone before. Nothing is between the
+/// halves that changes what others may still be reading, and no way into or out of a loop or branch.
+void beginMeeting(ThreadContext &t);
+void finishMeeting(ThreadContext &t);
 /// The shared memory that scratchBytes promises to `op`. Everybody may use it between two barriers.
 Value scratch(ThreadContext &t, mlir::Operation *op);
 

@@ -59,6 +59,8 @@ constexpr llvm::StringLiteral rolesName = "ttg.roles";
 constexpr llvm::StringLiteral noRolesName = "ttg.no_roles";
 /// Of an operation in such a kernel: that warp's work.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
+/// Of a kernel: why more blocks work on its programs than were asked for (a string, for people).
+constexpr llvm::StringLiteral moreBlocksName = "ttg.more_blocks";
 /// Of a kernel: all the shared memory it needs, in bytes.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 

@@ -9,6 +9,7 @@ import types
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(ROOT, "examples"))
+common = importlib.import_module("common")
 LINKED = ("triton", "triton.language", "triton.tools", "triton.tools.tensor_descriptor")
 counter = 0
 
@@ -20,10 +21,10 @@ def load(name, triton_module):
     """
     global counter
     counter += 1
+    # The compiler's own modules first: what is imported once must stay the only one of its name.
+    own = {key: importlib.import_module(key.replace("triton", triton_module.__name__, 1)) for key in LINKED}
     saved = {key: sys.modules.get(key) for key in LINKED}
-    for key in LINKED:
-        own = key.replace("triton", triton_module.__name__, 1)
-        sys.modules[key] = importlib.import_module(own)
+    sys.modules.update(own)
     try:
         folder = HERE if os.path.exists(os.path.join(HERE, name + ".py")) else os.path.join(ROOT, "examples")
         spec = importlib.util.spec_from_file_location(f"{name}_{triton_module.__name__}_{counter}", os.path.join(folder, name + ".py"))
@@ -36,7 +37,7 @@ def load(name, triton_module):
                 sys.modules.pop(key, None)
             else:
                 sys.modules[key] = value
-    module.common = types.SimpleNamespace(strides=lambda tensor: tensor.stride())
+    module.common = types.SimpleNamespace(strides=lambda tensor: tensor.stride(), warps_for=common.warps_for)
     return module
 
 

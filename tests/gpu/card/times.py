@@ -142,8 +142,8 @@ def memory_rows(ours, theirs):
     yield Row("vector add", str(n), "fp32", "GB/s", 12 * n, add(ours), {"triton": add(theirs), "torch": torch_add}, 1e-6)
     source.clear()
 
-    rows = 16384
-    for columns in (1024, 4096, 12288):
+    for columns in (1024, 4096, 12288, 32768, 65536, 131072):
+        rows = 16384 if columns <= 12288 else (1 << 28) // columns
         x = randn(rows, columns)
 
         def softmax(triton, x=x):
@@ -153,7 +153,8 @@ def memory_rows(ours, theirs):
             return make
         rivals = {"triton": softmax(theirs), "torch": lambda x=x: (lambda: torch.softmax(x, -1), lambda: torch.softmax(x, -1))}
         yield Row("softmax", f"{rows}x{columns}", "fp32", "GB/s", 8 * rows * columns, softmax(ours), rivals, 1e-5)
-    for columns in (1024, 4096, 8192):
+    for columns in (1024, 4096, 8192, 32768, 65536, 131072):
+        rows = 16384 if columns <= 8192 else (1 << 28) // columns
         x, w, b = randn(rows, columns, dtype="fp16"), randn(columns, dtype="fp16"), randn(columns, dtype="fp16")
 
         def norm(triton, x=x, w=w, b=b):
@@ -205,6 +206,64 @@ def product_rows(ours, theirs):
             if size in (4096, 8192):
                 rivals = {name: rivals[name] for name in ("triton persistent", "cublas")}
                 yield Row("matmul persistent", shape, dtype, "TFLOP/s", flops, product(ours, "persistent_matmul"), rivals, tolerance)
+
+
+def few_steps_rows(ours, theirs):
+    """Products whose tiles have few steps of K, so that much of their time is what happens between tiles."""
+    modules = {triton: load("persistent_matmul", triton) for triton in (ours, theirs)}
+    gallery = {triton: load("06_matmul_autotuned", triton) for triton in (ours, theirs)}
+    retune(gallery[theirs], "tuned_matmul_kernel", theirs, TRITON_TILES, ["M", "N", "K"])
+    n = 8192
+    for K in (512, 1024, 2048):
+        a, b = randn(n, K, dtype="fp16"), randn(K, n, dtype="fp16")
+
+        def product(m, a=a, b=b):
+            def make():
+                out = torch.empty(n, n, device="cuda", dtype=a.dtype)
+                return lambda: m.matmul(a, b, out=out), lambda: out
+            return make
+
+        def cublas(a=a, b=b):
+            out = torch.empty(n, n, device="cuda", dtype=a.dtype)
+            return lambda: torch.matmul(a, b, out=out), lambda: out
+        rivals = {"triton": product(gallery[theirs]), "triton persistent": product(modules[theirs]), "cublas": cublas}
+        for name, m in (("matmul", gallery[ours]), ("matmul persistent", modules[ours])):
+            yield Row(name, f"{n}x{K}x{n}", "fp16", "TFLOP/s", 2.0 * n * n * K, product(m), rivals, 1e-3)
+
+
+def typed_rows(ours, theirs):
+    """fp8, int8 and tf32, the second operand as N x K. cuBLAS adds fp8 products as the tensor cores do, as we and Triton do."""
+    modules = {triton: load("typed_matmul", triton) for triton in (ours, theirs)}
+    one = torch.ones((), device="cuda")
+    kinds = (  # input, output, what the library calls, allowed error, unit, sizes
+        ("fp8", torch.float16, lambda a, b, out: torch._scaled_mm(a, b.T, one, one, out_dtype=out.dtype, use_fast_accum=True, out=out), 3e-3,
+         "TFLOP/s", (1024, 4096, 8192)),
+        ("int8", torch.int32, lambda a, b, out: torch._int_mm(a, b.T, out=out), 1e-9, "TFLOP/s", (1024, 4096, 8192)),
+        ("tf32", torch.float32, lambda a, b, out: torch.matmul(a, b.T, out=out), 1e-3, "TFLOP/s", (1024, 4096, 8192)),
+    )
+
+    def tensor(kind, n):
+        if kind == "int8":
+            return torch.randint(-127, 128, (n, n), device="cuda", dtype=torch.int8)
+        return randn(n, n).to(torch.float8_e4m3fn) if kind == "fp8" else randn(n, n)
+
+    for kind, result, library, tolerance, unit, sizes in kinds:
+        for n in sizes:
+            a, b = tensor(kind, n), tensor(kind, n)
+
+            def product(m, a=a, b=b, result=result):
+                def make():
+                    out = torch.empty(len(a), len(b), device="cuda", dtype=result)
+                    return lambda: m.matmul(a, b, out), lambda: out
+                return make
+
+            def cublas(a=a, b=b, result=result, library=library):
+                torch.backends.cuda.matmul.allow_tf32 = True
+                out = torch.empty(len(a), len(b), device="cuda", dtype=result)
+                return lambda: library(a, b, out), lambda: out
+            rivals = {"triton": product(modules[theirs]), "cublas": cublas}
+            yield Row("matmul, columns of B", f"{n}x{n}x{n}", kind, unit, 2.0 * n**3, product(modules[ours]), rivals, tolerance)
+    torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def attention_rows(ours, theirs):
@@ -368,7 +427,7 @@ def run_times(ours, theirs, wanted, write, launcher=None):
 
     failed = 0
     write(machine(theirs))
-    for make in (memory_rows, product_rows, attention_rows, model_rows):
+    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, model_rows):
         torch.manual_seed(0)
         for row in make(ours, theirs):
             if not wanted(row.title):

@@ -1,0 +1,108 @@
+// A program that makes several tiles of a result, one after the other, has a loop over tiles around the loop over K. The ring need not
+// drain between them, and nobody need wait for the result to leave:
+//   before: for %tile { start copies 0 .. S-2    for %k { ...    start copy k+S-1 }    store the tile, wait until it has been read }
+//   after:  start copies 0 .. S-2 of the first tile
+//           for %tile { for %k { ...    start copy k+S-1, or one of the next tile }    wait for the store before    store the tile }
+//           wait for the last store
+// The ring, and the room of the result, are in use throughout the loop over tiles.
+#include "gpu/schedule/pipeline.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// What a copy's first iterations need, where the loop over K begins.
+static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedule) {
+  LoopIterations iterations(schedule.loop);
+  SmallVector<Value> values = {iterations.existsIteration(b, 0)};
+  for (const Ring &ring : schedule.rings)
+    for (const Copy &copy : ring.copies)
+      llvm::append_range(values, iterations.ofIteration(b, copy.load->getOperands(), 0));
+  return values;
+}
+
+/// Whether a loop over tiles that has such an operation may load only where its author says: it waits for others to have written what is
+/// loaded, or it has a second loop with a ring of its own.
+static bool mayWait(Operation *op, scf::ForOp loop) {
+  if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+  auto load = dyn_cast<tt::LoadOp>(op);
+  return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(op) ||
+         (load && load.getIsVolatile()) || op->getName().getStringRef() == "gpu.barrier";
+}
+
+scf::ForOp tileLoop(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+  if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp() || schedule.roles || schedule.inFlight.empty()) return {};
+  IntegerAttr step;
+  if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
+  for (const Ring &ring : schedule.rings)
+    if (!ring.tma || ring.threadsRead) return {};
+  if (tiles.getBody()
+          ->walk([&](Operation *op) { return mayWait(op, loop) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted())
+    return {};
+  OpBuilder b(loop);
+  LoopIterations iterations(tiles);
+  bool known = llvm::all_of(valuesAtEntry(b, schedule), [&](Value value) { return iterations.canClone(value); });
+  return known ? tiles : scf::ForOp();
+}
+
+namespace {
+/// A result on its way out: sync    store_shared    fence_async    sync    tma_store    tma_store_wait 0, the buffer used by nobody else.
+struct TileStore {
+  ttg::AllocOp alloc;
+  Operation *sync = nullptr;
+  ttg::TmaStoreWaitOp wait;
+};
+} // namespace
+
+static SmallVector<TileStore> storesOf(scf::ForOp tiles) {
+  SmallVector<TileStore> stores;
+  for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
+    Operation *sync = store->getPrevNode(), *fence = sync ? sync->getPrevNode() : nullptr, *write = fence ? fence->getPrevNode() : nullptr;
+    if (!alloc || alloc->getBlock() != tiles.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
+    if (!isa_and_nonnull<ttg::SyncOp>(sync) || !isa_and_nonnull<ttg::FenceAsyncOp>(fence) || !isa_and_nonnull<ttg::StoreSharedOp>(write))
+      continue;
+    if (cast<ttg::StoreSharedOp>(write).getBuffer() != alloc || !isa_and_nonnull<ttg::SyncOp>(write->getPrevNode())) continue;
+    stores.push_back({alloc, write->getPrevNode(), wait});
+  }
+  return stores;
+}
+
+SmallVector<DeeperBuffer> keptByStores(scf::ForOp tiles) {
+  SmallVector<DeeperBuffer> kept;
+  SmallVector<ttg::BufferType> types;
+  for (const TileStore &store : storesOf(tiles)) {
+    ttg::AllocOp alloc = store.alloc;
+    bool shares = llvm::is_contained(types, alloc.getType());
+    if (!shares) types.push_back(alloc.getType());
+    kept.push_back({alloc, shares ? 0 : 1, tiles});
+  }
+  return kept;
+}
+
+void letStoresRun(scf::ForOp tiles) {
+  SmallVector<ttg::AllocOp> kept;
+  for (TileStore &store : storesOf(tiles)) {
+    store.wait->moveBefore(store.sync);
+    auto same = llvm::find_if(kept, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
+    if (same == kept.end()) {
+      store.alloc->moveBefore(tiles);
+      kept.push_back(store.alloc);
+      continue;
+    }
+    store.alloc.getResult().replaceAllUsesWith(same->getResult());
+    store.alloc->erase();
+  }
+  if (kept.empty()) return;
+  OpBuilder b(tiles.getContext());
+  b.setInsertionPointAfter(tiles);
+  ttg::TmaStoreWaitOp::create(b, tiles.getLoc(), 0);
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,67 @@
+"""A loop over tiles around the loop over K: the ring goes on from tile to tile, and the store of a tile runs on."""
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s
+# RUN: tilewright compile %s --kernel waits --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32,*i32' | FileCheck %s --check-prefix=WAITS
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s --check-prefix=WHY
+
+import triton
+import triton.language as tl
+
+
+# The first tile's copies, in front of both loops.
+# CHECK: scf.if
+# CHECK: ttg.tma_load
+# CHECK: scf.for
+# CHECK-NOT: tma_load
+# CHECK: scf.for
+# CHECK: ttg.wgmma
+# An iteration refills for a later one of its tile, or near the end for one of the next tile.
+# CHECK: ttg.tma_load
+# CHECK: scf.if
+# CHECK: arith.divsi
+# CHECK: ttg.tma_load
+# CHECK: ttg.pipeline
+# CHECK: ttg.wgmma_wait 0
+# The buffer is free when the store before has read it; nobody waits for this one.
+# CHECK: ttg.tma_store_wait 0
+# CHECK-NEXT: ttg.sync
+# CHECK: ttg.store_shared
+# CHECK: ttg.tma_store
+# CHECK-NOT: ttg.tma_store_wait
+# CHECK: }
+# CHECK: ttg.tma_store_wait 0
+# WHY: 3 stages of 16384 bytes{{.*}}; goes on from tile to tile
+@triton.jit
+def product(a_ptr, b_ptr, out_ptr, M, N, K, programs):
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [64, 64])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [64, 64])
+    out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [64, 64])
+    columns = tl.cdiv(N, 64)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, 64) * columns, programs):
+        row, column = tile // columns * 64, tile % columns * 64
+        acc = tl.zeros((64, 64), dtype=tl.float32)
+        for start in range(0, K, 64):
+            acc = tl.dot(a_desc.load([row, start]), b_desc.load([start, column]), acc)
+        out_desc.store([row, column], acc)
+
+
+# What a tile needs may not be there before it has been waited for.
+# WAITS: scf.for
+# WAITS: tt.atomic_rmw
+# WAITS: ttg.tma_load
+# WAITS: scf.for
+# WAITS-NOT: scf.if
+# WAITS: ttg.wgmma_wait 0
+# WAITS-NOT: ttg.tma_load
+@triton.jit
+def waits(a_ptr, b_ptr, out_ptr, M, N, K, programs, ready):
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [64, 64])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [64, 64])
+    columns = tl.cdiv(N, 64)
+    i = tl.arange(0, 64)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, 64) * columns, programs):
+        tl.atomic_add(ready, 1)
+        row, column = tile // columns * 64, tile % columns * 64
+        acc = tl.zeros((64, 64), dtype=tl.float32)
+        for start in range(0, K, 64):
+            acc = tl.dot(a_desc.load([row, start]), b_desc.load([start, column]), acc)
+        tl.store(out_ptr + (row + i)[:, None] * N + column + i[None, :], acc)

@@ -1,0 +1,56 @@
+"""Programs that make several tiles of a product, one after the other: the first operands of a tile are fetched while the last one leaves."""
+
+import numpy as np
+import pytest
+import tilewright as triton
+import tilewright.language as tl
+
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [BLOCK_M, BLOCK_K])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [BLOCK_K, BLOCK_N])
+    out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [BLOCK_M, BLOCK_N])
+    tiles_m = tl.cdiv(M, BLOCK_M)
+    in_group = 2 * tl.cdiv(N, BLOCK_N)
+    for tile in tl.range(tl.program_id(0), tiles_m * tl.cdiv(N, BLOCK_N), programs):
+        first_m = tile // in_group * 2
+        group_m = min(tiles_m - first_m, 2)  # of the tile behind the last one it may be 0: it must not be divided by
+        row = (first_m + tile % in_group % group_m) * BLOCK_M
+        column = tile % in_group // group_m * BLOCK_N
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for start in range(0, K, BLOCK_K):
+            acc = tl.dot(a_desc.load([row, start]), b_desc.load([start, column]), acc)
+        out_desc.store([row, column], acc)
+
+
+@pytest.mark.parametrize("programs", [1, 2, 7])
+@pytest.mark.parametrize("M, N, K", [(64, 64, 16), (128, 192, 32), (192, 160, 80), (100, 72, 208), (256, 64, 0)])
+def test_product(M, N, K, programs):
+    rng = np.random.default_rng(M + N + K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    out = np.full((M, N), np.nan, np.float32)
+    product_kernel[(programs,)](a, b, out, M, N, K, programs, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=4, num_stages=4)
+    assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@triton.jit
+def triangle_kernel(a_ptr, out_ptr, n, programs, BLOCK: tl.constexpr):
+    """out[i] = the sum over j <= i of a[i, j] @ a[i, j]: each tile has as many steps as its number says."""
+    offs = tl.arange(0, BLOCK)
+    inside = offs[:, None] * BLOCK + offs[None, :]
+    for i in tl.range(tl.program_id(0), n, programs):
+        acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+        for j in range(0, i + 1):
+            a = tl.load(a_ptr + (i * n + j) * BLOCK * BLOCK + inside)
+            acc = tl.dot(a, a, acc)
+        tl.store(out_ptr + i * BLOCK * BLOCK + inside, acc)
+
+
+@pytest.mark.parametrize("n, programs", [(1, 1), (5, 1), (6, 2)])
+def test_tiles_of_different_lengths(n, programs):
+    a = np.random.default_rng(n).integers(-3, 4, (n, n, 64, 64)).astype(np.float16)
+    out = np.full((n, 64, 64), np.nan, np.float32)
+    triangle_kernel[(programs,)](a, out, n, programs, BLOCK=64, num_warps=4, num_stages=3)
+    wide = a.astype(np.float32)
+    np.testing.assert_array_equal(out, np.stack([(wide[i, : i + 1] @ wide[i, : i + 1]).sum(0) for i in range(n)]))
