@@ -358,6 +358,8 @@ private:
 
   /// Whether a warp of its own starts the copies of all loops.
   bool chooseRoles() {
+    noRoles = whyNoRoles(config, target);
+    if (noRoles) return false; // said where a loop loads ahead
     std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {
       int64_t wanted = wantedStages(cast<scf::ForOp>(loop));
@@ -378,6 +380,7 @@ private:
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
     bool goesOn = roles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
+    if (!schedule.rings.empty() && noRoles) function->setAttr(ttg::noRolesName, b.getStringAttr(*noRoles));
     if (!goesOn && !schedule.rings.empty()) left.reset();
     int64_t stages = schedule.rings.empty() ? 1 : goesOn ? left->stages : affordableStages(schedule, wanted);
     schedule.roles = roles;
@@ -770,6 +773,7 @@ private:
   OpBuilder b;
   SmallVector<Operation *> loops;
   bool roles = false;
+  std::optional<std::string> noRoles; // why the machine, or the launch, has none
   std::optional<LeftRings> left;
 };
 

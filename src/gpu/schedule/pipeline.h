@@ -62,6 +62,8 @@ void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+/// The same, as far as no loop has a say in it.
+std::optional<std::string> whyNoRoles(ttg::ConfigAttr config, const GpuTarget &target);
 /// Registers of a thread that multiplies, where another warpgroup has left it some.
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
 /// What is wrong with a schedule, for people, or nothing: every iteration's wait has its arrival, and a slot is filled again only after
