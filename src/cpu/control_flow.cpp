@@ -88,7 +88,7 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     tileSlots.push_back(slot);
   }
   int64_t kept = ctx.arenaUsed;
-  // How often it turns, for the size of what it writes in all.
+  // How many iterations it has, for the size of what it writes in all.
   Value span = scalarToIndex(ctx, arith::SubIOp::create(b, upper, lower));
   Value stride = arith::MaxSIOp::create(b, scalarToIndex(ctx, step), constantIndex(b, 1));
   Value trips = arith::MaxSIOp::create(b, arith::DivSIOp::create(b, span, stride), constantIndex(b, 1));

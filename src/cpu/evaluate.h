@@ -14,7 +14,7 @@ Value convertTo(Context &ctx, Value value, Type element); // between float types
 Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
 /// The combine region of a reduction or scan on scalars or vectors.
 llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRange args);
-/// Where a turn of a loop reads `load` a second time, at `address`: asks for the same place of the next turn (prefetch.cpp).
+/// Where an iteration reads `load` a second time, at `address`: asks for the same place of the next iteration (prefetch.cpp).
 void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value address);
 
 Value scalar(Context &ctx, Value value);

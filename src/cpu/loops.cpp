@@ -3,7 +3,7 @@
 //   store %ptrs, %v, (%rows < %M) & (%cols < %N)
 //   for i in [0, M')                    M' = how many rows the mask leaves
 //     for j in [0, N' & -8) step 8      all loads and the store without masks
-//     for j in [N' & -8, N') step 8     the rest with masks: at most one turn
+//     for j in [N' & -8, N') step 8     the rest with masks: at most one iteration
 //
 // For a root that is not a store the elements outside the mask count as well (they are `other`), so the second loop runs to the tile's end.
 
@@ -31,7 +31,7 @@ llvm::SmallVector<Value> forLoop(Context &ctx, Value from, Value to, int64_t ste
   auto first = constantIndexValue(from), last = constantIndexValue(to);
   if (first && last) {
     if (*last <= *first) return llvm::SmallVector<Value>(carriedIn);
-    if (*last - *first <= step) return body(from, carriedIn); // one turn needs no loop
+    if (*last - *first <= step) return body(from, carriedIn); // one iteration needs no loop
   }
   auto loop = scf::ForOp::create(b, from, to, constantIndex(b, step), carriedIn);
   OpBuilder::InsertionGuard guard(b);
@@ -144,7 +144,7 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
         ctx.trueMasks.erase(mask);
     });
   };
-  // `unroll` bodies a turn as far as they go, then one.
+  // `unroll` bodies an iteration as far as they go, then one.
   auto runUnrolled = [&](Value to, bool constantEnd) {
     int64_t unroll = innermost ? std::min(spec.unroll, size / chunk) : 1;
     if (unroll <= 1) return run(constantIndex(b, 0), to, full, 1);

@@ -15,7 +15,7 @@ struct LoopSpec {
   llvm::ArrayRef<int64_t> shape;
   llvm::SmallVector<int64_t, 3> order; // dimensions, outermost first
   llvm::SmallVector<int64_t, 3> chunk; // indices taken at once, by dimension
-  int64_t unroll = 1;                  // bodies per turn of the innermost loop
+  int64_t unroll = 1;                  // bodies per iteration of the innermost loop
   llvm::SmallVector<Value, 3> extent;  // by dimension: no index from here on is wanted (null: shape)
   llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
   llvm::SmallVector<Value> fullMasks;

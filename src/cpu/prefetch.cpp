@@ -1,4 +1,4 @@
-// Asking for the next turn's data while this turn computes.
+// Asking for the next iteration's data while this one computes.
 //
 //   for row in range(first, rows, step):         the rows of one program do not follow each other in memory, so that no
 //     x = load(row)                              hardware knows which one comes next: each begins with the whole way to memory
@@ -7,7 +7,7 @@
 //       + prefetch(the same place of the next row)
 //
 // The same where a product's operands are copied, since memory is idle while they are multiplied. Elsewhere a first reading keeps memory
-// busy by itself. What the next turn's address is, is found by computing the scalars of the loop's body that it needs once more, for the
+// busy by itself. The next iteration's address is found by computing the scalars of the loop's body that it needs once more, for the
 // next values of the loop's variable and of what the loop carries.
 
 #include "cpu/evaluate.h"
@@ -25,11 +25,11 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 namespace {
-/// What the next turn's value of a tile is made from.
+/// What the next iteration's value of a tile is made from.
 struct NextTurn {
-  llvm::SmallVector<Operation *> ofCarried; // scalars of this turn, for what it hands on; in order
+  llvm::SmallVector<Operation *> ofCarried; // scalars of this iteration, for what it hands on; in order
   llvm::SmallVector<BlockArgument> carried;
-  llvm::SmallVector<Operation *> ofTile; // scalars of the next turn, in order
+  llvm::SmallVector<Operation *> ofTile; // scalars of the next iteration, in order
 };
 using Operations = llvm::SmallPtrSet<Operation *, 16>;
 } // namespace
@@ -52,7 +52,7 @@ static bool follow(llvm::SmallVector<Value> work, scf::ForOp loop, Operations &s
   return true;
 }
 
-/// Nothing if the tile is the same in all turns, or if its next value is not known.
+/// Nothing if the tile is the same in all iterations, or if its next value is not known.
 static std::optional<NextTurn> nextTurnOf(Value tile, scf::ForOp loop) {
   NextTurn next;
   Operations ofTile, ofCarried;
@@ -73,7 +73,7 @@ static std::optional<NextTurn> nextTurnOf(Value tile, scf::ForOp loop) {
   return next;
 }
 
-/// Computes the scalars of the next turn. Returns whether there is one (i1).
+/// Computes the scalars of the next iteration. Returns whether there is one (i1).
 static Value enterNextTurn(Context &ctx, scf::ForOp loop, const NextTurn &next) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value following = arith::AddIOp::create(b, scalar(ctx, loop.getInductionVar()), scalar(ctx, loop.getStep()));
@@ -121,7 +121,7 @@ void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
     Value now = evaluateScalar(ctx, load.getPtr(), origin);
     Value goesOn = enterNextTurn(ctx, loop, *next);
     distance = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
-    // After the last turn there is nothing to ask for: what lies there would only take bandwidth.
+    // After the last iteration there is nothing to ask for: what lies there would only take bandwidth.
     distance = arith::SelectOp::create(b, goesOn, distance, constantIndex(b, 0));
     ctx.scalars = std::move(before);
     ctx.levels = std::move(outer);

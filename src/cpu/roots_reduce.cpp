@@ -146,7 +146,7 @@ static Place placeAt(Reduction &r, const Place &base, Value index, int64_t level
   ImplicitLocOpBuilder &b = r.ctx.b;
   Place place = base;
   int64_t more = chain * r.width;
-  if (auto constant = getConstantIntValue(index)) // a loop of one turn
+  if (auto constant = getConstantIntValue(index)) // a loop of one iteration
     place.at[r.axis] = {indexConstant(r.ctx, *constant + more), 0};
   else
     place.at[r.axis] = {chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), level};
@@ -250,8 +250,8 @@ static Repeats repeatsOf(ReduceOp op) {
   return idempotent ? Repeats::always : Repeats::never;
 }
 
-/// How far along the axis the walk goes, and the number that stands from there on: beyond all masks it takes one turn more, which combines
-/// that number with every partial result.
+/// How far along the axis the walk goes, and the number that stands from there on: beyond all masks it takes one iteration more, which
+/// combines that number with every partial result.
 static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;

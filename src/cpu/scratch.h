@@ -16,7 +16,7 @@ Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place);
 std::optional<Buffer> carriedTarget(Context &ctx, Value tile, mlir::Operation *position);
 /// Whether computing `tile` reads `buffer`'s memory; with `elsewhere`, only whether it does so at other places than the one computed.
 bool reads(Context &ctx, Value tile, const Buffer &buffer, bool elsewhere);
-/// Bodies a turn that hide the loop and the latency of a chain of that cost.
+/// Bodies an iteration that hide the loop and the latency of a chain of that cost.
 int64_t unrollFor(int64_t cost);
 
 } // namespace tilewright::cpu

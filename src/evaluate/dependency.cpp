@@ -46,7 +46,7 @@ private:
     hasher.addInteger(what);
   }
 
-  // A function's own text follows where its turn comes, so that a long chain of calls is no recursion here.
+  // A function's own text follows when the walk comes to it, so that a long chain of calls is no recursion here.
   void function(const JitFunction &kernel) {
     put("function " + kernel.name + (kernel.noinline_ ? " noinline" : ""));
     if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second) return;

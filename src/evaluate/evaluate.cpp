@@ -1,6 +1,7 @@
 // Evaluates Python expressions to compile-time values. Host values pass through without an error: see evaluate.h.
 #include "evaluate/evaluate.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Casting.h"
 
 namespace tilewright {
@@ -9,65 +10,20 @@ namespace {
 
 /// Builtins of Python that only host code calls; they exist, so that naming them is no error.
 bool isHostBuiltin(llvm::StringRef name) {
-  constexpr llvm::StringLiteral names[] = {"open",
-                                           "object",
-                                           "super",
-                                           "property",
-                                           "staticmethod",
-                                           "classmethod",
-                                           "input",
-                                           "exec",
-                                           "eval",
-                                           "vars",
-                                           "globals",
-                                           "locals",
-                                           "dir",
-                                           "memoryview",
-                                           "bytes",
-                                           "bytearray",
-                                           "complex",
-                                           "setattr",
-                                           "delattr",
-                                           "__import__",
-                                           "compile",
-                                           "breakpoint",
-                                           "hash",
-                                           "iter",
-                                           "type",
-                                           "__file__",
-                                           "__doc__",
-                                           "__builtins__",
-                                           "issubclass",
-                                           "ascii",
-                                           "id",
-                                           "Exception",
-                                           "ValueError",
-                                           "TypeError",
-                                           "RuntimeError",
-                                           "ImportError",
-                                           "KeyError",
-                                           "IndexError",
-                                           "AttributeError",
-                                           "AssertionError",
-                                           "OSError",
-                                           "StopIteration",
-                                           "NotImplementedError",
-                                           "ModuleNotFoundError",
-                                           "BaseException",
-                                           "ArithmeticError",
-                                           "ZeroDivisionError",
-                                           "NotImplemented",
-                                           "Warning",
-                                           "UserWarning",
-                                           "DeprecationWarning",
-                                           "FutureWarning",
-                                           "KeyboardInterrupt",
-                                           "OverflowError",
-                                           "FileNotFoundError",
-                                           "NameError"};
-  for (llvm::StringRef known : names)
-    if (known == name) return true;
-  return false;
+  static const llvm::StringSet<> names = [] {
+    llvm::StringSet<> made;
+    llvm::SmallVector<llvm::StringRef> words;
+    llvm::StringRef("open object super property staticmethod classmethod input exec eval vars globals locals dir memoryview bytes "
+                    "bytearray complex setattr delattr __import__ compile breakpoint hash iter type __file__ __doc__ __builtins__ "
+                    "issubclass ascii id Exception ValueError TypeError RuntimeError ImportError KeyError IndexError AttributeError "
+                    "AssertionError OSError StopIteration NotImplementedError ModuleNotFoundError BaseException ArithmeticError "
+                    "ZeroDivisionError NotImplemented Warning UserWarning DeprecationWarning FutureWarning KeyboardInterrupt OverflowError "
+                    "FileNotFoundError NameError ")
+        .split(words, ' ', -1, /*KeepEmpty=*/false);
+    made.insert(words.begin(), words.end());
+    return made;
+  }();
+  return names.contains(name);
 }
 
 } // namespace
@@ -102,6 +58,7 @@ MaybeValue Evaluator::eval(const ast::Expr &expr) {
   return withinBudget(expr.range, diagnostics) ? std::move(value) : std::nullopt;
 }
 
+// Long: one case for each kind of expression, to be read as a table.
 MaybeValue Evaluator::evalWithin(const ast::Expr &expr) {
   using namespace ast;
   switch (expr.kind) {

@@ -109,6 +109,7 @@ Flow Evaluator::run(const ast::Block &block) {
   return Flow::normal;
 }
 
+// Long: one case for each kind of statement, to be read as a table.
 Flow Evaluator::run(const ast::Stmt &stmt) {
   using namespace ast;
   if (!step(stmt.range)) return Flow::failed;
@@ -220,7 +221,7 @@ Flow Evaluator::runFor(const ast::ForStmt &stmt) {
   return flow == Flow::normal || flow == Flow::continued ? run(stmt.otherwise) : flow;
 }
 
-// A list is read as it is at each turn, for the body may change it; a set or dict must not change in size.
+// A list is read as it is in each iteration, for the body may change it; a set or dict must not change in size.
 bool Evaluator::forEach(const Value &iterable, SourceRange range, llvm::function_ref<bool(const Value &)> body) {
   const Sequence *sequence = iterable.asSequence();
   if (sequence && !sequence->isTuple && !sequence->isSet) {

@@ -87,6 +87,52 @@ MaybeValue split(llvm::StringRef text, const NativeCall &call) {
   return Value::list(std::move(items));
 }
 
+static MaybeValue lines(llvm::StringRef text) {
+  Values all;
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, '\n');
+  for (llvm::StringRef part : parts)
+    all.push_back(Value::string(part.str()));
+  return Value::list(std::move(all));
+}
+
+/// title and capitalize.
+static MaybeValue withCapitals(llvm::StringRef text, bool ofEachWord) {
+  std::string result = text.lower();
+  bool start = true;
+  for (char &c : result) {
+    c = start ? llvm::toUpper(c) : c;
+    start = ofEachWord && !llvm::isAlpha(c);
+  }
+  return Value::string(std::move(result));
+}
+
+static MaybeValue join(const std::string &between, const Value &strings, const NativeCall &call) {
+  std::optional<Values> items = iterate(strings, call.range, call.diagnostics);
+  if (!items) return std::nullopt;
+  std::string out;
+  for (size_t i = 0; i < items->size(); ++i) {
+    if (!(*items)[i].asString()) return call.badValue("join() takes strings; item " + std::to_string(i) + " is " + (*items)[i].describe());
+    if (!spendBytes(static_cast<int64_t>(between.size() + (*items)[i].asString()->size()))) return std::nullopt;
+    out += (i ? between : "") + *(*items)[i].asString();
+  }
+  return Value::string(std::move(out));
+}
+
+static MaybeValue replace(const std::string &text, const std::string &word, const NativeCall &call) {
+  const Value *second = call.argument(1, "");
+  if (!second || !second->asString() || word.empty()) return needs(call, "the text to replace and its replacement");
+  std::string out;
+  for (size_t at = 0; at <= text.size();) {
+    size_t found = text.find(word, at);
+    out += text.substr(at, found == std::string::npos ? found : found - at);
+    if (found == std::string::npos || !spendBytes(static_cast<int64_t>(second->asString()->size()))) break;
+    out += *second->asString();
+    at = found + word.size();
+  }
+  return Value::string(std::move(out));
+}
+
 MaybeValue callString(const std::string &text, const NativeCall &call) {
   llvm::StringRef name = call.name, whole = text;
   const Value *first = call.argument(0, "");
@@ -100,46 +146,20 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   if (name == "upper") return Value::string(whole.upper());
   if (name == "lower") return Value::string(whole.lower());
   if (name == "split") return split(whole, call);
-  if (name == "splitlines") {
-    Values lines;
-    llvm::SmallVector<llvm::StringRef> parts;
-    whole.split(parts, '\n');
-    for (llvm::StringRef part : parts)
-      lines.push_back(Value::string(part.str()));
-    return Value::list(std::move(lines));
-  }
+  if (name == "splitlines") return lines(whole);
   if (name == "strip" || name == "lstrip" || name == "rstrip") {
     llvm::StringRef blanks = word ? llvm::StringRef(*word) : " \t\n\v\f\r";
     return Value::string((name == "strip" ? whole.trim(blanks) : name == "lstrip" ? whole.ltrim(blanks) : whole.rtrim(blanks)).str());
   }
   if (name == "isdigit") return Value::boolean(!text.empty() && llvm::all_of(text, [](char c) { return llvm::isDigit(c); }));
-  if (name == "title" || name == "capitalize") {
-    std::string result = whole.lower();
-    bool start = true;
-    for (char &c : result) {
-      c = start ? llvm::toUpper(c) : c;
-      start = name == "title" && !llvm::isAlpha(c);
-    }
-    return Value::string(std::move(result));
-  }
+  if (name == "title" || name == "capitalize") return withCapitals(whole, name == "title");
   if (name == "encode") return Value::host("a bytes object");
   if (name == "zfill") {
     if (!first || !first->toInt()) return needs(call, "a width");
     return Value::string(std::string(static_cast<size_t>(std::clamp<Int>(*first->toInt() - static_cast<Int>(text.size()), 0, 10000)), '0') +
                          text);
   }
-  if (name == "join") {
-    std::optional<Values> items = first ? iterate(*first, call.range, call.diagnostics) : std::nullopt;
-    if (!items) return first ? MaybeValue() : needs(call, "the strings to join");
-    std::string out;
-    for (size_t i = 0; i < items->size(); ++i) {
-      if (!(*items)[i].asString())
-        return call.badValue("join() takes strings; item " + std::to_string(i) + " is " + (*items)[i].describe());
-      if (!spendBytes(static_cast<int64_t>(text.size() + (*items)[i].asString()->size()))) return std::nullopt;
-      out += (i ? text : "") + *(*items)[i].asString();
-    }
-    return Value::string(std::move(out));
-  }
+  if (name == "join") return first ? join(text, *first, call) : needs(call, "the strings to join");
   if (const Sequence *options = first ? first->asSequence() : nullptr; options && (name == "startswith" || name == "endswith")) {
     for (const Value &option : options->items)
       if (const std::string *part = option.asString())
@@ -156,17 +176,7 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   if (name == "find") return Value::integer(static_cast<int64_t>(whole.find(*word)));
   if (name == "count")
     return Value::integer(word->empty() ? static_cast<int64_t>(text.size()) + 1 : static_cast<int64_t>(whole.count(*word)));
-  const Value *second = call.argument(1, "");
-  if (!second || !second->asString() || word->empty()) return needs(call, "the text to replace and its replacement");
-  std::string out;
-  for (size_t at = 0; at <= text.size();) {
-    size_t found = text.find(*word, at);
-    out += text.substr(at, found == std::string::npos ? found : found - at);
-    if (found == std::string::npos || !spendBytes(static_cast<int64_t>(second->asString()->size()))) break;
-    out += *second->asString();
-    at = found + word->size();
-  }
-  return Value::string(std::move(out));
+  return replace(text, *word, call);
 }
 
 // The list is empty while it is sorted, as in CPython: a key function may change it, which is an error afterwards.

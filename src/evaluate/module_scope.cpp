@@ -234,14 +234,15 @@ void ModuleScope::read(const ast::Block &block, const std::vector<Guard> &guards
     readOne(*stmt, guards);
 }
 
+static std::vector<Guard> guardedBy(std::vector<Guard> guards, const ast::Stmt &stmt, bool firstArm) {
+  guards.push_back({&stmt, firstArm});
+  return guards;
+}
+
 void ModuleScope::readOne(const ast::Stmt &stmt, const std::vector<Guard> &guards) {
   using namespace ast;
   orders[&stmt] = nextOrder++;
-  auto under = [&](bool firstArm) {
-    std::vector<Guard> inner = guards;
-    inner.push_back({&stmt, firstArm});
-    return inner;
-  };
+  auto under = [&](bool firstArm) { return guardedBy(guards, stmt, firstArm); };
   switch (stmt.kind) {
   case StmtKind::if_:
     read(llvm::cast<IfStmt>(stmt).then, under(true));
@@ -268,12 +269,11 @@ void ModuleScope::readOne(const ast::Stmt &stmt, const std::vector<Guard> &guard
            static_cast<int64_t>(i), false);
     return;
   case StmtKind::importFrom:
-    for (auto [i, alias] : llvm::enumerate(llvm::cast<ImportFromStmt>(stmt).names)) {
+    for (auto [i, alias] : llvm::enumerate(llvm::cast<ImportFromStmt>(stmt).names))
       if (alias.path == "*")
         starImports.emplace_back(llvm::cast<ImportFromStmt>(&stmt), orders[&stmt]);
       else
         bind(alias.as.empty() ? alias.path : alias.as, stmt, guards, static_cast<int64_t>(i), false);
-    }
     return;
   case StmtKind::assign: {
     const auto &assignment = llvm::cast<AssignStmt>(stmt);

@@ -257,7 +257,7 @@ def _exchange(x, flip, bit: tl.constexpr):
     return tl.where((x > y) != (flip ^ upper), y, x)
 
 
-# order: 0 rising, 1 falling, 2 rising and falling by turns
+# order: 0 rising, 1 falling, 2 rising and falling alternately
 @triton.jit
 def _merge_hypercube(x, stage: tl.constexpr, order: tl.constexpr):
     if order == 2:

@@ -99,36 +99,39 @@ MaybeValue integerRoot(const NativeCall &call) {
   return Value::integer(root);
 }
 
+constexpr std::pair<const char *, double (*)(double)> realFunctions[] = {
+    {"sqrt", [](double x) { return std::sqrt(x); }},
+    {"exp", [](double x) { return std::exp(x); }},
+    {"exp2", [](double x) { return std::exp2(x); }},
+    {"expm1", [](double x) { return std::expm1(x); }},
+    {"log2", [](double x) { return x > 0 ? std::log2(x) : NAN; }},
+    {"log10", [](double x) { return x > 0 ? std::log10(x) : NAN; }},
+    {"log1p", [](double x) { return std::log1p(x); }},
+    {"sin", [](double x) { return std::sin(x); }},
+    {"cos", [](double x) { return std::cos(x); }},
+    {"tan", [](double x) { return std::tan(x); }},
+    {"asin", [](double x) { return std::asin(x); }},
+    {"acos", [](double x) { return std::acos(x); }},
+    {"atan", [](double x) { return std::atan(x); }},
+    {"sinh", [](double x) { return std::sinh(x); }},
+    {"cosh", [](double x) { return std::cosh(x); }},
+    {"tanh", [](double x) { return std::tanh(x); }},
+    {"erf", [](double x) { return std::erf(x); }},
+    {"erfc", [](double x) { return std::erfc(x); }},
+    {"fabs", [](double x) { return std::fabs(x); }},
+    {"gamma", [](double x) { return std::tgamma(x); }},
+    {"lgamma", [](double x) { return std::lgamma(x); }},
+    {"cbrt", [](double x) { return std::cbrt(x); }},
+    {"radians", [](double x) { return x * M_PI / 180; }},
+    {"degrees", [](double x) { return x * 180 / M_PI; }},
+};
+
 std::shared_ptr<Namespace> makeMath() {
   auto math = std::make_shared<TableNamespace>("math", false);
   math->add("pi", Value::floating(M_PI)).add("e", Value::floating(M_E)).add("tau", Value::floating(2 * M_PI));
   math->add("inf", Value::floating(std::numeric_limits<double>::infinity()))
       .add("nan", Value::floating(std::numeric_limits<double>::quiet_NaN()));
-  const std::pair<const char *, double (*)(double)> reals[] = {{"sqrt", std::sqrt},
-                                                               {"exp", std::exp},
-                                                               {"exp2", std::exp2},
-                                                               {"expm1", std::expm1},
-                                                               {"log2", [](double x) { return x > 0 ? std::log2(x) : NAN; }},
-                                                               {"log10", [](double x) { return x > 0 ? std::log10(x) : NAN; }},
-                                                               {"log1p", std::log1p},
-                                                               {"sin", std::sin},
-                                                               {"cos", std::cos},
-                                                               {"tan", std::tan},
-                                                               {"asin", std::asin},
-                                                               {"acos", std::acos},
-                                                               {"atan", std::atan},
-                                                               {"sinh", std::sinh},
-                                                               {"cosh", std::cosh},
-                                                               {"tanh", std::tanh},
-                                                               {"erf", std::erf},
-                                                               {"erfc", std::erfc},
-                                                               {"fabs", std::fabs},
-                                                               {"gamma", std::tgamma},
-                                                               {"lgamma", std::lgamma},
-                                                               {"cbrt", std::cbrt},
-                                                               {"radians", [](double x) { return x * M_PI / 180; }},
-                                                               {"degrees", [](double x) { return x * 180 / M_PI; }}};
-  for (const auto &[name, function] : reals)
+  for (const auto &[name, function] : realFunctions)
     math->add(name, realFunction(name, function));
   math->add("ceil", wholeFunction("ceil", std::ceil))
       .add("floor", wholeFunction("floor", std::floor))

@@ -173,7 +173,7 @@ std::string floatToString(double value) {
 
 namespace {
 
-/// Destroying a list destroys its items, and theirs: deep ones wait here for their turn.
+/// Destroying a list destroys its items, and theirs: deep ones wait here until those before them are destroyed.
 struct Deferred {
   int64_t depth = 0;
   std::vector<Value::Storage> waiting;

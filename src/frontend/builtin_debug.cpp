@@ -158,7 +158,7 @@ Maybe emitOnlyInFor(Emitter &e, Arguments &args) {
                     {"tl." + args.builtin.path.str() + " outside a 'for'", "write 'for i in tl." + args.builtin.path.str() + "(...):'"});
 }
 
-// The condition itself; whether code may move out of the loop is a wish that nothing here depends on.
+// The condition itself; whether code may move out of the loop is a hint that nothing here depends on.
 Maybe emitCondition(Emitter &e, Arguments &args) {
   return args[0];
 }

@@ -26,6 +26,26 @@ Maybe Semantics::cast(const Operand &x, const Type &type) {
   return castRounded(x, type, "");
 }
 
+/// Between addresses, and from and to integers of 64 bits.
+Maybe Semantics::castPointer(const Operand &x, const Type &type) {
+  Type from = x.type.scalarType(), to = type.scalarType();
+  mlir::Type ir = irType(type);
+  auto made = [&](mlir::Value handle) { return Operand::of(handle, type); };
+  if (from.isPointer() && to.isPointer()) return made(tt::BitcastOp::create(b, ir, x.handle).getResult());
+  if (from.isPointer()) {
+    if (!to.isScalar() || !isInteger(to.scalar())) return fail(Diag::castImpossible, {from.str(), to.str()});
+    if (bitWidth(to.scalar()) == 64) return made(tt::PtrToIntOp::create(b, ir, x.handle).getResult());
+    if (to.scalar() != Scalar::int1) return fail(Diag::castImpossible, {from.str(), to.str()});
+    Maybe address = cast(x, Type(Scalar::int64));
+    if (!address) return std::nullopt;
+    return compare(ast::CompareOp::ne, *address, Operand::of(Value::integer(0)));
+  }
+  if (!from.isScalar() || !isInteger(from.scalar())) return fail(Diag::castImpossible, {from.str(), to.str()});
+  Maybe address = cast(x, Type(Scalar::int64));
+  if (!address) return std::nullopt;
+  return made(tt::IntToPtrOp::create(b, ir, address->handle).getResult());
+}
+
 Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringRef rounding) {
   Type from = x.type.scalarType(), to = wanted.scalarType();
   bool narrowing =
@@ -37,22 +57,12 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
   Type type = x.type.withElement(to);
   mlir::Type ir = irType(type);
   auto made = [&](mlir::Value handle) { return Operand::of(handle, type); };
+  auto throughFp32 = [&]() -> Maybe {
+    Maybe wide = cast(x, Type(Scalar::fp32));
+    return wide ? cast(*wide, to) : std::nullopt;
+  };
 
-  if (from.isPointer() && to.isPointer()) return made(tt::BitcastOp::create(b, ir, x.handle).getResult());
-  if (from.isPointer()) {
-    if (!to.isScalar() || !isInteger(to.scalar())) return fail(Diag::castImpossible, {from.str(), to.str()});
-    if (bitWidth(to.scalar()) == 64) return made(tt::PtrToIntOp::create(b, ir, x.handle).getResult());
-    if (to.scalar() != Scalar::int1) return fail(Diag::castImpossible, {from.str(), to.str()});
-    Maybe address = cast(x, Type(Scalar::int64));
-    if (!address) return std::nullopt;
-    return compare(ast::CompareOp::ne, *address, Operand::of(Value::integer(0)));
-  }
-  if (to.isPointer()) {
-    if (!from.isScalar() || !isInteger(from.scalar())) return fail(Diag::castImpossible, {from.str(), to.str()});
-    Maybe address = cast(x, Type(Scalar::int64));
-    if (!address) return std::nullopt;
-    return made(tt::IntToPtrOp::create(b, ir, address->handle).getResult());
-  }
+  if (from.isPointer() || to.isPointer()) return castPointer(x, type);
   if (!from.isScalar() || !to.isScalar() || to.scalar() == Scalar::void_) return fail(Diag::castImpossible, {from.str(), to.str()});
 
   Scalar source = from.scalar(), target = to.scalar(), custom = Scalar::fp8e4b15;
@@ -63,16 +73,8 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
       if (narrowing) mode = tt::RoundingModeAttr::get(unit.context, rounding == "rtz" ? tt::RoundingMode::RTZ : tt::RoundingMode::RTNE);
       return made(tt::FpToFpOp::create(b, ir, x.handle, mode).getResult());
     }
-    if (bitWidth(source) == bitWidth(target)) { // fp16 and bf16
-      Maybe wide = cast(x, Type(Scalar::fp32));
-      if (!wide) return std::nullopt;
-      return cast(*wide, to);
-    }
-    if (isSixteenBitFloat(source) && target != Scalar::fp32) {
-      Maybe wide = cast(x, Type(Scalar::fp32));
-      if (!wide) return std::nullopt;
-      return cast(*wide, to);
-    }
+    // fp16 and bf16 become one another, and fp64, by way of fp32.
+    if (bitWidth(source) == bitWidth(target) || (isSixteenBitFloat(source) && target != Scalar::fp32)) return throughFp32();
     if (narrowing) return made(arith::TruncFOp::create(b, ir, x.handle).getResult());
     return made(arith::ExtFOp::create(b, ir, x.handle).getResult());
   }
@@ -91,16 +93,8 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
     if (isSigned(source)) return made(arith::ExtSIOp::create(b, ir, x.handle).getResult());
     return made(arith::ExtUIOp::create(b, ir, x.handle).getResult());
   }
-  if ((isSixteenBitFloat(source) || isFp8(source)) && isInteger(target)) {
-    Maybe wide = cast(x, Type(Scalar::fp32));
-    if (!wide) return std::nullopt;
-    return cast(*wide, to);
-  }
-  if (isInteger(source) && isFp8(target)) {
-    Maybe wide = cast(x, Type(Scalar::fp32));
-    if (!wide) return std::nullopt;
-    return cast(*wide, to);
-  }
+  if ((isSixteenBitFloat(source) || isFp8(source)) && isInteger(target)) return throughFp32();
+  if (isInteger(source) && isFp8(target)) return throughFp32();
   if (isStandardFloat(source)) {
     if (isSigned(target)) return made(arith::FPToSIOp::create(b, ir, x.handle).getResult());
     return made(arith::FPToUIOp::create(b, ir, x.handle).getResult());

@@ -38,6 +38,7 @@ Maybe Emitter::expression(const ast::Expr &expr) {
   return result;
 }
 
+// Long: one case for each kind of expression, to be read as a table.
 Maybe Emitter::expressionWithin(const ast::Expr &expr) {
   ops.at(expr.range);
   switch (expr.kind) {

@@ -1,4 +1,4 @@
-// Loops: their bounds, and the scf operation around a body. What a loop carries from turn to turn is emit_carried.cpp's.
+// Loops: their bounds, and the scf operation around a body. What a loop carries from one iteration to the next is emit_carried.cpp's.
 
 #include "frontend/emit.h"
 

@@ -100,6 +100,7 @@ public:
 
   // ---- conversion
   Maybe cast(const Operand &x, const Type &type);
+  Maybe castPointer(const Operand &x, const Type &type);                           // one of the two is a pointer
   Maybe castRounded(const Operand &x, const Type &type, llvm::StringRef rounding); // rounding "", "rtne", "rtz"
   Maybe bitcast(const Operand &x, const Type &type);
   /// As i1: a float or integer is compared with zero.

@@ -100,8 +100,8 @@ public:
     StringRef code = codeOf(where).trim();
     if (code.empty()) return text;
     text += "  ";
-    size_t room = widest - 2 - text.size();
-    return text + (code.size() > room ? code.take_front(room - 3).str() + "..." : code.str());
+    size_t left = widest - 2 - text.size();
+    return text + (code.size() > left ? code.take_front(left - 3).str() + "..." : code.str());
   }
 
 private:

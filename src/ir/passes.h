@@ -28,7 +28,7 @@ llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
 /// Folds, canonicalises, removes common subexpressions and dead code, and hoists what does not change out of loops.
 llvm::LogicalResult simplify(mlir::ModuleOp module);
 
-/// Turns a loop-carried tile that only moves by a uniform amount each turn into its start plus one carried scalar.
+/// Turns a loop-carried tile that only moves by a uniform amount in each iteration into its start plus one carried scalar.
 ///   before: iter_args(%p = %start) { ... yield (tt.addptr %p, splat %step) }
 ///   after:  iter_args(%d = 0) { %p = tt.addptr %start, splat %d ... yield (%d + %step) }
 /// The scalar of pointers is i64 whatever the type of the steps; that of integer tiles has their type. A following simplify() brings it to

@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 /// How a parameter wants to be specialised.
-struct Wish {
+struct Declared {
   bool value = true;     // == 1 and multiples of 16
   bool alignment = true; // multiples of 16 only
   const Type *annotation = nullptr;
@@ -25,17 +25,18 @@ bool contains(const std::vector<std::string> &names, const std::string &name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Wish wishOf(const JitFunction &kernel, const JitFunction::Parameter &parameter) {
-  Wish wish;
+Declared declaredBy(const JitFunction &kernel, const JitFunction::Parameter &parameter) {
+  Declared declared;
   // Both lists are empty for almost every kernel.
-  if (!kernel.doNotSpecialize.empty() && contains(kernel.doNotSpecialize, parameter.name)) wish.value = wish.alignment = false;
-  if (!kernel.doNotSpecializeOnAlignment.empty() && contains(kernel.doNotSpecializeOnAlignment, parameter.name)) wish.alignment = false;
-  if (parameter.annotation) wish.annotation = &*parameter.annotation;
-  wish.isConst = parameter.isConst;
+  if (!kernel.doNotSpecialize.empty() && contains(kernel.doNotSpecialize, parameter.name)) declared.value = declared.alignment = false;
+  if (!kernel.doNotSpecializeOnAlignment.empty() && contains(kernel.doNotSpecializeOnAlignment, parameter.name)) declared.alignment = false;
+  if (parameter.annotation) declared.annotation = &*parameter.annotation;
+  declared.isConst = parameter.isConst;
   // Floats and bools have nothing to promise.
-  if (wish.annotation && wish.annotation->isScalar() && (isFloat(wish.annotation->scalar()) || wish.annotation->scalar() == Scalar::int1))
-    wish.value = wish.alignment = false;
-  return wish;
+  if (declared.annotation && declared.annotation->isScalar() &&
+      (isFloat(declared.annotation->scalar()) || declared.annotation->scalar() == Scalar::int1))
+    declared.value = declared.alignment = false;
+  return declared;
 }
 
 Scalar integerType(const Argument &argument) {
@@ -45,10 +46,10 @@ Scalar integerType(const Argument &argument) {
   return fits ? Scalar::int32 : Scalar::int64;
 }
 
-bool isMultipleOf16(const Argument &argument, const Wish &wish) {
+bool isMultipleOf16(const Argument &argument, const Declared &declared) {
   bool isPointer = argument.kind() == Argument::Kind::pointer || argument.kind() == Argument::Kind::descriptor;
   uint64_t bits = isPointer ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
-  if (!wish.alignment || bits % 16 != 0) return false;
+  if (!declared.alignment || bits % 16 != 0) return false;
   if (argument.kind() != Argument::Kind::descriptor) return true;
   // All strides but the last, which is one element, and the length of rows, in bytes.
   int64_t bytes = std::max<int64_t>(1, bitWidth(argument.element()) / 8);
@@ -56,18 +57,18 @@ bool isMultipleOf16(const Argument &argument, const Wish &wish) {
   return llvm::all_of(argument.strides().drop_back(), [&](int64_t stride) { return stride * bytes % 16 == 0; });
 }
 
-bool isFoldedOne(const Argument &argument, const Wish &wish) {
-  return wish.value && !wish.annotation && argument.asInteger() == 1;
+bool isFoldedOne(const Argument &argument, const Declared &declared) {
+  return declared.value && !declared.annotation && argument.asInteger() == 1;
 }
 
-bool mismatch(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, Diagnostics &diagnostics) {
-  diagnostics.error(parameter.range, Diag::argumentType, {parameter.name, wish.annotation->str(), argument.describe()});
+bool mismatch(const JitFunction::Parameter &parameter, const Argument &argument, const Declared &declared, Diagnostics &diagnostics) {
+  diagnostics.error(parameter.range, Diag::argumentType, {parameter.name, declared.annotation->str(), argument.describe()});
   return false;
 }
 
-bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argument, const Wish &wish, ArgumentSpec &spec,
+bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argument, const Declared &declared, ArgumentSpec &spec,
                    Diagnostics &diagnostics) {
-  const Type *annotation = wish.annotation;
+  const Type *annotation = declared.annotation;
   if (argument.isFixed()) {
     spec.constant = argument.value();
     return true;
@@ -75,30 +76,31 @@ bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argu
   switch (argument.kind()) {
   case Argument::Kind::none: spec.constant = Value::none(); return true;
   case Argument::Kind::boolean:
-    if (annotation && !annotation->isScalar()) return mismatch(parameter, argument, wish, diagnostics);
+    if (annotation && !annotation->isScalar()) return mismatch(parameter, argument, declared, diagnostics);
     spec.type = annotation ? *annotation : Type(Scalar::int1);
     return true;
   case Argument::Kind::integer:
   case Argument::Kind::unsignedInteger:
-    if (isFoldedOne(argument, wish)) {
+    if (isFoldedOne(argument, declared)) {
       spec.constant = Value::integer(1);
       return true;
     }
     spec.type = annotation ? *annotation : Type(integerType(argument));
-    if (isMultipleOf16(argument, wish)) spec.divisibility = 16;
+    if (isMultipleOf16(argument, declared)) spec.divisibility = 16;
     return true;
   case Argument::Kind::floating:
-    if (annotation && !(annotation->isScalar() && isFloat(annotation->scalar()))) return mismatch(parameter, argument, wish, diagnostics);
+    if (annotation && !(annotation->isScalar() && isFloat(annotation->scalar())))
+      return mismatch(parameter, argument, declared, diagnostics);
     spec.type = annotation ? *annotation : Type(Scalar::fp32);
     return true;
   case Argument::Kind::pointer:
-    if (annotation && !annotation->isPointer()) return mismatch(parameter, argument, wish, diagnostics);
-    spec.type = annotation ? *annotation : Type::pointer(Type(argument.element()), wish.isConst, 1);
-    if (isMultipleOf16(argument, wish)) spec.divisibility = 16;
+    if (annotation && !annotation->isPointer()) return mismatch(parameter, argument, declared, diagnostics);
+    spec.type = annotation ? *annotation : Type::pointer(Type(argument.element()), declared.isConst, 1);
+    if (isMultipleOf16(argument, declared)) spec.divisibility = 16;
     return true;
   case Argument::Kind::descriptor:
     spec.type = Type::descriptor(Type(argument.element()), argument.blockShape());
-    if (isMultipleOf16(argument, wish)) spec.divisibility = 16;
+    if (isMultipleOf16(argument, declared)) spec.divisibility = 16;
     return true;
   case Argument::Kind::constant: {
     std::optional<Value> value = argument.value();
@@ -115,10 +117,10 @@ bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argu
       return true;
     }
     spec.fieldNames = argument.fieldNames().vec();
-    Wish memberWish = wish;
-    memberWish.annotation = nullptr;
+    Declared ofMember = declared;
+    ofMember.annotation = nullptr;
     for (const Argument &member : argument.members())
-      if (!specializeOne(parameter, member, memberWish, spec.members.emplace_back(), diagnostics)) return false;
+      if (!specializeOne(parameter, member, ofMember, spec.members.emplace_back(), diagnostics)) return false;
     return true;
   }
   case Argument::Kind::missing: break;
@@ -140,7 +142,7 @@ std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, l
       diagnostics.error(parameter.range, Diag::constexprArgument, {parameter.name, arguments[i].describe()});
       return std::nullopt;
     }
-    if (!specializeOne(parameter, arguments[i], wishOf(kernel, parameter), specs[i], diagnostics)) return std::nullopt;
+    if (!specializeOne(parameter, arguments[i], declaredBy(kernel, parameter), specs[i], diagnostics)) return std::nullopt;
   }
   return specs;
 }
@@ -205,33 +207,33 @@ public:
     if (argument.kind() == Argument::Kind::constant) object(argument.payload->constant);
   }
 
-  void runTime(const Argument &argument, const Wish &wish) {
+  void runTime(const Argument &argument, const Declared &declared) {
     if (argument.isFixed()) return constant(argument);
     switch (argument.kind()) {
     case Argument::Kind::integer:
     case Argument::Kind::unsignedInteger:
-      key.push_back(isFoldedOne(argument, wish) ? uint8_t('1') : static_cast<uint8_t>(integerType(argument)));
-      key.push_back(isMultipleOf16(argument, wish));
+      key.push_back(isFoldedOne(argument, declared) ? uint8_t('1') : static_cast<uint8_t>(integerType(argument)));
+      key.push_back(isMultipleOf16(argument, declared));
       return;
     case Argument::Kind::boolean: key.push_back('b'); return;
     case Argument::Kind::floating: key.push_back('f'); return;
     case Argument::Kind::pointer:
       key.push_back('p');
       key.push_back(static_cast<uint8_t>(argument.element()));
-      key.push_back(isMultipleOf16(argument, wish));
+      key.push_back(isMultipleOf16(argument, declared));
       return;
     case Argument::Kind::descriptor:
       key.push_back('d');
       key.push_back(static_cast<uint8_t>(argument.element()));
-      key.push_back(isMultipleOf16(argument, wish));
+      key.push_back(isMultipleOf16(argument, declared));
       key.push_back(static_cast<uint8_t>(argument.blockShape().size()));
       for (int64_t extent : argument.blockShape())
         number(static_cast<uint64_t>(extent));
       return;
     case Argument::Kind::tuple: {
-      Wish memberWish = wish;
-      memberWish.annotation = nullptr;
-      return tuple(argument, [&](const Argument &member) { runTime(member, memberWish); });
+      Declared ofMember = declared;
+      ofMember.annotation = nullptr;
+      return tuple(argument, [&](const Argument &member) { runTime(member, ofMember); });
     }
     case Argument::Kind::none:
     case Argument::Kind::constant:
@@ -294,7 +296,7 @@ void appendSpecializationKey(const JitFunction &kernel, llvm::ArrayRef<Argument>
     if (parameter.isConstexpr)
       writer.constant(arguments[i]);
     else
-      writer.runTime(arguments[i], wishOf(kernel, parameter));
+      writer.runTime(arguments[i], declaredBy(kernel, parameter));
   }
 }
 

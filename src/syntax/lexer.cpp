@@ -124,6 +124,9 @@ private:
   void word();
   void string(uint32_t begin, std::string_view prefix);
   void fstringText();
+  void skipEscape(bool raw);
+  void openField();
+  void closeString(uint32_t quotes);
   void number();
   void badNumber(uint32_t begin, std::string why, std::string advice);
   void digits(int classes, char last);
@@ -350,8 +353,41 @@ void Lexer::string(uint32_t begin, std::string_view prefix) {
 }
 
 // The text of an f-string, or of the format of a field, up to where something else begins.
+/// Behind a backslash: what stands there is no brace of a field, and no end of the string.
+void Lexer::skipEscape(bool raw) {
+  char next = peek(1);
+  if (next == '{' || next == '}') {
+    ++at;
+  } else if (next == 'N' && peek(2) == '{' && !raw) {
+    size_t end = text.find_first_of("}\n\"'", at);
+    at = static_cast<uint32_t>(end == std::string_view::npos ? size : text[end] == '}' ? end + 1 : end);
+  } else {
+    at = std::min(size, at + (next == '\r' && peek(2) == '\n' ? 3 : 2));
+  }
+}
+
+void Lexer::openField() {
+  if (brackets.size() >= maxDepth) {
+    fail(at, at + 1, Diag::nestedTooDeeply, {std::to_string(maxDepth)});
+    at = size;
+    return;
+  }
+  brackets.push_back({'{', at, /*isField=*/true, /*inFormat=*/false});
+  uint32_t begin = at++;
+  push(Tok::leftBrace, begin);
+}
+
+/// The string ends here, by its quotes or, without any, where the line or the text does.
+void Lexer::closeString(uint32_t quotes) {
+  brackets.resize(fstrings.back().brackets);
+  fstrings.pop_back();
+  uint32_t begin = at;
+  at += quotes;
+  push(Tok::fstringEnd, begin);
+}
+
 void Lexer::fstringText() {
-  FString &string = fstrings.back();
+  FString string = fstrings.back();
   bool inFormat = brackets.size() > string.brackets;
   uint32_t begin = at;
   auto middle = [&] {
@@ -360,51 +396,24 @@ void Lexer::fstringText() {
   while (at < size) {
     char c = text[at];
     if (c == '\\') {
-      char next = peek(1);
-      if (next == '{' || next == '}') {
-        ++at;
-      } else if (next == 'N' && peek(2) == '{' && !string.raw) {
-        size_t end = text.find_first_of("}\n\"'", at);
-        at = static_cast<uint32_t>(end == std::string_view::npos ? size : text[end] == '}' ? end + 1 : end);
-      } else {
-        at = std::min(size, at + (next == '\r' && peek(2) == '\n' ? 3 : 2));
-      }
+      skipEscape(string.raw);
+    } else if (c == '{' && !inFormat && peek(1) == '{') {
+      at += 2;
     } else if (c == '{') {
-      if (!inFormat && peek(1) == '{') {
-        at += 2;
-        continue;
-      }
       middle();
-      if (brackets.size() >= maxDepth) {
-        fail(at, at + 1, Diag::nestedTooDeeply, {std::to_string(maxDepth)});
-        at = size;
-        return;
-      }
-      brackets.push_back({'{', at, /*isField=*/true, /*inFormat=*/false});
+      return openField();
+    } else if (c == '}' && inFormat) {
+      middle();
+      brackets.pop_back();
       begin = at++;
-      push(Tok::leftBrace, begin);
-      return;
+      return push(Tok::rightBrace, begin);
     } else if (c == '}') {
-      if (inFormat) {
-        middle();
-        brackets.pop_back();
-        begin = at++;
-        push(Tok::rightBrace, begin);
-        return;
-      }
       if (peek(1) != '}') fail(at, at + 1, Diag::invalidFString, {"a single '}' in an f-string", "write '}}' for a brace"});
       at += peek(1) == '}' ? 2 : 1;
     } else if (c == string.quote && (!string.triple || (peek(1) == c && peek(2) == c))) {
       middle();
-      if (inFormat) {
-        fail(brackets.back().begin, brackets.back().begin + 1, Diag::unclosedBracket, {"{", "}"});
-        brackets.resize(string.brackets);
-      }
-      begin = at;
-      at += string.triple ? 3 : 1;
-      push(Tok::fstringEnd, begin);
-      fstrings.pop_back();
-      return;
+      if (inFormat) fail(brackets.back().begin, brackets.back().begin + 1, Diag::unclosedBracket, {"{", "}"});
+      return closeString(string.triple ? 3 : 1);
     } else if ((c == '\n' || c == '\r') && !string.triple) {
       break;
     } else {
@@ -414,9 +423,7 @@ void Lexer::fstringText() {
   fail(string.begin, string.triple ? string.begin + 4 : at, Diag::unterminatedString,
        {"f-string", std::string(string.triple ? 3 : 1, string.quote)});
   middle();
-  brackets.resize(string.brackets);
-  fstrings.pop_back();
-  push(Tok::fstringEnd, at);
+  closeString(0);
 }
 
 // Digits with single underscores between them. `last` is the character before.

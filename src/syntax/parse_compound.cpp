@@ -192,6 +192,15 @@ Stmt *Parser::functionStatement(std::vector<Expr *> decorators, bool isAsync, ui
   return node;
 }
 
+std::string Parser::parameterName(const std::vector<Parameter> &before) {
+  SourceRange range = tokenRange();
+  if (at(Tok::leftParen)) fail(range, Diag::invalidParameter, {"a parameter is a plain name", "unpack the tuple in the body"});
+  std::string name = identifier("the name of a parameter");
+  for (const Parameter &other : before)
+    if (other.name == name) fail(range, Diag::invalidParameter, {"the parameter '" + name + "' stands twice", "rename one of them"});
+  return name;
+}
+
 std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
   std::vector<Parameter> list;
   bool keywordOnly = false, sawStar = false, sawDefault = false, sawSlash = false, sawKeywords = false;
@@ -232,11 +241,7 @@ std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
     }
     bareStar.file = parameter.kind == ParameterKind::keywordOnly ? nullptr : bareStar.file;
     parameter.range = tokenRange();
-    if (at(Tok::leftParen)) fail(parameter.range, Diag::invalidParameter, {"a parameter is a plain name", "unpack the tuple in the body"});
-    parameter.name = identifier("the name of a parameter");
-    for (const Parameter &other : list)
-      if (other.name == parameter.name)
-        fail(parameter.range, Diag::invalidParameter, {"the parameter '" + other.name + "' stands twice", "rename one of them"});
+    parameter.name = parameterName(list);
     if (annotations && accept(Tok::colon))
       parameter.annotation = parameter.kind == ParameterKind::variadic && at(Tok::star) ? starExpression() : expression();
     bool variadic = parameter.kind == ParameterKind::variadic || parameter.kind == ParameterKind::keywordVariadic;

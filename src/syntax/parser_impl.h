@@ -72,6 +72,7 @@ private:
   ast::Block orElse();
   bool checkTarget(ast::Expr *target, std::string action, bool single);
   std::vector<ast::Parameter> parameters(Tok end, bool annotations);
+  std::string parameterName(const std::vector<ast::Parameter> &before);
 
   // ---- expressions (parse_expression.cpp)
   ast::Expr *expression();      // conditional, lambda and below

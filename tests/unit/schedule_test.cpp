@@ -200,19 +200,19 @@ TEST_F(Schedule, placesInSharedMemory) {
     EXPECT_TRUE(wrongIn(doctored));
   };
   int64_t pairs = 0;
-  for (size_t i = 0; i < good.rooms.size(); ++i) {
-    caughtPlan([&](SharedPlan &p) { p.rooms[i].offset += 16; });
-    caughtPlan([&](SharedPlan &p) { p.rooms[i].offset = p.bytes; });
-    caughtPlan([&](SharedPlan &p) { p.rooms[i].first = p.rooms[i].last + 1; });
+  for (size_t i = 0; i < good.reservations.size(); ++i) {
+    caughtPlan([&](SharedPlan &p) { p.reservations[i].offset += 16; });
+    caughtPlan([&](SharedPlan &p) { p.reservations[i].offset = p.bytes; });
+    caughtPlan([&](SharedPlan &p) { p.reservations[i].first = p.reservations[i].last + 1; });
     for (size_t j = 0; j < i; ++j) {
-      if (good.rooms[i].first > good.rooms[j].last || good.rooms[j].first > good.rooms[i].last) continue;
+      if (good.reservations[i].first > good.reservations[j].last || good.reservations[j].first > good.reservations[i].last) continue;
       ++pairs;
-      caughtPlan([&](SharedPlan &p) { p.rooms[i].offset = p.rooms[j].offset; });
+      caughtPlan([&](SharedPlan &p) { p.reservations[i].offset = p.reservations[j].offset; });
     }
   }
   EXPECT_GT(pairs, 0);
   caughtPlan([](SharedPlan &p) { p.bytes -= 1; });
-  caughtPlan([](SharedPlan &p) { p.rooms[0].isBarriers = true, p.rooms[0].offset = p.rooms[1].offset; });
+  caughtPlan([](SharedPlan &p) { p.reservations[0].isBarriers = true, p.reservations[0].offset = p.reservations[1].offset; });
 }
 
 } // namespace

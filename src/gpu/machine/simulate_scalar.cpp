@@ -1,6 +1,8 @@
 // Arithmetic of one lane, as PTX has it: integers wrap, a shift by the width or more gives 0 (or the sign), a zero divisor gives all ones,
-// floats are rounded once to their format. A float of up to 32 bits is computed with as a double, which is exact before that rounding.
+// floats are rounded once to their format. A float of up to 32 bits is computed with as a double, which is exact before that rounding. What
+// arith's operations mean stands in ir/interpret/scalar_ops.def, for the interpreter and for this.
 #include "gpu/machine/simulate_program.h"
+#include "ir/interpret/scalar_ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -28,29 +30,6 @@ template <class Function> static bool integers(Warp &warp, const Step &step, Fun
   warp.forLanes([&](int64_t lane) { result[size_t(lane)] = function(a[size_t(lane)], b[size_t(lane)], bits) & mask; });
   return true;
 }
-#define INTEGER(NAME, EXPRESSION)                                                                                                          \
-  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
-    return integers(warp, step, [](uint64_t a, uint64_t b, int64_t bits) -> uint64_t {                                                     \
-      [[maybe_unused]] int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);                                                         \
-      return EXPRESSION;                                                                                                                   \
-    });                                                                                                                                    \
-  }
-
-static uint64_t divideSigned(int64_t a, int64_t b) {
-  if (b == 0) return ~uint64_t(0);
-  return b == -1 ? uint64_t(0) - uint64_t(a) : uint64_t(a / b);
-}
-static uint64_t remainderSigned(int64_t a, int64_t b) {
-  if (b == 0) return uint64_t(a);
-  return b == -1 ? 0 : uint64_t(a % b);
-}
-static uint64_t floorDivide(int64_t a, int64_t b, bool up) {
-  if (b == 0 || b == -1) return divideSigned(a, b);
-  int64_t quotient = a / b, rest = a % b;
-  if (rest && ((rest < 0) != (b < 0)) == !up) quotient += up ? 1 : -1;
-  return uint64_t(quotient);
-}
-
 static bool compareIntegers(Warp &warp, const Step &step) {
   using P = arith::CmpIPredicate;
   P predicate = cast<arith::CmpIOp>(step.op).getPredicate();
@@ -104,15 +83,6 @@ template <class Function> static bool floats(Warp &warp, const Step &step, Funct
   });
   return true;
 }
-#define FLOAT(NAME, EXPRESSION)                                                                                                            \
-  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
-    return floats(warp, step, []([[maybe_unused]] double a, [[maybe_unused]] double b) -> double { return EXPRESSION; });                  \
-  }
-
-static double larger(double a, double b) { // +0 is larger than -0
-  return a > b || (a == b && !std::signbit(a)) ? a : b;
-}
-
 static bool compareFloats(Warp &warp, const Step &step) {
   using P = arith::CmpFPredicate;
   P predicate = cast<arith::CmpFOp>(step.op).getPredicate();
@@ -355,63 +325,39 @@ static bool convert(Warp &warp, const Step &step) {
   return true;
 }
 
-static void addIntegerHandlers(HandlerTable &table) {
-  INTEGER("arith.addi", a + b);
-  INTEGER("arith.subi", a - b);
-  INTEGER("arith.muli", a * b);
-  INTEGER("arith.divsi", divideSigned(sa, sb));
-  INTEGER("arith.divui", b ? a / b : ~uint64_t(0));
-  INTEGER("arith.remsi", remainderSigned(sa, sb));
-  INTEGER("arith.remui", b ? a % b : a);
-  INTEGER("arith.ceildivsi", floorDivide(sa, sb, true));
-  INTEGER("arith.floordivsi", floorDivide(sa, sb, false));
-  INTEGER("arith.ceildivui", b ? a / b + (a % b != 0) : ~uint64_t(0));
-  INTEGER("arith.andi", a & b);
-  INTEGER("arith.ori", a | b);
-  INTEGER("arith.xori", a ^ b);
-  INTEGER("arith.shli", b < uint64_t(bits) ? a << b : 0);
-  INTEGER("arith.shrui", b < uint64_t(bits) ? a >> b : 0);
-  INTEGER("arith.shrsi", uint64_t(sa >> std::min<uint64_t>(b, 63)));
-  INTEGER("arith.maxsi", sa > sb ? a : b);
-  INTEGER("arith.minsi", sa < sb ? a : b);
-  INTEGER("arith.maxui", std::max(a, b));
-  INTEGER("arith.minui", std::min(a, b));
-  INTEGER("arith.extsi", uint64_t(sa));
-  INTEGER("arith.extui", a);
-  INTEGER("arith.trunci", a);
-  INTEGER("arith.index_cast", uint64_t(sa));
-  INTEGER("arith.index_castui", a);
-  INTEGER("arith.bitcast", a);
+#define INTEGER(NAME, RESULT)                                                                                                              \
+  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
+    return integers(warp, step, []([[maybe_unused]] uint64_t a, [[maybe_unused]] uint64_t b, int64_t bits) -> uint64_t {                   \
+      [[maybe_unused]] int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);                                                         \
+      return RESULT;                                                                                                                       \
+    });                                                                                                                                    \
+  };
+#define INTEGER1(NAME, RESULT) INTEGER(NAME, RESULT)
+#define DIVISION(NAME, AT_ZERO, RESULT) INTEGER(NAME, b == 0 ? AT_ZERO : RESULT)
+#define FLOAT(NAME, RESULT)                                                                                                                \
+  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
+    return floats(warp, step, []([[maybe_unused]] double x, [[maybe_unused]] double y) -> double { return RESULT; });                      \
+  };
+
+static void addArithmetic(HandlerTable &table) {
+  using namespace interp;
+  FLOAT("ptx.divide", x / y)
+  FLOAT("arith.extf", x)
+  FLOAT("arith.truncf", x)
+#include "ir/interpret/scalar_ops.def"
+}
+
+void addScalarHandlers(HandlerTable &table) {
+  addArithmetic(table);
   table.handlers["arith.cmpi"] = compareIntegers;
+  table.handlers["arith.cmpf"] = compareFloats;
   table.handlers["arith.mulsi_extended"] = multiplyExtended;
   table.handlers["arith.mului_extended"] = multiplyExtended;
   table.handlers["arith.addui_extended"] = addExtended;
-}
-
-static void addFloatHandlers(HandlerTable &table) {
-  FLOAT("arith.addf", a + b);
-  FLOAT("arith.subf", a - b);
-  FLOAT("arith.mulf", a * b);
-  FLOAT("arith.divf", a / b);
-  FLOAT("ptx.divide", a / b);
-  FLOAT("arith.remf", std::fmod(a, b));
-  FLOAT("arith.maximumf", std::isnan(a) ? a : std::isnan(b) ? b : larger(a, b));
-  FLOAT("arith.minimumf", std::isnan(a) ? a : std::isnan(b) ? b : -larger(-a, -b));
-  FLOAT("arith.maxnumf", std::isnan(a) ? b : std::isnan(b) ? a : larger(a, b));
-  FLOAT("arith.minnumf", std::isnan(a) ? b : std::isnan(b) ? a : -larger(-a, -b));
-  FLOAT("arith.extf", a);
-  FLOAT("arith.truncf", a);
-  INTEGER("arith.negf", a ^ (uint64_t(1) << (bits - 1)));
-  table.handlers["arith.cmpf"] = compareFloats;
   table.handlers["arith.fptosi"] = floatToInteger;
   table.handlers["arith.fptoui"] = floatToInteger;
   table.handlers["arith.sitofp"] = integerToFloat;
   table.handlers["arith.uitofp"] = integerToFloat;
-}
-
-void addScalarHandlers(HandlerTable &table) {
-  addIntegerHandlers(table);
-  addFloatHandlers(table);
   table.handlers["arith.constant"] = constant;
   table.handlers["arith.select"] = select;
   table.handlers["ub.poison"] = [](Warp &warp, const Step &step) { // a value that shows

@@ -1,10 +1,10 @@
-// Gives every buffer, barrier and scratch room its offset in shared memory, and makes sharing safe.
+// Gives every buffer, barrier and scratch reservation its offset in shared memory, and makes sharing safe.
 //   before: %ring = ttg.alloc : !ttg.buffer<4 x f16, ...>                         %out = ttg.alloc : !ttg.buffer<1 x f16, ...>
 //   after:  %ring = ttg.alloc {ttg.offset = 0} : !ttg.buffer<4 x f16, ...>        %out = ttg.alloc {ttg.offset = 0} : ...
-// The rule for bytes that had another use before: a thread is done with the earlier use when the room's time begins (shared_plan.h);
-// before the room's first access all threads must meet, and if the copy engine makes that access, each has fenced before they meet. A
-// room's first access stands where its alloc stands, so that one sync there serves all iterations of a loop behind it. Scratch needs
-// nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go.
+// The rule for bytes that had another use before: a thread is done with the earlier use when the reservation's time begins (shared_plan.h);
+// before the reservation's first access all threads must meet, and if the copy engine makes that access, each has fenced before they meet.
+// A reservation's first access stands where its alloc stands, so that one sync there serves all iterations of a loop behind it. Scratch
+// needs nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go.
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
@@ -27,11 +27,11 @@ public:
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return tooMuch();
     if (std::optional<std::string> wrong = wrongIn(plan)) return bug(function, "the plan of its shared memory does not hold: " + *wrong);
-    for (const SharedRoom &room : plan.rooms)
-      room.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(room.offset));
+    for (const Reservation &reservation : plan.reservations)
+      reservation.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(reservation.offset));
     function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
-    for (const SharedRoom &room : plan.rooms)
-      if (auto alloc = dyn_cast<ttg::AllocOp>(room.op)) protect(alloc, room);
+    for (const Reservation &reservation : plan.reservations)
+      if (auto alloc = dyn_cast<ttg::AllocOp>(reservation.op)) protect(alloc, reservation);
     bool synced = true;
     dropSyncs(function.getBody().front(), synced);
     return success();
@@ -41,31 +41,31 @@ private:
   LogicalResult tooMuch() {
     InFlightDiagnostic error =
         refuse(function, Diag::outOfResources, {"shared memory", std::to_string(plan.bytes), std::to_string(target.sharedBytes)});
-    SmallVector<const SharedRoom *> largest;
-    for (const SharedRoom &room : plan.rooms)
-      largest.push_back(&room);
-    llvm::sort(largest, [](const SharedRoom *x, const SharedRoom *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
+    SmallVector<const Reservation *> largest;
+    for (const Reservation &reservation : plan.reservations)
+      largest.push_back(&reservation);
+    llvm::sort(largest, [](const Reservation *x, const Reservation *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
     constexpr size_t shown = 4;
-    for (const SharedRoom *room : ArrayRef(largest).take_front(shown)) {
-      mlir::Diagnostic &note = error.attachNote(room->op->getLoc()) << room->bytes << " bytes";
-      if (auto alloc = dyn_cast<ttg::AllocOp>(room->op)) {
+    for (const Reservation *reservation : ArrayRef(largest).take_front(shown)) {
+      mlir::Diagnostic &note = error.attachNote(reservation->op->getLoc()) << reservation->bytes << " bytes";
+      if (auto alloc = dyn_cast<ttg::AllocOp>(reservation->op)) {
         note << ": " << alloc.getType().getDepth() << " x tile of ";
         llvm::interleave(alloc.getType().getShape(), note, "x");
         note << " " << alloc.getType().getElementType();
       } else {
-        note << " for " << room->op->getName().getStringRef();
+        note << " for " << reservation->op->getName().getStringRef();
       }
     }
     return error;
   }
 
-  /// The rooms that an operation, and what is inside of it, uses.
-  bool usesAnyOf(Operation *op, ArrayRef<const SharedRoom *> rooms) {
+  /// The reservations that an operation, and what is inside of it, uses.
+  bool usesAnyOf(Operation *op, ArrayRef<const Reservation *> reservations) {
     bool found = false;
     op->walk([&](Operation *inner) {
-      for (const SharedRoom *room : rooms) {
-        found |= inner == room->op && !isa<ttg::AllocOp>(inner); // scratch
-        if (auto alloc = dyn_cast<ttg::AllocOp>(room->op))
+      for (const Reservation *reservation : reservations) {
+        found |= inner == reservation->op && !isa<ttg::AllocOp>(inner); // scratch
+        if (auto alloc = dyn_cast<ttg::AllocOp>(reservation->op))
           found |= llvm::any_of(inner->getOperands(), [&](Value operand) {
             return isa<ttg::BufferType>(operand.getType()) && !isa<ttg::SlotOp, ttg::ViewOp>(inner) && allocOf(operand) == alloc;
           });
@@ -74,9 +74,9 @@ private:
     return found;
   }
 
-  /// Whether threads themselves read or write the room.
-  static bool threadsUse(const SharedRoom &room) {
-    auto alloc = dyn_cast<ttg::AllocOp>(room.op);
+  /// Whether threads themselves read or write the reservation.
+  static bool threadsUse(const Reservation &reservation) {
+    auto alloc = dyn_cast<ttg::AllocOp>(reservation.op);
     return !alloc || llvm::any_of(accessesOf(alloc), [](Operation *access) {
       return isa<ttg::LoadSharedOp, ttg::StoreSharedOp, ttg::FmaDotOp, ttg::CopyAsyncOp>(access);
     });
@@ -88,11 +88,12 @@ private:
     return false;
   }
 
-  /// Puts what the rule asks for before the first access of a room whose bytes had another use before.
-  void protect(ttg::AllocOp alloc, const SharedRoom &room) {
-    SmallVector<const SharedRoom *> earlier;
-    for (const SharedRoom &other : plan.rooms)
-      if (&other != &room && room.overlaps(other) && (other.first < room.first || shareLoop(alloc, other.op))) earlier.push_back(&other);
+  /// Puts what the rule asks for before the first access of a reservation whose bytes had another use before.
+  void protect(ttg::AllocOp alloc, const Reservation &reservation) {
+    SmallVector<const Reservation *> earlier;
+    for (const Reservation &other : plan.reservations)
+      if (&other != &reservation && reservation.overlaps(other) && (other.first < reservation.first || shareLoop(alloc, other.op)))
+        earlier.push_back(&other);
     if (earlier.empty()) return;
     Block *block = alloc->getBlock();
     Operation *first = nullptr;
@@ -101,7 +102,7 @@ private:
       if (!first || here->isBeforeInBlock(first)) first = here;
     }
     bool copied = llvm::any_of(accessesOf(alloc), [](Operation *access) { return isa<ttg::TmaLoadOp>(access); });
-    bool fence = copied && llvm::any_of(earlier, [](const SharedRoom *other) { return threadsUse(*other); });
+    bool fence = copied && llvm::any_of(earlier, [](const Reservation *other) { return threadsUse(*other); });
 
     Operation *sync = first->getPrevNode();
     while (sync && !isa<ttg::SyncOp>(sync) && !usesAnyOf(sync, earlier))
@@ -110,7 +111,7 @@ private:
       b.setInsertionPoint(first);
       sync = ttg::SyncOp::create(b, alloc.getLoc());
     }
-    // The producer waits, too, if it is the one that fills the room.
+    // The producer waits, too, if it is the one that fills the reservation.
     if (llvm::any_of(accessesOf(alloc), [](Operation *access) { return access->hasAttr(ttg::producerName); }))
       cast<ttg::SyncOp>(sync).setEverybody(true);
     if (fence && !isa_and_nonnull<ttg::FenceAsyncOp>(sync->getPrevNode())) {

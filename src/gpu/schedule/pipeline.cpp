@@ -308,6 +308,8 @@ private:
 
   /// Whether a warp of its own starts the copies of all loops.
   bool chooseRoles() {
+    noRoles = whyNoRoles(config, target);
+    if (noRoles) return false; // said where a loop loads ahead
     std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {
       int64_t wanted = wantedStages(cast<scf::ForOp>(loop));
@@ -328,6 +330,7 @@ private:
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
     bool goesOn = roles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
+    if (!schedule.rings.empty() && noRoles) function->setAttr(ttg::noRolesName, b.getStringAttr(*noRoles));
     if (!goesOn && !schedule.rings.empty()) left.reset();
     int64_t stages = schedule.rings.empty() ? 1 : goesOn ? left->stages : affordableStages(schedule, wanted, loop, {});
     schedule.roles = roles;
@@ -800,6 +803,7 @@ private:
   OpBuilder b;
   SmallVector<Operation *> loops;
   bool roles = false;
+  std::optional<std::string> noRoles; // why the machine, or the launch, has none
   std::optional<LeftRings> left;
 };
 

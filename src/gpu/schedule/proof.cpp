@@ -52,7 +52,7 @@ static std::optional<std::string> wrongInReaders(const Ring &ring, scf::ForOp lo
 /// The refill of a ring comes after the last read of the slot that it fills.
 static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, const Ring &ring, bool isAhead) {
   if (schedule.roles) {
-    // The place where a turn says that it has read the slot of turn i - lag.
+    // The place where an iteration says that it has read the slot of iteration i - lag.
     if (!schedule.refillAfter) return "nobody says that a slot was read";
     if (ring.lag != (schedule.inFlight.empty() ? 0 : 1)) return "a turn speaks for another one than it has read";
   }
@@ -109,18 +109,19 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
 
 std::optional<std::string> wrongIn(const SharedPlan &plan) {
   constexpr int64_t swizzleStart = 1024, barrierBytes = 8;
-  SmallVector<const SharedRoom *> byOffset;
-  for (const SharedRoom &room : plan.rooms) {
-    if (room.offset < 0 || room.bytes < 0 || room.offset + room.bytes > plan.bytes) return "a place lies outside of the memory asked for";
-    if (room.first > room.last) return "a place is given up before it is used";
-    if (isa<ttg::AllocOp>(room.op) && room.offset % swizzleStart) return "a buffer does not start where its swizzle does";
-    if (room.isBarriers && room.offset % barrierBytes) return "a barrier is not aligned";
-    byOffset.push_back(&room);
+  SmallVector<const Reservation *> byOffset;
+  for (const Reservation &reservation : plan.reservations) {
+    if (reservation.offset < 0 || reservation.bytes < 0 || reservation.offset + reservation.bytes > plan.bytes)
+      return "a place lies outside of the memory asked for";
+    if (reservation.first > reservation.last) return "a place is given up before it is used";
+    if (isa<ttg::AllocOp>(reservation.op) && reservation.offset % swizzleStart) return "a buffer does not start where its swizzle does";
+    if (reservation.isBarriers && reservation.offset % barrierBytes) return "a barrier is not aligned";
+    byOffset.push_back(&reservation);
   }
-  llvm::sort(byOffset, [](const SharedRoom *x, const SharedRoom *y) { return x->offset < y->offset; });
+  llvm::sort(byOffset, [](const Reservation *x, const Reservation *y) { return x->offset < y->offset; });
   for (size_t i = 0; i < byOffset.size(); ++i)
     for (size_t j = i + 1; j < byOffset.size() && byOffset[j]->offset < byOffset[i]->offset + byOffset[i]->bytes; ++j) {
-      const SharedRoom &x = *byOffset[i], &y = *byOffset[j];
+      const Reservation &x = *byOffset[i], &y = *byOffset[j];
       bool together = x.isBarriers || y.isBarriers || (x.first <= y.last && y.first <= x.last);
       if (together && x.overlaps(y)) return "two places that are in use at the same time overlap";
     }

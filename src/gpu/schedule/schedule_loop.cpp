@@ -321,7 +321,7 @@ void noteDecision(const LoopSchedule &schedule, int64_t wanted) {
     reason =
         schedule.inPlace.empty() ? "it loads to registers, and only copies to shared memory run ahead" : "none of its loads can run ahead";
   else if (schedule.stages < wanted)
-    reason = "shared memory has no room for more";
+    reason = "shared memory has no space for more";
   MLIRContext *context = loop.getContext();
   loop->setAttr(ttg::pipelineName,
                 ttg::PipelineAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()), bool(schedule.ahead), reason));

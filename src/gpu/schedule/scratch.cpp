@@ -19,7 +19,7 @@ static ConversionPlan planWith(const Layout &from, const Layout &to, int64_t ele
   ConversionPlan plan;
   plan.kind = classifyConversion(from, to);
   if (plan.kind < Conversion::shuffle || plan.kind == Conversion::cluster) return plan;
-  // The choice does not depend on the target, so that the room is known without it.
+  // The choice does not depend on the target, so that the size is known without it.
   ScratchPlan scratch = optimalScratch(from, to, elementBits, {});
   if (plan.kind == Conversion::shuffle) {
     if (std::optional<ShufflePlan> shuffle = planShuffle(from, to)) {

@@ -1,9 +1,10 @@
 // Shared memory is small, and most of it is needed for a part of the kernel only: the ring of a loop's operands until the loop is over, the
-// room for a result on its way out after that. Rooms that are never in use together share bytes:
+// space for a result on its way out after that. Reservations that are never in use together share bytes:
 //   ring of 4 stages     [0, 192K)   operations 10 .. 80
 //   result, 64K          [0, 64K)    operations 85 .. 90
 // In use means from the first access to the last one; where the accesses stand in a loop that does not contain the alloc, throughout the
-// loop. What runs asynchronously ends where it is waited for. Rooms are placed by decreasing size, each at the lowest offset that is free.
+// loop. What runs asynchronously ends where it is waited for. Reservations are placed by decreasing size, each at the lowest offset that is
+// free.
 #include "gpu/schedule/shared_plan.h"
 
 #include "gpu/schedule/pipeline.h"
@@ -67,60 +68,61 @@ private:
   }
 
   void addRoom(Operation *op) {
-    SharedRoom room;
-    room.op = op;
+    Reservation reservation;
+    reservation.op = op;
     if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(op)) {
-      room.bytes = 8 * barriers.getType().getCount();
-      room.isBarriers = true;
-      room.last = end;
+      reservation.bytes = 8 * barriers.getType().getCount();
+      reservation.isBarriers = true;
+      reservation.last = end;
     } else if (auto alloc = dyn_cast<ttg::AllocOp>(op)) {
       SmallVector<Operation *> accesses = accessesOf(alloc);
       if (accesses.empty()) return;
-      room.first = end;
+      reservation.first = end;
       for (Operation *access : accesses) {
         Span span = during(access, op->getBlock());
-        room.first = std::min(room.first, span.first);
-        room.last = std::max(room.last, span.last);
+        reservation.first = std::min(reservation.first, span.first);
+        reservation.last = std::max(reservation.last, span.last);
       }
-      room.bytes = alloc.getType().tileBytes() * alloc.getType().getDepth();
+      reservation.bytes = alloc.getType().tileBytes() * alloc.getType().getDepth();
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           Span span = spans.lookup(buffer.loop);
-          room.bytes = alloc.getType().tileBytes() * buffer.depth;
-          room.first = std::min(room.first, span.first);
-          room.last = std::max(room.last, span.last);
+          reservation.bytes = alloc.getType().tileBytes() * buffer.depth;
+          reservation.first = std::min(reservation.first, span.first);
+          reservation.last = std::max(reservation.last, span.last);
         }
     } else {
-      room.bytes = scratchBytes(op);
-      if (room.bytes == 0) return;
+      reservation.bytes = scratchBytes(op);
+      if (reservation.bytes == 0) return;
       Span span = spans.lookup(op);
-      room.first = span.first;
-      room.last = isa<ttg::ReadBlocksOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
+      reservation.first = span.first;
+      reservation.last = isa<ttg::ReadBlocksOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
     }
-    plan.rooms.push_back(room);
+    plan.reservations.push_back(reservation);
   }
 
   void place() {
-    SmallVector<SharedRoom *> order;
-    for (SharedRoom &room : plan.rooms)
-      if (!room.isBarriers) order.push_back(&room);
-    llvm::sort(order, [](SharedRoom *x, SharedRoom *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
-    SmallVector<SharedRoom *> placed; // by offset
-    for (SharedRoom *room : order) {
-      int64_t alignment = isa<ttg::AllocOp>(room->op) ? 1024 : 128, offset = 0;
-      for (SharedRoom *other : placed) {
-        if (other->last < room->first || room->last < other->first) continue;
-        if (offset + room->bytes <= other->offset) break;
+    SmallVector<Reservation *> order;
+    for (Reservation &reservation : plan.reservations)
+      if (!reservation.isBarriers) order.push_back(&reservation);
+    llvm::sort(order, [](Reservation *x, Reservation *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
+    SmallVector<Reservation *> placed; // by offset
+    for (Reservation *reservation : order) {
+      int64_t alignment = isa<ttg::AllocOp>(reservation->op) ? 1024 : 128, offset = 0;
+      for (Reservation *other : placed) {
+        if (other->last < reservation->first || reservation->last < other->first) continue;
+        if (offset + reservation->bytes <= other->offset) break;
         offset = std::max(offset, (other->offset + other->bytes + alignment - 1) / alignment * alignment);
       }
-      room->offset = offset;
-      plan.bytes = std::max(plan.bytes, offset + room->bytes);
-      placed.insert(llvm::upper_bound(placed, room, [](SharedRoom *x, SharedRoom *y) { return x->offset < y->offset; }), room);
+      reservation->offset = offset;
+      plan.bytes = std::max(plan.bytes, offset + reservation->bytes);
+      placed.insert(llvm::upper_bound(placed, reservation, [](Reservation *x, Reservation *y) { return x->offset < y->offset; }),
+                    reservation);
     }
-    for (SharedRoom &room : plan.rooms) {
-      if (!room.isBarriers) continue;
-      room.offset = plan.bytes = (plan.bytes + 7) / 8 * 8;
-      plan.bytes += room.bytes;
+    for (Reservation &reservation : plan.reservations) {
+      if (!reservation.isBarriers) continue;
+      reservation.offset = plan.bytes = (plan.bytes + 7) / 8 * 8;
+      plan.bytes += reservation.bytes;
     }
   }
 

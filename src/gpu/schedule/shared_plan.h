@@ -19,19 +19,19 @@ struct DeeperBuffer {
 
 /// A place in shared memory that `op` (an alloc, alloc_barriers, or an operation that needs scratch) has from operation number `first`
 /// until `last`, counted in the order of the program's text.
-struct SharedRoom {
+struct Reservation {
   mlir::Operation *op = nullptr;
   int64_t bytes = 0, first = 0, last = 0, offset = 0;
   bool isBarriers = false;
-  bool overlaps(const SharedRoom &other) const { return offset < other.offset + other.bytes && other.offset < offset + bytes; }
+  bool overlaps(const Reservation &other) const { return offset < other.offset + other.bytes && other.offset < offset + bytes; }
 };
 
 struct SharedPlan {
-  llvm::SmallVector<SharedRoom> rooms;
+  llvm::SmallVector<Reservation> reservations;
   int64_t bytes = 0;
 };
 
-/// Places everything: rooms that are in use at the same time never overlap, others may.
+/// Places everything: reservations that are in use at the same time never overlap, others may.
 SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper = {});
 
 /// What is wrong with a plan, for people, or nothing: places in use at the same time are apart, aligned, and in the memory that is asked

@@ -161,13 +161,18 @@ static std::optional<std::string> whyNoGain(ArrayRef<LoopSchedule> loops, ttg::C
   return {};
 }
 
-std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+std::optional<std::string> whyNoRoles(ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t groups = 2; // one alone has nobody to compute while it multiplies; for more there are too few registers
-  if (loops.empty()) return "no loop loads ahead";
   if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot hand registers to one another";
   if (config.getCtas() != 1) return "several blocks work on a program";
   if (config.getMaxRegisters() != 0) return "the number of registers is given";
   if (config.getWarps() != groups * warpsOfGroup) return "only 8 warps are two warpgroups";
+  return {};
+}
+
+std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (loops.empty()) return "no loop loads ahead";
+  if (std::optional<std::string> why = whyNoRoles(config, target)) return why;
   Skeleton producer;
   for (const LoopSchedule &schedule : loops)
     for (const Ring &ring : schedule.rings) {

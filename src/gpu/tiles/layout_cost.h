@@ -24,7 +24,7 @@ AccessFacts accessFacts(const AxisAnalysis &axes, mlir::Value pointer, mlir::Val
 llvm::SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessFacts &facts, int64_t warps);
 /// Where nothing asks for a layout: as coalescedLayouts, an element a thread.
 Layout defaultLayout(const Dims &shape, int64_t warps);
-/// For scans along `dim`: no warps along it if others have room for them.
+/// For scans along `dim`: no warps along it if the other dimensions can take them.
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
 /// Elements of one access of a thread.

@@ -1,7 +1,8 @@
-// The meaning of operations on single elements: arith, math, tt's own, and the functions of math libraries. Each row of the table below is
-// one operation and what it does to one element; the templates above the table are the loops around it. Operands may have one element
-// where the others have many (a constant in the region of a reduction): it stands for all of them.
+// The meaning of operations on single elements: arith, math, tt's own, and the functions of math libraries. Each row of scalar_ops.def is
+// one operation and what it does to one element; the templates here are the loops around it. Operands may have one element where the
+// others have many (a constant in the region of a reduction): it stands for all of them.
 #include "ir/interpret/program.h"
+#include "ir/interpret/scalar_ops.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringMap.h"
@@ -42,64 +43,34 @@ template <typename F> LogicalResult eachElement(Program &program, Operation *op,
 }
 
 // F is a lambda without captures: its type alone carries the meaning, so each operation becomes a plain function.
-template <typename F> Meaning unsignedBinary(F) { // (a, b, width)
+template <typename F> Meaning integers(F) { // (a, b, width)
   return [](Program &program, Operation *op) {
     Format format = formatOf(op->getResult(0).getType());
     Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-    return eachElement(program, op, [&](int64_t i) { return uint64_t(F()(a[i], b[i], format.bits)) & format.mask(); });
+    return eachElement(program, op, [&](int64_t i) { return F()(a[i], b[i], format.bits) & format.mask(); });
   };
 }
-template <typename F> Meaning signedBinary(F) {
+/// Of one integer, of the width that it comes with.
+template <typename F> Meaning integer(F) { // (a, width)
   return [](Program &program, Operation *op) {
-    Format format = formatOf(op->getResult(0).getType());
-    Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-    return eachElement(program, op, [&](int64_t i) {
-      return uint64_t(F()(signExtend(a[i], format.bits), signExtend(b[i], format.bits), format.bits)) & format.mask();
-    });
-  };
-}
-/// As signedBinary and unsignedBinary, for a second operand that must not be zero; `remainder` says what a zero gives where it is no error.
-template <typename F> LogicalResult divide(Program &program, Operation *op, bool isSigned, bool remainder, F divideOne) {
-  Format format = formatOf(op->getResult(0).getType());
-  Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-  bool zeroIsError = !isa<RankedTensorType>(op->getResult(0).getType()) || program.options.checkTileDivision;
-  Tile result(countOf(program, op), 0);
-  for (int64_t i = 0, count = result.size(); i < count; ++i) {
-    uint64_t value;
-    if (b[i] == 0) {
-      if (zeroIsError) return program.fail(op, "integer division by zero");
-      value = remainder ? a[i] : ~uint64_t(0);
-    } else if (isSigned) {
-      int64_t divisor = signExtend(b[i], format.bits), dividend = signExtend(a[i], format.bits);
-      // The most negative number divided by -1 wraps; C++ would trap.
-      value = divisor == -1 ? (remainder ? 0 : -uint64_t(dividend)) : uint64_t(divideOne(dividend, divisor));
-    } else {
-      value = uint64_t(divideOne(int64_t(a[i]), int64_t(b[i])));
-    }
-    result.elements[i] = value & format.mask();
-  }
-  program.set(op->getResult(0), std::move(result));
-  return success();
-}
-template <typename F> Meaning signedDivision(F) {
-  return [](Program &program, Operation *op) { return divide(program, op, true, false, F()); };
-}
-template <typename F> Meaning unsignedDivision(F) {
-  return [](Program &program, Operation *op) {
-    return divide(program, op, false, false, [](int64_t a, int64_t b) { return F()(uint64_t(a), uint64_t(b)); });
-  };
-}
-LogicalResult signedRemainder(Program &program, Operation *op) {
-  return divide(program, op, true, true, [](int64_t a, int64_t b) { return a % b; });
-}
-LogicalResult unsignedRemainder(Program &program, Operation *op) {
-  return divide(program, op, false, true, [](int64_t a, int64_t b) { return uint64_t(a) % uint64_t(b); });
-}
-template <typename F> Meaning integerUnary(F) { // (a, width)
-  return [](Program &program, Operation *op) {
-    Format format = formatOf(op->getResult(0).getType());
+    Format from = formatOf(op->getOperand(0).getType()), to = formatOf(op->getResult(0).getType());
     Reader a(program, op->getOperand(0));
-    return eachElement(program, op, [&](int64_t i) { return uint64_t(F()(a[i], format.bits)) & format.mask(); });
+    return eachElement(program, op, [&](int64_t i) { return F()(a[i], from.bits) & to.mask(); });
+  };
+}
+/// As integers, for a second operand that must not be zero; in a tile, a zero gives `atZero`.
+template <typename F, typename G> Meaning division(F, G) { // atZero(a), result(a, b, width)
+  return [](Program &program, Operation *op) {
+    Format format = formatOf(op->getResult(0).getType());
+    Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
+    bool zeroIsError = !isa<RankedTensorType>(op->getResult(0).getType()) || program.options.checkTileDivision;
+    Tile result(countOf(program, op), 0);
+    for (int64_t i = 0, count = result.size(); i < count; ++i) {
+      if (b[i] == 0 && zeroIsError) return program.fail(op, "integer division by zero");
+      result.elements[i] = (b[i] == 0 ? F()(a[i]) : G()(a[i], b[i], format.bits)) & format.mask();
+    }
+    program.set(op->getResult(0), std::move(result));
+    return success();
   };
 }
 template <typename F> Meaning floatUnary(F) {
@@ -151,26 +122,6 @@ template <typename F> Meaning integerPair(F) { // (a, b, width) -> pair
 
 // ---- single elements
 
-using Wide = unsigned __int128;
-using SignedWide = __int128;
-
-uint64_t shiftLeft(uint64_t a, uint64_t b, int64_t width) {
-  return b >= uint64_t(width) ? 0 : a << b;
-}
-uint64_t shiftRight(uint64_t a, uint64_t b, int64_t width) {
-  return b >= uint64_t(width) ? 0 : a >> b;
-}
-int64_t shiftRightSigned(int64_t a, int64_t b, int64_t width) {
-  return a >> (b < 0 || b >= width ? width - 1 : b);
-}
-
-int64_t floorDivide(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-int64_t ceilDivide(int64_t a, int64_t b) {
-  return a / b + (a % b != 0 && (a < 0) == (b < 0));
-}
-
 uint64_t power(uint64_t base, uint64_t exponent) {
   uint64_t result = 1;
   for (; exponent; exponent >>= 1, base *= base)
@@ -180,26 +131,6 @@ uint64_t power(uint64_t base, uint64_t exponent) {
 uint64_t powerSigned(int64_t base, int64_t exponent) {
   if (exponent >= 0) return power(base, exponent);
   return base == 1 ? 1 : base == -1 ? ((exponent & 1) ? -1 : 1) : 0;
-}
-
-// A signed zero below an unsigned one, as IEEE 754-2019 has it for both families.
-double smaller(double a, double b) {
-  return a < b || (a == b && std::signbit(a)) ? a : b;
-}
-double larger(double a, double b) {
-  return a > b || (a == b && !std::signbit(a)) ? a : b;
-}
-double minimumKeepingNan(double a, double b) {
-  return std::isnan(a) ? a : std::isnan(b) ? b : smaller(a, b);
-}
-double maximumKeepingNan(double a, double b) {
-  return std::isnan(a) ? a : std::isnan(b) ? b : larger(a, b);
-}
-double minimumDroppingNan(double a, double b) {
-  return std::isnan(a) ? b : std::isnan(b) ? a : smaller(a, b);
-}
-double maximumDroppingNan(double a, double b) {
-  return std::isnan(a) ? b : std::isnan(b) ? a : larger(a, b);
 }
 
 uint64_t floatToSigned(double value, int64_t bits) {
@@ -221,9 +152,6 @@ uint64_t integerToFloat(uint64_t magnitude, bool negative, const Format &to) {
 uint64_t convertFloat(uint64_t bits, const Format &from, const Format &to) {
   if (from.semantics == to.semantics) return bits;
   return encodeFloat(to, decodeFloat(from, bits));
-}
-double roundHalfAway(double x) {
-  return std::round(x);
 }
 double roundHalfEven(double x) {
   return std::isfinite(x) ? x - std::remainder(x, 1.0) : x;
@@ -442,180 +370,91 @@ LogicalResult externElementwise(Program &program, Operation *op) {
 
 // ---- the table
 
-#define FLOAT1(expression) floatUnary([](double x) -> double { return expression; })
-#define FLOAT2(expression) floatBinary([](double x, double y) -> double { return expression; })
+using Table = llvm::StringMap<Meaning>;
+
+#define ALL_SCALAR_OPS
+#define INTEGER(NAME, RESULT)                                                                                                              \
+  table[NAME] = integers([](uint64_t a, uint64_t b, int64_t bits) -> uint64_t {                                                            \
+    [[maybe_unused]] int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);                                                           \
+    return RESULT;                                                                                                                         \
+  });
+#define INTEGER1(NAME, RESULT)                                                                                                             \
+  table[NAME] = integer([](uint64_t a, int64_t bits) -> uint64_t {                                                                         \
+    [[maybe_unused]] int64_t sa = signExtend(a, bits);                                                                                     \
+    return RESULT;                                                                                                                         \
+  });
+#define DIVISION(NAME, AT_ZERO, RESULT)                                                                                                    \
+  table[NAME] = division([]([[maybe_unused]] uint64_t a) -> uint64_t { return AT_ZERO; },                                                  \
+                         [](uint64_t a, uint64_t b, int64_t bits) -> uint64_t {                                                            \
+                           [[maybe_unused]] int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);                                    \
+                           return RESULT;                                                                                                  \
+                         });
+#define FLOAT(NAME, RESULT) table[NAME] = floatBinary([](double x, double y) -> double { return RESULT; });
+#define FLOAT1(NAME, RESULT) table[NAME] = floatUnary([](double x) -> double { return RESULT; });
+
+void addElements(Table &table) {
+#include "ir/interpret/scalar_ops.def"
+}
+
+/// What has attributes, several results or operands of several kinds.
+void addOthers(Table &table) {
+  using Wide = unsigned __int128;
+  table["arith.constant"] = constant;
+  table["arith.cmpi"] = compareIntegers;
+  table["arith.cmpf"] = compareFloats;
+  table["arith.select"] = select;
+  table["math.fma"] = fusedMultiplyAdd;
+  table["tt.clampf"] = table["math.clampf"] = clamp;
+  table["math.sincos"] = sincos;
+  table["math.fpowi"] = floatToIntegerPower;
+  table["extern.nextafter"] = nextAfter;
+  table["tt.addptr"] = addPointer;
+  table["tt.ptr_to_int"] = pointerToInteger;
+  table["tt.extern_elementwise"] = externElementwise;
+  table["tt.fp_to_fp"] = floatToFloat;
+  table["arith.truncf"] = truncateFloat;
+  table["arith.mului_extended"] = integerPair([](uint64_t a, uint64_t b, int64_t width) {
+    Wide product = Wide(a) * b;
+    return std::pair(uint64_t(product), uint64_t(product >> width));
+  });
+  table["arith.mulsi_extended"] = integerPair([](uint64_t a, uint64_t b, int64_t width) {
+    __int128 product = __int128(signExtend(a, width)) * signExtend(b, width);
+    return std::pair(uint64_t(product), uint64_t(product >> width));
+  });
+  table["arith.addui_extended"] = integerPair([](uint64_t a, uint64_t b, int64_t width) {
+    Wide sum = Wide(a) + b;
+    return std::pair(uint64_t(sum), uint64_t(sum >> width));
+  });
+}
+
+void addTests(Table &table) {
+  table["math.isnan"] = floatTest([](double x, const Format &) { return std::isnan(x); });
+  table["math.isinf"] = floatTest([](double x, const Format &) { return std::isinf(x); });
+  table["math.isfinite"] = floatTest([](double x, const Format &) { return std::isfinite(x); });
+  table["math.isnormal"] =
+      floatTest([](double x, const Format &format) { return std::isfinite(x) && std::fabs(x) >= std::ldexp(1.0, format.minExponent); });
+}
+
+void addConversions(Table &table) {
+  table["arith.extf"] = conversion([](uint64_t a, const Format &from, const Format &to) { return convertFloat(a, from, to); });
+  table["arith.sitofp"] = conversion([](uint64_t a, const Format &from, const Format &to) {
+    int64_t value = signExtend(a, from.bits);
+    return integerToFloat(value < 0 ? -uint64_t(value) : uint64_t(value), value < 0, to);
+  });
+  table["arith.uitofp"] = conversion([](uint64_t a, const Format &, const Format &to) { return integerToFloat(a, false, to); });
+  table["arith.fptosi"] =
+      conversion([](uint64_t a, const Format &from, const Format &to) { return floatToSigned(decodeFloat(from, a), to.bits); });
+  table["arith.fptoui"] =
+      conversion([](uint64_t a, const Format &from, const Format &to) { return floatToUnsigned(decodeFloat(from, a), to.bits); });
+}
 
 Meaning findRow(StringRef name) {
-  // The result of the library's may be narrower than the operand.
-  const Meaning countLeadingZeros =
-      conversion([](uint64_t a, const Format &from, const Format &) { return uint64_t(llvm::countl_zero(a) - (64 - from.bits)); });
-  const Meaning countOnes = conversion([](uint64_t a, const Format &, const Format &) { return uint64_t(llvm::popcount(a)); });
-  static const llvm::StringMap<Meaning> table = {
-      // integers
-      {"arith.constant", constant},
-      {"arith.addi", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return a + b; })},
-      {"arith.subi", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return a - b; })},
-      {"arith.muli", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return a * b; })},
-      {"arith.andi", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return a & b; })},
-      {"arith.ori", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return a | b; })},
-      {"arith.xori", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return a ^ b; })},
-      {"arith.shli", unsignedBinary([](uint64_t a, uint64_t b, int64_t width) { return shiftLeft(a, b, width); })},
-      {"arith.shrui", unsignedBinary([](uint64_t a, uint64_t b, int64_t width) { return shiftRight(a, b, width); })},
-      {"arith.shrsi", signedBinary([](int64_t a, int64_t b, int64_t width) { return shiftRightSigned(a, b, width); })},
-      {"arith.minui", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return std::min(a, b); })},
-      {"arith.maxui", unsignedBinary([](uint64_t a, uint64_t b, int64_t) { return std::max(a, b); })},
-      {"arith.minsi", signedBinary([](int64_t a, int64_t b, int64_t) { return std::min(a, b); })},
-      {"arith.maxsi", signedBinary([](int64_t a, int64_t b, int64_t) { return std::max(a, b); })},
-      {"arith.divsi", signedDivision([](int64_t a, int64_t b) { return a / b; })},
-      {"arith.floordivsi", signedDivision([](int64_t a, int64_t b) { return floorDivide(a, b); })},
-      {"arith.ceildivsi", signedDivision([](int64_t a, int64_t b) { return ceilDivide(a, b); })},
-      {"arith.divui", unsignedDivision([](uint64_t a, uint64_t b) { return a / b; })},
-      {"arith.ceildivui", unsignedDivision([](uint64_t a, uint64_t b) { return a / b + (a % b != 0); })},
-      {"arith.remsi", signedRemainder},
-      {"arith.remui", unsignedRemainder},
-      {"tt.mulhiui", unsignedBinary([](uint64_t a, uint64_t b, int64_t width) { return uint64_t(Wide(a) * b >> width); })},
-      {"arith.mului_extended", integerPair([](uint64_t a, uint64_t b, int64_t width) {
-         Wide product = Wide(a) * b;
-         return std::pair(uint64_t(product), uint64_t(product >> width));
-       })},
-      {"arith.mulsi_extended", integerPair([](uint64_t a, uint64_t b, int64_t width) {
-         SignedWide product = SignedWide(signExtend(a, width)) * signExtend(b, width);
-         return std::pair(uint64_t(product), uint64_t(product >> width));
-       })},
-      {"arith.addui_extended", integerPair([](uint64_t a, uint64_t b, int64_t width) {
-         Wide sum = Wide(a) + b;
-         return std::pair(uint64_t(sum), uint64_t(sum >> width));
-       })},
-      {"math.absi", integerUnary([](uint64_t a, int64_t width) { return signExtend(a, width) < 0 ? -a : a; })},
-      {"math.ctlz", integerUnary([](uint64_t a, int64_t width) { return llvm::countl_zero(a) - (64 - width); })},
-      {"math.cttz", integerUnary([](uint64_t a, int64_t width) { return std::min<int64_t>(llvm::countr_zero(a), width); })},
-      {"math.ctpop", integerUnary([](uint64_t a, int64_t) { return llvm::popcount(a); })},
-      {"math.ipowi", signedBinary([](int64_t a, int64_t b, int64_t) { return powerSigned(a, b); })},
-      {"arith.cmpi", compareIntegers},
-      {"arith.select", select},
-
-      // floats
-      {"arith.addf", FLOAT2(x + y)},
-      {"arith.subf", FLOAT2(x - y)},
-      {"arith.mulf", FLOAT2(x * y)},
-      {"arith.divf", FLOAT2(x / y)},
-      {"tt.precise_divf", FLOAT2(x / y)},
-      {"arith.remf", FLOAT2(std::fmod(x, y))},
-      {"arith.minimumf", FLOAT2(minimumKeepingNan(x, y))},
-      {"arith.maximumf", FLOAT2(maximumKeepingNan(x, y))},
-      {"arith.minnumf", FLOAT2(minimumDroppingNan(x, y))},
-      {"arith.maxnumf", FLOAT2(maximumDroppingNan(x, y))},
-      {"arith.negf", integerUnary([](uint64_t a, int64_t width) { return a ^ uint64_t(1) << (width - 1); })},
-      {"math.absf", integerUnary([](uint64_t a, int64_t width) { return a & ~(uint64_t(1) << (width - 1)); })},
-      {"math.copysign", unsignedBinary([](uint64_t a, uint64_t b, int64_t width) {
-         uint64_t sign = uint64_t(1) << (width - 1);
-         return (a & ~sign) | (b & sign);
-       })},
-      {"math.fma", fusedMultiplyAdd},
-      {"tt.clampf", clamp},
-      {"math.clampf", clamp},
-      {"arith.cmpf", compareFloats},
-      {"math.isnan", floatTest([](double x, const Format &) { return std::isnan(x); })},
-      {"math.isinf", floatTest([](double x, const Format &) { return std::isinf(x); })},
-      {"math.isfinite", floatTest([](double x, const Format &) { return std::isfinite(x); })},
-      {"math.isnormal",
-       floatTest([](double x, const Format &format) { return std::isfinite(x) && std::fabs(x) >= std::ldexp(1.0, format.minExponent); })},
-      {"math.sqrt", FLOAT1(std::sqrt(x))},
-      {"tt.precise_sqrt", FLOAT1(std::sqrt(x))},
-      {"math.rsqrt", FLOAT1(1.0 / std::sqrt(x))},
-      {"math.cbrt", FLOAT1(std::cbrt(x))},
-      {"math.exp", FLOAT1(std::exp(x))},
-      {"math.exp2", FLOAT1(std::exp2(x))},
-      {"math.expm1", FLOAT1(std::expm1(x))},
-      {"math.log", FLOAT1(std::log(x))},
-      {"math.log2", FLOAT1(std::log2(x))},
-      {"math.log10", FLOAT1(std::log10(x))},
-      {"math.log1p", FLOAT1(std::log1p(x))},
-      {"math.sin", FLOAT1(std::sin(x))},
-      {"math.cos", FLOAT1(std::cos(x))},
-      {"math.tan", FLOAT1(std::tan(x))},
-      {"math.asin", FLOAT1(std::asin(x))},
-      {"math.acos", FLOAT1(std::acos(x))},
-      {"math.atan", FLOAT1(std::atan(x))},
-      {"math.atan2", FLOAT2(std::atan2(x, y))},
-      {"math.sinh", FLOAT1(std::sinh(x))},
-      {"math.cosh", FLOAT1(std::cosh(x))},
-      {"math.tanh", FLOAT1(std::tanh(x))},
-      {"math.asinh", FLOAT1(std::asinh(x))},
-      {"math.acosh", FLOAT1(std::acosh(x))},
-      {"math.atanh", FLOAT1(std::atanh(x))},
-      {"math.erf", FLOAT1(std::erf(x))},
-      {"math.erfc", FLOAT1(std::erfc(x))},
-      {"math.powf", FLOAT2(std::pow(x, y))},
-      {"math.floor", FLOAT1(std::floor(x))},
-      {"math.ceil", FLOAT1(std::ceil(x))},
-      {"math.trunc", FLOAT1(std::trunc(x))},
-      {"math.round", FLOAT1(roundHalfAway(x))},
-      {"math.roundeven", FLOAT1(roundHalfEven(x))},
-      {"math.sincos", sincos},
-      {"math.fpowi", floatToIntegerPower},
-
-      // conversions
-      {"arith.extui", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
-      {"arith.extsi", conversion([](uint64_t a, const Format &from, const Format &) { return uint64_t(signExtend(a, from.bits)); })},
-      {"arith.trunci", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
-      {"arith.index_cast", conversion([](uint64_t a, const Format &from, const Format &) { return uint64_t(signExtend(a, from.bits)); })},
-      {"arith.index_castui", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
-      {"arith.bitcast", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
-      {"tt.bitcast", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
-      {"tt.ptr_to_int", pointerToInteger},
-      {"tt.int_to_ptr", conversion([](uint64_t a, const Format &, const Format &) { return a; })},
-      {"arith.extf", conversion([](uint64_t a, const Format &from, const Format &to) { return convertFloat(a, from, to); })},
-      {"arith.truncf", truncateFloat},
-      {"tt.fp_to_fp", floatToFloat},
-      {"arith.sitofp", conversion([](uint64_t a, const Format &from, const Format &to) {
-         int64_t value = signExtend(a, from.bits);
-         return integerToFloat(value < 0 ? -uint64_t(value) : uint64_t(value), value < 0, to);
-       })},
-      {"arith.uitofp", conversion([](uint64_t a, const Format &, const Format &to) { return integerToFloat(a, false, to); })},
-      {"arith.fptosi",
-       conversion([](uint64_t a, const Format &from, const Format &to) { return floatToSigned(decodeFloat(from, a), to.bits); })},
-      {"arith.fptoui",
-       conversion([](uint64_t a, const Format &from, const Format &to) { return floatToUnsigned(decodeFloat(from, a), to.bits); })},
-      {"tt.addptr", addPointer},
-      {"tt.extern_elementwise", externElementwise},
-
-      // library functions whose names differ from those of the math dialect, or that it lacks
-      {"extern.fabs", FLOAT1(std::fabs(x))},
-      {"extern.abs", integerUnary([](uint64_t a, int64_t width) { return signExtend(a, width) < 0 ? -a : a; })},
-      {"extern.llabs", integerUnary([](uint64_t a, int64_t width) { return signExtend(a, width) < 0 ? -a : a; })},
-      {"extern.pow", FLOAT2(std::pow(x, y))},
-      {"extern.fmod", FLOAT2(std::fmod(x, y))},
-      {"extern.remainder", FLOAT2(std::remainder(x, y))},
-      {"extern.fmin", FLOAT2(minimumDroppingNan(x, y))},
-      {"extern.fmax", FLOAT2(maximumDroppingNan(x, y))},
-      {"extern.fdim", FLOAT2(std::fdim(x, y))},
-      {"extern.hypot", FLOAT2(std::hypot(x, y))},
-      {"extern.nextafter", nextAfter},
-      {"extern.fdivide", FLOAT2(x / y)},
-      {"extern.fdiv_rn", FLOAT2(x / y)},
-      {"extern.ddiv_rn", FLOAT2(x / y)},
-      {"extern.fsqrt_rn", FLOAT1(std::sqrt(x))},
-      {"extern.dsqrt_rn", FLOAT1(std::sqrt(x))},
-      {"extern.frcp_rn", FLOAT1(1.0 / x)},
-      {"extern.drcp_rn", FLOAT1(1.0 / x)},
-      {"extern.exp10", FLOAT1(std::pow(10.0, x))},
-      {"extern.rint", FLOAT1(roundHalfEven(x))},
-      {"extern.nearbyint", FLOAT1(roundHalfEven(x))},
-      {"extern.rcbrt", FLOAT1(1.0 / std::cbrt(x))},
-      {"extern.sinpi", FLOAT1(std::sin(M_PI * std::fmod(x, 2.0)))},
-      {"extern.cospi", FLOAT1(std::cos(M_PI * std::fmod(x, 2.0)))},
-      {"extern.tgamma", FLOAT1(std::tgamma(x))},
-      {"extern.lgamma", FLOAT1(std::lgamma(x))},
-      {"extern.j0", FLOAT1(::j0(x))},
-      {"extern.j1", FLOAT1(::j1(x))},
-      {"extern.y0", FLOAT1(::y0(x))},
-      {"extern.y1", FLOAT1(::y1(x))},
-      {"extern.clz", countLeadingZeros},
-      {"extern.clzll", countLeadingZeros},
-      {"extern.popc", countOnes},
-      {"extern.popcll", countOnes},
-  };
+  static const Table table = [] {
+    Table made;
+    for (auto *add : {addElements, addOthers, addTests, addConversions})
+      add(made);
+    return made;
+  }();
   return table.lookup(name);
 }
 

@@ -46,7 +46,7 @@ LogicalResult runFor(Program &program, Operation *op) {
   auto loop = cast<scf::ForOp>(op);
   Format format = formatOf(loop.getInductionVar().getType());
   bool isUnsigned = loop.getUnsignedCmp();
-  auto bound = [&](Value value) -> __int128 { // wide enough for the step past the last turn
+  auto bound = [&](Value value) -> __int128 { // wide enough for the step past the last iteration
     uint64_t bits = program.get(value).scalar();
     if (isUnsigned) return bits;
     return signExtend(bits, format.bits);
@@ -68,8 +68,8 @@ bool sameTiles(ArrayRef<Tile> a, ArrayRef<Tile> b) {
   return llvm::equal(a, b, [](const Tile &x, const Tile &y) { return x.elements == y.elements && x.block == y.block; });
 }
 
-/// A turn that changes neither memory nor what the loop carries will be followed by the same turn for ever, unless another program changes
-/// memory: it is that program's turn.
+/// An iteration that changes neither memory nor what the loop carries will be followed by the same one for ever, unless another program
+/// changes memory: that program runs next.
 LogicalResult runWhile(Program &program, Operation *op) {
   auto loop = cast<scf::WhileOp>(op);
   SmallVector<Tile> carried = copies(program, loop.getInits());

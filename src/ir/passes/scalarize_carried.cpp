@@ -108,7 +108,7 @@ std::pair<Value, Operation *> movedTile(OpBuilder &b, Location loc, Value start,
   return {arith::AddIOp::create(b, loc, start, splat), splat};
 }
 
-/// The distance after one more turn.
+/// The distance after one more iteration.
 Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
   for (const Move &move : llvm::reverse(moves)) {
     Location loc = move.offset.getLoc();
