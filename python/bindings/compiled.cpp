@@ -301,6 +301,32 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
   if (!dump.problem().empty()) raise(PyExc_OSError, dump.problem());
 }
 
+static nb::object gpuFacts(PyCompiled &self) {
+  const gpu::GpuKernel *kernel = self.compiled ? self.compiled->gpu() : nullptr;
+  if (!kernel) return nb::none();
+  const GpuArtifact &artifact = kernel->artifact();
+  std::optional<GpuTarget> target = gpuTarget(artifact.target);
+  nb::dict facts;
+  facts["target"] = artifact.target;
+  facts["capability"] = target ? target->capability : int64_t(0);
+  facts["num_warps"] = artifact.warps;
+  facts["num_ctas"] = artifact.ctas;
+  facts["shared"] = artifact.sharedBytes;
+  facts["n_regs"] = std::max<int64_t>(kernel->registers(), 0);
+  // Upstream counts 4-byte registers.
+  facts["n_spills"] = std::max<int64_t>(kernel->spillBytes(), 0) / 4;
+  facts["messages"] = artifact.messages;
+  return facts;
+}
+
+static std::vector<std::string> writtenNames(PyCompiled &self) {
+  std::vector<std::string> names;
+  if (!self.compiled || !self.function) return names;
+  for (auto [parameter, isWritten] : llvm::zip(self.function->parameters, writtenParameters(*self.compiled)))
+    if (isWritten) names.push_back(parameter.name);
+  return names;
+}
+
 void defineCompiled(nb::module_ &module) {
   nb::class_<PyCompiled>(module, "Compiled")
       .def("stage", &stageOf, "The kernel at one stage: source, ttir, loops, llir, asm as text, obj as bytes.", "name"_a)
@@ -309,40 +335,14 @@ void defineCompiled(nb::module_ &module) {
           "stream"_a.none(), "args"_a)
       .def_prop_ro("stages", &stageNames)
       .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
-      .def_prop_ro("gpu",
-                   [](PyCompiled &self) -> nb::object {
-                     const gpu::GpuKernel *kernel = self.compiled ? self.compiled->gpu() : nullptr;
-                     if (!kernel) return nb::none();
-                     const GpuArtifact &artifact = kernel->artifact();
-                     std::optional<GpuTarget> target = gpuTarget(artifact.target);
-                     nb::dict facts;
-                     facts["target"] = artifact.target;
-                     facts["capability"] = target ? target->capability : int64_t(0);
-                     facts["num_warps"] = artifact.warps;
-                     facts["num_ctas"] = artifact.ctas;
-                     facts["shared"] = artifact.sharedBytes;
-                     facts["n_regs"] = std::max<int64_t>(kernel->registers(), 0);
-                     // Upstream counts 4-byte registers.
-                     facts["n_spills"] = std::max<int64_t>(kernel->spillBytes(), 0) / 4;
-                     facts["messages"] = artifact.messages;
-                     return facts;
-                   })
+      .def_prop_ro("gpu", &gpuFacts)
       .def_prop_ro("name",
                    [](PyCompiled &self) { return self.function   ? self.function->name
                                                  : self.compiled ? self.compiled->entryName()
                                                                  : ""; })
       .def_prop_ro("signature", [](PyCompiled &self) { return self.function ? signatureText(*self.function, self.specs) : std::string(); })
       .def_prop_ro("key", [](PyCompiled &self) { return self.key(); })
-      .def_prop_ro(
-          "written",
-          [](PyCompiled &self) {
-            std::vector<std::string> names;
-            if (!self.compiled || !self.function) return names;
-            for (auto [parameter, isWritten] : llvm::zip(self.function->parameters, writtenParameters(*self.compiled)))
-              if (isWritten) names.push_back(parameter.name);
-            return names;
-          },
-          "The parameters whose tensors it may write to.")
+      .def_prop_ro("written", &writtenNames, "The parameters whose tensors it may write to.")
       .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
       .def_prop_ro("from_cache", [](PyCompiled &self) { return self.compiled && self.compiled->fromCache(); })
       .def_prop_ro("step_seconds",

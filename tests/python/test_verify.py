@@ -193,7 +193,7 @@ def test_command(tmp_path):
 
 
 def test_pytorch(tmp_path):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed (tools/setup.sh --torch)")
     text = _ADD.replace("import numpy as np", "import torch").replace("np.ascontiguousarray(x), np.ascontiguousarray(y)", "x.contiguous(), y.contiguous()")
     text = text.replace("np.empty_like(x)", "torch.empty_like(x)").replace("x.size", "x.numel()")
     text = text.replace("np.random.standard_normal(2048).astype(np.float32)", "torch.randn(2048, device='cuda', dtype=torch.bfloat16)")

@@ -23,7 +23,7 @@ public:
     int64_t next = 0;
     number(function.getBody(), next);
     end = next;
-    function.walk([&](Operation *op) { addRoom(op); });
+    function.walk([&](Operation *op) { addReservation(op); });
     place();
     return std::move(plan);
   }
@@ -67,7 +67,7 @@ private:
     return {span.first, std::max(span.last, done)};
   }
 
-  void addRoom(Operation *op) {
+  void addReservation(Operation *op) {
     Reservation reservation;
     reservation.op = op;
     if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(op)) {
