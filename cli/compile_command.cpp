@@ -107,7 +107,7 @@ static int readWay(const CommandLine &line, Order &order) {
   order.until = line.get("--until", "");
   order.dump = line.get("--dump", "");
   order.output = line.get("-o", "");
-  // A dump without another wish goes all the way, and prints nothing.
+  // A dump alone goes all the way, and prints nothing.
   bool wishes = line.has("--emit") || line.has("--until");
   order.writesOutput = wishes || order.dump.empty() || !order.output.empty();
   if (line.has("--emit") && line.has("--until")) return fail("--emit names a stage and --until a step: give one of them");
@@ -117,6 +117,8 @@ static int readWay(const CommandLine &line, Order &order) {
     return fail("there is no stage '" + line.get("--emit", "") + "' for " + line.get("--target", "cpu") + "; the stages are " +
                 stageNames(gpu));
   order.stage = *stage;
+  // Whoever calls an object's function checks nothing, so that its code may take nothing for granted.
+  if (order.stage == Stage::object) order.request.refutedFacts = {everyFact};
   for (const std::string &step : {order.from, order.until})
     if (!step.empty() && !isStep(order.request, step))
       return fail("there is no step '" + step + "' for " + line.get("--target", "cpu") + "; '--until steps' lists them");

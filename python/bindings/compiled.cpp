@@ -224,7 +224,7 @@ static std::shared_ptr<PyCompiled> restored(nb::bytes bytes, const std::string &
   if (!loaded || !out->text) raise(PyExc_ValueError, "the kernel '" + name + "' was pickled by another version, or damaged since");
   loaded->setSpecs(*face, out->specs);
   out->compiled = loaded;
-  if (loaded->gpu()) loaded->allowOtherVersions(out->request());
+  loaded->allowOtherVersions(out->request());
   return out;
 }
 

@@ -9,7 +9,6 @@
 // grows faster than the body, and so would its stack.
 
 #include "cpu/analysis.h"
-#include "ir/address/indices.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,7 +35,8 @@ int64_t elementBytes(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-TileAnalysis::TileAnalysis(Operation *function) {
+TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
+    : refuted(std::move(refutedFacts)), indices(function, refuted) {
   cutLongChains(function);
   // Innermost and last operations first.
   function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
@@ -84,86 +84,9 @@ static std::optional<int64_t> constantOf(Value value) {
   return std::nullopt;
 }
 
-//===----------------------------------------------------------------------------------------------- overflow, ruled out
-
-static Bounds allOf(Type type) {
-  int64_t width = getElementTypeOrSelf(type).isIndex() ? 64 : getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  return {APInt::getSignedMinValue(width).getSExtValue(), APInt::getSignedMaxValue(width).getSExtValue()};
-}
-
-static bool lies(Bounds inner, Bounds outer) {
-  return inner.low >= outer.low && inner.high <= outer.high;
-}
-
-static std::optional<Bounds> sumOf(Bounds a, Bounds b) {
-  Bounds sum;
-  if (llvm::AddOverflow(a.low, b.low, sum.low) || llvm::AddOverflow(a.high, b.high, sum.high)) return std::nullopt;
-  return sum;
-}
-
-static std::optional<Bounds> differenceOf(Bounds a, Bounds b) {
-  Bounds difference;
-  if (llvm::SubOverflow(a.low, b.high, difference.low) || llvm::SubOverflow(a.high, b.low, difference.high)) return std::nullopt;
-  return difference;
-}
-
-static std::optional<Bounds> productOf(Bounds a, Bounds b) {
-  int64_t products[4];
-  if (llvm::MulOverflow(a.low, b.low, products[0]) || llvm::MulOverflow(a.low, b.high, products[1]) ||
-      llvm::MulOverflow(a.high, b.low, products[2]) || llvm::MulOverflow(a.high, b.high, products[3]))
-    return std::nullopt;
-  return Bounds{*std::min_element(products, products + 4), *std::max_element(products, products + 4)};
-}
-
-/// The exact sum, difference or product of two integers: it may be more than their type holds.
-static std::optional<Bounds> exactly(Operation *op, Bounds a, Bounds b) {
-  if (isa<arith::AddIOp>(op)) return sumOf(a, b);
-  if (isa<arith::SubIOp>(op)) return differenceOf(a, b);
-  return productOf(a, b);
-}
-
-Bounds TileAnalysis::bounds(Value integer) {
-  constexpr int64_t far = 12; // operations on the way from a range or a program's number to an index
-  return boundsTo(integer, far);
-}
-
-Bounds TileAnalysis::boundsTo(Value integer, int64_t depth) {
-  Bounds all = allOf(integer.getType());
-  if (auto constant = constantOf(integer)) return {*constant, *constant};
-  Operation *op = integer.getDefiningOp();
-  if (!op || depth == 0) return all;
-  if (auto found = known.find(integer); found != known.end()) return found->second;
-  auto of = [&](Value operand) { return boundsTo(operand, depth - 1); };
-  Bounds result =
-      llvm::TypeSwitch<Operation *, Bounds>(op)
-          .Case([](MakeRangeOp range) { return Bounds{range.getStart(), int64_t(range.getEnd()) - 1}; })
-          .Case<GetProgramIdOp, GetNumProgramsOp>([&](auto) { return Bounds{0, all.high}; })
-          .Case<SplatOp, BroadcastOp, ExpandDimsOp, TransOp, ReshapeOp>([&](Operation *view) { return of(view->getOperand(0)); })
-          .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>([&](Operation *sum) {
-            auto exact = exactly(sum, of(sum->getOperand(0)), of(sum->getOperand(1)));
-            return exact && lies(*exact, all) ? *exact : all;
-          })
-          .Case([&](arith::ExtSIOp ext) { return of(ext.getIn()); })
-          .Case([&](arith::ExtUIOp ext) {
-            Bounds in = of(ext.getIn());
-            return in.low >= 0 ? in : Bounds{0, int64_t(llvm::maxUIntN(getElementTypeOrSelf(ext.getIn()).getIntOrFloatBitWidth()))};
-          })
-          .Case([&](arith::TruncIOp trunc) {
-            Bounds in = of(trunc.getIn());
-            return lies(in, all) ? in : all;
-          })
-          .Case([&](arith::RemSIOp rem) {
-            Bounds dividend = of(rem.getLhs()), divisor = of(rem.getRhs());
-            if (divisor.low <= 0) return all;
-            return Bounds{dividend.low >= 0 ? 0 : 1 - divisor.high, divisor.high - 1};
-          })
-          .Case([&](arith::DivSIOp div) {
-            Bounds dividend = of(div.getLhs()), divisor = of(div.getRhs());
-            return divisor.low > 0 && dividend.low >= 0 ? Bounds{0, dividend.high} : all;
-          })
-          .Default([&](Operation *) { return all; });
-  known[integer] = result;
-  return result;
+bool TileAnalysis::isExact(Value tile) {
+  auto found = exact.find(tile);
+  return found != exact.end() ? found->second : exact[tile] = indices.assumeExact(tile);
 }
 
 //===------------------------------------------------------------------------------------------------ steps, by operation
@@ -172,9 +95,7 @@ constexpr Step noStep{Step::constant, 0};
 
 Step TileAnalysis::sumStep(Operation *sum, int64_t dim, int64_t sign) {
   Step result = addSteps(step(sum->getOperand(0), dim), step(sum->getOperand(1), dim), sign);
-  if (result.kind == Step::other || result.isZero()) return result.isZero() ? Step{Step::constant, 0, result.wraps, result.widens} : result;
-  auto exact = exactly(sum, bounds(sum->getOperand(0)), bounds(sum->getOperand(1)));
-  result.modular |= !exact || !lies(*exact, allOf(sum->getResult(0).getType()));
+  result.modular = result.kind != Step::other && !result.isZero();
   return result;
 }
 
@@ -185,34 +106,40 @@ Step TileAnalysis::productStep(arith::MulIOp mul, int64_t dim) {
   if (!l.isZero() && !r.isZero()) return {};
   Step result = l.isZero() ? r : l;
   if (result.kind == Step::other) return {};
-  auto exact = productOf(bounds(mul.getLhs()), bounds(mul.getRhs()));
-  result.modular |= !exact || !lies(*exact, allOf(mul.getType()));
+  result.modular = true;
   auto factor = constantOf(l.isZero() ? mul.getLhs() : mul.getRhs());
   if (result.kind == Step::uniform || !factor) {
     result.kind = Step::uniform;
     result.amount = 0;
     return result;
   }
-  auto amount = productOf({result.amount, result.amount}, {*factor, *factor});
-  if (!amount || amount->low > longest || amount->low < -longest) return {};
-  result.amount = amount->low;
+  if (llvm::MulOverflow(result.amount, *factor, result.amount) || result.amount > longest || result.amount < -longest) return {};
   return result;
 }
 
-bool TileAnalysis::widensExactly(Operation *extension, int64_t dim) {
-  Value in = extension->getOperand(0);
-  return !step(in, dim).modular && (isa<arith::ExtSIOp>(extension) || bounds(in).low >= 0);
+Value widenedBy(Operation *op) {
+  if (isa<arith::ExtSIOp, arith::ExtUIOp>(op)) return op->getOperand(0);
+  auto moved = dyn_cast<AddPtrOp>(op);
+  return moved && address::bitsOf(moved.getOffset().getType()) < 64 ? moved.getOffset() : Value();
+}
+
+bool TileAnalysis::widensExactly(Operation *op, int64_t dim) {
+  Value in = widenedBy(op);
+  if (isa<arith::ExtUIOp>(op) && !indices.assumeNonNegativeElements(in)) return false;
+  return !step(in, dim).modular || isExact(in);
 }
 
 /// The wider integers move by the same step, unless the narrow ones overflow: then only where somebody looks when the program runs.
-Step TileAnalysis::widenedStep(Operation *extension, int64_t dim) {
-  Value in = extension->getOperand(0);
+Step TileAnalysis::widenedStep(Operation *op, int64_t dim) {
+  Value in = widenedBy(op);
   Step result = step(in, dim);
   if (getElementTypeOrSelf(in).isInteger(1)) return result.isZero() ? noStep : Step{};
-  if (result.kind == Step::other || result.isZero() || widensExactly(extension, dim)) return result;
+  if (result.kind == Step::other || result.isZero()) return result;
+  bool isExact = widensExactly(op, dim);
+  result.modular = false;
+  if (isExact) return result;
   for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d)
     if (d != dim && (step(in, d).kind == Step::other || step(in, d).wraps)) return {}; // how far it reaches is not known
-  result.modular = false;
   result.widens = true;
   return result;
 }
@@ -240,7 +167,7 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
       .Case([&](arith::TruncIOp trunc) {
         Step s = step(trunc.getIn(), dim);
         if (s.isZero()) return s;
-        s.modular |= !lies(bounds(trunc.getIn()), allOf(tile.getType()));
+        s.modular = true;
         return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() >= 32 ? s : Step{};
       })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
@@ -252,7 +179,7 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
         return Step{};
       })
       .Case([&](AddPtrOp add) {
-        Step p = step(add.getPtr(), dim), o = step(add.getOffset(), dim);
+        Step p = step(add.getPtr(), dim), o = widenedBy(op) ? widenedStep(op, dim) : step(add.getOffset(), dim);
         auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
         o.amount *= elementBytes(pointer.getPointeeType());
         o.modular = false;
@@ -295,7 +222,10 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
   default: return false;
   }
   bool isUnsigned = compare.getPredicate() >= arith::CmpIPredicate::ult;
-  auto mayWrap = [&](Value index, int64_t dim) { return dim >= 0 && (step(index, dim).modular || (isUnsigned && bounds(index).low < 0)); };
+  auto mayWrap = [&](Value index, int64_t dim) {
+    if (dim < 0) return false;
+    return (step(index, dim).modular && !isExact(index)) || (isUnsigned && !indices.assumeNonNegativeElements(index));
+  };
   // The side that moves is the index; the other must not.
   auto movingDim = [&](Value index, Value bound) -> std::optional<int64_t> {
     int64_t dim = -1;

@@ -2,6 +2,7 @@
 // stored.
 #pragma once
 
+#include "ir/address/indices.h"
 #include "ir/tt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,14 +19,9 @@ struct Step {
   int64_t amount = 0;                                  // constant: integers count 1, pointers bytes; 0: no change
   bool wraps = false;                                  // holds only where an `x % n` on the way does not wrap around inside the tile
   bool widens = false;                                 // holds only where no integer that is widened on the way overflows inside the tile
-  bool modular = false;                                // integers: holds up to overflow, which is not ruled out inside the tile
+  bool modular = false;                                // integers: holds up to overflow; isExact says whether there is any
   bool isZero() const { return kind == constant && amount == 0; }
   bool isConditional() const { return wraps || widens; }
-};
-
-/// The least and the largest value that an integer, taken as signed, can have.
-struct Bounds {
-  int64_t low, high;
 };
 
 /// One `index < bound` of a mask: true for the first so many indices of dimension `dim`; or `index >= bound`.
@@ -58,15 +54,20 @@ bool haveSameOffsets(mlir::Value first, mlir::Value second);
 /// subtracted from may be rounded once only, and then the difference can be positive: such products do not count.
 bool isNotPositive(mlir::Value value, bool fused);
 
+/// The integers that `op` makes wider: what it extends, or the offsets that it adds to pointers. Null for all else.
+mlir::Value widenedBy(mlir::Operation *op);
+
 class TileAnalysis {
 public:
-  explicit TileAnalysis(mlir::Operation *function);
+  /// May rely on facts about launches that are not in `refuted`; `facts` are those that it has relied on so far.
+  TileAnalysis(tt::FuncOp function, address::RefutedFacts refuted);
+  const std::vector<LaunchFact> &facts() const { return indices.facts(); }
 
   Step step(mlir::Value tile, int64_t dim);
-  /// What an integer or a tile of them can be at most and at least, as far as its definition tells.
-  Bounds bounds(mlir::Value integer);
-  /// Whether widening `tile` is as good as exact arithmetic along `dim`: nothing overflows, whatever the arguments.
-  bool widensExactly(mlir::Operation *extension, int64_t dim);
+  /// Whether nothing overflows in the tile: that is proven, or a fact that launches are checked for.
+  bool isExact(mlir::Value tile);
+  /// Whether what `op` makes wider (widenedBy) moves along `dim` as exact numbers do.
+  bool widensExactly(mlir::Operation *op, int64_t dim);
   /// Whether the addresses of a tile of pointers follow from its first one and the steps, so that the bytes it reaches can be told.
   bool reachIsKnown(mlir::Value pointer);
   /// Whether no two elements of the tile of pointers need to be at one address, as far as the steps tell.
@@ -91,8 +92,7 @@ private:
   Step computeStep(mlir::Value tile, int64_t dim);
   Step sumStep(mlir::Operation *sum, int64_t dim, int64_t sign);
   Step productStep(mlir::arith::MulIOp product, int64_t dim);
-  Step widenedStep(mlir::Operation *extension, int64_t dim);
-  Bounds boundsTo(mlir::Value integer, int64_t depth);
+  Step widenedStep(mlir::Operation *op, int64_t dim);
   bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
   void cutLongChains(mlir::Operation *function);
@@ -100,8 +100,10 @@ private:
   void decide(mlir::Value tile);
   bool mustStore(mlir::Operation *op);
 
+  address::RefutedFacts refuted;
+  address::Indices indices;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step> steps;
-  llvm::DenseMap<mlir::Value, Bounds> known;
+  llvm::DenseMap<mlir::Value, bool> exact;
   llvm::DenseMap<mlir::Value, int64_t> costs;
   llvm::DenseSet<mlir::Value> stored;
 };

@@ -50,7 +50,7 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
     if (dims[d] != dim) continue;
     Step step = ctx.analysis->step(tile, d);
     bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
-    bool widens = isa<arith::ExtSIOp, arith::ExtUIOp>(op) && step.widens && !ctx.analysis->widensExactly(op, d);
+    bool widens = widenedBy(op) && step.widens && !ctx.analysis->widensExactly(op, d);
     if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
   }
   llvm::SmallVector<int64_t> inner(dims);
@@ -90,10 +90,10 @@ static Value stepAlong(Context &ctx, Value tile, int64_t dim, Value first) {
 }
 
 /// i1: the narrow integers do not overflow anywhere in the tile: their first one and the steps, as wide numbers, stay within their type.
-static Value widensExactly(Context &ctx, Operation *extension) {
+static Value widensExactly(Context &ctx, Operation *op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Value in = extension->getOperand(0);
-  bool isSigned = isa<arith::ExtSIOp>(extension);
+  Value in = widenedBy(op);
+  bool isSigned = !isa<arith::ExtUIOp>(op);
   Value narrow = evaluateScalar(ctx, in, originOf(in, ctx.zeroIndex));
   Value first = isSigned ? scalarToIndex(ctx, narrow) : Value(arith::ExtUIOp::create(b, b.getI64Type(), narrow));
   Value low = first, high = first;
@@ -161,7 +161,7 @@ Value reachesExactly(Context &ctx, ValueRange pointers) {
     Operation *op = tile.getDefiningOp();
     if (!op || !isTile(tile) || isa<LoadOp>(op) || !seen.insert(tile).second) continue;
     llvm::append_range(work, op->getOperands());
-    if (!isa<arith::ExtSIOp, arith::ExtUIOp>(op)) continue;
+    if (!widenedBy(op)) continue;
     bool certain = true;
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
       certain &= !ctx.analysis->step(tile, d).widens || ctx.analysis->widensExactly(op, d);

@@ -159,7 +159,7 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-static LogicalResult lowerKernel(Context &ctx, LoopsInfo &info) {
+static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refuted, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
   FuncOp found;
   for (auto function : ctx.module.getOps<FuncOp>()) {
@@ -169,7 +169,7 @@ static LogicalResult lowerKernel(Context &ctx, LoopsInfo &info) {
   }
   if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
-  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel);
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
   b.setLoc(ctx.kernel.getLoc());
   info.entry = ctx.kernel.getName().str();
   FailureOr<Program> program = createProgram(ctx, ctx.kernel, info);
@@ -178,6 +178,7 @@ static LogicalResult lowerKernel(Context &ctx, LoopsInfo &info) {
   info.entry += ".entry";
   createEntry(ctx, *program, info.entry);
   info.arenaBytes = ctx.arenaPeak;
+  info.facts = ctx.analysis->facts();
   ctx.kernel.erase();
   return success();
 }
@@ -185,8 +186,11 @@ static LogicalResult lowerKernel(Context &ctx, LoopsInfo &info) {
 } // namespace tilewright::cpu
 
 namespace tilewright {
-LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, LoopsInfo &info) {
+LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> refutedFacts,
+                           LoopsInfo &info) {
   cpu::Context ctx(module, target, fpFusion);
-  return cpu::lowerKernel(ctx, info);
+  address::RefutedFacts refuted;
+  refuted.insert(refutedFacts.begin(), refutedFacts.end());
+  return cpu::lowerKernel(ctx, refuted, info);
 }
 } // namespace tilewright

@@ -5,9 +5,11 @@
 // tiles that are expensive and wanted more than once; those live in a scratch arena. Code size therefore does not follow the block size.
 #pragma once
 
+#include "support/launch_facts.h"
 #include "support/slots.h"
 #include "support/target.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/LogicalResult.h"
 
 #include <cstdint>
@@ -21,14 +23,16 @@ class ModuleOp;
 namespace tilewright {
 
 struct LoopsInfo {
-  std::string entry;           // symbol of the function of type KernelEntry
-  int64_t arenaBytes = 0;      // scratch of one worker
-  std::vector<SlotKind> slots; // of each argument
+  std::string entry;             // symbol of the function of type KernelEntry
+  int64_t arenaBytes = 0;        // scratch of one worker
+  std::vector<SlotKind> slots;   // of each argument
+  std::vector<LaunchFact> facts; // what the code takes for granted about a launch
 };
 
 /// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by
 /// `entry(args, grid, first, last, arena)` and the function of one program: llvm.func with scf, arith and llvm inside.
-/// What the back end lacks is refused with an error on the op.
-llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion, LoopsInfo &info);
+/// What the back end lacks is refused with an error on the op. Of facts about launches it may rely on all but those that are refuted.
+llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> refutedFacts,
+                                 LoopsInfo &info);
 
 } // namespace tilewright

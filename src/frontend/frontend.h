@@ -32,6 +32,10 @@ struct ArgumentSpec {
 /// Parameters that are missing take their defaults. Nothing after an error.
 std::optional<std::vector<ArgumentSpec>> parseSignature(llvm::StringRef text, const JitFunction &kernel, Diagnostics &diagnostics);
 
+/// What the values are called that a launch passes for one parameter, in the order of their slots: "x_ptr=*fp32"; "d=...", "d.shape[0]=",
+/// ... of a descriptor. None for a constant.
+std::vector<std::string> slotNames(const std::string &parameter, const ArgumentSpec &spec);
+
 /// A module with the public tt.func `kernel.name` and the functions that it calls. The tt.func's arguments are the parameters without a
 /// constant, in order (a tuple's members one by one; tensor descriptors as base, shape..., strides...), with tt.divisibility where
 /// promised. Null after an error. The context needs tt::registerDialects.

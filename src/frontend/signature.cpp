@@ -256,4 +256,22 @@ std::optional<std::vector<ArgumentSpec>> parseSignature(llvm::StringRef text, co
   return SignatureReader(text, kernel, diagnostics).read();
 }
 
+static void appendSlotNames(const std::string &name, const ArgumentSpec &spec, std::vector<std::string> &names) {
+  if (spec.constant) return;
+  for (size_t i = 0; i < spec.members.size(); ++i)
+    appendSlotNames(name + "[" + std::to_string(i) + "]", spec.members[i], names);
+  if (!spec.members.empty()) return;
+  names.push_back(name + "=" + spec.type.str());
+  if (!spec.type.isDescriptor()) return;
+  for (const char *part : {".shape", ".strides"})
+    for (size_t i = 0; i < spec.type.shape().size(); ++i)
+      names.push_back(name + part + "[" + std::to_string(i) + "]=");
+}
+
+std::vector<std::string> slotNames(const std::string &parameter, const ArgumentSpec &spec) {
+  std::vector<std::string> names;
+  appendSlotNames(parameter, spec, names);
+  return names;
+}
+
 } // namespace tilewright

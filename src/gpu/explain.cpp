@@ -492,8 +492,10 @@ struct Explainer::Impl {
       text += count(plan.shuffle->shuffles(), "shuffle") + " within warps";
     } else if (plan.scratch) {
       const ScratchPlan &scratch = *plan.scratch;
-      text += "through " + std::to_string(scratch.shared.bytes()) + " bytes of shared memory, written " +
-              accessText(from, scratch.shared, scratch.storeMatrix) + ", read " + accessText(to, scratch.shared, scratch.loadMatrix);
+      text +=
+          "through " + std::to_string(scratch.shared.bytes()) + " bytes of shared memory, written " +
+          accessText(from, scratch.shared, matricesWritten(from, scratch.shared, tile.getElementType(), scratch.storeMatrix.has_value())) +
+          ", read " + accessText(to, scratch.shared, matricesRead(to, scratch.shared, tile.getElementType()));
     } else {
       text += "between blocks";
     }
@@ -504,8 +506,7 @@ struct Explainer::Impl {
     auto conflicts = [](int64_t extra) {
       return extra ? " with " + count(extra, "extra wavefront") + " for bank conflicts" : std::string(" without bank conflicts");
     };
-    if (matrix && matrix->matrices == 4)
-      return std::string("as matrices of 8x8") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
+    if (matrix) return std::string("as matrices of 8x8") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
     int64_t bytes = vectorAccess(layout, shared).bytes;
     return "by " + count(bytes, "byte") + conflicts(bankConflicts(layout, shared, bytes));
   }
@@ -526,13 +527,13 @@ struct Explainer::Impl {
           .Case([&](ttg::LoadSharedOp o) {
             Layout layout = ttg::layoutOf(o.getType());
             part = "read in " + layoutName(layout) + " " +
-                   accessText(layout, bufferOf(o.getBuffer()), ldmatrixPlan(layout, bufferOf(o.getBuffer())));
+                   accessText(layout, bufferOf(o.getBuffer()), matricesRead(layout, bufferOf(o.getBuffer()), type.getElementType()));
           })
           .Case([&](ttg::StoreSharedOp o) {
             Layout layout = ttg::layoutOf(o.getSrc().getType());
-            std::optional<MatrixPlan> matrix;
-            if (target.stmatrix) matrix = stmatrixPlan(layout, bufferOf(o.getBuffer()));
-            part = "written in " + layoutName(layout) + " " + accessText(layout, bufferOf(o.getBuffer()), matrix);
+            SharedLayout written = bufferOf(o.getBuffer());
+            part = "written in " + layoutName(layout) + " " +
+                   accessText(layout, written, matricesWritten(layout, written, type.getElementType(), target.stmatrix));
           })
           .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + layoutName(ttg::layoutOf(o.getPointers().getType())); })
           .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })

@@ -31,6 +31,9 @@ llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 /// A kernel whose accumulators do not fit into the registers of as many warps as its author asked for gets more.
 llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
 
+/// Offsets of 32 bits that do not wrap around, which is proven or a fact of launches, are marked `ttg.exact`.
+llvm::LogicalResult assumeExactOffsets(mlir::ModuleOp module);
+
 /// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
 /// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout
 /// that is wanted. Loads and stores get `ttg.vector`.
@@ -50,7 +53,7 @@ llvm::LogicalResult pipeline(mlir::ModuleOp module);
 llvm::LogicalResult overlapProducts(mlir::ModuleOp module);
 
 /// Every buffer, barrier and operation with scratch gets its `ttg.offset` (bytes) in shared memory, the function its `ttg.shared_bytes`.
-/// What is not in use at the same time shares room; syncs that this takes are inserted, others that nothing needs are dropped.
+/// What is not in use at the same time shares bytes; syncs that this takes are inserted, others that nothing needs are dropped.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
 /// Where copies have a producer (the pipeline says so), its program is parted from that of the warps that multiply, and registers go from

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pipeline/source.h"
+#include "support/launch_facts.h"
 #include "support/options.h"
 #include "support/slots.h"
 #include "support/target.h"
@@ -27,7 +28,8 @@ struct CpuArtifact {
   std::string object;     // ELF bytes
   int64_t arenaBytes = 0; // scratch that each worker must bring, 64-byte aligned
   std::vector<SlotKind> slots;
-  std::vector<bool> writes; // for each slot: whether the kernel may write to the memory that it points to
+  std::vector<bool> writes;      // for each slot: whether the kernel may write to the memory that it points to
+  std::vector<LaunchFact> facts; // what the code takes for granted about a launch
 };
 
 /// Runs the programs [first, last) of the grid, x fastest. `args`: one slot an argument of the tt.func. `arena`: 64-byte aligned.

@@ -34,10 +34,11 @@ static LogicalResult toLoops(Compilation &c) {
   LoopsInfo info;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     c.cpu.writes = writtenArguments(kernel);
-  if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, info))) return failure();
+  if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, c.request.refutedFacts, info))) return failure();
   c.cpu.entry = info.entry;
   c.cpu.arenaBytes = info.arenaBytes;
   c.cpu.slots = std::move(info.slots);
+  c.cpu.facts = std::move(info.facts);
   return success();
 }
 
@@ -46,21 +47,20 @@ static LogicalResult loopsToLlvm(Compilation &c) {
   return lowerToLlvm(*c.module);
 }
 
+/// Text with what it takes for granted in front, for people: whoever launches it by other means must keep it.
+static std::string withFacts(const std::string &text, llvm::StringRef comment, llvm::ArrayRef<LaunchFact> facts) {
+  std::string lines;
+  for (const LaunchFact &fact : facts)
+    if (!fact.isPreferred) lines += comment.str() + " taken for granted: " + fact.name + "\n";
+  return lines + text;
+}
+
 static LogicalResult generateForCpu(Compilation &c) {
   CodeKind kind = c.wanted == Stage::llvm ? CodeKind::llvm : c.wanted == Stage::assembly ? CodeKind::assembly : CodeKind::object;
   std::optional<std::string> code = generateCode(*c.module, c.request.target, kind);
   if (!code) return failure();
-  c.output = std::move(*code);
+  c.output = c.wanted == Stage::assembly ? withFacts(*code, "#", c.cpu.facts) : std::move(*code);
   return success();
-}
-
-static unsigned slotsOf(const ArgumentSpec &spec) {
-  if (spec.constant) return 0;
-  if (spec.members.empty()) return spec.type.isDescriptor() ? 1 + 2 * static_cast<unsigned>(spec.type.shape().size()) : 1;
-  unsigned slots = 0;
-  for (const ArgumentSpec &member : spec.members)
-    slots += slotsOf(member);
-  return slots;
 }
 
 /// Marks the arguments that the author excludes from specialisation, and descriptors, whose alignment is what hosts promise.
@@ -70,7 +70,7 @@ static void noteNotSpecialized(tt::FuncOp kernel, const CompileRequest &request)
   for (auto [parameter, spec] : llvm::zip(face.parameters, request.args)) {
     bool isExcluded = spec.type.isDescriptor() || llvm::is_contained(face.doNotSpecialize, parameter.name) ||
                       llvm::is_contained(face.doNotSpecializeOnAlignment, parameter.name);
-    for (unsigned end = slot + slotsOf(spec); slot < end; ++slot)
+    for (size_t end = slot + slotNames(parameter.name, spec).size(); slot < end; ++slot)
       if (isExcluded) kernel.setArgAttr(slot, ttg::notSpecializedName, UnitAttr::get(kernel.getContext()));
   }
 }
@@ -119,19 +119,11 @@ static LogicalResult threadsToLlvm(Compilation &c) {
   return lowerPtxToLlvm(*c.module, *c.request.gpu);
 }
 
-/// PTX with what it takes for granted in front, for people: whoever launches it by other means must keep it.
-static std::string withFacts(const std::string &ptx, const GpuArtifact &artifact) {
-  std::string text;
-  for (const LaunchFact &fact : artifact.facts)
-    if (!fact.isPreferred) text += "// taken for granted: " + fact.name + "\n";
-  return text + ptx;
-}
-
 static LogicalResult generateForGpu(Compilation &c) {
   std::optional<std::string> text = generatePtx(*c.module, *c.request.gpu, c.wanted == Stage::llvm ? CodeKind::llvm : CodeKind::assembly);
   if (!text) return failure();
   c.gpu.target = c.request.gpu->name;
-  c.output = c.wanted == Stage::llvm ? std::move(*text) : withFacts(*text, c.gpu);
+  c.output = c.wanted == Stage::llvm ? std::move(*text) : withFacts(*text, "//", c.gpu.facts);
   return success();
 }
 
@@ -201,6 +193,8 @@ constexpr Step steps[] = {
      "drop the address arithmetic that tensor maps have replaced"},
     {"choose-warps", Machine::gpu, gpu::chooseWarps, nullptr, "",
      "take more warps than asked for where accumulators do not fit"},
+    {"assume-exact-offsets", Machine::gpu, gpu::assumeExactOffsets, nullptr, "",
+     "note which offsets of 32 bits do not wrap around, and ask launches for it"},
     {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",
      "say which thread of a GPU holds which element of each tile"},
     {"select-tensor-cores", Machine::gpu, gpu::selectTensorCores, nullptr, "",

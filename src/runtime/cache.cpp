@@ -119,41 +119,7 @@ void storeCached(const std::string &key, CacheKind kind, std::string_view bytes,
   if (!done) warnOnce(Diag::cacheUnusable, done.error(), diagnostics);
 }
 
-/// Beside the kind of a slot: the kernel may write to the memory that it points to.
-static constexpr uint8_t writesBit = 0x80;
-
-std::string encodeArtifact(const CpuArtifact &artifact) {
-  std::string bytes;
-  appendNumber(bytes, artifact.entry.size());
-  appendNumber(bytes, artifact.slots.size());
-  appendNumber(bytes, static_cast<uint64_t>(artifact.arenaBytes));
-  bytes += artifact.entry;
-  for (size_t i = 0; i < artifact.slots.size(); ++i) {
-    bool writes = i < artifact.writes.size() && artifact.writes[i];
-    bytes += static_cast<char>(static_cast<uint8_t>(artifact.slots[i]) | (writes ? writesBit : 0));
-  }
-  bytes += artifact.object;
-  return bytes;
-}
-
-std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
-  if (bytes.size() < 24) return std::nullopt;
-  uint64_t entry = numberAt(bytes, 0), slots = numberAt(bytes, 8);
-  if (entry > bytes.size() || slots > bytes.size() || 24 + entry + slots > bytes.size()) return std::nullopt;
-  CpuArtifact artifact;
-  artifact.arenaBytes = static_cast<int64_t>(numberAt(bytes, 16));
-  artifact.entry = bytes.substr(24, entry);
-  for (char byte : bytes.substr(24 + entry, slots)) {
-    uint8_t kind = static_cast<uint8_t>(byte) & ~writesBit;
-    if (kind > static_cast<uint8_t>(SlotKind::f64)) return std::nullopt;
-    artifact.slots.push_back(static_cast<SlotKind>(kind));
-    artifact.writes.push_back(static_cast<uint8_t>(byte) & writesBit);
-  }
-  artifact.object = bytes.substr(24 + entry + slots);
-  return artifact;
-}
-
-// ---- artifacts of GPUs: their fields one after the other, text and lists with their lengths before them
+// ---- artifacts: their fields one after the other, text and lists with their lengths before them
 
 namespace {
 
@@ -175,6 +141,16 @@ public:
     number(static_cast<int64_t>(items.size()));
     for (auto &&item : items)
       write(item);
+  }
+  void slots(const std::vector<SlotKind> &kinds, const std::vector<bool> &writes) {
+    list(kinds, [&](SlotKind kind) { number(static_cast<int64_t>(kind)); });
+    list(writes, [&](bool isWritten) { number(isWritten); });
+  }
+  void facts(const std::vector<LaunchFact> &facts) {
+    list(facts, [&](const LaunchFact &fact) {
+      text(fact.name);
+      list(numbersOf(fact), [&](int64_t each) { number(each); });
+    });
   }
 };
 
@@ -215,6 +191,21 @@ public:
     return expr;
   }
 
+  void slots(std::vector<SlotKind> &kinds, std::vector<bool> &writes) {
+    list(kinds, [&] { return static_cast<SlotKind>(number(0, static_cast<int64_t>(SlotKind::f64))); });
+    list(writes, [&] { return number(0, 1) != 0; });
+  }
+  void facts(std::vector<LaunchFact> &facts, int64_t slotCount) {
+    list(facts, [&] {
+      std::string name = text();
+      std::vector<int64_t> numbers;
+      list(numbers, [&] { return number(); });
+      std::optional<LaunchFact> fact = factOf(std::move(name), numbers, slotCount);
+      ok &= fact.has_value();
+      return fact.value_or(LaunchFact());
+    });
+  }
+
 private:
   int64_t fail() {
     ok = false;
@@ -226,12 +217,33 @@ private:
 
 } // namespace
 
+std::string encodeArtifact(const CpuArtifact &artifact) {
+  Writer out;
+  out.text(artifact.entry);
+  out.number(artifact.arenaBytes);
+  out.slots(artifact.slots, artifact.writes);
+  out.facts(artifact.facts);
+  out.text(artifact.object);
+  return std::move(out.bytes);
+}
+
+std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
+  Reader in(bytes);
+  CpuArtifact artifact;
+  artifact.entry = in.text();
+  artifact.arenaBytes = in.number();
+  in.slots(artifact.slots, artifact.writes);
+  in.facts(artifact.facts, static_cast<int64_t>(artifact.slots.size()));
+  artifact.object = in.text();
+  if (!in.ok || !in.atEnd()) return std::nullopt;
+  return artifact;
+}
+
 std::string encodeArtifact(const GpuArtifact &artifact) {
   Writer out;
   out.text(artifact.entry);
   out.text(artifact.target);
-  out.list(artifact.slots, [&](SlotKind kind) { out.number(static_cast<int64_t>(kind)); });
-  out.list(artifact.writes, [&](bool writes) { out.number(writes); });
+  out.slots(artifact.slots, artifact.writes);
   for (int64_t number : {artifact.warps, artifact.ctas, artifact.sharedBytes, artifact.registers, artifact.spillBytes, artifact.localBytes,
                          artifact.maxnreg, static_cast<int64_t>(artifact.printsOrAsserts)})
     out.number(number);
@@ -250,10 +262,7 @@ std::string encodeArtifact(const GpuArtifact &artifact) {
     out.number(map.nanFill);
     out.number(map.stores);
   });
-  out.list(artifact.facts, [&](const LaunchFact &fact) {
-    out.text(fact.name);
-    out.list(numbersOf(fact), [&](int64_t number) { out.number(number); });
-  });
+  out.facts(artifact.facts);
   out.list(artifact.messages, [&](const std::string &message) { out.text(message); });
   out.list(artifact.stages, [&](const std::pair<std::string, std::string> &stage) {
     out.text(stage.first);
@@ -269,8 +278,7 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
   GpuArtifact artifact;
   artifact.entry = in.text();
   artifact.target = in.text();
-  in.list(artifact.slots, [&] { return static_cast<SlotKind>(in.number(0, static_cast<int64_t>(SlotKind::f64))); });
-  in.list(artifact.writes, [&] { return in.number(0, 1) != 0; });
+  in.slots(artifact.slots, artifact.writes);
   for (int64_t *number : {&artifact.warps, &artifact.ctas, &artifact.sharedBytes, &artifact.registers, &artifact.spillBytes,
                           &artifact.localBytes, &artifact.maxnreg})
     *number = in.number();
@@ -295,14 +303,7 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
     map.stores = in.number(0, 1) != 0;
     return map;
   });
-  in.list(artifact.facts, [&] {
-    std::string name = in.text();
-    std::vector<int64_t> numbers;
-    in.list(numbers, [&] { return in.number(); });
-    std::optional<LaunchFact> fact = factOf(std::move(name), numbers, slots);
-    in.ok &= fact.has_value();
-    return fact.value_or(LaunchFact());
-  });
+  in.facts(artifact.facts, slots);
   in.list(artifact.messages, [&] { return in.text(); });
   in.list(artifact.stages, [&] {
     std::string name = in.text();
@@ -326,9 +327,9 @@ std::string kernelCacheKey(const CompileRequest &request) {
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
   hasher.addInteger(llvmOptimizes());
+  for (const std::string &name : request.refutedFacts)
+    hasher.add("without").add(name);
   if (request.gpu) {
-    for (const std::string &name : request.refutedFacts)
-      hasher.add("without").add(name);
     hasher.add("gpu").add(request.gpu->name).add(request.gpu->ptxVersion).addInteger(request.gpu->sharedBytes).add(assemblerIdentity());
     return hasher.hex();
   }

@@ -131,6 +131,14 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
     return false;
   }
   if (*programs == 0) return true;
+  BrokenFacts broken = brokenFacts(grid, slots, {}, -1);
+  if (!broken) return runOnCpu(grid, *programs, slots, options, diagnostics);
+  std::shared_ptr<const CompiledKernel> other = versionFor(broken, grid, slots, {}, -1, diagnostics);
+  return other && other->runOnCpu(grid, *programs, slots, options, diagnostics);
+}
+
+bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
+                              Diagnostics &diagnostics) const {
   LaunchContext context{function, slots.data(), {}, {}, watchedWrites()};
   RunningLaunch &running = context.running;
   running.kernel = kernelName;
@@ -144,7 +152,7 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
   PoolJob job;
   job.body = runPart;
   job.context = &context;
-  job.programs = *programs;
+  job.programs = programs;
   job.arenaBytes = code.arenaBytes;
   job.threads = context.watch ? 1 : options.threads;
   float known = programNanoseconds.load(std::memory_order_relaxed);
@@ -188,7 +196,6 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
 
 // A launch that breaks a fact takes the version that was compiled without it, and without all that was refuted on the way there.
 struct CompiledKernel::OtherVersions {
-  using BrokenFacts = gpu::GpuKernel::BrokenFacts;
   CompileRequest request;
   std::mutex lock;
   std::vector<std::pair<std::vector<std::string>, std::shared_ptr<const CompiledKernel>>> made;
@@ -225,17 +232,34 @@ void CompiledKernel::allowOtherVersions(const CompileRequest &request) {
   others->request.onStep = {};
 }
 
-std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const gpu::GpuKernel::BrokenFacts &first, const Grid &grid,
-                                                                 llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
-                                                                 int64_t device, Diagnostics &diagnostics) const {
-  gpu::GpuKernel::BrokenFacts broken = first;
-  auto isKeptBy = [&](const CompiledKernel &version) {
-    return !(broken = version.gpuKernel->brokenFacts(grid.extent, slots, bytes, device));
-  };
+llvm::ArrayRef<LaunchFact> CompiledKernel::facts() const {
+  return gpuKernel ? gpuKernel->artifact().facts : code.facts;
+}
+
+BrokenFacts CompiledKernel::brokenFacts(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+                                        int64_t device) const {
+  if (gpuKernel) return gpuKernel->brokenFacts(grid.extent, slots, bytes, device);
+  if (code.facts.empty()) return nullptr;
+  return checks.brokenBy(
+      {code.facts, code.slots, grid.extent, slots, bytes}, [](llvm::MutableArrayRef<int64_t>) {},
+      [](llvm::ArrayRef<uint64_t>, std::vector<std::string> &) {});
+}
+
+void CompiledKernel::reportBroken(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const {
+  const auto *fact = llvm::find_if(facts(), [&](const LaunchFact &each) { return each.name == name; });
+  std::string values = fact == facts().end() ? "the hardware has no such map" : describe(*fact, launch, slotNames);
+  diagnostics.error({}, Diag::factBroken, {entryName(), name.str(), values});
+}
+
+std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const BrokenFacts &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
+                                                                 llvm::ArrayRef<int64_t> bytes, int64_t device,
+                                                                 Diagnostics &diagnostics) const {
+  BrokenFacts broken = first;
+  auto isKeptBy = [&](const CompiledKernel &version) { return !(broken = version.brokenFacts(grid, slots, bytes, device)); };
   if (others)
     if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && (last.get() == this || isKeptBy(*last))) return last;
   broken = first;
-  bool isRight = arePreferred(gpuKernel->artifact().facts, *first);
+  bool isRight = arePreferred(facts(), *first);
   std::shared_ptr<const CompiledKernel> self(std::shared_ptr<const CompiledKernel>(), this);
   Refutations refuted;
   while (others && refuted.add(*broken)) {
@@ -252,7 +276,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const gpu::GpuK
     if (others) others->remember(first, self);
     return self;
   }
-  diagnostics.error({}, Diag::loadFailed, {entryName(), "it takes for granted that " + broken->front() + ", and this launch breaks it"});
+  reportBroken(broken->front(), {signedSlots(slots, slotKinds()), bytes, grid.extent}, diagnostics);
   return nullptr;
 }
 
@@ -263,7 +287,7 @@ bool CompiledKernel::launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
   if (*programs == 0) return true;
   const gpu::GpuKernel *code = gpuKernel.get();
   std::shared_ptr<const CompiledKernel> other;
-  if (gpu::GpuKernel::BrokenFacts broken = code->brokenFacts(grid.extent, slots, bytes, options.device)) {
+  if (BrokenFacts broken = brokenFacts(grid, slots, bytes, options.device)) {
     other = versionFor(broken, grid, slots, bytes, options.device, diagnostics);
     if (!other) return false;
     code = other->gpu();
@@ -483,23 +507,10 @@ void appendLaunchKey(const JitFunction &kernel, llvm::ArrayRef<Argument> argumen
   appendOptions(options, nullptr, key);
 }
 
-// "x_ptr=*fp32" for each slot, for messages about launches.
-static void appendSlotNames(const std::string &name, const ArgumentSpec &spec, std::vector<std::string> &names) {
-  if (spec.constant) return;
-  for (size_t i = 0; i < spec.members.size(); ++i)
-    appendSlotNames(name + "[" + std::to_string(i) + "]", spec.members[i], names);
-  if (!spec.members.empty()) return;
-  names.push_back(name + "=" + spec.type.str());
-  if (!spec.type.isDescriptor()) return;
-  for (const char *part : {".shape", ".strides"})
-    for (size_t i = 0; i < spec.type.shape().size(); ++i)
-      names.push_back(name + part + "[" + std::to_string(i) + "]=");
-}
-
 std::vector<std::string> namesOfSlots(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs) {
   std::vector<std::string> names;
   for (size_t i = 0; i < specs.size(); ++i)
-    appendSlotNames(kernel.parameters[i].name, specs[i], names);
+    llvm::append_range(names, slotNames(kernel.parameters[i].name, specs[i]));
   return names;
 }
 
@@ -540,12 +551,12 @@ std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wante
     std::optional<GpuArtifact> artifact = obtain<GpuArtifact>(request, fromCache, compileForGpu, decodeGpuArtifact, diagnostics);
     if (!artifact) return nullptr;
     loaded = load(std::move(*artifact));
-    loaded->allowOtherVersions(wanted);
   } else {
     std::optional<CpuArtifact> artifact = obtain<CpuArtifact>(request, fromCache, compileForCpu, decodeArtifact, diagnostics);
     if (artifact) loaded = load(std::move(*artifact), diagnostics);
     if (!loaded) return nullptr;
   }
+  loaded->allowOtherVersions(wanted);
   loaded->setSpecs(*request.kernel.face(), request.kernel.irKernel() ? request.kernel.irKernel()->specs : request.args);
   loaded->cached = fromCache;
   loaded->seconds = fromCache ? 0 : secondsNow() - start;
@@ -564,7 +575,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
   CompileRequest wanted = request;
   wanted.refutedFacts = refuted;
   std::shared_ptr<CompiledKernel> version = make(wanted, diagnostics);
-  if (!version || !version->gpu()->load(device, diagnostics)) return nullptr;
+  if (!version || (version->gpu() && !version->gpu()->load(device, diagnostics))) return nullptr;
   made.emplace_back(std::move(refuted), version);
   return version;
 }

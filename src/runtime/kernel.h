@@ -4,6 +4,7 @@
 #include "codegen/jit.h"
 #include "pipeline/compile.h"
 #include "runtime/argument.h"
+#include "support/fact_checks.h"
 
 #include <array>
 #include <atomic>
@@ -99,13 +100,19 @@ private:
   friend class Kernel;
   struct OtherVersions;
   bool launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
+  /// This version's code, which relies on nothing that the launch breaks.
+  bool runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
+                Diagnostics &diagnostics) const;
   bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
                    Diagnostics &diagnostics) const;
+  /// What the code takes for granted about a launch.
+  llvm::ArrayRef<LaunchFact> facts() const;
+  BrokenFacts brokenFacts(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device) const;
   /// A version that relies on nothing which this launch breaks, which may be this one; `first`: what it breaks of this one. Null after an
   /// error.
-  std::shared_ptr<const CompiledKernel> versionFor(const std::shared_ptr<const std::vector<std::string>> &first, const Grid &grid,
-                                                   llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device,
-                                                   Diagnostics &diagnostics) const;
+  std::shared_ptr<const CompiledKernel> versionFor(const BrokenFacts &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
+                                                   llvm::ArrayRef<int64_t> bytes, int64_t device, Diagnostics &diagnostics) const;
+  void reportBroken(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const;
 
   CpuArtifact code;
   std::vector<ArgumentSpec> argumentSpecs;
@@ -114,6 +121,7 @@ private:
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
   std::unique_ptr<OtherVersions> others; // null: this one is all there is
+  mutable FactChecks checks;             // of a kernel for CPUs
   KernelEntry function = nullptr;
   std::pair<uintptr_t, uintptr_t> codeRange{}; // of `object`
   double seconds = 0, secondsAssembling = 0;

@@ -2,6 +2,7 @@
 #include "support/launch_facts.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 
@@ -162,6 +163,28 @@ bool holds(const LaunchFact &fact, const LaunchValues &launch) {
   for (size_t axis = 0; axis < 3; ++axis)
     context.programs[axis] = {launch.grid[axis], launch.grid[axis]};
   return evaluate(fact.nodes, context).isWithin(fact.least, fact.most) != fact.isPreferred;
+}
+
+static bool asksForGrid(const LaunchFact &fact) {
+  return llvm::any_of(
+      fact.nodes, [](const BoundNode &node) { return node.kind == BoundNode::Kind::program || node.kind == BoundNode::Kind::programs; });
+}
+
+std::string describe(const LaunchFact &fact, const LaunchValues &launch, llvm::ArrayRef<std::string> names) {
+  std::vector<int64_t> slots;
+  if (fact.nodes.empty()) slots = {fact.slot, fact.otherSlot};
+  for (const BoundNode &node : fact.nodes)
+    if (node.kind == BoundNode::Kind::slot && !llvm::is_contained(slots, node.first)) slots.push_back(node.first);
+  std::vector<std::string> parts;
+  for (int64_t slot : slots) {
+    size_t i = static_cast<size_t>(slot);
+    std::string name = i < names.size() ? llvm::StringRef(names[i]).split('=').first.str() : "argument " + std::to_string(slot);
+    bool isAddress = fact.nodes.empty();
+    parts.push_back(name + " is " + (isAddress ? "at 0x" + llvm::utohexstr(launch.slots[i]) : std::to_string(int64_t(launch.slots[i]))));
+  }
+  auto extent = [&](size_t axis) { return std::to_string(launch.grid[axis]); };
+  if (asksForGrid(fact)) parts.push_back("the grid is " + extent(0) + " x " + extent(1) + " x " + extent(2));
+  return llvm::join(parts, ", ");
 }
 
 } // namespace tilewright

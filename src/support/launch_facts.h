@@ -93,5 +93,7 @@ struct LaunchValues {
 };
 /// Where the tensors' sizes are not known, they count as overlapping.
 bool holds(const LaunchFact &fact, const LaunchValues &launch);
+/// What the fact says something about, with its values in the launch: "stride is -8, and the grid 4 x 1 x 1". `names`: of the slots.
+std::string describe(const LaunchFact &fact, const LaunchValues &launch, llvm::ArrayRef<std::string> names);
 
 } // namespace tilewright

@@ -9,11 +9,11 @@ tt.func @rows(%x: i64, %i: i32, %s: i32) {
   // CHECK: %[[WIDE:.*]] = arith.extsi %[[I]]
   // CHECK: %[[BYTES:.*]] = arith.muli %[[WIDE]]
   // CHECK: %[[FIRST:.*]] = arith.addi %[[X]], %[[BYTES]]
-  %w0 = arith.extsi %i : i32 to i64
+  %w0 = arith.extsi %i {ttg.exact} : i32 to i64
   %b0 = arith.muli %w0, %c4 : i64
   %p0 = arith.addi %x, %b0 : i64
   %j = arith.addi %i, %c128 : i32
-  %w1 = arith.extsi %j : i32 to i64
+  %w1 = arith.extsi %j {ttg.exact} : i32 to i64
   %b1 = arith.muli %w1, %c4 : i64
   %p1 = arith.addi %x, %b1 : i64
   // CHECK: ptx.load_global %[[FIRST]] -> f32
@@ -29,9 +29,31 @@ tt.func @rows(%x: i64, %i: i32, %s: i32) {
   // CHECK: %[[THIRD:.*]] = arith.addi %[[FIRST]], %[[DISTANCE]]
   // CHECK: ptx.store_global %[[THIRD]], %{{.*}} : f32
   %k = arith.addi %i, %s : i32
-  %w2 = arith.extsi %k : i32 to i64
+  %w2 = arith.extsi %k {ttg.exact} : i32 to i64
   %b2 = arith.muli %w2, %c4 : i64
   %p2 = arith.addi %x, %b2 : i64
   ptx.store_global %p2, %a : f32
+  tt.return
+}
+
+// offsets that may have wrapped around: each address is computed from the start
+// CHECK-LABEL: tt.func @wrapping
+// CHECK-SAME: (%[[X:.*]]: i64, %{{.*}}: i32)
+tt.func @wrapping(%x: i64, %i: i32) {
+  %c4 = arith.constant 4 : i64
+  %c128 = arith.constant 128 : i32
+  // CHECK: %[[FIRST:.*]] = arith.addi %[[X]],
+  %w0 = arith.extsi %i : i32 to i64
+  %b0 = arith.muli %w0, %c4 : i64
+  %p0 = arith.addi %x, %b0 : i64
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[X]],
+  %j = arith.addi %i, %c128 : i32
+  %w1 = arith.extsi %j : i32 to i64
+  %b1 = arith.muli %w1, %c4 : i64
+  %p1 = arith.addi %x, %b1 : i64
+  // CHECK: ptx.load_global %[[FIRST]] -> f32
+  // CHECK: ptx.store_global %[[SECOND]]
+  %a = ptx.load_global %p0 -> f32
+  ptx.store_global %p1, %a : f32
   tt.return
 }

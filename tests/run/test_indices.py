@@ -196,3 +196,42 @@ def test_negative_rows_and_strides(dtype, stride):
     rows = np.array([-3, 5, -10, 2, 0, 1, -1, 7], dtype)
     loaded_rows_kernel[(1,)](memory, rows, out, stride, R=8, C=16)
     np.testing.assert_array_equal(out, 512 + rows.astype(int)[:, None] * stride + np.arange(16))
+
+
+@triton.jit
+def wrapping_offsets_kernel(x_ptr, out_ptr, start, first, N: tl.constexpr, STORE: tl.constexpr):
+    i = tl.arange(0, N)
+    far = x_ptr + 2147483648
+    offsets = start + i  # of 32 bits: behind the last positive number comes the first negative one
+    if STORE:
+        tl.store(far + offsets, i, mask=i >= first)
+    else:
+        tl.store(out_ptr + i, tl.load(far + offsets, mask=i >= first, other=-1))
+
+
+@pytest.mark.parametrize("store", [False, True])
+@pytest.mark.parametrize("first", [512, 508])
+def test_offsets_that_wrap_around_between_two_elements(store, first):
+    x, out = np.arange(1000, 2024, dtype=np.int32), np.zeros(1024, np.int32)
+    wrapping_offsets_kernel[(1,)](x, out, 2**31 - first, first, N=1024, STORE=store)
+    i = np.arange(1024)
+    if store:
+        np.testing.assert_array_equal(x[:1024 - first], i[first:])
+        np.testing.assert_array_equal(x[1024 - first:], np.arange(2024 - first, 2024))
+    else:
+        np.testing.assert_array_equal(out, np.where(i < first, -1, 1000 + i - first))
+
+
+@triton.jit
+def wrapping_rows_kernel(x_ptr, out_ptr, start, stride, R: tl.constexpr, C: tl.constexpr):
+    r, c = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    far = x_ptr + 2147483648
+    x = tl.load(far + (start + r * stride + c), mask=r > 0, other=0)
+    tl.store(out_ptr + c, tl.sum(x, 0, keep_dims=True))
+
+
+def test_rows_that_wrap_around_between_one_another():
+    rows, columns = 16, 128
+    x, out = np.random.default_rng(0).integers(0, 100, (rows - 1) * columns, dtype=np.int32), np.zeros(columns, np.int32)
+    wrapping_rows_kernel[(1,)](x, out, 2**31 - columns, columns, R=rows, C=columns)
+    np.testing.assert_array_equal(out, x.reshape(rows - 1, columns).sum(0))

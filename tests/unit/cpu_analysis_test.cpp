@@ -1,4 +1,4 @@
-// What the CPU lowering knows of tiles before it emits code: steps, bounds, masks; and what it checks when the program runs.
+// What the CPU lowering knows of tiles before it emits code: steps, overflow, masks; and what it checks when the program runs.
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 
@@ -41,40 +41,88 @@ struct Kernel {
   OwningOpRef<ModuleOp> module;
 };
 
+const address::RefutedFacts nothing;
+/// Nothing may be taken for granted about launches.
+address::RefutedFacts all() {
+  address::RefutedFacts refuted;
+  refuted.insert(everyFact);
+  return refuted;
+}
+
 TEST(Analysis, aSumThatMayOverflowMovesOnlyModulo) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
-  TileAnalysis analysis(kernel.function());
+  TileAnalysis analysis(kernel.function(), all());
   Step step = analysis.step(kernel.last(), 0);
   EXPECT_EQ(step.kind, Step::constant);
   EXPECT_EQ(step.amount, 1);
   EXPECT_TRUE(step.modular);
   EXPECT_FALSE(step.isConditional());
+  EXPECT_FALSE(analysis.isExact(kernel.last()));
+  EXPECT_TRUE(analysis.facts().empty());
+}
+
+TEST(Analysis, thatNothingOverflowsIsAFactOfLaunches) {
+  Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
+  TileAnalysis analysis(kernel.function(), nothing);
+  EXPECT_TRUE(analysis.isExact(kernel.last()));
+  ASSERT_EQ(analysis.facts().size(), 1u);
+  EXPECT_EQ(analysis.facts()[0].name, "argument 1 + i0 fits in 32 bits");
+  address::RefutedFacts refuted;
+  refuted.insert(analysis.facts()[0].name);
+  TileAnalysis without(kernel.function(), refuted);
+  EXPECT_FALSE(without.isExact(kernel.last()));
+}
+
+TEST(Analysis, narrowOffsetsOfPointersAreWidenedNumbers) {
+  Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n"
+                "%xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n"
+                "%p = tt.addptr %xs, %s : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n");
+  TileAnalysis trusting(kernel.function(), nothing), careful(kernel.function(), all());
+  EXPECT_FALSE(trusting.step(kernel.last(), 0).isConditional());
+  EXPECT_EQ(trusting.facts().size(), 1u);
+  EXPECT_EQ(careful.step(kernel.last(), 0).amount, 4);
+  EXPECT_TRUE(careful.step(kernel.last(), 0).widens);
+}
+
+TEST(Analysis, aRemainderIsNoLargerThanItsDivisor) {
+  Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n"
+                "%c = arith.constant dense<1000> : tensor<64xi32>\n"
+                "%m = arith.remsi %s, %c : tensor<64xi32>\n"
+                "%p = arith.muli %m, %c : tensor<64xi32>\n");
+  TileAnalysis careful(kernel.function(), all());
+  EXPECT_TRUE(careful.isExact(kernel.last()));
+}
+
+TEST(Analysis, whatIsNoPolynomialIsNotExact) {
+  // A square grows by no fixed step: what is known of its terms says nothing about it.
+  Kernel kernel("%q = arith.muli %r, %r : tensor<64xi32>\n");
+  TileAnalysis analysis(kernel.function(), nothing);
+  EXPECT_FALSE(analysis.isExact(kernel.last()));
 }
 
 TEST(Analysis, whatCannotOverflowIsWidenedWithoutACondition) {
   Kernel kernel("%c = arith.constant dense<1000> : tensor<64xi32>\n"
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
-  TileAnalysis analysis(kernel.function());
+  TileAnalysis analysis(kernel.function(), nothing);
   Step step = analysis.step(kernel.last(), 0);
   EXPECT_EQ(step.amount, 1000);
   EXPECT_FALSE(step.isConditional());
-  EXPECT_EQ(analysis.bounds(kernel.last()).low, 0);
-  EXPECT_EQ(analysis.bounds(kernel.last()).high, 63000);
+  EXPECT_TRUE(analysis.facts().empty());
 }
 
 TEST(Analysis, aProductThatOverflowsIsWidenedOnACondition) {
   Kernel kernel("%c = arith.constant dense<1103515245> : tensor<64xi32>\n"
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
-  TileAnalysis analysis(kernel.function());
+  TileAnalysis analysis(kernel.function(), nothing);
   EXPECT_TRUE(analysis.step(kernel.last(), 0).widens);
 }
 
 TEST(Analysis, narrowIntegersHaveNoStep) {
   Kernel kernel("%t = arith.trunci %r : tensor<64xi32> to tensor<64xi8>\n"
                 "%w = arith.extsi %t : tensor<64xi8> to tensor<64xi32>\n");
-  TileAnalysis analysis(kernel.function());
+  TileAnalysis analysis(kernel.function(), nothing);
   EXPECT_EQ(analysis.step(kernel.last(), 0).kind, Step::other);
 }
 
@@ -82,7 +130,7 @@ TEST(Analysis, aContiguityHintIsNoStep) {
   Kernel kernel("%c = arith.constant dense<3> : tensor<64xi32>\n"
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%m = arith.remsi %p, %ns {tt.contiguity = dense<64> : tensor<1xi32>} : tensor<64xi32>\n");
-  TileAnalysis analysis(kernel.function());
+  TileAnalysis analysis(kernel.function(), nothing);
   EXPECT_EQ(analysis.step(kernel.last(), 0).kind, Step::other);
 }
 
@@ -91,7 +139,7 @@ TEST(Analysis, aMaskSaysWhetherItsIndexMayOverflow) {
   Kernel shifted("%s = arith.addi %r, %ns : tensor<64xi32>\n"
                  "%m = arith.cmpi slt, %s, %ns : tensor<64xi32>\n");
   for (auto [kernel, wraps] : {std::pair(&certain, false), std::pair(&shifted, true)}) {
-    TileAnalysis analysis(kernel->function());
+    TileAnalysis analysis(kernel->function(), all());
     llvm::SmallVector<BoxTerm> terms;
     ASSERT_TRUE(analysis.box(kernel->last(), terms));
     ASSERT_EQ(terms.size(), 1u);
@@ -107,7 +155,7 @@ TEST(Analysis, aLongChainIsCut) {
     body += "%f" + std::to_string(i + 1) + " = arith.mulf " + from + ", " + from + " : tensor<64xf32>\n";
   }
   Kernel kernel(body);
-  TileAnalysis analysis(kernel.function());
+  TileAnalysis analysis(kernel.function(), nothing);
   int64_t stored = 0;
   for (Operation &op : kernel.function().getBody().front())
     for (Value result : op.getResults())
@@ -120,7 +168,7 @@ TEST(Conditions, masksThatAreCertainNeedNone) {
   std::optional<CpuTarget> target = cpuTarget("avx2");
   Context ctx(*kernel.module, *target, true);
   ctx.kernel = kernel.function();
-  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel);
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, all());
   EXPECT_FALSE(masksExactly(ctx, kernel.last(), {64}));
 }
 
@@ -131,7 +179,7 @@ TEST(Conditions, overflowOfAMaskIsLookedFor) {
   std::optional<CpuTarget> target = cpuTarget("avx2");
   Context ctx(*kernel.module, *target, true);
   ctx.kernel = kernel.function();
-  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel);
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, all());
   ctx.b.setInsertionPoint(kernel.function().getBody().front().getTerminator());
   ctx.scalars[kernel.function().getArgument(1)] = kernel.function().getArgument(1);
   ctx.zeroIndex = constantIndex(ctx.b, 0);

@@ -387,7 +387,7 @@ TEST_F(Cuda, FactsAreChecked) {
   uint64_t slots[] = {0x10000, 100, 256, 0x80000};
   int64_t bytes[] = {100 * 256 * 2, 0, 0, 64};
   auto broken = [&] {
-    GpuKernel::BrokenFacts names = kernel.brokenFacts({1, 1, 1}, slots, bytes, 0);
+    BrokenFacts names = kernel.brokenFacts({1, 1, 1}, slots, bytes, 0);
     return names ? *names : std::vector<std::string>();
   };
   EXPECT_TRUE(broken().empty());

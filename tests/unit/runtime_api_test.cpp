@@ -130,6 +130,44 @@ TEST_F(Api, LaunchesOnGpus) {
   EXPECT_NE(mixed.error().find("'x_ptr' is on CUDA device 0, but 'y_ptr' is on the CPU"), std::string::npos) << mixed.error();
 }
 
+// A version that is only faster than others is one of sixteen; the launches behind them run the code that is right for all.
+TEST_F(Api, MakesSixteenFasterVersions) {
+  void *library = ::dlopen(FAKE_CUDA, RTLD_NOW);
+  ASSERT_TRUE(library);
+  FakeCuda &fake = *reinterpret_cast<FakeCudaAccess>(::dlsym(library, "fakeCuda"))();
+  ::setenv("TILEWRIGHT_LIBCUDA", FAKE_CUDA, 1);
+  auto module = tilewright::Module::fromSource(R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def bounded(x_ptr, out_ptr, a, b, c, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < a, other=0.0)
+    y = tl.load(x_ptr + BLOCK + i, mask=i < b, other=0.0)
+    z = tl.load(x_ptr + 2 * BLOCK + i, mask=i < c, other=0.0)
+    tl.store(out_ptr + i, x + y + z)
+)",
+                                               "bounded.py");
+  ASSERT_TRUE(module) << module.error();
+  auto bounded = module->kernel("bounded");
+  ASSERT_TRUE(bounded) << bounded.error();
+  auto *x = reinterpret_cast<float *>(0x10000), *out = reinterpret_cast<float *>(0x20000);
+  tilewright::Options options;
+  options.stream = &fake;
+  int loads = fake.loads, launches = 0;
+  for (int64_t a : {1, 2, 4, 8})
+    for (int64_t b : {1, 2, 4, 8})
+      for (int64_t c : {1, 2, 4, 8}) {
+        auto done = bounded->launch(
+            1, {tilewright::onDevice(x, 0, 4096), tilewright::onDevice(out, 0, 4096), 9 * a, 9 * b, 9 * c, {"BLOCK", 256}}, options);
+        ASSERT_TRUE(done) << done.error();
+        ++launches;
+      }
+  EXPECT_EQ(launches, 64);
+  EXPECT_EQ(fake.loads - loads, 17);
+}
+
 TEST_F(Api, TunesAndResets) {
   tilewright::Kernel accumulate = kernel("accumulate");
   auto grid = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };

@@ -113,6 +113,32 @@ TEST(Launch, SaysWhatItLacks) {
   EXPECT_EQ(diagnostics.all()[1].message.substr(0, 28), "there is no memory for the 1");
 }
 
+TEST(Launch, FactBroken) {
+  CpuArtifact artifact;
+  artifact.entry = "nothing_kernel";
+  artifact.object = sampleObject();
+  artifact.slots = {SlotKind::pointer, SlotKind::i32};
+  artifact.facts = {{"n*program_id(0) >= 0",
+                     {{BoundNode::Kind::slot, 1, 0}, {BoundNode::Kind::program, 0, 0}, {BoundNode::Kind::product, 0, 1}},
+                     0,
+                     INT64_MAX,
+                     -1,
+                     -1}};
+  Diagnostics diagnostics;
+  std::shared_ptr<CompiledKernel> kernel = CompiledKernel::load(artifact, diagnostics);
+  ASSERT_TRUE(kernel);
+  uint64_t slots[] = {0, 5};
+  EXPECT_TRUE(kernel->launch(Grid(3), slots, 0, diagnostics));
+  slots[1] = 0xfffffffb;                                       // -5
+  EXPECT_TRUE(kernel->launch(Grid(1), slots, 0, diagnostics)); // of program 0 it holds
+  EXPECT_FALSE(diagnostics.hasErrors());
+  EXPECT_FALSE(kernel->launch(Grid(3), slots, 0, diagnostics)); // there is no source for another version
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].id, Diag::factBroken);
+  EXPECT_EQ(diagnostics.all()[0].message, "the code of kernel 'nothing_kernel' takes for granted that n*program_id(0) >= 0, which does not "
+                                          "hold for this launch: argument 1 is -5, the grid is 3 x 1 x 1");
+}
+
 TEST(Launch, IsCheap) {
   std::shared_ptr<CompiledKernel> kernel = sample("nothing_kernel", {});
   Diagnostics diagnostics;

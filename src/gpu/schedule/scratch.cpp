@@ -44,6 +44,19 @@ ConversionPlan planConversion(const Layout &from, const Layout &to, Type element
   return planWith(from, to, memoryBits(element), {.ldmatrix = true, .stmatrix = target.stmatrix});
 }
 
+static std::optional<MatrixPlan> ifWhole(std::optional<MatrixPlan> plan, Type element) {
+  return plan && plan->matrices == 4 && !element.isInteger(1) ? plan : std::nullopt;
+}
+
+std::optional<MatrixPlan> matricesRead(const Layout &layout, const SharedLayout &shared, Type element) {
+  return ifWhole(ldmatrixPlan(layout, shared), element);
+}
+
+std::optional<MatrixPlan> matricesWritten(const Layout &layout, const SharedLayout &shared, Type element, bool stmatrix) {
+  if (!stmatrix || layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return std::nullopt;
+  return ifWhole(stmatrixPlan(layout, shared), element);
+}
+
 int64_t memoryBits(Type element) {
   return element.isIntOrFloat() ? std::max<int64_t>(8, element.getIntOrFloatBitWidth()) : 64;
 }

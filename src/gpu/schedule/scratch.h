@@ -25,6 +25,10 @@ struct ConversionPlan {
 /// `from` and `to`: of one shape. A shuffle that would cost more than the way through shared memory is not chosen.
 ConversionPlan planConversion(const Layout &from, const Layout &to, mlir::Type element, const GpuTarget &target);
 
+/// How threads read a tile of such elements from a buffer, or write it there, where they do so as matrices of 8x8; else they take vectors.
+std::optional<MatrixPlan> matricesRead(const Layout &layout, const SharedLayout &shared, mlir::Type element);
+std::optional<MatrixPlan> matricesWritten(const Layout &layout, const SharedLayout &shared, mlir::Type element, bool stmatrix);
+
 /// Bits of an element of this type in shared memory: pointers 64, i1 8.
 int64_t memoryBits(mlir::Type element);
 

@@ -79,7 +79,11 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
   int64_t bytes = isa<tt::PointerType>(pointee) ? 8 : std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
   return lowerElements(t, op, [&](ValueRange operands) -> Value {
     Value offset = operands[1];
-    if (!offset.getType().isInteger(64)) offset = arith::ExtSIOp::create(t.b, t.b.getI64Type(), offset);
+    if (!offset.getType().isInteger(64)) {
+      auto wide = arith::ExtSIOp::create(t.b, t.b.getI64Type(), offset);
+      if (op->hasAttr(ttg::exactName)) wide->setAttr(ttg::exactName, t.b.getUnitAttr());
+      offset = wide;
+    }
     return arith::AddIOp::create(t.b, operands[0], arith::MulIOp::create(t.b, offset, t.i64(bytes)));
   });
 }

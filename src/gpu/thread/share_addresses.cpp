@@ -3,9 +3,8 @@
 //   before: %p = %x + 4 * sext(%i)        %q = %x + 4 * sext(%i + 128)        %r = %x + 4 * sext(%i + 8 * %stride)
 //   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
 // A constant is part of the instruction that uses the address, and the product is computed once for a whole warp. Addresses are compared as
-// polynomials over values of unknown content. That 32-bit offsets of one thread's elements do not wrap around between one another is taken
-// for granted here (docs/architecture.md, "What is promised about memory"), so that a sign extension of a sum is the sum of sign
-// extensions.
+// polynomials over values of unknown content. A sign extension of a sum is the sum of sign extensions where the extension is marked as
+// exact (gpu/tiles/exact_offsets); any other one is a value of unknown content itself.
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 
@@ -90,7 +89,7 @@ private:
     if (depth < deepest) {
       if (auto add = value.getDefiningOp<arith::AddIOp>()) return sum(add.getLhs(), add.getRhs(), 1), form;
       if (auto sub = value.getDefiningOp<arith::SubIOp>()) return sum(sub.getLhs(), sub.getRhs(), -1), form;
-      if (auto extend = value.getDefiningOp<arith::ExtSIOp>(); extend && extend.getIn().getType().isInteger(32))
+      if (auto extend = value.getDefiningOp<arith::ExtSIOp>(); extend && extend->hasAttr(ttg::exactName))
         return formOf(extend.getIn(), depth + 1);
       if (auto factors = value.getDefiningOp<arith::MulIOp>()) {
         Form left = formOf(factors.getLhs(), depth + 1), right = formOf(factors.getRhs(), depth + 1);
@@ -128,6 +127,8 @@ private:
     if (auto argument = dyn_cast<BlockArgument>(value)) return isa<tt::FuncOp>(argument.getOwner()->getParentOp());
     Operation *op = value.getDefiningOp();
     if (isa<ptx::BlockIdOp, ptx::BlockCountOp>(op)) return true;
+    // A sum that was not looked through may have wrapped around on its own.
+    if (depth == 0 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::TruncIOp>(op)) return false;
     return op->getName().getDialectNamespace() == "arith" &&
            llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, depth + 1); });
   }

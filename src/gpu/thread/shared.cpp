@@ -131,8 +131,7 @@ FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Lay
   Type inMemory = memoryType(t, type);
   SharedPlaces places(t, base, layout, shared);
   Parts results(static_cast<size_t>(layout.registersPerThread()), Value());
-  std::optional<MatrixPlan> matrix = ldmatrixPlan(layout, shared);
-  if (matrix && matrix->matrices == 4 && memoryType(t, type) == type) {
+  if (std::optional<MatrixPlan> matrix = matricesRead(layout, shared, type)) {
     if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
     Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
                                         xorBases(t, t.warp, matrix->warpOffsets));
@@ -172,10 +171,8 @@ FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Lay
 
 LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, ValueRange held,
                         bool stmatrix) {
-  std::optional<MatrixPlan> matrix;
-  if (stmatrix && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp)) matrix = stmatrixPlan(layout, shared);
   Type type = held.front().getType();
-  if (matrix && matrix->matrices == 4 && memoryType(t, type) == type) {
+  if (std::optional<MatrixPlan> matrix = matricesWritten(layout, shared, type, stmatrix)) {
     if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
     Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
                                         xorBases(t, t.warp, matrix->warpOffsets));

@@ -46,6 +46,9 @@ constexpr llvm::StringLiteral refutedName = "ttg.refuted_facts";
 /// Of an argument whose value its kernel's author does not want to be specialised on (a unit).
 constexpr llvm::StringLiteral notSpecializedName = "ttg.not_specialized";
 
+/// Of an operation that makes a 64-bit number of a 32-bit one (arith.extsi, tt.addptr): the narrow one is what its sums and products are as
+/// exact numbers; they have not wrapped around.
+constexpr llvm::StringLiteral exactName = "ttg.exact";
 /// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
 /// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at

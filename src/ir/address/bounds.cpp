@@ -17,8 +17,9 @@ namespace tilewright::address {
 /// One computation. Atoms that stand in it twice are computed once.
 struct Indices::Bounds {
   using Kind = BoundNode::Kind;
+  static constexpr size_t enough = 512; // a computation that is longer sees through nothing more
   Indices &indices;
-  const Extents &extents;
+  Extents extents;
   std::vector<BoundNode> nodes{};
   llvm::DenseMap<int64_t, int64_t> known{}; // of atoms
 
@@ -30,8 +31,7 @@ struct Indices::Bounds {
   int64_t number(int64_t value) { return between(value, value); }
 
   int64_t ofType(Type type) {
-    int64_t bits = type.isIndex() ? 64 : static_cast<int64_t>(type.getIntOrFloatBitWidth());
-    int64_t half = bits >= 64 ? INT64_MAX : (int64_t(1) << (bits - 1)) - 1;
+    int64_t bits = bitsOf(type), half = bits >= 64 ? INT64_MAX : (int64_t(1) << (bits - 1)) - 1;
     return between(-half - 1, half);
   }
 
@@ -47,7 +47,7 @@ struct Indices::Bounds {
     return sum < 0 ? number(0) : sum;
   }
 
-  /// An induction variable is lower + step * turn, which cancels what else depends on `lower`:  iv - lower >= 0.
+  /// An induction variable is lower + step * iteration, which cancels what else depends on `lower`:  iv - lower >= 0.
   int64_t ofPolynomial(const Polynomial &value) {
     int64_t direct = ofTerms(value);
     std::optional<Polynomial> unrolled = indices.withTurns(value);
@@ -69,7 +69,7 @@ struct Indices::Bounds {
       return push(kind, left, right);
     };
     switch (atom.kind) {
-    case Indices::Kind::value: return ofValue(atom.value);
+    case Indices::Kind::value: return nodes.size() > enough ? ofType(atom.value.getType()) : ofValue(atom.value, atom.dims);
     case Indices::Kind::induction: {
       auto loop = cast<scf::ForOp>(atom.loop);
       int64_t lower = ofPolynomial(indices.scalar(loop.getLowerBound())), upper = ofPolynomial(indices.scalar(loop.getUpperBound()));
@@ -95,7 +95,34 @@ struct Indices::Bounds {
 
   int64_t ofUnsigned(int64_t bits) { return between(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
 
-  int64_t ofValue(Value value) {
+  /// An operand of an operation whose result has the coordinates `dims`.
+  int64_t ofOperand(Value operand, ArrayRef<int64_t> dims) { return ofPolynomial(indices.elementOrOpaque(operand, dims)); }
+
+  /// All elements of another tile, whatever their places.
+  int64_t ofAll(Value tile) {
+    Extents own(cast<RankedTensorType>(tile.getType()).getShape());
+    std::swap(extents, own);
+    auto outer = std::move(known);
+    known.clear();
+    int64_t all = ofOperand(tile, ownDims(tile));
+    known = std::move(outer);
+    std::swap(extents, own);
+    return all;
+  }
+
+  int64_t ofShift(arith::ShRSIOp op, ArrayRef<int64_t> dims) {
+    APInt number;
+    int64_t bits = bitsOf(op.getType());
+    if (!matchPattern(op.getRhs(), m_ConstantInt(&number)) || number.uge(uint64_t(std::min<int64_t>(bits, 62))))
+      return ofType(op.getType());
+    Polynomial shifted = indices.elementOrOpaque(op.getLhs(), dims);
+    int64_t half = push(Kind::quotient, ofPolynomial(shifted), this->number(int64_t(1) << number.getSExtValue()));
+    // Division rounds negative numbers up, a shift down.
+    return indices.isProven(shifted, extents, 0, INT64_MAX) ? half : push(Kind::sum, half, between(-1, 0));
+  }
+
+  /// A scalar (`dims` is empty), or the element of a tile.
+  int64_t ofValue(Value value, ArrayRef<int64_t> dims) {
     Operation *op = value.getDefiningOp();
     if (!op) return ofType(value.getType());
     APInt number;
@@ -103,11 +130,11 @@ struct Indices::Bounds {
         .Case<tt::GetProgramIdOp>([&](auto o) { return push(Kind::program, static_cast<int64_t>(o.getAxis()), 0); })
         .Case<tt::GetNumProgramsOp>([&](auto o) { return push(Kind::programs, static_cast<int64_t>(o.getAxis()), 0); })
         .Case<arith::SelectOp>([&](auto o) {
-          int64_t left = ofPolynomial(indices.scalar(o.getTrueValue())), right = ofPolynomial(indices.scalar(o.getFalseValue()));
+          int64_t left = ofOperand(o.getTrueValue(), dims), right = ofOperand(o.getFalseValue(), dims);
           return push(Kind::either, left, right);
         })
         .Case<arith::ExtUIOp>([&](auto o) {
-          int64_t bits = static_cast<int64_t>(o.getIn().getType().getIntOrFloatBitWidth());
+          int64_t bits = bitsOf(o.getIn().getType());
           return bits < 64 ? ofUnsigned(bits) : ofType(value.getType());
         })
         .Case<arith::ExtSIOp>([&](auto o) { return ofType(o.getIn().getType()); })
@@ -116,19 +143,12 @@ struct Indices::Bounds {
           return masked ? between(0, number.getSExtValue()) : ofType(value.getType());
         })
         .Case<arith::ShRUIOp>([&](auto o) {
-          int64_t bits = static_cast<int64_t>(value.getType().getIntOrFloatBitWidth());
+          int64_t bits = bitsOf(value.getType());
           bool shifted = matchPattern(o.getRhs(), m_ConstantInt(&number)) && number.ugt(0) && number.ult(uint64_t(bits));
           return shifted ? ofUnsigned(bits - number.getSExtValue()) : ofType(value.getType());
         })
-        .Case<arith::ShRSIOp>([&](auto o) {
-          int64_t bits = static_cast<int64_t>(value.getType().getIntOrFloatBitWidth());
-          if (!matchPattern(o.getRhs(), m_ConstantInt(&number)) || number.uge(uint64_t(std::min<int64_t>(bits, 62))))
-            return ofType(value.getType());
-          Polynomial shifted = indices.scalar(o.getLhs());
-          int64_t half = push(Kind::quotient, ofPolynomial(shifted), this->number(int64_t(1) << number.getSExtValue()));
-          // Division rounds negative numbers up, a shift down.
-          return indices.isNonNegative(shifted) ? half : push(Kind::sum, half, between(-1, 0));
-        })
+        .Case<arith::ShRSIOp>([&](auto o) { return ofShift(o, dims); })
+        .Case<tt::ReshapeOp>([&](auto o) { return ofAll(o.getSrc()); })
         .Case<InferIntRangeInterface>([&](auto o) { return o->getNumOperands() == 0 ? ofInterface(o, value) : ofType(value.getType()); })
         .Default([&](Operation *) { return ofType(value.getType()); });
   }
@@ -173,7 +193,7 @@ Indices::Bounds Indices::boundsOf(const Polynomial &value, const Extents &extent
 static BoundContext unknownLaunch(tt::FuncOp function) {
   BoundContext context;
   for (Type type : function.getArgumentTypes()) {
-    int64_t bits = type.isInteger() ? static_cast<int64_t>(type.getIntOrFloatBitWidth()) : 64;
+    int64_t bits = type.isInteger() ? bitsOf(type) : 64;
     Interval::Wide half = Interval::Wide(1) << (bits - 1);
     context.slots.push_back({-half, half - 1});
   }
@@ -190,8 +210,12 @@ static BoundContext ordinaryLaunch(tt::FuncOp function) {
 }
 
 bool Indices::isProven(const Polynomial &value, int64_t least, int64_t most) {
+  return isProven(value, {}, least, most);
+}
+
+bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t least, int64_t most) {
   if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
-  return tilewright::evaluate(boundsOf(value, {}).nodes, unknownLaunch(function)).isWithin(least, most);
+  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(least, most);
 }
 
 bool Indices::assume(const Polynomial &value, int64_t least, int64_t most) {
@@ -219,8 +243,7 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t le
 /// Narrow arithmetic is often meant to wrap around, so that nothing is taken for granted about it.
 bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
   int64_t least = INT64_MIN >> (64 - bits), most = INT64_MAX >> (64 - bits);
-  if (bits >= 32) return assume(value, extents, least, most);
-  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(least, most);
+  return bits >= 32 ? assume(value, extents, least, most) : isProven(value, extents, least, most);
 }
 
 } // namespace tilewright::address

@@ -7,6 +7,7 @@
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -25,7 +26,7 @@ Polynomial Indices::atom(Atom fresh) {
     return Polynomial(Term{1, -1, {int64_t(argument.getArgNumber())}});
   bool computed = fresh.kind != Kind::value && fresh.kind != Kind::induction && fresh.kind != Kind::trip;
   auto same = [&](const Atom &other) {
-    if (other.kind != fresh.kind || other.loop != fresh.loop) return false;
+    if (other.kind != fresh.kind || other.loop != fresh.loop || other.dims != fresh.dims) return false;
     return computed ? other.left == fresh.left && other.right == fresh.right : other.value == fresh.value;
   };
   size_t index = static_cast<size_t>(llvm::find_if(atoms, same) - atoms.begin());
@@ -50,8 +51,9 @@ int64_t Indices::divisorOf(const Term &term) {
 
 //===------------------------------------------------------------------------------------------------------------- scalars
 
-static int64_t bitsOf(Type type) {
-  return type.isIndex() ? 64 : static_cast<int64_t>(type.getIntOrFloatBitWidth());
+int64_t bitsOf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isIndex() ? 64 : static_cast<int64_t>(element.getIntOrFloatBitWidth());
 }
 
 /// Whether the congruent polynomial of the value may have left the range of its type. All others are exact as they are made.
@@ -74,8 +76,10 @@ Polynomial Indices::congruent(Value value) {
   auto found = known.find(value);
   if (found != known.end()) return found->second;
   // A carried value that leads back to itself is opaque to whoever asks in between.
-  if (!inProgress.insert(value.getAsOpaquePointer()).second) return opaque(value);
+  if (depth > deepest || !inProgress.insert(value.getAsOpaquePointer()).second) return opaque(value);
+  llvm::SaveAndRestore deeper(depth, depth + 1);
   Polynomial result = evaluate(value);
+  if (!result.isShort()) result = opaque(value);
   inProgress.erase(value.getAsOpaquePointer());
   known[value] = result;
   return result;
@@ -186,7 +190,7 @@ Polynomial Indices::evaluateLoopResult(OpResult result) {
   if (each->isZero()) return init;
   Polynomial distance = scalar(loop.getUpperBound()) - scalar(loop.getLowerBound());
   std::optional<int64_t> step = scalar(loop.getStep()).constant();
-  // The last turn may go beyond the upper bound, and there may be no turn at all.
+  // The last iteration may go beyond the upper bound, and there may be none at all.
   bool exact = step && *step > 0 && distance.dividedBy(*step) && assumeNonNegative(distance);
   if (!exact) return opaque(result);
   return init + *overSteps(distance, loop, *each);
@@ -266,7 +270,7 @@ std::string Indices::textOf(int64_t factor) {
   switch (atom.kind) {
   case Kind::value: return describe(atom.value);
   case Kind::induction: return "(a loop's variable)";
-  case Kind::trip: return "(a loop's turn)";
+  case Kind::trip: return "(a loop's iteration)";
   case Kind::quotient: return "((" + text(atom.left) + ") // (" + text(atom.right) + "))";
   case Kind::remainder: return "((" + text(atom.left) + ") % (" + text(atom.right) + "))";
   case Kind::least: return "min(" + text(atom.left) + ", " + text(atom.right) + ")";

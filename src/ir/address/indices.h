@@ -23,6 +23,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+#include <tuple>
+
 namespace tilewright::address {
 
 /// One comparison of a mask: an element is let through only if the polynomial is negative. `rows < n` is  i + start - n.
@@ -61,12 +64,15 @@ public:
   bool assume(const Polynomial &value, int64_t least, int64_t most);
   bool isNonNegative(const Polynomial &value) { return isProven(value, 0, INT64_MAX); }
   bool assumeNonNegative(const Polynomial &value) { return assume(value, 0, INT64_MAX); }
-  /// Of all elements of a tile, or of a scalar. False, too, if it is not understood.
+  /// Of all elements of a tile, or of a scalar.
   bool assumeNonNegativeElements(mlir::Value value);
+  /// Whether the integer, or each element of the tile, is what its sums and products are as exact numbers: the result has not left the
+  /// range of its type. Proven, or taken for granted from here on.
+  bool assumeExact(mlir::Value value);
   /// What has been taken for granted so far.
   const std::vector<LaunchFact> &facts() const { return assumed; }
 
-  /// Whether it is the same in all turns of a loop.
+  /// Whether it is the same in all iterations of a loop.
   bool isInvariant(const Polynomial &value, mlir::Operation *loop);
   /// Whether all factors are arguments of the kernel.
   bool isOfArguments(const Polynomial &value) const;
@@ -84,9 +90,10 @@ private:
   enum class Kind { value, induction, trip, quotient, remainder, least, most };
   struct Atom {
     Kind kind = Kind::value;
-    mlir::Value value;               // null: a trip
-    mlir::Operation *loop = nullptr; // of an induction variable or a trip: how often the loop has turned
-    Polynomial left{}, right{};      // of quotients, remainders, minima and maxima: exact
+    mlir::Value value;                 // null: a trip
+    mlir::Operation *loop = nullptr;   // of an induction variable or a trip: how many iterations there were before
+    Polynomial left{}, right{};        // of quotients, remainders, minima and maxima: exact
+    llvm::SmallVector<int64_t> dims{}; // of a value that is a tile: the coordinates that its dimensions are
   };
   /// How many elements the tile has along each coordinate.
   using Extents = llvm::SmallVector<int64_t>;
@@ -96,6 +103,8 @@ private:
   std::string textOf(int64_t atom);
   Polynomial atom(Atom atom);
   Polynomial opaque(mlir::Value value) { return atom({Kind::value, value}); }
+  Polynomial opaqueElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+  Polynomial elementOrOpaque(mlir::Value value, llvm::ArrayRef<int64_t> dims);
   Polynomial congruent(mlir::Value value);
   Polynomial evaluate(mlir::Value value);
   Polynomial evaluateBinary(Kind kind, mlir::Operation *op, bool isUnsigned);
@@ -106,15 +115,19 @@ private:
   std::optional<Polynomial> incrementOf(mlir::BlockArgument carried);
   std::optional<Polynomial> overSteps(const Polynomial &distance, mlir::Operation *loop, const Polynomial &increment);
   Result<Polynomial> congruentElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+  Result<Polynomial> evaluateElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+  Result<Polynomial> evaluateBinaryElement(Kind kind, mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
   Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, Mask &parts);
   Result<void> compare(mlir::Operation *comparison, llvm::ArrayRef<int64_t> dims, Mask &parts);
 
   std::optional<Polynomial> withTurns(const Polynomial &value);
   Bounds boundsOf(const Polynomial &value, const Extents &extents);
+  bool isProven(const Polynomial &value, const Extents &extents, int64_t least, int64_t most);
   bool assume(const Polynomial &value, const Extents &extents, int64_t least, int64_t most);
   /// Whether it is the same number read as signed and as unsigned.
   bool fitsUnsigned(const Polynomial &value, const Extents &extents) { return assume(value, extents, 0, INT64_MAX); }
   bool fits(const Polynomial &value, const Extents &extents, int64_t bits);
+  bool isMadeOfSums(const Polynomial &value) const;
 
   tt::FuncOp function;
   const RefutedFacts &refuted;
@@ -123,8 +136,15 @@ private:
   std::vector<LaunchFact> assumed;
   llvm::DenseMap<mlir::Value, Polynomial> known; // congruent
   llvm::SmallPtrSet<void *, 8> inProgress;
+  // Where only the size of an index is asked for, a tile that is no polynomial is an atom, as a scalar is.
+  bool namesTiles = false;
+  std::map<std::tuple<const void *, std::vector<int64_t>, bool>, Result<Polynomial>> knownElements; // congruent; by `namesTiles`, too
+  static constexpr int64_t deepest = 128; // operations from an argument or a range to an index; beyond, a value is opaque
+  int64_t depth = 0;                      // of the evaluation that is under way
 };
 
+/// Of an integer, or of a tile's elements.
+int64_t bitsOf(mlir::Type type);
 /// The dimensions of the source of `op`, a broadcast, expand_dims or trans, given those of its result; nothing for other operations.
 std::optional<llvm::SmallVector<int64_t>> sourceDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
 /// {0, 1, ..., rank - 1}: a tile in its own coordinates.

@@ -28,6 +28,11 @@ void Polynomial::add(Term term) {
   if (place->coefficient == 0) terms.erase(place);
 }
 
+bool Polynomial::isShort() const {
+  constexpr size_t mostTerms = 32, mostFactors = 8;
+  return terms.size() <= mostTerms && llvm::all_of(terms, [](const Term &term) { return term.factors.size() <= mostFactors; });
+}
+
 std::optional<int64_t> Polynomial::constant() const {
   if (terms.empty()) return 0;
   if (terms.size() > 1 || terms[0].dim >= 0 || !terms[0].factors.empty()) return std::nullopt;

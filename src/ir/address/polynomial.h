@@ -26,6 +26,8 @@ struct Polynomial {
   void add(Term term);
 
   bool isZero() const { return terms.empty(); }
+  /// Whether it is worth computing with. Addresses are; `x * x` again and again doubles in length each time.
+  bool isShort() const;
   /// The value, where it has no factors.
   std::optional<int64_t> constant() const;
   /// What the coordinate along `dim` is multiplied with; -1: the terms without a coordinate.

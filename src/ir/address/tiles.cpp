@@ -6,6 +6,7 @@
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -53,70 +54,80 @@ Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   if (!type) return scalar(tile);
   Result<Polynomial> index = congruentElement(tile, dims);
   if (!index) return index;
-  int64_t bits = type.getElementTypeBitWidth();
+  int64_t bits = bitsOf(type);
   if (fits(*index, extentsOf(tile, dims), bits)) return index;
   return Failure{"an index may leave the range of its " + std::to_string(bits) + " bits: " + text(*index)};
 }
 
-namespace {
-/// Signs by the nature of operations, for values that are no polynomials: `x // n` is not negative if neither is.
-class SignWalk {
-public:
-  /// `isUnderstood`: whether a value is a polynomial, and not negative.
-  explicit SignWalk(llvm::function_ref<bool(Value)> isUnderstood) : isUnderstood(isUnderstood) {}
+/// An atom that is a sum itself was too long, or no polynomial: whether it has left its range is not known.
+bool Indices::isMadeOfSums(const Polynomial &value) const {
+  auto isSum = [&](int64_t factor) {
+    if (isArgument(factor) || atomAt(factor).kind != Kind::value) return false;
+    return isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::TruncIOp>(
+        atomAt(factor).value.getDefiningOp());
+  };
+  return llvm::any_of(value.terms, [&](const Term &term) { return llvm::any_of(term.factors, isSum); });
+}
 
-  bool isNonNegative(Value value, int64_t depth) {
-    constexpr int64_t deepest = 48;
-    if (depth > deepest) return false;
-    if (auto found = known.find(value); found != known.end()) return found->second;
-    bool answer = isUnderstood(value) || (value.getDefiningOp() && fromOperands(value.getDefiningOp(), depth + 1));
-    return known[value] = answer;
-  }
-
-private:
-  bool fromOperands(Operation *op, int64_t depth) {
-    auto source = [&](unsigned operand) { return isNonNegative(op->getOperand(operand), depth); };
-    return llvm::TypeSwitch<Operation *, bool>(op)
-        .Case<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, arith::ExtSIOp, arith::RemSIOp, arith::ShRSIOp>(
-            [&](auto) { return source(0); })
-        .Case<arith::DivSIOp, arith::MinSIOp>([&](auto) { return source(0) && source(1); })
-        .Case<arith::MaxSIOp, arith::AndIOp>([&](auto) { return source(0) || source(1); })
-        .Case<arith::SelectOp>([&](auto) { return source(1) && source(2); })
-        .Default([](Operation *) { return false; });
-  }
-
-  llvm::function_ref<bool(Value)> isUnderstood;
-  llvm::DenseMap<Value, bool> known;
-};
-} // namespace
+bool Indices::assumeExact(Value value) {
+  llvm::SaveAndRestore naming(namesTiles, true);
+  SmallVector<int64_t> dims = ownDims(value);
+  Result<Polynomial> result = congruentElement(value, dims);
+  return result && !isMadeOfSums(*result) && fits(*result, extentsOf(value, dims), bitsOf(value.getType()));
+}
 
 bool Indices::assumeNonNegativeElements(Value value) {
-  auto isUnderstood = [&](Value part) {
-    if (!getElementTypeOrSelf(part.getType()).isIntOrIndex()) return false;
-    SmallVector<int64_t> dims = ownDims(part);
-    Result<Polynomial> index = element(part, dims);
-    return index && assume(*index, extentsOf(part, dims), 0, INT64_MAX);
-  };
-  return SignWalk(isUnderstood).isNonNegative(value, 0);
+  if (!getElementTypeOrSelf(value.getType()).isIntOrIndex()) return false;
+  llvm::SaveAndRestore naming(namesTiles, true);
+  SmallVector<int64_t> dims = ownDims(value);
+  return assume(elementOrOpaque(value, dims), extentsOf(value, dims), 0, INT64_MAX);
+}
+
+Polynomial Indices::opaqueElement(Value tile, ArrayRef<int64_t> dims) {
+  return atom({Kind::value, tile, nullptr, {}, {}, SmallVector<int64_t>(dims)});
+}
+
+Polynomial Indices::elementOrOpaque(Value value, ArrayRef<int64_t> dims) {
+  if (!isa<RankedTensorType>(value.getType())) return scalar(value);
+  Result<Polynomial> exact = element(value, dims);
+  return exact ? *exact : opaqueElement(value, dims);
 }
 
 Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims) {
   if (!isa<RankedTensorType>(tile.getType())) return congruent(tile);
+  std::tuple key(static_cast<const void *>(tile.getAsOpaquePointer()), std::vector<int64_t>(dims.begin(), dims.end()), namesTiles);
+  if (auto found = knownElements.find(key); found != knownElements.end()) return found->second;
+  llvm::SaveAndRestore deeper(depth, depth + 1);
+  Result<Polynomial> result = depth > deepest ? Failure{"an index is computed in too many steps"} : evaluateElement(tile, dims);
+  if (result && !result->isShort()) result = Failure{"an index is a sum of too many terms"};
+  if (!result && namesTiles) result = opaqueElement(tile, dims);
+  knownElements.insert({std::move(key), result});
+  return result;
+}
+
+Result<Polynomial> Indices::evaluateBinaryElement(Kind kind, Operation *op, ArrayRef<int64_t> dims) {
+  bool isUnsigned = isa<arith::RemUIOp, arith::DivUIOp>(op);
+  std::array<Polynomial, 2> parts;
+  for (unsigned i : {0u, 1u}) {
+    Value operand = op->getOperand(i);
+    parts[i] = elementOrOpaque(operand, dims);
+    // Read as unsigned, negative numbers are large ones.
+    if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims))) return Failure{"an index is unsigned, and may be negative"};
+  }
+  return atom({kind, op->getResult(0), nullptr, std::move(parts[0]), std::move(parts[1])});
+}
+
+Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) {
   DenseElementsAttr constant;
   if (matchPattern(tile, m_Constant(&constant)) && constant.isSplat()) return Polynomial(constant.getSplatValue<APInt>().getSExtValue());
   Operation *op = tile.getDefiningOp();
   if (!op) return Failure{"an index is carried by a loop"};
   if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return congruentElement(op->getOperand(0), *source);
-  using Pair = std::optional<std::pair<Polynomial, Polynomial>>;
-  std::string problem;
-  auto both = [&]() -> Pair {
+  auto ofBoth = [&](auto combine) -> Result<Polynomial> {
     Result<Polynomial> left = congruentElement(op->getOperand(0), dims);
-    if (!left) problem = left.error();
-    if (!left) return std::nullopt;
+    if (!left) return left;
     Result<Polynomial> right = congruentElement(op->getOperand(1), dims);
-    if (!right) problem = right.error();
-    if (!right) return std::nullopt;
-    return std::pair(*left, *right);
+    return right ? Result<Polynomial>(combine(*left, *right)) : right;
   };
   auto times = [&](const Polynomial &left, const Polynomial &right) -> Result<Polynomial> {
     if (std::optional<Polynomial> both = product(left, right)) return *both;
@@ -135,27 +146,26 @@ Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims)
         if (!narrow || fitsUnsigned(*narrow, extentsOf(o.getIn(), dims))) return narrow;
         return Failure{"an index is unsigned, and may be negative as a signed one"};
       })
-      .Case<arith::AddIOp>([&](auto) -> Result<Polynomial> {
-        Pair pair = both();
-        return pair ? Result<Polynomial>(pair->first + pair->second) : Failure{problem};
+      .Case<arith::AddIOp>([&](auto) { return ofBoth([](const Polynomial &a, const Polynomial &b) { return a + b; }); })
+      .Case<arith::SubIOp>([&](auto) { return ofBoth([](const Polynomial &a, const Polynomial &b) { return a - b; }); })
+      .Case<arith::MulIOp>([&](auto) { return ofBoth(times); })
+      .Case<arith::ShLIOp>([&](auto) {
+        return ofBoth([&](const Polynomial &shifted, const Polynomial &amount) -> Result<Polynomial> {
+          std::optional<int64_t> by = amount.constant();
+          if (!by || *by < 0 || *by >= 63) return Failure{"an index is shifted by an unknown amount"};
+          return times(shifted, int64_t(1) << *by);
+        });
       })
-      .Case<arith::SubIOp>([&](auto) -> Result<Polynomial> {
-        Pair pair = both();
-        return pair ? Result<Polynomial>(pair->first - pair->second) : Failure{problem};
+      .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) -> Result<Polynomial> {
+        return namesTiles ? evaluateBinaryElement(Kind::remainder, op, dims) : Failure{"an index is taken modulo something"};
       })
-      .Case<arith::MulIOp>([&](auto) -> Result<Polynomial> {
-        Pair pair = both();
-        return pair ? times(pair->first, pair->second) : Failure{problem};
+      .Case<arith::DivSIOp, arith::DivUIOp>([&](auto) -> Result<Polynomial> {
+        return namesTiles ? evaluateBinaryElement(Kind::quotient, op, dims) : Failure{"an index is divided"};
       })
-      .Case<arith::ShLIOp>([&](auto) -> Result<Polynomial> {
-        Pair pair = both();
-        if (!pair) return Failure{problem};
-        std::optional<int64_t> by = pair->second.constant();
-        if (!by || *by < 0 || *by >= 63) return Failure{"an index is shifted by an unknown amount"};
-        return times(pair->first, int64_t(1) << *by);
+      .Case<arith::MinSIOp, arith::MaxSIOp>([&](auto) -> Result<Polynomial> {
+        Kind kind = isa<arith::MinSIOp>(op) ? Kind::least : Kind::most;
+        return namesTiles ? evaluateBinaryElement(kind, op, dims) : Failure{"an index is the smaller or the larger of two"};
       })
-      .Case<arith::RemSIOp, arith::RemUIOp>([](auto) { return Failure{"an index is taken modulo something"}; })
-      .Case<arith::DivSIOp, arith::DivUIOp>([](auto) { return Failure{"an index is divided"}; })
       .Case<tt::LoadOp>([](auto) { return Failure{"indices come from memory"}; })
       .Default([](Operation *other) { return Failure{"an index comes from " + other->getName().getStringRef().str()}; });
 }

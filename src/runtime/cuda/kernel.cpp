@@ -98,6 +98,30 @@ static bool checkLimit(const char *name, int64_t required, int64_t limit, Diagno
   return false;
 }
 
+/// Nothing after an error that was told.
+std::optional<DriverStatus> GpuKernel::assembleWithDriver(Loaded &loaded, Diagnostics &diagnostics) const {
+  const Driver &driver = *loaded.device->driver;
+  std::vector<char> infoLog(16384), errorLog(16384);
+  JitOption options[] = {JitOption::infoLog, JitOption::infoLogBytes, JitOption::errorLog, JitOption::errorLogBytes, JitOption::logVerbose};
+  void *values[] = {infoLog.data(), reinterpret_cast<void *>(infoLog.size()), errorLog.data(), reinterpret_cast<void *>(errorLog.size()),
+                    reinterpret_cast<void *>(1)};
+  DriverStatus state = driver.loadModule(&loaded.module, code.ptx.c_str(), std::size(options), options, values);
+  infoLog.back() = errorLog.back() = 0;
+  if (state == status::unsupportedPtx) {
+    diagnostics.error({}, Diag::cudaTooOld,
+                      {std::to_string(driver.version / 1000) + "." + std::to_string(driver.version % 1000 / 10),
+                       "one that takes PTX " + loaded.device->target.ptxVersion});
+    return std::nullopt;
+  }
+  if (state != status::success && !isSticky(state)) {
+    std::string log = llvm::StringRef(errorLog.data()).trim().str();
+    diagnostics.error({}, Diag::assemblerFailed, {code.entry, driver.describe(state) + (log.empty() ? "" : "\n" + log)});
+    return std::nullopt;
+  }
+  if (AssemblerReport report = readAssemblerLog(infoLog.data()); report.spillBytes >= 0) loaded.spillBytes = report.spillBytes;
+  return state;
+}
+
 std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device, Diagnostics &diagnostics) const {
   const Driver &driver = *device.driver;
   int64_t threads = 32 * code.warps;
@@ -114,25 +138,9 @@ std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device,
   // A cubin from a newer toolkit than the driver's is not taken; the PTX may be.
   if (!code.cubin.empty()) state = driver.loadModule(&loaded->module, code.cubin.data(), 0, nullptr, nullptr);
   if (state != status::success && !isSticky(state) && !code.ptx.empty()) {
-    std::vector<char> infoLog(16384), errorLog(16384);
-    JitOption options[] = {JitOption::infoLog, JitOption::infoLogBytes, JitOption::errorLog, JitOption::errorLogBytes,
-                           JitOption::logVerbose};
-    void *values[] = {infoLog.data(), reinterpret_cast<void *>(infoLog.size()), errorLog.data(), reinterpret_cast<void *>(errorLog.size()),
-                      reinterpret_cast<void *>(1)};
-    state = driver.loadModule(&loaded->module, code.ptx.c_str(), std::size(options), options, values);
-    infoLog.back() = errorLog.back() = 0;
-    if (state == status::unsupportedPtx) {
-      diagnostics.error({}, Diag::cudaTooOld,
-                        {std::to_string(driver.version / 1000) + "." + std::to_string(driver.version % 1000 / 10),
-                         "one that takes PTX " + device.target.ptxVersion});
-      return nullptr;
-    }
-    if (state != status::success && !isSticky(state)) {
-      std::string log = llvm::StringRef(errorLog.data()).trim().str();
-      diagnostics.error({}, Diag::assemblerFailed, {code.entry, driver.describe(state) + (log.empty() ? "" : "\n" + log)});
-      return nullptr;
-    }
-    if (AssemblerReport report = readAssemblerLog(infoLog.data()); report.spillBytes >= 0) loaded->spillBytes = report.spillBytes;
+    std::optional<DriverStatus> assembled = assembleWithDriver(*loaded, diagnostics);
+    if (!assembled) return nullptr;
+    state = *assembled;
   }
   if (state == status::success) state = driver.moduleFunction(&loaded->function, loaded->module, code.entry.c_str());
   int staticShared = 0, registers = 0, localBytes = 0, maxThreads = 0;
@@ -240,50 +248,15 @@ static void findBytes(const GpuArtifact &code, llvm::ArrayRef<uint64_t> slots, i
   }
 }
 
-/// Whether two launches differ in their tensors alone.
-static bool haveSameNumbers(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b, llvm::ArrayRef<SlotKind> kinds) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i)
-    if (a[i] != b[i] && kinds[i] != SlotKind::pointer) return false;
-  return true;
-}
-
-/// Whether launches that differ in their tensors alone agree about the fact.
-static bool isOfNumbers(const LaunchFact &fact, llvm::ArrayRef<SlotKind> kinds) {
-  return !fact.nodes.empty() && llvm::none_of(fact.nodes, [&](const BoundNode &node) {
-    return node.kind == BoundNode::Kind::slot && kinds[static_cast<size_t>(node.first)] == SlotKind::pointer;
-  });
-}
-
-GpuKernel::BrokenFacts GpuKernel::brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots,
-                                              llvm::ArrayRef<int64_t> bytes, int64_t device) const {
+BrokenFacts GpuKernel::brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+                                   int64_t device) const {
   if ((code.facts.empty() && code.maps.empty()) || slots.size() != code.slots.size()) return nullptr;
-  std::lock_guard<std::mutex> guard(checkLock);
-  bool numbersHold = false;
-  for (const Checked &before : checked) {
-    if (before.grid != grid || !haveSameNumbers(slots, before.slots, code.slots)) continue;
-    if (slots == llvm::ArrayRef(before.slots) && bytes == llvm::ArrayRef(before.bytes)) return before.broken;
-    numbersHold |= before.numbersHold;
-  }
-  llvm::SmallVector<uint64_t, 32> values = signedSlots(slots, code.slots);
-  llvm::SmallVector<int64_t, 32> known(bytes.begin(), bytes.end());
-  known.resize(slots.size(), 0);
-  findBytes(code, slots, device, known);
-  std::vector<std::string> broken;
-  Checked fresh{grid, {slots.begin(), slots.end()}, {bytes.begin(), bytes.end()}, true, nullptr};
-  for (const LaunchFact &fact : code.facts) {
-    bool sameForNumbers = isOfNumbers(fact, code.slots);
-    if ((sameForNumbers && numbersHold) || holds(fact, {values, known, grid})) continue;
-    if (sameForNumbers) fresh.numbersHold = false;
-    broken.push_back(fact.name);
-  }
-  for (const TensorMapSpec &map : code.maps)
-    if (!tensorMapArguments(map, values)) broken.push_back(mapFactName(map.baseSlot));
-  for (const Checked &before : checked)
-    if (before.broken && *before.broken == broken) fresh.broken = before.broken;
-  if (!fresh.broken && !broken.empty()) fresh.broken = std::make_shared<const std::vector<std::string>>(std::move(broken));
-  checked[nextChecked++ % checked.size()] = fresh;
-  return fresh.broken;
+  return checks.brokenBy(
+      {code.facts, code.slots, grid, slots, bytes}, [&](llvm::MutableArrayRef<int64_t> known) { findBytes(code, slots, device, known); },
+      [&](llvm::ArrayRef<uint64_t> integers, std::vector<std::string> &names) {
+        for (const TensorMapSpec &map : code.maps)
+          if (!tensorMapArguments(map, integers)) names.push_back(mapFactName(map.baseSlot));
+      });
 }
 
 static bool isBlocking() {

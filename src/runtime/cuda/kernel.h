@@ -6,6 +6,7 @@
 
 #include "runtime/cuda/device.h"
 #include "support/artifact.h"
+#include "support/fact_checks.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -45,9 +46,7 @@ public:
   /// What the last load took; where there is no cubin, nearly all of it is the driver's assembler. 0 before the first.
   double loadSeconds() const;
 
-  /// The names of what this launch breaks of artifact().facts, and of the maps that it cannot make (mapFactName); null for nearly every
-  /// launch. The last answers are remembered, and lists of the same names are one object. `bytes`: as in LaunchValues.
-  using BrokenFacts = std::shared_ptr<const std::vector<std::string>>;
+  /// What this launch breaks of artifact().facts, and the maps that it cannot make (mapFactName). `bytes`: as in LaunchValues.
   BrokenFacts brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                           int64_t device) const;
   /// Starts the programs of the grid, each of its extents at least 1. `slots`: as artifact().slots says. False after an error, which may
@@ -58,21 +57,12 @@ private:
   struct Loaded;
   const Loaded *loaded(int64_t device, Diagnostics &diagnostics) const;
   std::unique_ptr<Loaded> loadInto(const CudaDevice &device, Diagnostics &diagnostics) const;
+  std::optional<DriverStatus> assembleWithDriver(Loaded &loaded, Diagnostics &diagnostics) const;
   bool encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, TensorMap *maps, Diagnostics &diagnostics) const;
 
   GpuArtifact code;
   std::shared_ptr<LaunchInfo> info;
-  /// A launch that was checked. Some kernels are launched with two or three tensors in turn.
-  struct Checked {
-    std::array<int64_t, 3> grid{};
-    llvm::SmallVector<uint64_t, 16> slots;
-    llvm::SmallVector<int64_t, 16> bytes;
-    bool numbersHold = false; // the facts about grid and integers: not about tensors
-    BrokenFacts broken;
-  };
-  mutable std::mutex checkLock;
-  mutable std::array<Checked, 4> checked;
-  mutable size_t nextChecked = 0;
+  mutable FactChecks checks;
   mutable std::mutex loadLock;
   mutable double loadedIn = 0;
   mutable std::array<std::atomic<const Loaded *>, 64> devices{};
