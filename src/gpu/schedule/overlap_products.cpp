@@ -13,8 +13,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -26,34 +24,22 @@ bool mayPass(Operation *op) {
   return isMemoryEffectFree(op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
 }
 
-/// Registers that each of a loop's products reads its first operand from.
-SmallVector<int64_t> operandsOf(scf::ForOp loop) {
-  SmallVector<int64_t> registers = {0};
-  loop.walk([&](ttg::WgmmaOp product) {
-    if (isa<RankedTensorType>(product.getA().getType())) registers.push_back(registersOf(product.getA().getType()));
-  });
-  return registers;
-}
-
 class Overlap {
 public:
-  explicit Overlap(Block &block) : block(block) {}
+  /// `registers` are there beside all accumulators.
+  Overlap(Block &block, int64_t registers) : block(block), registers(registers) {}
 
-  /// What starts early is held for longer, and what is waited for late needs its first operand's registers for longer: `registers` are
-  /// there beside all accumulators.
-  void run(int64_t registers, ArrayRef<int64_t> operands) {
+  /// What starts early is held for longer, and what is waited for late keeps the registers of its first operand.
+  void run() {
     SmallVector<ttg::WgmmaOp> products(block.getOps<ttg::WgmmaOp>());
-    if (products.size() < 2) return;
-    if (std::accumulate(operands.begin(), operands.end(), int64_t(0)) <= registers) {
-      for (auto load : llvm::make_early_inc_range(block.getOps<tt::LoadOp>()))
-        loadEarly(load);
-      for (ttg::WgmmaOp product : products)
-        startEarly(product);
-    }
-    if (*llvm::max_element(operands) > registers) return;
+    if (products.size() < 2 || registers < 0) return;
+    for (auto load : llvm::make_early_inc_range(block.getOps<tt::LoadOp>()))
+      loadEarly(load);
+    for (ttg::WgmmaOp product : products)
+      startEarly(product);
     SmallVector<ttg::WgmmaWaitOp> waits(block.getOps<ttg::WgmmaWaitOp>());
     for (ttg::WgmmaWaitOp wait : llvm::reverse(waits))
-      waitLate(wait);
+      if (operandsOf(wait) <= registers) waitLate(wait);
   }
 
 private:
@@ -61,7 +47,8 @@ private:
   /// while that one runs.
   void loadEarly(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
-    if (!loop || load.getIsVolatile() || mayBeWritten(load, loop)) return;
+    int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
+    if (!loop || held > registers || load.getIsVolatile() || mayBeWritten(load, loop)) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(load, needed);
     SmallVector<Operation *> moved = {load};
@@ -74,6 +61,7 @@ private:
     Operation *first = &block.front();
     while (!isa<ttg::WgmmaOp, ttg::BarrierWaitOp>(first) || first->hasAttr(ttg::producerName))
       first = first->getNextNode();
+    registers -= held;
     for (Operation *op : llvm::reverse(moved))
       if (first->isBeforeInBlock(op)) op->moveBefore(first);
   }
@@ -118,6 +106,15 @@ private:
     return 0;
   }
 
+  /// Registers that the products which the wait lets through read their first operands from.
+  static int64_t operandsOf(ttg::WgmmaWaitOp wait) {
+    int64_t registers = 0;
+    for (Value tile : wait.getTiles())
+      if (auto product = tile.getDefiningOp<ttg::WgmmaOp>(); product && isa<RankedTensorType>(product.getA().getType()))
+        registers += registersOf(product.getA().getType());
+    return registers;
+  }
+
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
   void waitLate(ttg::WgmmaWaitOp wait) {
     bool ownProducts = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
@@ -148,6 +145,7 @@ private:
   }
 
   Block &block;
+  int64_t registers;
 };
 
 } // namespace
@@ -158,7 +156,7 @@ LogicalResult overlapProducts(ModuleOp module) {
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
     int64_t available = registersForTiles(config, target, function->hasAttr(ttg::rolesName));
     for (scf::ForOp loop : loops)
-      Overlap(*loop.getBody()).run(available - accumulatorsOf(loop), operandsOf(loop));
+      Overlap(*loop.getBody(), available - accumulatorsOf(loop)).run();
     return success();
   });
 }

@@ -10,15 +10,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 common = importlib.import_module("common")
-LINKED = ("triton", "triton.language", "triton.tools", "triton.tools.tensor_descriptor")
+LINKED = ("triton", "triton.language", "triton.runtime", "triton.testing", "triton.tools", "triton.tools.tensor_descriptor")
 counter = 0
 
 
-def load(name, triton_module):
-    """A fresh module of a file in examples/ or beside this one, whose `import triton` finds `triton_module`.
-
-    The host functions of the examples work on PyTorch's tensors then: strides are all they ask NumPy's arrays for.
-    """
+def load_file(path, triton_module):
+    """A fresh module of a file, whose `import triton` finds `triton_module`."""
     global counter
     counter += 1
     # The compiler's own modules first: what is imported once must stay the only one of its name.
@@ -26,8 +23,8 @@ def load(name, triton_module):
     saved = {key: sys.modules.get(key) for key in LINKED}
     sys.modules.update(own)
     try:
-        folder = HERE if os.path.exists(os.path.join(HERE, name + ".py")) else os.path.join(ROOT, "examples")
-        spec = importlib.util.spec_from_file_location(f"{name}_{triton_module.__name__}_{counter}", os.path.join(folder, name + ".py"))
+        name = os.path.splitext(os.path.basename(path))[0]
+        spec = importlib.util.spec_from_file_location(f"{name}_{triton_module.__name__}_{counter}", path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
@@ -37,6 +34,16 @@ def load(name, triton_module):
                 sys.modules.pop(key, None)
             else:
                 sys.modules[key] = value
+    return module
+
+
+def load(name, triton_module):
+    """A fresh module of a file in examples/ or beside this one.
+
+    The host functions of the examples work on PyTorch's tensors then: strides are all they ask NumPy's arrays for.
+    """
+    folder = HERE if os.path.exists(os.path.join(HERE, name + ".py")) else os.path.join(ROOT, "examples")
+    module = load_file(os.path.join(folder, name + ".py"), triton_module)
     module.common = types.SimpleNamespace(strides=lambda tensor: tensor.stride(), warps_for=common.warps_for)
     return module
 

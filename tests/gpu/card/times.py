@@ -421,13 +421,15 @@ def machine(theirs):
                 max_clocks=query("clocks.max.sm,clocks.max.mem"), power_limit=query("power.limit"), data="random normal, fixed seed")
 
 
-def run_times(ours, theirs, wanted, write, launcher=None):
+def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
+    from backward_rows import backward_rows
     from model_rows import model_rows
 
     failed = 0
     write(machine(theirs))
-    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, model_rows):
+    backward = lambda ours, theirs: backward_rows(Row, ours, theirs, tutorials)
+    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, model_rows):
         torch.manual_seed(0)
         for row in make(ours, theirs):
             if not wanted(row.title):

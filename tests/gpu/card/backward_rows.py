@@ -1,0 +1,85 @@
+"""Attention backward: the gallery's kernels beside cuDNN (through PyTorch) and upstream's tutorial.
+
+All start from cuDNN's output and logarithms, and give the gradients of q, k and v. With a folder of upstream's tutorials its kernel is a
+rival as the installed Triton compiles it, and a row of its own as this compiler does, unedited.
+"""
+
+import os
+import types
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from loading import load, load_file
+from numerics import DTYPES, randn
+
+LOG2E = 1.4426950408889634
+
+
+class Problem:
+    """Inputs of a backward pass, and what computes it."""
+
+    def __init__(self, Z, H, n, d, causal):
+        self.causal, self.head_dim = causal, d
+        self.inputs = [randn(Z, H, n, d, dtype="fp16").requires_grad_() for _ in range(3)]
+        self.plain = [x.detach() for x in self.inputs]
+        self.grad = randn(Z, H, n, d, dtype="fp16")
+        made = torch.ops.aten._scaled_dot_product_cudnn_attention(*self.plain, None, True, 0.0, causal, False)
+        self.attended, self.lse = made[0].contiguous(), made[1].reshape(Z, H, n).float().contiguous()
+
+    def gallery(self, module):
+        def make():
+            out, scratch = [torch.empty_like(x) for x in self.plain], [torch.empty_like(self.lse) for _ in range(2)]
+            run = lambda: module.attention_backward(*self.plain, self.attended, self.lse, self.grad, self.causal, scratch=scratch, out=out)
+            return run, lambda: torch.stack(out)
+        return make
+
+    def cudnn(self):
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            attended = scaled_dot_product_attention(*self.inputs, is_causal=self.causal)
+        run = lambda: torch.autograd.grad(attended, self.inputs, self.grad, retain_graph=True)
+        return run, lambda: torch.stack(run())
+
+    def tutorial(self, module):
+        """Its backward pass works on what the forward pass has saved, with logarithms to base 2."""
+        def make():
+            saved = (*self.plain, self.attended, self.lse * LOG2E)
+            context = types.SimpleNamespace(saved_tensors=saved, sm_scale=self.head_dim**-0.5, HEAD_DIM=self.head_dim, causal=self.causal)
+            run = lambda: module._attention.backward(context, self.grad)[:3]
+            return run, lambda: torch.stack(run())
+        return make
+
+
+def backward_rows(Row, ours, theirs, tutorials=None):
+    gallery = load("13_attention_backward", ours)
+    path = tutorials and os.path.join(tutorials, "06-fused-attention.py")
+    modules = {triton: load_file(path, triton) for triton in (ours, theirs)} if path else {}
+    for d in (64, 128):
+        for causal in (False, True):
+            for n in (1024, 4096, 8192):
+                problem = Problem(4, 16, n, d, causal)
+                rivals = {"cudnn": problem.cudnn}
+                if modules:
+                    rivals["triton"] = problem.tutorial(modules[theirs])
+                flops = 10.0 * 4 * 16 * n * n * d * (0.5 if causal else 1)
+                size = f"4x16x{n}x{d}" + (" causal" if causal else "")
+                yield Row("attention backward", size, "fp16", "TFLOP/s", flops, problem.gallery(gallery), rivals, 4e-3)
+                if modules:
+                    yield Row("attention backward, tutorial", size, "fp16", "TFLOP/s", flops, problem.tutorial(modules[ours]), rivals, 4e-3)
+
+
+def check(module, Z, H, n, d, causal, dtype):
+    """Of numerics: a launch, the tensors that it writes, and their references in float64."""
+    def make():
+        q, k, v, grad = (randn(Z, H, n, d, dtype=dtype) for _ in range(4))
+        wide = [x.double().requires_grad_() for x in (q, k, v)]
+        scores = wide[0] @ wide[1].mT / d**0.5
+        if causal:
+            scores = scores.masked_fill(torch.ones(n, n, device="cuda", dtype=torch.bool).triu(1), float("-inf"))
+        attended, lse = torch.softmax(scores, -1) @ wide[2], torch.logsumexp(scores, -1)
+        made, lse = attended.detach().to(DTYPES[dtype]), lse.detach().float().contiguous()
+        out, scratch = [torch.full_like(x, float("nan")) for x in (q, k, v)], [torch.empty_like(lse) for _ in range(2)]
+        run = lambda: module.attention_backward(q, k, v, made, lse, grad, causal, scratch=scratch, out=out)
+        return run, out, lambda: list(torch.autograd.grad(attended, wide, grad.double(), retain_graph=True))
+    return make
