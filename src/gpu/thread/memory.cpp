@@ -55,7 +55,7 @@ static bool isExclusive(Value pointer) {
   return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
 }
 
-static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
+void orderAccess(ThreadContext &t, Value pointer, bool writes) {
   bool clashes = llvm::any_of(t.sinceBarrier, [&](const GlobalAccess &before) {
     if (!writes && !before.writes) return false;
     bool same = !before.changes && before.pointer == pointer && t.config.getCtas() == 1 && isExclusive(pointer);
@@ -73,6 +73,7 @@ void expectIteration(ThreadContext &t, Operation *loop) {
     Value pointer;
     if (auto load = dyn_cast<tt::LoadOp>(op)) pointer = load.getPtr();
     if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
+    if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) pointer = copy.getPointers();
     if (!pointer) return;
     bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
     t.sinceBarrier.push_back({pointer, isa<tt::StoreOp>(op), changes});

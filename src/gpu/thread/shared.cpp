@@ -244,6 +244,7 @@ LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp) {
 //===----------------------------------------------------------------------------------------------------- asynchronous copies
 
 LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
+  orderAccess(t, op.getPointers(), /*writes=*/false);
   Layout layout = ttg::layoutOf(op.getPointers().getType());
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
