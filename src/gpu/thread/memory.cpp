@@ -55,16 +55,19 @@ static bool isExclusive(Value pointer) {
   return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
 }
 
-void orderAccess(ThreadContext &t, Value pointer, bool writes) {
+void meetBefore(ThreadContext &t, Value pointer, bool writes) {
   bool clashes = llvm::any_of(t.sinceBarrier, [&](const GlobalAccess &before) {
     if (!writes && !before.writes) return false;
     bool same = !before.changes && before.pointer == pointer && t.config.getCtas() == 1 && isExclusive(pointer);
     return !same && !ttg::areApart(pointer, before.pointer);
   });
-  if (clashes) {
-    meet(t);
-    t.sinceBarrier.clear();
-  }
+  if (!clashes) return;
+  meet(t);
+  t.sinceBarrier.clear();
+}
+
+static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
+  meetBefore(t, pointer, writes);
   t.sinceBarrier.push_back({pointer, writes, /*changes=*/false});
 }
 
@@ -73,7 +76,6 @@ void expectIteration(ThreadContext &t, Operation *loop) {
     Value pointer;
     if (auto load = dyn_cast<tt::LoadOp>(op)) pointer = load.getPtr();
     if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
-    if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) pointer = copy.getPointers();
     if (!pointer) return;
     bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
     t.sinceBarrier.push_back({pointer, isa<tt::StoreOp>(op), changes});
