@@ -180,3 +180,26 @@ def test_diagonals_at_one_address(engine):
     expected[:31] += 1
     increment_sums_kernel[(1,)](memory, N=16)
     assert np.array_equal(memory, expected)
+
+
+@triton.jit
+def store_then_multiply_kernel(x_ptr, memory_ptr, out_ptr, turns, N: tl.constexpr):
+    rows, columns = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    tl.store(memory_ptr + columns * N + rows, tl.load(x_ptr + rows * N + columns))
+    total = tl.zeros((N, N), tl.float32)
+    for i in range(turns):
+        tile = memory_ptr + i * N * N + rows * N + columns
+        total = tl.dot(tl.load(tile), tl.load(tile), total)
+    tl.store(out_ptr + rows * N + columns, total)
+
+
+@pytest.mark.parametrize("n", [32, 64])
+def test_copies_ahead_of_a_loop_wait_for_what_was_stored(engine, n):
+    rng = np.random.default_rng(n)
+    x = (rng.integers(-4, 5, (n, n)) / 4).astype(np.float16)
+    memory = (rng.integers(-4, 5, (3, n, n)) / 4).astype(np.float16)
+    out = np.zeros((n, n), np.float32)
+    want = memory.astype(np.float32)
+    want[0] = x.T
+    store_then_multiply_kernel[(1,)](x, memory, out, 3, n)
+    assert np.array_equal(out, sum(tile @ tile for tile in want))

@@ -55,16 +55,19 @@ static bool isExclusive(Value pointer) {
   return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
 }
 
-static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
+void meetBefore(ThreadContext &t, Value pointer, bool writes) {
   bool clashes = llvm::any_of(t.sinceBarrier, [&](const GlobalAccess &before) {
     if (!writes && !before.writes) return false;
     bool same = !before.changes && before.pointer == pointer && t.config.getCtas() == 1 && isExclusive(pointer);
     return !same && !ttg::areApart(pointer, before.pointer);
   });
-  if (clashes) {
-    meet(t);
-    t.sinceBarrier.clear();
-  }
+  if (!clashes) return;
+  meet(t);
+  t.sinceBarrier.clear();
+}
+
+static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
+  meetBefore(t, pointer, writes);
   t.sinceBarrier.push_back({pointer, writes, /*changes=*/false});
 }
 

@@ -241,6 +241,8 @@ LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp) {
 //===----------------------------------------------------------------------------------------------------- asynchronous copies
 
 LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
+  // A later store need not look back at it: threads wait for their copies and meet before they use what was copied.
+  meetBefore(t, op.getPointers(), /*writes=*/false);
   Layout layout = ttg::layoutOf(op.getPointers().getType());
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
