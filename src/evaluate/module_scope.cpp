@@ -158,8 +158,10 @@ private:
   Answer holds(const Guard &guard, int64_t order);
   void runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order);
   bool bodyFails(const ast::TryStmt &stmt);
-  /// What a name is although host code decides which of these statements runs: the value that all of them give. One that imports what is
-  /// not there is none of them, since the file could not be imported if it ran.
+  /// Whether a statement is `name = tl.math.tanh` and the like, of what the language has not.
+  bool namesWhatIsMissing(const Binding &binding);
+  /// What a name is although host code decides which of these statements runs: the value that all of them give. One that imports or names
+  /// what is not there is none of them, since the file could not be imported if it ran.
   MaybeValue onlyValue(llvm::StringRef name, llvm::ArrayRef<Binding *> open);
   /// Nothing, without an error, where the statement turns out not to bind the name.
   MaybeValue valueOf(llvm::StringRef name, Binding &binding, Diagnostics &diagnostics);
@@ -348,10 +350,21 @@ void ModuleScope::runInOrder(llvm::StringRef name, std::vector<Binding> &all, in
   if (auto found = frame->names.find(name); found != frame->names.end()) std::prev(end)->value = found->second;
 }
 
+bool ModuleScope::namesWhatIsMissing(const Binding &binding) {
+  const auto *assignment = llvm::dyn_cast<ast::AssignStmt>(binding.stmt);
+  const auto *access = assignment ? llvm::dyn_cast<ast::AttributeExpr>(assignment->value) : nullptr;
+  if (!access) return false;
+  Diagnostics trial;
+  ScopeView view(*this, binding.order);
+  MaybeValue object = Evaluator(view, unowned(), nullptr, trial).eval(*access->object);
+  std::shared_ptr<Namespace> language = object ? object->asNamespace() : nullptr;
+  return language && llvm::StringRef(language->path()).starts_with("triton.language") && !language->lookup(access->name, trial);
+}
+
 MaybeValue ModuleScope::onlyValue(llvm::StringRef name, llvm::ArrayRef<Binding *> open) {
   MaybeValue only;
   for (Binding *binding : open) {
-    if (binding->alias >= 0 && importFails(*this, *binding->stmt)) continue;
+    if (binding->alias >= 0 ? importFails(*this, *binding->stmt) : namesWhatIsMissing(*binding)) continue;
     Diagnostics trial;
     MaybeValue value = valueOf(name, *binding, trial);
     if (!value || value->asHost() || (only && !(*only == *value))) return std::nullopt;

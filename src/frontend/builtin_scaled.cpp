@@ -35,7 +35,7 @@ static Scalar scalarOf(Format format) {
 }
 
 static std::nullopt_t invalid(Emitter &e, SourceRange range, const std::string &problem, const std::string &advice) {
-  return e.ops.failAt(range, Diag::invalidArgument, {"tl.dot_scaled: " + problem, advice});
+  return e.ops.failAt(range, Diag::invalidArgument, {problem, advice});
 }
 
 /// The operand whose tile, scale and format are the arguments from `first` on; nothing after an error.

@@ -248,6 +248,18 @@ static LogicalResult lowerPart(ThreadContext &t, Block &block) {
   return success();
 }
 
+/// Notes accesses that may have happened, too, each once: what branches and loops in a row have in common would else multiply.
+static void addAccesses(SmallVector<GlobalAccess> &accesses, ArrayRef<GlobalAccess> others) {
+  auto keyOf = [](const GlobalAccess &access) {
+    return std::pair(access.pointer.getAsOpaquePointer(), 2 * unsigned(access.writes) + unsigned(access.changes));
+  };
+  DenseSet<std::pair<void *, unsigned>> known;
+  for (const GlobalAccess &access : accesses)
+    known.insert(keyOf(access));
+  for (const GlobalAccess &other : others)
+    if (known.insert(keyOf(other)).second) accesses.push_back(other);
+}
+
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   finishMeeting(t);
   SmallVector<GlobalAccess> before = t.sinceBarrier;
@@ -263,7 +275,7 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
     if (failed(lowerPart(t, *loop.getBody()))) return failure();
     scf::YieldOp::create(t.b, t.gather(loop.getBody()->getTerminator()->getOperands()));
   }
-  llvm::append_range(t.sinceBarrier, before); // there may have been no iteration
+  addAccesses(t.sinceBarrier, before); // there may have been no iteration
   t.scatter(loop.getResults(), fresh.getResults());
   return success();
 }
@@ -283,7 +295,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
     t.b.setInsertionPointToEnd(&to.front());
     if (failed(lowerPart(t, from.front()))) return failure();
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
-    llvm::append_range(after, t.sinceBarrier);
+    addAccesses(after, t.sinceBarrier);
   }
   // Behind it either part may have run, or none.
   t.sinceBarrier = std::move(after);
@@ -316,7 +328,7 @@ static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   if (failed(fill(fresh.getBefore(), loop.getBefore().front(), beforeTypes)) ||
       failed(fill(fresh.getAfter(), loop.getAfter().front(), types)))
     return failure();
-  llvm::append_range(t.sinceBarrier, before); // there may have been no iteration
+  addAccesses(t.sinceBarrier, before); // there may have been no iteration
   t.scatter(loop.getResults(), fresh.getResults());
   return success();
 }
