@@ -295,6 +295,14 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
   if (!dump.problem().empty()) raise(PyExc_OSError, dump.problem());
 }
 
+static std::vector<std::string> writtenNames(PyCompiled &self) {
+  std::vector<std::string> names;
+  if (!self.compiled || !self.function) return names;
+  for (auto [parameter, isWritten] : llvm::zip(self.function->parameters, writtenParameters(*self.compiled)))
+    if (isWritten) names.push_back(parameter.name);
+  return names;
+}
+
 void defineCompiled(nb::module_ &module) {
   nb::class_<PyCompiled>(module, "Compiled")
       .def("stage", &stageOf, "The kernel at one stage: source, ttir, loops, llir, asm as text, obj as bytes.", "name"_a)
@@ -326,16 +334,7 @@ void defineCompiled(nb::module_ &module) {
                                                                  : ""; })
       .def_prop_ro("signature", [](PyCompiled &self) { return self.function ? signatureText(*self.function, self.specs) : std::string(); })
       .def_prop_ro("key", [](PyCompiled &self) { return self.key(); })
-      .def_prop_ro(
-          "written",
-          [](PyCompiled &self) {
-            std::vector<std::string> names;
-            if (!self.compiled || !self.function) return names;
-            for (auto [parameter, isWritten] : llvm::zip(self.function->parameters, writtenParameters(*self.compiled)))
-              if (isWritten) names.push_back(parameter.name);
-            return names;
-          },
-          "The parameters whose tensors it may write to.")
+      .def_prop_ro("written", &writtenNames, "The parameters whose tensors it may write to.")
       .def_prop_ro("interpreted", [](PyCompiled &self) { return !self.compiled; })
       .def_prop_ro("from_cache", [](PyCompiled &self) { return self.compiled && self.compiled->fromCache(); })
       .def_prop_ro("step_seconds",
