@@ -9,6 +9,10 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
 #include <cstdio>
 
 namespace tilewright {
@@ -42,10 +46,38 @@ static void printNames() {
     std::printf("  %-28s %s\n", std::string(row.name).c_str(), std::string(row.text).c_str());
 }
 
-static int explainName(const std::string &word) {
-  llvm::StringRef path = word;
+/// What a kernel's author may call a builtin: with or without its module.
+static llvm::StringRef pathOf(llvm::StringRef word) {
   for (llvm::StringRef prefix : {"triton.language.", "tilewright.language.", "tl."})
-    if (path.consume_front(prefix)) break;
+    if (word.consume_front(prefix)) break;
+  return word;
+}
+
+/// All that is known, or what belongs to these words, as JSON.
+static int printJson(const std::vector<std::string> &words) {
+  auto isWanted = [&](std::string_view name) {
+    return words.empty() ||
+           llvm::any_of(words, [&](const std::string &word) { return word == name || pathOf(word) == llvm::StringRef(name); });
+  };
+  llvm::json::Array found;
+  auto add = [&](std::string_view name, const char *kind, std::string_view text, const char *more, std::string_view moreText) {
+    if (isWanted(name))
+      found.push_back(llvm::json::Object{
+          {"name", llvm::StringRef(name)}, {"kind", kind}, {"text", llvm::StringRef(text)}, {more, llvm::StringRef(moreText)}});
+  };
+  for (const Builtin *builtin : allBuiltins())
+    add(builtin->path, "builtin", builtin->summary, "signature", builtin->signature);
+  for (const auto &row : libraryRows)
+    add(row.path, "function", row.summary, "signature", row.signature);
+  for (const auto &row : rows)
+    add(row.name, "diagnostic", row.text, "help", row.hint);
+  bool isEmpty = found.empty();
+  std::printf("%s\n", llvm::formatv("{0:2}", llvm::json::Value(std::move(found))).str().c_str());
+  return isEmpty ? userError : success;
+}
+
+static int explainName(const std::string &word) {
+  llvm::StringRef path = pathOf(word);
   bool found = false;
   if (const Builtin *builtin = findBuiltin(path)) {
     std::printf("%s\n  %s\n", builtin->signature.str().c_str(), builtin->summary.str().c_str());
@@ -117,6 +149,7 @@ const CommandSpec &explainSpec() {
         {{"--kernel", "NAME", "the function; not needed where the file has one"},
          {"--signature", "TEXT", "what it is compiled for"},
          {"--target", "cuda:SM", targetHelp.c_str()},
+         {"--json", "", "what is known of NAMEs, or of all, as JSON"},
          {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"}}};
     for (const OptionSpec &option : codeOptions())
       result.options.push_back(option);
@@ -131,6 +164,7 @@ int explainMain(int argc, char **argv) {
   if (!line) return status;
   auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
   if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(line->words.front(), *line);
+  if (line->has("--json")) return printJson(line->words);
   if (line->words.empty()) printNames();
   for (const std::string &word : line->words) {
     if (isFile(word)) return fail("explain wants one FILE, and nothing else");

@@ -38,25 +38,28 @@ const CommandSpec &infoSpec() {
   return spec;
 }
 
+static llvm::json::Object cacheFacts(const CacheUse &use) {
+  return llvm::json::Object{{"folder", cacheDirectory()}, {"on", cacheEnabled()}, {"entries", use.entries}, {"bytes", use.bytes}};
+}
+
 static int printJson(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Object values;
   for (const Setting &setting : settings) {
     const char *value = std::getenv(setting.name);
     values[setting.name] = value ? llvm::json::Value(llvm::json::fixUTF8(value)) : llvm::json::Value(nullptr);
   }
-  llvm::json::Value info = llvm::json::Object{
-      {"tilewright", TILEWRIGHT_VERSION},
-      {"build", buildId()},
-      {"llvm", LLVM_VERSION_STRING},
-      {"processor", cpu.cpu},
-      {"level", cpu.name},
-      {"vector_bytes", cpu.vectorBytes},
-      {"registers", cpu.registers},
-      {"l2_bytes", cpu.l2Bytes},
-      {"llc_bytes", cpu.llcBytes},
-      {"threads", defaultThreads()},
-      {"cache", llvm::json::Object{{"folder", cacheDirectory()}, {"on", cacheEnabled()}, {"entries", use.entries}, {"bytes", use.bytes}}},
-      {"settings", std::move(values)}};
+  llvm::json::Value info = llvm::json::Object{{"tilewright", TILEWRIGHT_VERSION},
+                                              {"build", buildId()},
+                                              {"llvm", LLVM_VERSION_STRING},
+                                              {"processor", cpu.cpu},
+                                              {"level", cpu.name},
+                                              {"vector_bytes", cpu.vectorBytes},
+                                              {"registers", cpu.registers},
+                                              {"l2_bytes", cpu.l2Bytes},
+                                              {"llc_bytes", cpu.llcBytes},
+                                              {"threads", defaultThreads()},
+                                              {"cache", cacheFacts(use)},
+                                              {"settings", std::move(values)}};
   std::printf("%s\n", llvm::formatv("{0:2}", info).str().c_str());
   return success;
 }
@@ -88,8 +91,11 @@ int infoMain(int argc, char **argv) {
 }
 
 const CommandSpec &cacheSpec() {
-  static const CommandSpec spec{
-      "cache", "[path | size | clear]", "The folder of compiled kernels and tuning results. Without a word: path and size.", "", {}};
+  static const CommandSpec spec{"cache",
+                                "[path | size | clear]",
+                                "The folder of compiled kernels and tuning results. Without a word: path and size.",
+                                "",
+                                {{"--json", "", "path and size as JSON"}}};
   return spec;
 }
 
@@ -104,6 +110,11 @@ int cacheMain(int argc, char **argv) {
     return success;
   }
   if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size and clear, not '" + action + "'");
+  if (line->has("--json")) {
+    llvm::json::Value facts = cacheFacts(cacheUse());
+    std::printf("%s\n", llvm::formatv("{0:2}", facts).str().c_str());
+    return success;
+  }
   if (action != "size") std::printf("%s\n", cacheDirectory().c_str());
   if (action == "path") return success;
   CacheUse use = cacheUse();

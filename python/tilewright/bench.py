@@ -11,12 +11,13 @@ import dataclasses
 import json
 import math
 import statistics
+import sys
 import time
 
 from . import _core, verify as verification
 from ._author import command, noise, roof, roofline, tensors
 from ._author.allocations import torch_mode
-from ._author.kernel_file import KernelFile, KernelFileError
+from ._author.kernel_file import KernelFile, KernelFileError, describe_exception
 
 
 @dataclasses.dataclass
@@ -37,11 +38,12 @@ def _tensors_of(*groups):
     return list(found.values())
 
 
-def count_work(file, device):
-    """Of one call with fresh inputs, on the CPU: the same kernel does the same work there."""
-    counting = "cpu" if tensors.torch() is not None else None
-    with torch_mode(counting):
-        inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in file.inputs().items()}
+def _counted(file, device):
+    """(operations, whether there are products, inputs, outputs) of one call."""
+    with torch_mode(device):
+        inputs = file.inputs()
+        if device == "cpu":
+            inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in inputs.items()}
         with verification._Launches() as launches:
             file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
         _core.count_arithmetic(True)
@@ -49,10 +51,25 @@ def count_work(file, device):
             outputs = file.call(file.kernel_fn, inputs) or []
         finally:
             operations = _core.count_arithmetic(False)
+    return operations, launches.has_product, inputs, outputs
+
+
+def count_work(file, device):
+    """Of one call with fresh inputs, on the CPU: the same kernel does the same work there. Bytes alone where it does not run there."""
+    try:
+        operations, has_product, inputs, outputs = _counted(file, "cpu" if tensors.torch() is not None else None)
+    except (KernelFileError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        print(f"tilewright: operations are not counted: on the CPU kernel_fn raises {describe_exception(error)}", file=sys.stderr)
+        operations, has_product = 0.0, False
+        with torch_mode(device):
+            inputs = file.inputs()
+            outputs = file.call(file.kernel_fn, inputs) or []
     touched = _tensors_of(inputs.values(), outputs)
     results = [value for value in outputs if tensors.is_tensor(value)] or touched
     total = sum(math.prod(value.shape) * tensors.item_bytes(value) for value in touched)
-    return Work(total, operations, launches.has_product, tensors.dtype_name(results[0]) if results else "float32")
+    return Work(total, operations, has_product, tensors.dtype_name(results[0]) if results else "float32")
 
 
 # ---- measuring

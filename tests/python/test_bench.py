@@ -95,6 +95,18 @@ def get_inputs():
     assert work.bytes == 2 * 20 * 64 * 4
 
 
+def test_work_that_cannot_be_counted(product, monkeypatch, capsys):
+    """A kernel that does not run where operations are counted is measured all the same."""
+    from tilewright._author.kernel_file import KernelFile
+    counted = bench._counted
+    monkeypatch.setattr(bench, "_counted", lambda *_: 1 // 0)
+    work = bench.count_work(KernelFile(str(product)), None)
+    assert work.operations == 0 and work.bytes == 4 * (128 * 64 + 64 * 96 + 128 * 96)
+    assert "operations are not counted: on the CPU kernel_fn raises" in capsys.readouterr().err
+    monkeypatch.setattr(bench, "_counted", counted)
+    assert bench.count_work(KernelFile(str(product)), None).operations > 0
+
+
 def test_refuses_what_is_wrong(product):
     product.write_text(_PRODUCT.replace("range(0, K, BK)", "range(0, K - BK, BK)"))
     report = bench.bench(str(product))
