@@ -47,8 +47,8 @@ TileAnalysis::TileAnalysis(Operation *function) {
 
 //===------------------------------------------------------------------------------------------------------------ steps
 
-static bool isElementwise(Operation *op) {
-  if (op->getNumRegions() != 0) return false;
+bool isElementwise(Operation *op) {
+  if (op->getNumRegions() != 0 || isa<ElementwiseInlineAsmOp>(op)) return false;
   if (op->hasTrait<OpTrait::Elementwise>()) return true;
   return isa<arith::SelectOp>(op);
 }

@@ -209,6 +209,7 @@ LogicalResult lowerOp(Context &ctx, Operation *op) {
       .Case([&](HistogramOp histogram) { return lowerHistogram(ctx, histogram), success(); })
       .Case([&](GatherOp gather) { return lowerGather(ctx, gather), success(); })
       .Case([&](MapElementwiseOp map) { return lowerMap(ctx, map), success(); })
+      .Case([&](ElementwiseInlineAsmOp code) { return lowerAssembly(ctx, code), success(); })
       .Case<AtomicRMWOp, AtomicCASOp>([&](auto) { return lowerAtomic(ctx, op), success(); })
       .Case([&](PrintOp print) { return lowerPrint(ctx, print), success(); })
       .Case([&](AssertOp check) { return lowerAssert(ctx, check), success(); })

@@ -12,6 +12,7 @@ void lowerScan(Context &ctx, tt::ScanOp op);
 void lowerHistogram(Context &ctx, tt::HistogramOp op);
 void lowerGather(Context &ctx, tt::GatherOp op);
 void lowerMap(Context &ctx, tt::MapElementwiseOp op);
+void lowerAssembly(Context &ctx, tt::ElementwiseInlineAsmOp op);
 void lowerDot(Context &ctx, tt::DotOp op);
 void lowerAtomic(Context &ctx, mlir::Operation *op);
 void lowerPrint(Context &ctx, tt::PrintOp op);

@@ -219,13 +219,25 @@ Maybe emitGdcLaunch(Emitter &e, Arguments &args) {
   return dependency(e, "griddepcontrol.launch_dependents; mov.u32 $0, 0;");
 }
 
-// ---- escape hatches and refusals
+// ---- escape hatches
+
+/// PTX qualifies its instructions behind a dot (mov.b32) and declares registers (.reg); no instruction of x86 has a dot.
+static bool looksLikePtx(llvm::StringRef text) {
+  while (!text.empty()) {
+    size_t end = text.find_first_of(";{}\n");
+    llvm::StringRef statement = text.take_front(end).trim();
+    text = end == llvm::StringRef::npos ? "" : text.drop_front(end + 1);
+    if (statement.starts_with("@")) statement = statement.drop_until(llvm::isSpace).trim(); // a predicate
+    llvm::StringRef word = statement.take_until(llvm::isSpace);
+    if (word == ".reg" || (!word.starts_with(".") && word.contains('.'))) return true;
+  }
+  return false;
+}
 
 Maybe emitInlineAsm(Emitter &e, Arguments &args) {
-  if (e.unit.options->backend != "cuda")
-    return e.ops.fail(Diag::refusedBuiltin, {"inline_asm_elementwise", "GPU assembly has no meaning on a CPU"});
   std::optional<std::string> text = args.string(0), constraints = text ? args.string(1) : std::nullopt;
   std::optional<bool> pure = constraints ? args.boolean(4) : std::nullopt;
+  if (text && e.unit.options->backend != "cuda" && looksLikePtx(*text)) return e.ops.failAt(args.ranges[0], Diag::foreignAssembly, {});
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
   if (*pack < 1 || *pack > tt::maxPackedElements || !llvm::isPowerOf2_64(static_cast<uint64_t>(*pack)))

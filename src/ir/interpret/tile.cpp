@@ -414,6 +414,10 @@ LogicalResult gather(Program &program, Operation *op) {
 }
 
 } // namespace
+LogicalResult assembly(Program &program, Operation *op) {
+  return program.fail(op, "the interpreter runs no assembly: run the kernel compiled, or say this in the language");
+}
+
 
 Meaning findTile(StringRef name) {
   static const llvm::StringMap<Meaning> table = {
@@ -442,3 +446,4 @@ Meaning findTile(StringRef name) {
 }
 
 } // namespace tilewright::interp
+      {"tt.elementwise_inline_asm", assembly},
