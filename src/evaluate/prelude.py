@@ -106,6 +106,31 @@ def _multiply(a, b):
     return a * b
 
 
+# ---- waiting
+
+
+@triton.jit
+def _poll(pointer, expected, sem: tl.constexpr, scope: tl.constexpr):
+    return tl.atomic_cas(pointer, expected, expected, sem=sem, scope=scope) == expected
+
+
+@triton.jit
+def atomic_poll(pointer, expected, sem: tl.constexpr = "acquire", scope: tl.constexpr = "gpu", timeout_ns=None):
+    tl.static_assert(pointer.type.is_ptr() and pointer.dtype.element_ty.is_int(), "atomic_poll waits at the address of one integer")
+    tl.static_assert(sem == "acquire" or sem == "relaxed", "atomic_poll only reads: its order is 'acquire' or 'relaxed'")
+    expected = tl.to_tensor(expected).to(pointer.dtype.element_ty)
+    found = _poll(pointer, expected, sem, scope)
+    if timeout_ns is None:
+        while not found:
+            found = _poll(pointer, expected, sem, scope)
+    else:
+        tl.static_assert(tl.target_info.is_cuda(), "atomic_poll: timeout_ns takes the clock of a GPU")
+        begin = tl.extra.cuda.globaltimer()
+        while (not found) & (tl.extra.cuda.globaltimer() - begin < timeout_ns):
+            found = _poll(pointer, expected, sem, scope)
+    return found
+
+
 @triton.jit
 def _larger(a, b):
     return tl.maximum(a, b)

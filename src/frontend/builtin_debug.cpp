@@ -1,4 +1,4 @@
-// Builtins that promise, check, print or ask, and those that are refused.
+// Builtins that promise, check, print or ask, and what only one machine has.
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
@@ -115,6 +115,7 @@ Maybe emitDevicePrint(Emitter &e, Arguments &args) {
   llvm::SmallVector<int32_t> isSignedValue;
   for (const Operand &item : args[1].items) {
     Maybe value = e.ops.toTensor(item);
+    if (value && !*hex && value->type.scalarType() == Type(Scalar::fp8e4b15)) value = e.ops.cast(*value, Type(Scalar::fp16));
     if (!value) return std::nullopt;
     handles.push_back(value->handle);
     Type scalar = value->type.scalarType();
@@ -236,8 +237,8 @@ static bool looksLikePtx(llvm::StringRef text) {
 
 Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::optional<std::string> text = args.string(0), constraints = text ? args.string(1) : std::nullopt;
-  std::optional<bool> pure = constraints ? args.boolean(4) : std::nullopt;
   if (text && e.unit.options->backend != "cuda" && looksLikePtx(*text)) return e.ops.failAt(args.ranges[0], Diag::foreignAssembly, {});
+  std::optional<bool> pure = constraints ? args.boolean(4) : std::nullopt;
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
   if (*pack < 1 || *pack > tt::maxPackedElements || !llvm::isPowerOf2_64(static_cast<uint64_t>(*pack)))
@@ -273,9 +274,6 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
 
 Maybe emitNotCallable(Emitter &e, Arguments &args) {
   return e.ops.fail(Diag::notCallableHere, {"tl." + args.builtin.path.str()});
-}
-Maybe emitRefused(Emitter &e, Arguments &args) {
-  return e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str(), ""});
 }
 
 } // namespace tilewright
