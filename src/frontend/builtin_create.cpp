@@ -41,7 +41,7 @@ Maybe emitArange(Emitter &e, Arguments &args) {
     return e.ops.fail(Diag::arangeRange, {std::to_string(*start), std::to_string(*end)});
   int64_t length = *end - *start;
   if (length <= 0) return e.ops.fail(Diag::arangeEmpty, {std::to_string(*start), std::to_string(*end)});
-  if (length & (length - 1)) {
+  if (!e.unit.anySize && (length & (length - 1))) {
     int64_t next = 1;
     while (next < length)
       next *= 2;

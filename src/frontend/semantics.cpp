@@ -239,7 +239,7 @@ bool Semantics::checkShape(llvm::ArrayRef<int64_t> shape) {
   int64_t elements = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t size = shape[i];
-    if (size <= 0 || (size & (size - 1))) {
+    if (size <= 0 || (!unit.anySize && (size & (size - 1)))) {
       int64_t next = 1;
       while (next < size && next < tt::maxTileElements)
         next *= 2;

@@ -62,7 +62,7 @@ class Launch:
 
 
 class Case:
-    def __init__(self, seed, folder, level="avx2", products=False, small=False, launches=1):
+    def __init__(self, seed, folder, level="avx2", products=False, small=False, launches=1, any_size=False):
         import numpy as np
 
         name, _, machine = level.partition(":")
@@ -74,7 +74,7 @@ class Case:
             self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
         elif name == "cuda":
             self.engine, self.options = name, {"num_warps": WARPS[seed % len(WARPS)]}
-        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products)
+        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products, any_size)
         self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
         self.kernels = {}
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
@@ -193,7 +193,7 @@ def worker(arguments):
             if time.monotonic() > until:
                 break
             print(">", seed, flush=True)
-            case = Case(seed, folder, level, arguments.products, arguments.addresses, arguments.launches)
+            case = Case(seed, folder, level, arguments.products, arguments.addresses, arguments.launches, arguments.any_size)
             if arguments.show:
                 print(case.source)
                 print(case.launches[0].scalars, case.generator.shape)
@@ -230,6 +230,7 @@ def main():
     parser.add_argument("--show", action="store_true", help="print each program")
     parser.add_argument("--minimize", action="store_true")
     parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
+    parser.add_argument("--any-size", action="store_true", help="tiles whose sizes are no powers of two")
     parser.add_argument("--addresses", action="store_true", help="small programs about addresses")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--end", type=int, help=argparse.SUPPRESS)
@@ -244,7 +245,7 @@ def main():
         # The level is read once a process. Each looks at other programs where the range is open.
         first = arguments.first + (i * 10**8 if arguments.count == 10**9 else 0)
         command = [sys.executable, __file__, "--worker", "--levels", level, "--launches", str(arguments.launches)]
-        command += [f"--{flag}" for flag in ("show", "minimize", "products", "addresses") if getattr(arguments, flag)]
+        command += [f"--{flag.replace('_', '-')}" for flag in ("show", "minimize", "products", "addresses", "any_size") if getattr(arguments, flag)]
         environment = os.environ | ({} if level.startswith(("simulate", "cuda")) else {"TILEWRIGHT_CPU": level})
         count = arguments.count if arguments.count != 10**9 else 10**8
         start = time.monotonic()
