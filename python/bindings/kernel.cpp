@@ -74,6 +74,7 @@ std::shared_ptr<const JitFunction> PyKernel::jit() {
   function->module = std::move(module);
   function->globals = functionScope(state->globals, state->cells, state->file);
   function->noinline_ = state->noinline_;
+  function->anySize = state->anySize;
   function->doNotSpecialize = state->doNotSpecialize;
   function->doNotSpecializeOnAlignment = state->doNotSpecializeOnAlignment;
   size_t index = 0;
@@ -316,7 +317,7 @@ void defineKernel(nb::module_ &module) {
       .def(
           "_capture",
           [](PyKernel &self, std::string source, std::string file, int64_t line, std::string name, nb::dict globals, nb::dict cells,
-             nb::list parameters, bool noinline_, std::vector<std::string> doNotSpecialize,
+             nb::list parameters, bool noinline_, bool anySize, std::vector<std::string> doNotSpecialize,
              std::vector<std::string> doNotSpecializeOnAlignment, bool wantsInterpreter) {
             auto state = std::make_shared<PyKernel::State>();
             state->source = std::move(source);
@@ -327,13 +328,14 @@ void defineKernel(nb::module_ &module) {
             state->cells = share(cells);
             state->parameters = share(parameters);
             state->noinline_ = noinline_;
+            state->anySize = anySize;
             state->wantsInterpreter = wantsInterpreter;
             state->doNotSpecialize = std::move(doNotSpecialize);
             state->doNotSpecializeOnAlignment = std::move(doNotSpecializeOnAlignment);
             self.state = std::move(state);
           },
-          "source"_a, "file"_a, "line"_a, "name"_a, "globals"_a, "cells"_a, "parameters"_a, "noinline"_a, "do_not_specialize"_a,
-          "do_not_specialize_on_alignment"_a, "interpreted"_a);
+          "source"_a, "file"_a, "line"_a, "name"_a, "globals"_a, "cells"_a, "parameters"_a, "noinline"_a, "any_size"_a,
+          "do_not_specialize"_a, "do_not_specialize_on_alignment"_a, "interpreted"_a);
   defineLaunches(kernel);
 }
 

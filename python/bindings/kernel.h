@@ -74,7 +74,7 @@ struct PyKernel::State {
   int64_t firstLine = 1;
   Shared globals, cells;
   Shared parameters; // tuples (name, constexpr, variadic, annotation, const, default or the mark for none)
-  bool noinline_ = false;
+  bool noinline_ = false, anySize = false;
   bool wantsInterpreter = false; // it was made while TRITON_INTERPRET was on
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
 

@@ -15,6 +15,8 @@
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -98,6 +100,20 @@ static void cleanUp(Module &module, TargetMachine &machine) {
     if (!function.isDeclaration()) passes.run(function, functions);
 }
 
+/// What LLVM itself takes for granted of a kernel's own assembly: empty if it is so.
+static std::string problemOfAssembly(const Module &module) {
+  for (const Function &function : module)
+    for (const Instruction &instruction : instructions(function)) {
+      auto call = dyn_cast<CallInst>(&instruction);
+      auto code = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+      if (!code) continue;
+      if (Error problem = InlineAsm::verify(code->getFunctionType(), code->getConstraintString())) return toString(std::move(problem));
+      for (const InlineAsm::ConstraintInfo &constraint : code->ParseConstraints())
+        if (constraint.isIndirect) return "an indirect operand ('*') in '" + code->getConstraintString().str() + "'";
+    }
+  return "";
+}
+
 static std::string textOf(const Module &module) {
   std::string text;
   raw_string_ostream out(text);
@@ -137,6 +153,10 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   if (!translated) return std::nullopt; // the translation has reported why
   translated->setTargetTriple(machine->getTargetTriple());
   translated->setDataLayout(machine->createDataLayout());
+  if (std::string problem = problemOfAssembly(*translated); !problem.empty()) {
+    refuse(module, Diag::codeRefused, {problem});
+    return std::nullopt;
+  }
   for (Function &function : *translated)
     generator.prepare(function);
   if (llvmOptimizes()) cleanUp(*translated, *machine);

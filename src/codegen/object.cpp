@@ -19,6 +19,7 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
+void LLVMInitializeX86AsmParser(); // of the assembly that a kernel brings along
 }
 
 namespace tilewright {
@@ -39,6 +40,7 @@ std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
   });
   CodeGenerator generator{"x86_64-unknown-linux-gnu", target.cpu, target.features, CodeModel::Small, prepare, [](Function &) {}};
   return generate(module, generator, kind);

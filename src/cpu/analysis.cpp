@@ -47,8 +47,8 @@ TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
 
 //===------------------------------------------------------------------------------------------------------------ steps
 
-static bool isElementwise(Operation *op) {
-  if (op->getNumRegions() != 0) return false;
+bool isElementwise(Operation *op) {
+  if (op->getNumRegions() != 0 || isa<ElementwiseInlineAsmOp>(op)) return false;
   if (op->hasTrait<OpTrait::Elementwise>()) return true;
   return isa<arith::SelectOp>(op);
 }

@@ -38,6 +38,8 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return shapeOf(value.getType());
 }
+/// Whether each element of the results follows from the same element of the operands, and can be computed alone.
+bool isElementwise(mlir::Operation *op);
 inline bool isTile(mlir::Type type) {
   return llvm::isa<mlir::RankedTensorType>(type);
 }

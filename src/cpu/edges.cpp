@@ -17,8 +17,7 @@ namespace tilewright::cpu {
 //===---------------------------------------------------------------------------------------------------- rows and columns
 
 static bool isElementwiseUse(Operation *user, Value tile) {
-  return user->getNumRegions() == 0 && user->getNumResults() == 1 &&
-         (user->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(user)) && shapeOf(user->getResult(0)) == shapeOf(tile);
+  return user->getNumResults() == 1 && isElementwise(user) && shapeOf(user->getResult(0)) == shapeOf(tile);
 }
 
 /// Finds the stores that `tile` ends in, element by element. False if anything else looks at it.

@@ -308,6 +308,22 @@ Value constantText(ImplicitLocOpBuilder &b, StringRef text) {
   return LLVM::AddressOfOp::create(b, global);
 }
 
+SmallVector<Value> inlineAssembly(ImplicitLocOpBuilder &b, StringRef text, StringRef constraints, TypeRange results, ValueRange operands,
+                                  bool hasEffects) {
+  SmallVector<Type> types(results);
+  Type whole;
+  if (types.size() == 1) whole = types.front();
+  if (types.size() > 1) whole = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  std::string flags = constraints.str() + (constraints.empty() ? "" : ",") + "~{dirflag},~{fpsr},~{flags}";
+  auto code = LLVM::InlineAsmOp::create(b, whole ? TypeRange(whole) : TypeRange(), operands, text, flags, hasEffects, false,
+                                        LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  if (types.size() == 1) return {code.getResult(0)};
+  SmallVector<Value> values;
+  for (int64_t i = 0, count = static_cast<int64_t>(types.size()); i < count; ++i)
+    values.push_back(LLVM::ExtractValueOp::create(b, code.getResult(0), i));
+  return values;
+}
+
 void memoryFence(ImplicitLocOpBuilder &b) {
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst);
 }

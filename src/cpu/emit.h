@@ -53,6 +53,9 @@ Value callIntrinsic(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, 
 Value callFunction(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, ValueRange operands); // result null: void, returns null
 /// The address of a constant, zero-ended string.
 Value constantText(ImplicitLocOpBuilder &b, llvm::StringRef text);
+/// Assembly in AT&T syntax with LLVM's constraints; one value for each of `results`. It may change the processor's flags.
+llvm::SmallVector<Value> inlineAssembly(ImplicitLocOpBuilder &b, llvm::StringRef text, llvm::StringRef constraints, mlir::TypeRange results,
+                                        ValueRange operands, bool hasEffects);
 void memoryFence(ImplicitLocOpBuilder &b);
 
 } // namespace tilewright::cpu

@@ -30,7 +30,7 @@ static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &ta
     if (!llvm::is_contained(tail.masks, mask)) tail.masks.push_back(mask);
     return isMask || !load.getOther() || isEqualBeyond(ctx, load.getOther(), axis, tail, seen);
   }
-  if (op->getNumRegions() != 0 || !(op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(op))) return false;
+  if (!isElementwise(op)) return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) { return isEqualBeyond(ctx, operand, axis, tail, seen); });
 }
 

@@ -210,6 +210,7 @@ LogicalResult lowerOp(Context &ctx, Operation *op) {
       .Case([&](GatherOp gather) { return lowerGather(ctx, gather), success(); })
       .Case([&](SortOp sort) { return lowerSort(ctx, sort), success(); })
       .Case([&](MapElementwiseOp map) { return lowerMap(ctx, map), success(); })
+      .Case([&](ElementwiseInlineAsmOp code) { return lowerAssembly(ctx, code), success(); })
       .Case<AtomicRMWOp, AtomicCASOp>([&](auto) { return lowerAtomic(ctx, op), success(); })
       .Case([&](PrintOp print) { return lowerPrint(ctx, print), success(); })
       .Case([&](AssertOp check) { return lowerAssert(ctx, check), success(); })

@@ -13,6 +13,7 @@ void lowerHistogram(Context &ctx, tt::HistogramOp op);
 void lowerGather(Context &ctx, tt::GatherOp op);
 void lowerSort(Context &ctx, tt::SortOp op);
 void lowerMap(Context &ctx, tt::MapElementwiseOp op);
+void lowerAssembly(Context &ctx, tt::ElementwiseInlineAsmOp op);
 void lowerDot(Context &ctx, tt::DotOp op);
 void lowerAtomic(Context &ctx, mlir::Operation *op);
 void lowerPrint(Context &ctx, tt::PrintOp op);

@@ -43,6 +43,8 @@ MaybeValue makeJit(const Value &target, const NativeCall &call) {
   kernel->globals = function->scope();
   const Value *isNoinline = call.keyword("noinline");
   kernel->noinline_ = isNoinline && isNoinline->truth();
+  const Value *hasAnySize = call.keyword("any_size");
+  kernel->anySize = hasAnySize && hasAnySize->truth();
   kernel->doNotSpecialize = parameterNames(call.keyword("do_not_specialize"), function.get());
   kernel->doNotSpecializeOnAlignment = parameterNames(call.keyword("do_not_specialize_on_alignment"), function.get());
   if (!readParameters(*kernel, call.diagnostics)) return std::nullopt;

@@ -48,7 +48,7 @@ private:
 
   // A function's own text follows when the walk comes to it, so that a long chain of calls is no recursion here.
   void function(const JitFunction &kernel) {
-    put("function " + kernel.name + (kernel.noinline_ ? " noinline" : ""));
+    put("function " + kernel.name + (kernel.noinline_ ? " noinline" : "") + (kernel.anySize ? " any size" : ""));
     if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second) return;
     waiting.push_back([this, kernel] {
       put("function " + kernel.name);

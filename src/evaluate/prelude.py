@@ -17,6 +17,19 @@ def _log2(n):
 
 
 @triton.constexpr_function
+def _next_power(n):
+    return 2**_log2(2 * n - 1)
+
+
+@triton.constexpr_function
+def _has_powers(shape):
+    for size in shape:
+        if size != _next_power(size):
+            return False
+    return True
+
+
+@triton.constexpr_function
 def _sum_type(dtype, wanted):
     if wanted is not None:
         return wanted
@@ -91,6 +104,31 @@ def interleave(a, b):
         return pairs
     else:
         return tl.reshape(pairs, pairs.shape[:-2] + [2 * pairs.shape[-2]])
+
+
+# ---- waiting
+
+
+@triton.jit
+def _poll(pointer, expected, sem: tl.constexpr, scope: tl.constexpr):
+    return tl.atomic_cas(pointer, expected, expected, sem=sem, scope=scope) == expected
+
+
+@triton.jit
+def atomic_poll(pointer, expected, sem: tl.constexpr = "acquire", scope: tl.constexpr = "gpu", timeout_ns=None):
+    tl.static_assert(pointer.type.is_ptr() and pointer.dtype.element_ty.is_int(), "atomic_poll waits at the address of one integer")
+    tl.static_assert(sem == "acquire" or sem == "relaxed", "atomic_poll only reads: its order is 'acquire' or 'relaxed'")
+    expected = tl.to_tensor(expected).to(pointer.dtype.element_ty)
+    found = _poll(pointer, expected, sem, scope)
+    if timeout_ns is None:
+        while not found:
+            found = _poll(pointer, expected, sem, scope)
+    else:
+        tl.static_assert(tl.target_info.is_cuda(), "atomic_poll: timeout_ns takes the clock of a GPU")
+        begin = tl.extra.cuda.globaltimer()
+        while (not found) & (tl.extra.cuda.globaltimer() - begin < timeout_ns):
+            found = _poll(pointer, expected, sem, scope)
+    return found
 
 
 # ---- reductions
@@ -293,7 +331,45 @@ def _sort_network(x, k: tl.constexpr, descending: tl.constexpr):
 def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = False):
     axis: tl.constexpr = _axis(dim, len(x.shape))
     tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be sorted")
-    return tl._sort(x, x.shape[axis] if k is None else k, descending, _sort_network)
+    wanted: tl.constexpr = x.shape[axis] if k is None else k
+    if not _has_powers(x.shape + [wanted]):
+        return _sort_any_size(x, wanted, descending)
+    return tl._sort(x, wanted, descending, _sort_network)
+
+
+# Tiles of any size: the network sorts one whose sizes are powers of two. What is added sorts behind the rest.
+
+
+@triton.jit
+def _picked(x, index, axis: tl.constexpr):
+    rank: tl.constexpr = len(x.shape)
+    shape: tl.constexpr = x.shape[:axis] + [index.shape[0]] + x.shape[axis + 1:]
+    index = tl.reshape(index, [1] * axis + [index.shape[0]] + [1] * (rank - axis - 1))
+    return tl.gather(x, tl.broadcast_to(index, shape), axis)
+
+
+@triton.jit
+def _resized(x, axis: tl.constexpr, size: tl.constexpr):
+    return _picked(x, tl.minimum(tl.arange(0, size), x.shape[axis] - 1), axis)
+
+
+@triton.jit
+def _last(dtype: tl.constexpr, descending: tl.constexpr):
+    if dtype.is_floating():
+        return float("-inf") if descending else float("inf")
+    else:
+        return dtype.get_int_min_value() if descending else dtype.get_int_max_value()
+
+
+@triton.jit
+def _sort_any_size(x, k: tl.constexpr, descending: tl.constexpr):
+    n: tl.constexpr = x.shape[-1]
+    rows: tl.constexpr = x.numel // n
+    wide = _resized(_resized(tl.reshape(x, [rows, n]), 0, _next_power(rows)), 1, _next_power(n))
+    is_real = tl.arange(0, _next_power(n)) < n
+    wide = tl.where(is_real[None, :], wide, _last(x.dtype, descending))
+    wide = sort_impl(wide, k=_next_power(k), descending=descending)
+    return tl.reshape(_resized(_resized(wide, 0, rows), 1, k), x.shape[:-1] + [k])
 
 
 @triton.jit
@@ -310,6 +386,8 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr 
 def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
     axis: tl.constexpr = _axis(dim, len(x.shape))
     tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be merged")
+    if not _has_powers(x.shape):
+        return _sort_any_size(x, x.shape[axis], descending)
     falling: tl.constexpr = 1 if descending else 0
     h = tl.reshape(x, [2] * _log2(x.numel))
     h = _merge_hypercube(h, _log2(x.shape[axis]), falling)
@@ -321,6 +399,8 @@ def flip(x, dim=None):
     axis: tl.constexpr = _axis(dim, len(x.shape))
     tl.static_assert(0 <= axis, "flip: there is no such dimension")
     tl.static_assert(axis < len(x.shape), "flip: there is no such dimension")
+    if not _has_powers(x.shape):
+        return _picked(x, x.shape[axis] - 1 - tl.arange(0, x.shape[axis]), axis)
     steps: tl.constexpr = _log2(x.shape[axis])
     bits = x.to(_bits_type(x.dtype), bitcast=True)
     y = tl.reshape(bits, x.shape[:axis] + [2] * steps + x.shape[axis + 1:])

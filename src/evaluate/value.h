@@ -196,6 +196,7 @@ struct JitFunction {
   const ast::FunctionStmt *decl = nullptr;
   std::shared_ptr<Namespace> globals;
   bool noinline_ = false;
+  bool anySize = false;  // as a kernel: tiles may have sizes that are no powers of two
   bool isHelper = false; // Python's own function, a method of a class: what it does is done where it is called, and constants stay so
   std::optional<std::string> mustUse; // what to say where its result is thrown away
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;

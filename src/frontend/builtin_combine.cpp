@@ -37,11 +37,19 @@ static Operand oneBatch(Emitter &e, const Operand &tile) {
   return e.ops.reshape(tile, {tile.type.elements() / (shape[rank - 2] * shape[rank - 1]), shape[rank - 2], shape[rank - 1]}, false);
 }
 
+/// fp8e4b15, of which there are no products on any machine; fp16 holds its numbers.
+static bool isCustomFloat(const Operand &x) {
+  return x.type.scalar() == Scalar::fp8e4b15;
+}
+
 Maybe emitDot(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0), y = x ? args.tile(1) : std::nullopt;
   if (!y) return std::nullopt;
   for (size_t i : {0, 1})
     if (!args[i].type.element().isScalar()) return args.wrong(i, "a tile of numbers");
+  if (isFloat(x->type.scalar()) && isFloat(y->type.scalar()) && (isCustomFloat(*x) || isCustomFloat(*y)))
+    for (Maybe *side : {&x, &y})
+      *side = e.ops.cast(**side, Type(Scalar::fp16));
   Scalar left = x->type.scalar(), right = y->type.scalar();
   auto multiplies = [](Scalar scalar) { return isFloat(scalar) || scalar == Scalar::int8; };
   for (size_t i : {0, 1})

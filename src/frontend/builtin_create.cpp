@@ -41,7 +41,7 @@ Maybe emitArange(Emitter &e, Arguments &args) {
     return e.ops.fail(Diag::arangeRange, {std::to_string(*start), std::to_string(*end)});
   int64_t length = *end - *start;
   if (length <= 0) return e.ops.fail(Diag::arangeEmpty, {std::to_string(*start), std::to_string(*end)});
-  if (length & (length - 1)) {
+  if (!e.unit.anySize && (length & (length - 1))) {
     int64_t next = 1;
     while (next < length)
       next *= 2;
@@ -57,8 +57,6 @@ Maybe emitArange(Emitter &e, Arguments &args) {
 static Maybe scalarOf(Emitter &e, Arguments &args, size_t index, const Type &type) {
   if (args[index].isNumber() && type.isScalar()) {
     if (type.scalar() == Scalar::int1) return e.ops.scalarConstant(Value::boolean(args[index].constant.truth()), Scalar::int1);
-    if (type.scalar() == Scalar::fp8e4b15)
-      return e.ops.failAt(args.ranges[index], Diag::refusedFeature, {"fp8e4b15", "not supported in this architecture"});
     return e.ops.scalarConstant(args[index].constant, type.scalar());
   }
   Maybe value = args.tensor(index);
@@ -100,6 +98,13 @@ Maybe emitCast(Emitter &e, Arguments &args) {
   std::optional<bool> bits = rounding ? args.boolean(3) : std::nullopt;
   if (!bits) return std::nullopt;
   return *bits ? e.ops.bitcast(*value, *type) : e.ops.castRounded(*value, *type, *rounding);
+}
+
+Maybe emitConvertFloat8(Emitter &e, Arguments &args) {
+  Maybe value = args.tensor(0);
+  std::optional<Type> type = value ? args.type(1) : std::nullopt;
+  std::optional<std::string> rounding = type ? args.string(2) : std::nullopt;
+  return rounding ? e.ops.castRounded(*value, *type, *rounding) : std::nullopt;
 }
 
 Maybe emitToTensor(Emitter &e, Arguments &args) {

@@ -1,4 +1,4 @@
-// Builtins that promise, check, print or ask, and those that are refused.
+// Builtins that promise, check, print or ask, and what only one machine has.
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
@@ -115,6 +115,7 @@ Maybe emitDevicePrint(Emitter &e, Arguments &args) {
   llvm::SmallVector<int32_t> isSignedValue;
   for (const Operand &item : args[1].items) {
     Maybe value = e.ops.toTensor(item);
+    if (value && !*hex && value->type.scalarType() == Type(Scalar::fp8e4b15)) value = e.ops.cast(*value, Type(Scalar::fp16));
     if (!value) return std::nullopt;
     handles.push_back(value->handle);
     Type scalar = value->type.scalarType();
@@ -219,12 +220,24 @@ Maybe emitGdcLaunch(Emitter &e, Arguments &args) {
   return dependency(e, "griddepcontrol.launch_dependents; mov.u32 $0, 0;");
 }
 
-// ---- escape hatches and refusals
+// ---- escape hatches
+
+/// PTX qualifies its instructions behind a dot (mov.b32) and declares registers (.reg); no instruction of x86 has a dot.
+static bool looksLikePtx(llvm::StringRef text) {
+  while (!text.empty()) {
+    size_t end = text.find_first_of(";{}\n");
+    llvm::StringRef statement = text.take_front(end).trim();
+    text = end == llvm::StringRef::npos ? "" : text.drop_front(end + 1);
+    if (statement.starts_with("@")) statement = statement.drop_until(llvm::isSpace).trim(); // a predicate
+    llvm::StringRef word = statement.take_until(llvm::isSpace);
+    if (word == ".reg" || (!word.starts_with(".") && word.contains('.'))) return true;
+  }
+  return false;
+}
 
 Maybe emitInlineAsm(Emitter &e, Arguments &args) {
-  if (e.unit.options->backend != "cuda")
-    return e.ops.fail(Diag::refusedBuiltin, {"inline_asm_elementwise", "GPU assembly has no meaning on a CPU"});
   std::optional<std::string> text = args.string(0), constraints = text ? args.string(1) : std::nullopt;
+  if (text && e.unit.options->backend != "cuda" && looksLikePtx(*text)) return e.ops.failAt(args.ranges[0], Diag::foreignAssembly, {});
   std::optional<bool> pure = constraints ? args.boolean(4) : std::nullopt;
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
@@ -261,9 +274,6 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
 
 Maybe emitNotCallable(Emitter &e, Arguments &args) {
   return e.ops.fail(Diag::notCallableHere, {"tl." + args.builtin.path.str()});
-}
-Maybe emitRefused(Emitter &e, Arguments &args) {
-  return e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str(), ""});
 }
 
 } // namespace tilewright

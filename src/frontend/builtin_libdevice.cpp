@@ -135,7 +135,8 @@ bool linkLibrary(ModuleOp module, const KernelOptions &options, Diagnostics &dia
   if (calls.empty()) return true;
   Budget budget;
   module.getContext()->loadDialect<scf::SCFDialect>();
-  Unit unit{module.getContext(), module, &options, &diagnostics, {}, {}, 0};
+  bool anySize = llvm::any_of(module.getOps<tt::FuncOp>(), [](tt::FuncOp function) { return function->hasAttr(tt::anySizeName); });
+  Unit unit{module.getContext(), module, &options, &diagnostics, {}, {}, 0, {}, anySize};
   for (auto [op, overload] : calls) {
     Maybe result = callDefinition(unit, op, *overload);
     if (!result) return false;

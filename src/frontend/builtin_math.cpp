@@ -119,6 +119,10 @@ Maybe emitAbs(Emitter &e, Arguments &args) {
   if (!x) return std::nullopt;
   if (!x->type.scalarType().isScalar()) return args.wrong(0, "numbers");
   Scalar scalar = x->type.scalar();
+  if (scalar == Scalar::fp8e4b15) {
+    Maybe bits = e.ops.bitcast(*x, Type(Scalar::uint8));
+    return e.ops.bitcast(*e.ops.bitwise(ast::BinaryOp::bitand_, *bits, Operand::of(Value::integer(0x7f))), x->type.scalarType());
+  }
   if (isFloat(scalar)) return Operand::of(math::AbsFOp::create(e.ops.b, x->handle).getResult(), x->type);
   if (isSigned(scalar)) return Operand::of(math::AbsIOp::create(e.ops.b, x->handle).getResult(), x->type);
   return x;

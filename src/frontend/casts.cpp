@@ -16,6 +16,49 @@ static bool isSixteenBitFloat(Scalar scalar) {
   return scalar == Scalar::fp16 || scalar == Scalar::bf16;
 }
 
+// ---- fp8e4b15: a sign, four bits of exponent with fp16's bias, three of fraction; no infinity, no NaN. It has no type of its own in the
+// IR, so that its conversions are arithmetic on bytes.
+
+static Operand constantLike(Semantics &s, const Operand &x, int64_t value) {
+  Operand constant = s.integerConstant(value, x.type.scalar());
+  return x.isBlock() ? s.splat(constant, x.type.shape()) : constant;
+}
+
+/// The exponents are those of fp16: the bits without the sign, moved to where they lie there, subnormals included.
+static Operand halfOfFp8e4b15(Semantics &s, const Operand &x) {
+  auto &b = s.b;
+  Operand byte = Operand::of(x.handle, x.type.withElement(Type(Scalar::uint8)));
+  Operand bits = *s.cast(byte, Type(Scalar::uint16));
+  auto moved = [&](int64_t mask, int64_t distance) {
+    mlir::Value masked = arith::AndIOp::create(b, bits.handle, constantLike(s, bits, mask).handle);
+    return arith::ShLIOp::create(b, masked, constantLike(s, bits, distance).handle).getResult();
+  };
+  mlir::Value joined = arith::OrIOp::create(b, moved(0x80, 8), moved(0x7f, 7));
+  return *s.bitcast(Operand::of(joined, bits.type), Type(Scalar::fp16));
+}
+
+/// As upstream's instructions do it, by way of fp16 cut off: 1.75 is the largest number, also of infinities and NaN, and halves round away
+/// from zero.
+static Maybe fp8e4b15Of(Semantics &s, const Operand &x, bool truncates) {
+  auto &b = s.b;
+  Scalar source = x.type.scalar();
+  if (source != Scalar::fp16 && source != Scalar::fp32 && source != Scalar::fp64) {
+    Maybe wide = s.cast(x, Type(Scalar::fp32));
+    return wide ? fp8e4b15Of(s, *wide, truncates) : std::nullopt;
+  }
+  Maybe half = source == Scalar::fp16 ? Maybe(x) : s.castRounded(x, Type(Scalar::fp16), "rtz");
+  if (!half) return std::nullopt;
+  Operand bits = *s.bitcast(*half, Type(Scalar::uint16));
+  auto constant = [&](int64_t value) { return constantLike(s, bits, value).handle; };
+  mlir::Value magnitude = arith::AndIOp::create(b, bits.handle, constant(0x7fff));
+  mlir::Value bounded = arith::MinUIOp::create(b, magnitude, constant(0x3f00)); // 1.75
+  if (!truncates) bounded = arith::AddIOp::create(b, bounded, constant(0x40));
+  mlir::Value sign = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits.handle, constant(8)), constant(0x80));
+  mlir::Value joined = arith::OrIOp::create(b, sign, arith::ShRUIOp::create(b, bounded, constant(7)));
+  Operand byte = *s.cast(Operand::of(joined, bits.type), Type(Scalar::uint8));
+  return Operand::of(byte.handle, x.type.withElement(Type(Scalar::fp8e4b15)));
+}
+
 Maybe Semantics::truth(const Operand &x) {
   Maybe tensor = toTensor(x);
   if (!tensor) return std::nullopt;
@@ -66,7 +109,8 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
   if (!from.isScalar() || !to.isScalar() || to.scalar() == Scalar::void_) return fail(Diag::castImpossible, {from.str(), to.str()});
 
   Scalar source = from.scalar(), target = to.scalar(), custom = Scalar::fp8e4b15;
-  if (source == custom || target == custom) return fail(Diag::refusedFeature, {"fp8e4b15", "not supported in this architecture"});
+  if (source == custom) return cast(halfOfFp8e4b15(*this, x), to);
+  if (target == custom) return fp8e4b15Of(*this, x, rounding == "rtz");
   if (isFloat(source) && isFloat(target)) {
     if (isFp8(source) || isFp8(target) || rounding == "rtz") {
       tt::RoundingModeAttr mode;

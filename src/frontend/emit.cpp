@@ -127,6 +127,7 @@ static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<
   auto op = tt::FuncOp::create(builder, location, name, FunctionType::get(unit.context, inputs, {}));
   op.setSymVisibilityAttr(builder.getStringAttr(isPublic ? "public" : "private"));
   op->setAttr("noinline", builder.getBoolAttr(noInline));
+  if (unit.anySize) op->setAttr(tt::anySizeName, builder.getUnitAttr());
   if (op.getBody().empty()) {
     Block *entry = builder.createBlock(&op.getBody());
     for (mlir::Type input : inputs)
@@ -312,7 +313,7 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   Budget budget; // of all that is evaluated and emitted for this kernel
   context.loadDialect<tt::TTDialect, arith::ArithDialect, scf::SCFDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  Unit unit{&context, *module, &options, &diagnostics, {}, {}, 0, {}};
+  Unit unit{&context, *module, &options, &diagnostics, {}, {}, 0, {}, kernel.anySize};
   Emitter emitter(unit, kernel);
   emitter.ops.at(kernel.decl->nameRange);
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;

@@ -98,6 +98,7 @@ bool Semantics::promote(Operand &x, Operand &y, Promotion how, llvm::StringRef w
   if (how.arithmetic && !xType.isPointer() && !yType.isPointer()) {
     std::optional<Scalar> scalar = promotedScalar(x, xNumber, y, yNumber, how.division, what);
     if (!scalar) return false;
+    if (*scalar == Scalar::fp8e4b15 && what != "where") scalar = Scalar::fp16; // it has no arithmetic; fp16 holds all its numbers
     for (int side = 0; side < 2; ++side) {
       Operand &operand = side ? y : x;
       const Operand &given = side ? yGiven : xGiven;

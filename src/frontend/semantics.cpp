@@ -239,7 +239,7 @@ bool Semantics::checkShape(llvm::ArrayRef<int64_t> shape) {
   int64_t elements = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t size = shape[i];
-    if (size <= 0 || (size & (size - 1))) {
+    if (size <= 0 || (!unit.anySize && (size & (size - 1)))) {
       int64_t next = 1;
       while (next < size && next < tt::maxTileElements)
         next *= 2;
@@ -255,7 +255,20 @@ bool Semantics::checkShape(llvm::ArrayRef<int64_t> shape) {
   return true;
 }
 
+/// The byte of the format that casts.cpp converts to: by way of fp16 cut off, not above 1.75, halves away from zero.
+static int64_t fp8e4b15Bits(double number) {
+  APFloat half(number);
+  bool inexact = false;
+  half.convert(APFloat::IEEEhalf(), APFloat::rmTowardZero, &inexact);
+  uint64_t bits = half.bitcastToAPInt().getZExtValue();
+  return static_cast<int64_t>((bits >> 8 & 0x80) | (std::min<uint64_t>(bits & 0x7fff, 0x3f00) + 0x40) >> 7);
+}
+
 Operand Semantics::scalarConstant(const Value &number, Scalar type) {
+  if (type == Scalar::fp8e4b15) {
+    Operand byte = scalarConstant(Value::integer(fp8e4b15Bits(number.toDouble().value_or(0))), Scalar::uint8);
+    return Operand::of(byte.handle, Type(type));
+  }
   mlir::Type ir = irType(Type(type));
   TypedAttr attribute;
   if (auto floatType = dyn_cast<FloatType>(ir)) {

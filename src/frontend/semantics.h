@@ -60,6 +60,7 @@ struct Unit {
   std::vector<SourceRange> calls;                          // the chain of calls that leads to the function at work
   int64_t operations = 0;                                  // in the kernel once its calls are inlined, about
   std::vector<std::shared_ptr<const ast::Module>> helpers; // the sources of helpers, which places in the code refer to
+  bool anySize = false;                                    // tiles may have sizes that are no powers of two
 };
 
 class Semantics {
@@ -81,7 +82,7 @@ public:
 
   // ---- types and constants
   mlir::Type irType(const Type &type);
-  /// A type that can be built: tile dimensions are powers of two, not too many elements.
+  /// A type that can be built: tile dimensions are powers of two (where the kernel does not ask for any size), not too many elements.
   bool checkShape(llvm::ArrayRef<int64_t> shape);
   Operand scalarConstant(const Value &number, Scalar type);
   Operand integerConstant(int64_t number, Scalar type) { return scalarConstant(Value::integer(number), type); }

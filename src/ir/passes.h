@@ -25,6 +25,11 @@ llvm::LogicalResult expandBlockPointers(mlir::ModuleOp module);
 ///   after:  %d = tt.dot (%a as bf16) * (2^%s, each repeated 32 times), %b, %c
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
 
+/// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).
+///   before: %x = tt.load %ptrs : tensor<96x!tt.ptr<f32>>
+///   after:  %x = tt.load %ptrs, (index < 96), 0.0 : tensor<128x!tt.ptr<f32>>
+llvm::LogicalResult padTiles(mlir::ModuleOp module);
+
 /// Folds, canonicalises, removes common subexpressions and dead code, and hoists what does not change out of loops.
 llvm::LogicalResult simplify(mlir::ModuleOp module);
 

@@ -50,6 +50,12 @@ RankedTensorType TensorDescType::getBlockType() const {
   return cast<RankedTensorType>(withElement(stored, IntegerType::get(getContext(), integer.getWidth())));
 }
 
+/// Asked for tiles of other sizes alone, so that nobody else pays for it.
+static bool allowsAnySize(Operation *op) {
+  auto function = op->getParentOfType<FuncOp>();
+  return function && function->hasAttr(anySizeName);
+}
+
 static LogicalResult verifyTileSize(Operation *op, Type type) {
   if (auto pointer = dyn_cast<PointerType>(type)) type = pointer.getPointeeType();
   if (auto desc = dyn_cast<TensorDescType>(type)) type = desc.getBlockType();
@@ -58,7 +64,7 @@ static LogicalResult verifyTileSize(Operation *op, Type type) {
   if (!tile.hasStaticShape()) return op->emitOpError("has a tile whose shape is not known: ") << tile;
   int64_t elements = 1;
   for (int64_t size : tile.getShape()) {
-    if (size <= 0 || !llvm::isPowerOf2_64(size))
+    if (size <= 0 || (!llvm::isPowerOf2_64(size) && !allowsAnySize(op)))
       return op->emitOpError("has a tile with a dimension of ") << size << " elements, which is no power of two: " << tile;
     if (size > maxTileElements || (elements *= size) > maxTileElements)
       return op->emitOpError("has a tile of more than ") << maxTileElements << " elements: " << tile;

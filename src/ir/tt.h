@@ -35,6 +35,9 @@ constexpr llvm::StringLiteral flattenName = "tt.flatten";
 constexpr llvm::StringLiteral warpSpecializeName = "tt.warp_specialize";
 constexpr llvm::StringLiteral noHoistingName = "tt.disable_licm";
 
+/// Of a function whose tiles may have sizes that are no powers of two, until pad-tiles has made them such.
+constexpr llvm::StringLiteral anySizeName = "tt.any_size";
+
 bool isPointerOrTileOfPointers(mlir::Type type);
 bool isBlockPointer(mlir::Type type);
 /// What a (tile of) pointer(s) or a block pointer points to, in the shape that a load through it has.

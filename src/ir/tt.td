@@ -100,7 +100,8 @@ def TT_ScaleDotElemType : TTEnum<"ScaleDotElemType", "element format of a scaled
 
 //===---------------------------------------------------------------------------------------------------------- operations
 
-// Every tile that an operation touches has a power of two of elements, at most tt::maxTileElements.
+// Every tile that an operation touches has a power of two of elements, at most tt::maxTileElements. In a function with tt.any_size the
+// dimensions may have other sizes, until pad-tiles.
 def TT_TileSizes : NativeOpTrait<"TileSizes"> { let cppNamespace = "::tilewright::tt"; }
 
 class TTOp<string name, list<Trait> traits = []> : Op<TTDialect, name, !listconcat([TT_TileSizes], traits)>;

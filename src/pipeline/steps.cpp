@@ -163,6 +163,8 @@ constexpr Step steps[] = {
      "turn block pointers and tensor descriptors into tiles of pointers with masks"},
     {"expand-scaled-dots", Machine::any, expandScaledDots, nullptr, "tt.dot_scaled",
      "turn products of microscaling formats into products of bf16 or fp16"},
+    {"pad-tiles", Machine::any, padTiles, nullptr, "",
+     "bring tiles of any size to powers of two"},
     {"simplify", Machine::any, simplify, nullptr, "",
      "fold, canonicalise, remove what is common or unused, and hoist out of loops"},
     {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",

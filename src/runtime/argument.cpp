@@ -149,7 +149,7 @@ std::optional<Value> Argument::value() const {
       if (!item) return std::nullopt;
       items.push_back(std::move(*item));
     }
-    return Value::tuple(std::move(items));
+    return fieldNames().empty() ? Value::tuple(std::move(items)) : Value::namedTuple(payload->fieldNames, std::move(items));
   }
   case Kind::missing:
   case Kind::pointer:

@@ -67,12 +67,12 @@ class Launch:
 
 
 class Case:
-    def __init__(self, seed, folder, level="avx2", products=False, small=False, launches=1):
+    def __init__(self, seed, folder, level="avx2", products=False, small=False, launches=1, any_size=False):
         import numpy as np
 
         name, _, machine = level.partition(":")
         self.name, self.engine, self.target = level, "cpu", "cuda:sm_90a"
-        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products)
+        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products, any_size)
         self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
         if name == "simulate":
             target, _, warps = machine.partition(":")
@@ -242,7 +242,7 @@ def worker(arguments):
             if time.monotonic() > until:
                 break
             print(">", seed, json.dumps(counts), flush=True)
-            case = Case(seed, folder, level, arguments.products, arguments.addresses, arguments.launches)
+            case = Case(seed, folder, level, arguments.products, arguments.addresses, arguments.launches, arguments.any_size)
             if arguments.show:
                 print(case.source)
                 print(case.launches[0].scalars, case.generator.shape)
@@ -267,6 +267,7 @@ def parsed():
     parser.add_argument("--show", action="store_true", help="print each program")
     parser.add_argument("--minimize", action="store_true")
     parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
+    parser.add_argument("--any-size", action="store_true", help="tiles whose sizes are no powers of two")
     parser.add_argument("--addresses", action="store_true", help="small programs about addresses")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--end", type=int, help=argparse.SUPPRESS)
@@ -292,7 +293,7 @@ def start(arguments, place, level):
     isOpen = arguments.count == 10**9
     first, count = arguments.first + (place * 10**8 if isOpen else 0), 10**8 if isOpen else arguments.count
     command = [sys.executable, __file__, "--worker", "--levels", name, "--launches", str(arguments.launches)]
-    command += [f"--{flag}" for flag in ("show", "minimize", "products", "addresses") if getattr(arguments, flag)]
+    command += [f"--{flag.replace('_', '-')}" for flag in ("show", "minimize", "products", "addresses", "any_size") if getattr(arguments, flag)]
     seconds = arguments.seconds if processes else arguments.seconds / len(arguments.levels)
     count_of = int(processes or arguments.jobs)
     environments = [environment_of(name, i % arguments.cards) for i in range(count_of)]

@@ -30,8 +30,8 @@ class Tile:
 
 
 class Generator:
-    def __init__(self, seed, products=False):
-        self.rng, self.products = random.Random(seed), products
+    def __init__(self, seed, products=False, any_size=False):
+        self.rng, self.products, self.any_size = random.Random(seed), products, any_size
         self.lines, self.depth, self.names = [], 1, 0
         self.tiles, self.conditions, self.inputs, self.outputs = [], [], [], []
         while True:
@@ -41,11 +41,15 @@ class Generator:
                 self.shape = [self.rng.choice([128, 256, 512, 1024])]
             if rank == 2 and self.rng.random() < 0.3:
                 self.shape[1] = self.shape[0]
+            if self.any_size:
+                self.shape = [self.rng.choice([size, max(1, size - self.rng.randint(0, size // 2)), size * 3 // 4 or 1]) for size in self.shape]
             self.count = 1
             for size in self.shape:
                 self.count *= size
             if self.products:
                 self.shape = [self.rng.choice([16, 32, 64, 64, 128, 128, 256]) for _ in range(2)]
+                if self.any_size:
+                    self.shape = [self.rng.choice([size, size - self.rng.randint(1, size // 2)]) for size in self.shape]
                 self.count = self.shape[0] * self.shape[1]
             if self.count <= (16384 if self.products else 4096):
                 break
@@ -372,7 +376,7 @@ class Generator:
         form = self.rng.randint(0, 4)
         if form == 0 and self.rank == 2 and self.shape[0] == self.shape[1]:
             return f"tl.trans({name})"
-        if form == 1 and self.count >= 2:
+        if form == 1 and self.count % 2 == 0:
             return f"tl.reshape(tl.trans(tl.reshape({name}, ({self.count // 2}, 2))), {self.shape_text()})"
         if form == 2 and self.rank == 3 and self.shape[0] == self.shape[2]:
             return f"tl.permute({name}, (2, 1, 0))"
@@ -394,7 +398,7 @@ class Generator:
             self.line(f"{first}, {second} = tl.split({joined})")
             for name, t in ((first, tile), (second, other)):
                 self.tiles.append(Tile(name, t.dtype, t.size, t.error, t.exact))
-        elif form == 3 and self.count >= 2:
+        elif form == 3 and self.count % 2 == 0:
             first, second = self.fresh("lo"), self.fresh("hi")
             self.line(f"{first}, {second} = tl.split(tl.reshape({tile.name}, ({self.count // 2}, 2)))")
             both = f"tl.join({second}, {first})" if self.chance(0.6) else f"tl.cat({second}, {first}, can_reorder=False)"
@@ -607,7 +611,7 @@ class Generator:
             self.store_to(name, tile)
         names = [name for name, _ in self.inputs] + [name for name, _, _ in self.outputs] + list(self.scalars)
         head = ["import tilewright as triton", "import tilewright.language as tl", "", "", "@triton.jit", "def larger(a, b):", "    return tl.maximum(a, b)",
-                "", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
+                "", "", f"@triton.jit{'(any_size=True)' if self.any_size else ''}", f"def kernel({', '.join(names)}):"]
         return "\n".join(head + self.lines) + "\n"
 
     def stride(self, d):

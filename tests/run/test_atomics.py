@@ -128,3 +128,33 @@ def test_a_descriptor_compares_unsigned_elements_as_such(op, dtype):
     expected = FUNCTIONS[op](out, x)
     descriptor_atomic_kernel[(1,)](x, out, OP=op)
     np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit
+def poll_kernel(flag_ptr, data_ptr, out_ptr):
+    pid = tl.program_id(0)
+    if pid == 1:
+        matched = tl.atomic_poll(flag_ptr, 7)
+        tl.store(out_ptr, tl.load(data_ptr))
+        tl.store(out_ptr + 1, matched.to(tl.int32))
+    else:
+        tl.store(data_ptr, 42)
+        tl.atomic_xchg(flag_ptr, 7, sem="release")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_poll(dtype):
+    flag, data, out = np.zeros(1, DTYPES[dtype]), np.zeros(1, np.int32), np.zeros(2, np.int32)
+    poll_kernel[(2, )](flag, data, out)
+    np.testing.assert_array_equal(out, [42, 1])
+    assert flag[0] == 7
+
+
+@triton.jit
+def wrong_poll_kernel(flag_ptr):
+    tl.atomic_poll(flag_ptr, 1, sem="release")
+
+
+def test_poll_only_reads():
+    with pytest.raises(triton.CompilationError, match="its order is 'acquire' or 'relaxed'"):
+        wrong_poll_kernel[(1, )](np.zeros(1, np.int32))

@@ -38,6 +38,17 @@ def test_namedtuples_are_made_and_returned():
 
 
 @triton.jit
+def constant_namedtuple_kernel(out_ptr, given: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, given.x), given.y)
+
+
+def test_a_namedtuple_is_a_constant():
+    out = np.zeros(8, np.int32)
+    constant_namedtuple_kernel[(1, )](out, Point(8, 7))
+    np.testing.assert_array_equal(out, 7)
+
+
+@triton.jit
 def constant_tuple_kernel(out_ptr, shape, factor, nested):
     i = tl.arange(0, shape[0])
     tl.static_assert(isinstance(shape[0].type, tl.constexpr_type))

@@ -106,3 +106,23 @@ def test_product_of_a_product(shape, warps, dtype):
         total += weights.sum(1)
         acc = acc * 0.5 + weights.astype(kind).astype(np.float64) @ wide(v[part])
     np.testing.assert_array_equal(out, acc + total[:, None])
+
+
+@triton.jit
+def promoted_kernel(a_ptr, b_ptr, c_ptr, K: tl.constexpr, STEP: tl.constexpr, EVERY: tl.constexpr):
+    i, k = tl.arange(0, 64), tl.arange(0, STEP)
+    acc = tl.load(c_ptr + i[:, None] * 64 + i[None, :])
+    for start in range(0, K, STEP):
+        a = tl.load(a_ptr + i[:, None] * K + (start + k)[None, :])
+        b = tl.load(b_ptr + (start + k)[:, None] + i[None, :] * K)
+        acc = tl.dot(a, b, acc, max_num_imprecise_acc=EVERY)
+    tl.store(c_ptr + i[:, None] * 64 + i[None, :], acc)
+
+
+@pytest.mark.parametrize("every", [32, 48, 64, 128])
+def test_sums_that_leave_the_tensor_cores(every):
+    """So many products are added up by the tensor cores, the rest in fp32 by threads."""
+    a, b, c = random((64, 384), "fp8e5", 1), random((64, 384), "fp8e5", 2), random((64, 64), "fp32", 3)
+    expected = wide(a) @ wide(b).T + c
+    promoted_kernel[(1,)](a, b, c, K=384, STEP=128, EVERY=every)
+    close(c, expected, "fp32", terms=384, scale=4.0)

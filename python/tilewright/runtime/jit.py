@@ -152,7 +152,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
     known = weakref.WeakValueDictionary()  # all kernels, by the names of their functions
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
-                 repr=None, launch_metadata=None):
+                 repr=None, launch_metadata=None, any_size=False):
         _core.Kernel.__init__(self)
         JITCallable.__init__(self, fn)
         self.module = fn.__module__
@@ -161,6 +161,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or [])
         self.debug = debug
         self.noinline = bool(noinline)
+        self.any_size = bool(any_size)
         self._repr = repr
         self.launch_metadata = launch_metadata
         self._interpreted = knobs.runtime.interpret  # as it is when the kernel is made
@@ -183,7 +184,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         code = self.fn.__code__
         cells = dict(zip(code.co_freevars, self.fn.__closure__ or ()))
         self._capture(source, code.co_filename, line, self.__name__, self.fn.__globals__, cells, [param.row() for param in self.params],
-                      self.noinline, [p.name for p in self.params if p.do_not_specialize],
+                      self.noinline, self.any_size, [p.name for p in self.params if p.do_not_specialize],
                       [p.name for p in self.params if p.do_not_specialize_on_alignment], self._interpreted)
 
     def _watched(self, grid):
@@ -307,12 +308,13 @@ def _without_function():
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
-        noinline=None):
+        noinline=None, any_size=False):
     """Marks a function as a kernel, or as one that kernels call.
 
     repr: a function of the specialisation that gives its name. launch_metadata: a function of (grid, metadata, args) for
     profilers. do_not_specialize: parameters whose values must not lead to new code. debug: keep device_assert and overflow
-    checks. noinline: keep calls to this function as calls.
+    checks. noinline: keep calls to this function as calls. any_size: tiles of this kernel may have sizes that are no powers of two
+    (beyond upstream).
     """
 
     def decorate(function):
@@ -320,7 +322,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
             raise TypeError(f"@jit needs a function, not {function!r}: write it directly above the function, below all other decorators")
         return JITFunction(function, version=version, do_not_specialize=do_not_specialize,
                            do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline, repr=repr,
-                           launch_metadata=launch_metadata)
+                           launch_metadata=launch_metadata, any_size=any_size)
 
     return decorate if fn is None else decorate(fn)
 

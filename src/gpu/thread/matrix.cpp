@@ -246,42 +246,97 @@ static Value readsAccumulators(ThreadContext &t, ttg::WgmmaOp op) {
   return zeros ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(false)) : Value();
 }
 
-LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
+namespace {
+/// A product by warpgroups, ready to be emitted.
+struct WarpgroupProduct {
+  ptx::Format aFormat, bFormat, dFormat;
+  int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction
+  Layout layout;                // of the accumulators
+  std::optional<SharedOperand> first;
+  PackedA packedA; // without `first`
+  SharedOperand second;
+};
+} // namespace
+
+static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) {
+  auto refuseLayout = [&](const char *what) { return bug(op, what), FailureOr<WarpgroupProduct>(failure()); };
   auto dType = cast<RankedTensorType>(op.getD().getType());
   Layout layout = ttg::layoutOf(dType);
   ttg::BufferType bType = op.getB().getType();
   auto aBuffer = dyn_cast<ttg::BufferType>(op.getA().getType());
   Type aElement = aBuffer ? aBuffer.getElementType() : getElementTypeOrSelf(op.getA().getType());
-  ptx::Format aFormat = formatOf(aElement), bFormat = formatOf(bType.getElementType()), dFormat = accumulatorOf(dType.getElementType());
   int64_t depth = bType.getShape()[0], step = 256 / aElement.getIntOrFloatBitWidth();
-
   // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
-  int64_t warps = t.config.getWarps(), n = Layout::wgmmaColumns(layout.shape, warps), count = n / 2;
-  if (layout != Layout::wgmmaAccumulator(layout.shape, warps, n)) return bug(op, "these accumulators are not in wgmma's layout");
+  int64_t warps = t.config.getWarps(), columns = Layout::wgmmaColumns(layout.shape, warps);
+  if (layout != Layout::wgmmaAccumulator(layout.shape, warps, columns)) return refuseLayout("these accumulators are not in wgmma's layout");
   std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout), first;
   if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout);
-  if (!second || (aBuffer && !first)) return bug(op, "wgmma cannot read this buffer");
-
-  Parts sums = t.get(op.getC());
-  Value useC = readsAccumulators(t, op);
+  if (!second || (aBuffer && !first)) return refuseLayout("wgmma cannot read this buffer");
   FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
-  if (failed(packedA)) return bug(op, "the first operand is not in wgmma's layout");
+  if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
+  return WarpgroupProduct{formatOf(aElement),
+                          formatOf(bType.getElementType()),
+                          accumulatorOf(dType.getElementType()),
+                          depth,
+                          step,
+                          columns,
+                          layout,
+                          first,
+                          std::move(*packedA),
+                          *second};
+}
+
+/// Starts the instructions of the depths [from, to) and commits them; they add to `sums`, unless `reads` says that they do not begin with
+/// them.
+static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads,
+                                      int64_t from, int64_t to) {
   ptx::WgmmaFenceOp::create(t.b);
-  for (int64_t start = 0; start < layout.registersPerThread(); start += count) {
-    Dims at = coordinatesOf(layout.shape, layout.apply(start, 0, 0, 0));
-    for (int64_t k = 0; k < depth; k += step) {
-      SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : packedA->lookup({at[0], k});
-      if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout");
-      Value bValue = second->matrix(t, {k, at[1]});
+  int64_t count = product.columns / 2;
+  for (int64_t start = 0; start < product.layout.registersPerThread(); start += count) {
+    Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
+    for (int64_t k = from; k < to; k += product.step) {
+      const std::optional<SharedOperand> &first = product.first;
+      SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
+      if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<Parts>(failure());
+      Value bValue = product.second.matrix(t, {k, at[1]});
       ValueRange c = ValueRange(sums).slice(static_cast<size_t>(start), static_cast<size_t>(count));
-      auto product = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == 0 ? useC : Value(), static_cast<uint32_t>(n), aFormat,
-                                          bFormat, dFormat, first && !first->descriptor.alongK, !second->descriptor.alongK);
-      for (auto [index, value] : llvm::enumerate(product.getD()))
+      auto started = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == from ? reads : Value(),
+                                          static_cast<uint32_t>(product.columns), product.aFormat, product.bFormat, product.dFormat,
+                                          first && !first->descriptor.alongK, !product.second.descriptor.alongK);
+      for (auto [index, value] : llvm::enumerate(started.getD()))
         sums[static_cast<size_t>(start) + index] = value;
     }
   }
   ptx::WgmmaCommitOp::create(t.b);
-  t.set(op.getD(), std::move(sums));
+  return sums;
+}
+
+/// Sums of `every` elements of K each, added up by threads.
+static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads,
+                                   int64_t every) {
+  Value zero = t.constant(t.b.getF32Type(), t.b.getF32FloatAttr(0)), no = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
+  if (reads)
+    for (Value &sum : sums)
+      sum = arith::SelectOp::create(t.b, reads, sum, zero);
+  every = std::max(llvm::alignTo(static_cast<uint64_t>(every), static_cast<uint64_t>(product.step)), static_cast<uint64_t>(product.step));
+  for (int64_t from = 0; from < product.depth; from += every) {
+    FailureOr<Parts> part = startProducts(t, op, product, Parts(sums.size(), zero), no, from, std::min(product.depth, from + every));
+    if (failed(part)) return failure();
+    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*part).getTypes(), 0, *part);
+    for (auto [sum, value] : llvm::zip(sums, done.getResults()))
+      sum = arith::AddFOp::create(t.b, sum, value);
+  }
+  return sums;
+}
+
+LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
+  FailureOr<WarpgroupProduct> product = productOf(t, op);
+  if (failed(product)) return failure();
+  Value reads = readsAccumulators(t, op);
+  FailureOr<Parts> sums = op.getExactEvery() ? addExactly(t, op, *product, t.get(op.getC()), reads, *op.getExactEvery())
+                                             : startProducts(t, op, *product, t.get(op.getC()), reads, 0, product->depth);
+  if (failed(sums)) return failure();
+  t.set(op.getD(), std::move(*sums));
   return success();
 }
 

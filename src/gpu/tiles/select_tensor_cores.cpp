@@ -145,6 +145,14 @@ private:
     return success();
   }
 
+  /// After how many elements of K the sum of an fp8 product leaves the tensor cores. Null: at the end.
+  IntegerAttr exactEvery(tt::DotOp dot) {
+    auto a = cast<RankedTensorType>(dot.getA().getType());
+    int64_t every = dot.getMaxNumImpreciseAcc();
+    bool isFp8 = isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8;
+    return isFp8 && every <= a.getDimSize(1) ? b.getI32IntegerAttr(static_cast<int32_t>(every)) : IntegerAttr();
+  }
+
   Value byWarpgroups(tt::DotOp dot, ttg::ProductAttr product) {
     // Operands of 16 bits may lie M-major (A) or N-major (B) in shared memory, others along K only.
     bool eitherMajor = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
@@ -155,7 +163,7 @@ private:
     Value a = product.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, product.getColumns());
     storePending(dot);
     Value c = accumulator(dot, product.getKind());
-    Value d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value());
+    Value d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), exactEvery(dot));
     return ttg::WgmmaWaitOp::create(b, dot.getLoc(), TypeRange{c.getType()}, 0, ValueRange{d}).getResults()[0];
   }
 

@@ -262,8 +262,10 @@ def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>
 def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>]> {
   let summary = "starts d = a * b + c by warpgroups, and commits: a [M, K] a buffer or registers (Layout::wgmmaOperandA), b [K, N] a buffer, c "
                 "in Layout::wgmmaAccumulator. What threads wrote to the buffers was fenced and synchronised before. The result, and a's "
-                "registers, are in use until a wgmma_wait has let them through. `useC` false: c is not read. f32 operands count as tf32";
-  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC);
+                "registers, are in use until a wgmma_wait has let them through. `useC` false: c is not read. f32 operands count as tf32. "
+                "`exactEvery`: tensor cores sum fp8 products with fewer bits than f32 has, so after as many elements of K their sum is added "
+                "to c by threads";
+  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$exactEvery);
   let results = (outs TTG_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
 }

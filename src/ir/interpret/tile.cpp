@@ -321,7 +321,36 @@ SmallVector<Tile> pairsOf(ArrayRef<Tile> level, int64_t first, int64_t count) {
   return args;
 }
 
-/// Neighbours are combined, then the results of neighbours, until one is left for each lane.
+/// The last element of each lane of `length`, taken off the level.
+SmallVector<Tile> takeLast(SmallVector<Tile> &level, int64_t lanes, int64_t length) {
+  SmallVector<Tile> taken;
+  for (Tile &tile : level) {
+    Tile &last = taken.emplace_back(lanes, 0);
+    Tile rest(lanes * (length - 1), 0);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      last.elements[lane] = tile.elements[lane * length + length - 1];
+      for (int64_t i = 0; i < length - 1; ++i)
+        rest.elements[lane * (length - 1) + i] = tile.elements[lane * length + i];
+    }
+    tile = std::move(rest);
+  }
+  return taken;
+}
+
+/// One more element at the end of each lane of `length`.
+void append(SmallVector<Tile> &level, ArrayRef<Tile> last, int64_t lanes, int64_t length) {
+  for (auto [tile, end] : llvm::zip_equal(level, last)) {
+    Tile longer(lanes * (length + 1), 0);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      for (int64_t i = 0; i < length; ++i)
+        longer.elements[lane * (length + 1) + i] = tile.elements[lane * length + i];
+      longer.elements[lane * (length + 1) + length] = end.elements[lane];
+    }
+    tile = std::move(longer);
+  }
+}
+
+/// Neighbours are combined, then the results of neighbours, until one is left for each lane; the last one of an odd number waits.
 LogicalResult reduce(Program &program, Operation *op) {
   auto reduceOp = cast<tt::ReduceOp>(op);
   Lanes lanes(tileType(op->getOperand(0)), reduceOp.getAxis());
@@ -334,8 +363,9 @@ LogicalResult reduce(Program &program, Operation *op) {
       for (int64_t place = 0; place < lanes.length; ++place)
         sorted.elements[lane * lanes.length + place] = tile.elements[lanes.element(lane, place)];
   }
-  for (int64_t length = lanes.length; length > 1; length /= 2) { // a power of two
-    int64_t pairs = lanes.count * length / 2, atOnce = allAtOnce ? pairs : 1;
+  for (int64_t length = lanes.length; length > 1; length = (length + 1) / 2) {
+    SmallVector<Tile> waiting = length % 2 ? takeLast(level, lanes.count, length) : SmallVector<Tile>();
+    int64_t pairs = lanes.count * (length / 2), atOnce = allAtOnce ? pairs : 1;
     SmallVector<Tile> next(level.size(), Tile(pairs, 0));
     for (int64_t first = 0; first < pairs; first += atOnce) {
       FailureOr<SmallVector<Tile>> combined = program.run(reduceOp.getCombineOp(), pairsOf(level, first, atOnce));
@@ -345,6 +375,7 @@ LogicalResult reduce(Program &program, Operation *op) {
           tile.elements[first + i] = values.elements[values.size() == 1 ? 0 : i]; // one: the region gave a constant
     }
     level = std::move(next);
+    if (!waiting.empty()) append(level, waiting, lanes.count, length / 2);
   }
   for (auto [result, tile] : llvm::zip_equal(op->getResults(), level))
     program.set(result, std::move(tile));
@@ -381,6 +412,10 @@ LogicalResult mapElementwise(Program &program, Operation *op) {
   for (auto [result, tile] : llvm::zip_equal(op->getResults(), results))
     program.set(result, std::move(tile));
   return success();
+}
+
+LogicalResult assembly(Program &program, Operation *op) {
+  return program.fail(op, "the interpreter runs no assembly: run the kernel compiled, or say this in the language");
 }
 
 LogicalResult histogram(Program &program, Operation *op) {
@@ -498,6 +533,7 @@ Meaning findTile(StringRef name) {
       {"tt.reduce", reduce},
       {"tt.scan", scan},
       {"tt.map_elementwise", mapElementwise},
+      {"tt.elementwise_inline_asm", assembly},
       {"tt.histogram", histogram},
       {"tt.gather", gather},
       {"tt.sort", sort},

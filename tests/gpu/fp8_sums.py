@@ -1,0 +1,22 @@
+# max_num_imprecise_acc: after so many products the sum leaves the tensor cores, and threads add it in fp32.
+# RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, 64' --target cuda:sm_90a --emit ptx | FileCheck %s
+# RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, None' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=REST
+import triton
+import triton.language as tl
+
+
+# CHECK-COUNT-2: wgmma.mma_async.sync.aligned.m64n64k32.f32.e5m2.e5m2
+# CHECK: wgmma.wait_group.sync.aligned 0
+# CHECK: add{{.*}}.f32
+# CHECK-COUNT-2: wgmma.mma_async.sync.aligned.m64n64k32.f32.e5m2.e5m2
+# CHECK: wgmma.wait_group.sync.aligned 0
+# CHECK: add{{.*}}.f32
+# REST-COUNT-4: wgmma.mma_async.sync.aligned.m64n64k32.f32.e5m2.e5m2
+# REST-NOT: add{{.*}}.f32
+@triton.jit
+def k(a, b, c, EVERY: tl.constexpr):
+    m, depth = tl.arange(0, 64), tl.arange(0, 128)
+    x = tl.load(a + m[:, None] * 128 + depth[None, :])
+    y = tl.load(b + m[None, :] * 128 + depth[:, None])
+    z = tl.load(c + m[:, None] * 64 + m[None, :])
+    tl.store(c + m[:, None] * 64 + m[None, :], tl.dot(x, y, z, max_num_imprecise_acc=EVERY))
