@@ -119,7 +119,12 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
 Value evaluateScalar(Context &ctx, Value tile, Place place) {
   place.vector = -1;
   place.lanes = 1;
-  return evaluate(ctx, tile, place).value;
+  // Outside of all loops, too, what is asked for in several ways is computed once: `j + j` again and again would double each time.
+  bool alone = ctx.levels.empty();
+  if (alone) ctx.levels.emplace_back();
+  Value result = evaluate(ctx, tile, place).value;
+  if (alone) ctx.levels.clear();
+  return result;
 }
 
 Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place) {

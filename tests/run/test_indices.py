@@ -235,3 +235,19 @@ def test_rows_that_wrap_around_between_one_another():
     x, out = np.random.default_rng(0).integers(0, 100, (rows - 1) * columns, dtype=np.int32), np.zeros(columns, np.int32)
     wrapping_rows_kernel[(1,)](x, out, 2**31 - columns, columns, R=rows, C=columns)
     np.testing.assert_array_equal(out, x.reshape(rows - 1, columns).sum(0))
+
+
+@triton.jit
+def doubled_index_kernel(x_ptr, out_ptr, start, N: tl.constexpr, DOUBLINGS: tl.constexpr):
+    i = tl.arange(0, N)
+    j = i + start
+    for _ in tl.static_range(DOUBLINGS):
+        j = j + j
+    tl.store(out_ptr + i, tl.load(x_ptr + j))
+
+
+def test_an_index_that_is_made_of_itself_is_computed_once():
+    """Where each use was computed for itself, this took minutes to compile."""
+    x, out = np.arange(8 << 18, dtype=np.int32), np.zeros(8, np.int32)
+    doubled_index_kernel[(1,)](x, out, 0, N=8, DOUBLINGS=18)
+    np.testing.assert_array_equal(out, np.arange(8) << 18)
