@@ -61,12 +61,12 @@ def add_queries(
         q = tl.load(q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd, mask=rows[:, None], other=0.0)
         grad = tl.load(grad_ptr + offs_m[:, None] * stride_gn + offs_d[None, :] * stride_gd, mask=rows[:, None], other=0.0)
         log = tl.load(log_ptr + offs_m, mask=rows, other=0.0)
+        delta = tl.load(delta_ptr + offs_m, mask=rows, other=0.0)
         scores = tl.dot(k, q.T)
         grad_weights = tl.dot(v, grad.T)
         weights = tl.exp2(scores * scale2 - log[None, :])
         if MASKED:
             weights = tl.where(offs_n[:, None] <= offs_m[None, :], weights, 0.0)
-        delta = tl.load(delta_ptr + offs_m, mask=rows, other=0.0)
         dv = tl.dot(weights.to(grad.dtype), grad, dv)
         grad_scores = weights * (grad_weights - delta[None, :])
         dk = tl.dot(grad_scores.to(q.dtype), q, dk)
