@@ -217,6 +217,9 @@ tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %
 // CHECK-NOT: ttg.barrier_expect
 // CHECK: %[[inner:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %{{.*}} = %[[slot]], %{{.*}} = %[[parity]])
 // CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.sync
+// CHECK: scf.if
+// CHECK: ttg.barrier_expect
 // CHECK: ttg.tma_store_wait 0
 // CHECK-NEXT: ttg.sync
 // CHECK-NEXT: ttg.store_shared

@@ -1,4 +1,4 @@
-"""A loop over tiles around the loop over K: the ring goes on from tile to tile, and the store of a tile runs on."""
+"""A loop over tiles around the loop over K: the next tile's first copies start behind the products, and the store of a tile runs on."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s
 # RUN: tilewright compile %s --kernel waits --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32,*i32' | FileCheck %s --check-prefix=WAITS
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s --check-prefix=WHY
@@ -14,13 +14,13 @@ import triton.language as tl
 # CHECK-NOT: tma_load
 # CHECK: scf.for
 # CHECK: ttg.wgmma
-# An iteration refills for a later one of its tile, or near the end for one of the next tile.
-# CHECK: ttg.tma_load
-# CHECK: scf.if
-# CHECK: arith.divsi
 # CHECK: ttg.tma_load
 # CHECK: ttg.pipeline
+# The next tile's, as soon as all have read the slots.
 # CHECK: ttg.wgmma_wait 0
+# CHECK-NEXT: ttg.sync
+# CHECK: scf.if
+# CHECK: ttg.tma_load
 # The buffer is free when the store before has read it; nobody waits for this one.
 # CHECK: ttg.tma_store_wait 0
 # CHECK-NEXT: ttg.sync
@@ -49,7 +49,6 @@ def product(a_ptr, b_ptr, out_ptr, M, N, K, programs):
 # WAITS: tt.atomic_rmw
 # WAITS: ttg.tma_load
 # WAITS: scf.for
-# WAITS-NOT: scf.if
 # WAITS: ttg.wgmma_wait 0
 # WAITS-NOT: ttg.tma_load
 @triton.jit

@@ -490,9 +490,9 @@ private:
     if (e.schedule.roles) return expandRoles(e, state);
     // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over. A loop over tiles has started the
     // first copies in its iteration before, behind a sync as well.
-    FailureOr<FirstCopies> copies;
-    if (schedule.throughTiles) copies = firstTile(e);
-    if (schedule.throughTiles ? failed(copies) : failed(prologue(e, state))) return failure();
+    FailureOr<NextTile> next;
+    if (schedule.throughTiles) next = firstTile(e);
+    if (schedule.throughTiles ? failed(next) : failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to slot state[0] + t; the loop begins.
     carrySlot(e, state);
     takeSlots(e);
@@ -500,7 +500,7 @@ private:
     meet(e);
     // Behind the sync all threads have read the slot of iteration i - lag: the copies of iteration i + distance go there.
     if (failed(refill(e))) return failure();
-    if (schedule.throughTiles && (failed(refillForNext(e, *copies)) || failed(startRest(e, *copies)))) return failure();
+    if (schedule.throughTiles && failed(nextTile(e, *next))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
     // Every reader stands behind the wait for its slot's copy; the loads themselves are gone.
@@ -584,12 +584,21 @@ private:
       ttg::SyncOp::create(b, e.loc);
     }
     LoopIterations iterations(loop);
+    return startFirst(
+        e, state[0], [&](int64_t iteration) { return iterations.existsIteration(b, iteration); },
+        [&](size_t ring, int64_t iteration) { return iterations.ofIteration(b, operandsOf(e.schedule.rings[ring]), iteration); });
+  }
+
+  /// The first iterations' copies, to the slots from `first` on. `existsAt` and `operandsAt` make what an iteration needs, where it is
+  /// needed.
+  LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
+                           function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
     for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
-      Value exists = iterations.existsIteration(b, iteration), slot = around(e.loc, state[0], iteration, e.stages);
+      Value exists = existsAt(iteration), slot = around(e.loc, first, iteration, e.stages);
       bool committed = false;
-      for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
+      for (auto [index, ring] : llvm::enumerate(e.schedule.rings)) {
         if (iteration >= ring.distance(e.stages)) continue;
-        if (failed(issue(ring, slots, iterations.ofIteration(b, operandsOf(ring), iteration), slot, exists))) return failure();
+        if (failed(issue(ring, e.slots[index], operandsAt(index, iteration), slot, exists))) return failure();
         committed |= !ring.tma;
       }
       if (committed) ttg::CopyCommitOp::create(b, e.loc);
@@ -599,87 +608,50 @@ private:
 
   /// What the first copies of a loop need, in terms of the iteration of the loop around it: of each iteration whether it exists, and the
   /// operands of each ring. These values are patterns for those of other tiles.
-  struct FirstCopies {
+  struct NextTile {
     SmallVector<Value> exists;
-    SmallVector<SmallVector<SmallVector<Value>>> operands; // by iteration and ring
+    SmallVector<SmallVector<SmallVector<Value>>> operands; // by ring and iteration
   };
 
-  /// Starts one iteration's copies of a tile, if `condition` holds; `of` gives the values of that tile.
-  LogicalResult startIf(Expansion &e, Value condition, const FirstCopies &copies, int64_t iteration, Value slot,
-                        function_ref<SmallVector<Value>(ValueRange)> of) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(scf::IfOp::create(b, e.loc, condition, /*withElseRegion=*/false).thenYield());
-    Value exists = of(copies.exists[size_t(iteration)]).front();
-    for (auto [ring, slots, operands] : llvm::zip(e.schedule.rings, e.slots, copies.operands[size_t(iteration)]))
-      if (failed(issue(ring, slots, of(operands), slot, exists))) return failure();
-    return success();
-  }
-
-  static int64_t distanceOf(const Expansion &e) { return e.schedule.rings.front().distance(e.stages); }
-  static LoopIterations tilesOf(const Expansion &e) {
-    scf::ForOp loop = e.schedule.loop;
-    return LoopIterations(cast<scf::ForOp>(loop->getParentOp()));
-  }
-  Value negated(Expansion &e, Value condition) {
-    return arith::XOrIOp::create(b, e.loc, condition, arith::ConstantOp::create(b, e.loc, b.getBoolAttr(true)));
-  }
-
-  /// Starts the first copies of the first tile, in front of the loop over tiles.
-  FailureOr<FirstCopies> firstTile(Expansion &e) {
+  /// Starts the copies of the first tile, in front of the loop over tiles.
+  FailureOr<NextTile> firstTile(Expansion &e) {
+    auto tiles = cast<scf::ForOp>(e.schedule.loop->getParentOp());
     b.setInsertionPoint(e.schedule.loop);
-    FirstCopies copies;
-    LoopIterations inner(e.schedule.loop), tiles = tilesOf(e);
-    for (int64_t iteration = 0; iteration < distanceOf(e); ++iteration) {
-      copies.exists.push_back(inner.existsIteration(b, iteration));
-      auto &operands = copies.operands.emplace_back();
-      for (const Ring &ring : e.schedule.rings)
-        operands.push_back(inner.ofIteration(b, operandsOf(ring), iteration));
+    NextTile next;
+    LoopIterations inner(e.schedule.loop), outer(tiles);
+    for (int64_t iteration = 0; iteration < e.stages; ++iteration)
+      next.exists.push_back(inner.existsIteration(b, iteration));
+    for (const Ring &ring : e.schedule.rings) {
+      auto &own = next.operands.emplace_back();
+      for (int64_t iteration = 0; iteration < ring.distance(e.stages); ++iteration)
+        own.push_back(inner.ofIteration(b, operandsOf(ring), iteration));
     }
-    b.setInsertionPoint(tiles.getLoop());
-    Value exists = tiles.existsIteration(b, 0);
-    auto of = [&](ValueRange values) { return tiles.ofIteration(b, values, 0); };
-    for (int64_t iteration = 0; iteration < distanceOf(e); ++iteration)
-      if (failed(startIf(e, exists, copies, iteration, entryI32(iteration), of))) return failure();
-    return copies;
+    b.setInsertionPoint(tiles);
+    auto of = [&](ValueRange values) { return outer.ofIteration(b, values, 0); };
+    auto isThere = scf::IfOp::create(b, e.loc, outer.existsIteration(b, 0), /*withElseRegion=*/false);
+    b.setInsertionPoint(isThere.thenYield());
+    if (failed(startTile(e, next, entryI32(0), of))) return failure();
+    return next;
   }
 
-  /// The last iterations of a tile refill for the first ones of the next tile, in the slots that come next. Which they are is known only
-  /// by how many iterations are left; the next tile's coordinates are computed there and nowhere else.
-  LogicalResult refillForNext(Expansion &e, const FirstCopies &copies) {
-    LoopIterations inner(e.schedule.loop), tiles = tilesOf(e);
-    int64_t distance = distanceOf(e);
-    Value slot = around(e.loc, e.slot, distance, e.stages);
-    Value ends = arith::AndIOp::create(b, e.loc, negated(e, inner.existsLater(b, distance)), tiles.existsLater(b, 1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(scf::IfOp::create(b, e.loc, ends, /*withElseRegion=*/false).thenYield());
-    auto of = [&](ValueRange values) { return tiles.later(b, values, 1); };
-    for (int64_t iteration = 0; iteration < distance; ++iteration) {
-      int64_t left = distance - iteration; // iterations of this tile, with this one
-      Value isThis = arith::AndIOp::create(b, e.loc, inner.existsLater(b, left - 1), negated(e, inner.existsLater(b, left)));
-      if (failed(startIf(e, isThis, copies, iteration, slot, of))) return failure();
-    }
-    return success();
-  }
-
-  /// A tile of fewer iterations than a ring is ahead leaves some of the next tile's first copies to be started behind it.
-  LogicalResult startRest(Expansion &e, const FirstCopies &copies) {
-    LoopIterations inner(e.schedule.loop), tiles = tilesOf(e);
-    int64_t distance = distanceOf(e);
+  /// Starts the copies of the next tile, once all threads have read the slots of this one.
+  LogicalResult nextTile(Expansion &e, const NextTile &next) {
+    Value first = e.schedule.loop.getResults().take_back(2).front();
     Operation *drained = e.schedule.loop->getNextNode();
     while (!isa<ttg::WgmmaWaitOp>(drained))
       drained = drained->getNextNode();
-    OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(drained);
-    Value isShort = arith::AndIOp::create(b, e.loc, negated(e, inner.existsIteration(b, distance - 1)), tiles.existsLater(b, 1));
-    b.setInsertionPoint(scf::IfOp::create(b, e.loc, isShort, /*withElseRegion=*/false).thenYield());
-    ttg::SyncOp::create(b, e.loc); // all have read the slots
-    Value first = e.schedule.loop.getResults().take_back(2).front();
-    auto of = [&](ValueRange values) { return tiles.later(b, values, 1); };
-    for (int64_t iteration = 0; iteration < distance; ++iteration) {
-      Value isLeft = negated(e, inner.existsIteration(b, distance - iteration - 1));
-      if (failed(startIf(e, isLeft, copies, iteration, around(e.loc, first, iteration, e.stages), of))) return failure();
-    }
-    return success();
+    ttg::SyncOp::create(b, e.loc);
+    LoopIterations outer(cast<scf::ForOp>(e.schedule.loop->getParentOp()));
+    auto isThere = scf::IfOp::create(b, e.loc, outer.existsLater(b, 1), /*withElseRegion=*/false);
+    b.setInsertionPoint(isThere.thenYield());
+    return startTile(e, next, first, [&](ValueRange values) { return outer.later(b, values, 1); });
+  }
+
+  LogicalResult startTile(Expansion &e, const NextTile &next, Value first, function_ref<SmallVector<Value>(ValueRange)> of) {
+    return startFirst(
+        e, first, [&](int64_t iteration) { return of(next.exists[size_t(iteration)]).front(); },
+        [&](size_t ring, int64_t iteration) { return of(next.operands[ring][size_t(iteration)]); });
   }
 
   /// The loop carries the slot and the parity of its iteration.

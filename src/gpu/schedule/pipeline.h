@@ -53,7 +53,7 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
   ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
-  bool throughTiles = false;                ///< the last refills are for the next run of the loop (tile_loop.cpp)
+  bool throughTiles = false;                ///< the first copies of the loop's next run are started behind this one (tile_loop.cpp)
   bool roles = false;                       ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
 };
 

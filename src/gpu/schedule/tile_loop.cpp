@@ -1,8 +1,9 @@
-// A program that makes several tiles of a result, one after the other, has a loop over tiles around the loop over K. The ring need not
-// drain between them, and nobody need wait for the result to leave:
-//   before: for %tile { start copies 0 .. S-2    for %k { ...    start copy k+S-1 }    store the tile, wait until it has been read }
+// A program that makes several tiles of a result, one after the other, has a loop over tiles around the loop over K. Between the products
+// of two tiles nothing multiplies; what can be done meanwhile is to bring the next tile's first operands, and to let the last one's result
+// leave:
+//   before: for %tile { start copies 0 .. S-2    for %k { ... }    store the tile, wait until it has been read }
 //   after:  start copies 0 .. S-2 of the first tile
-//           for %tile { for %k { ...    start copy k+S-1, or one of the next tile }    wait for the store before    store the tile }
+//           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
 //           wait for the last store
 // The ring, and the room of the result, are in use throughout the loop over tiles.
 #include "gpu/schedule/pipeline.h"

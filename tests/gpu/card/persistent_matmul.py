@@ -18,7 +18,8 @@ def set_blocks(arguments):
 
 
 def get_autotune_configs():
-    tiles = [(128, 256, 64, 8, 3, False), (128, 256, 64, 8, 4, True), (128, 128, 64, 8, 4, False), (128, 128, 64, 4, 4, True)]
+    tiles = [(128, 256, 64, 8, 3, False), (128, 256, 64, 8, 4, True), (128, 128, 64, 8, 4, False), (128, 128, 64, 4, 4, True),
+             (256, 128, 64, 8, 3, False)]
     return [
         triton.Config(
             {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "SUBTILE": subtile}, num_warps=warps, num_stages=stages, pre_hook=set_blocks)
