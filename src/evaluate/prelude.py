@@ -118,16 +118,12 @@ def _poll(pointer, expected, sem: tl.constexpr, scope: tl.constexpr):
 def atomic_poll(pointer, expected, sem: tl.constexpr = "acquire", scope: tl.constexpr = "gpu", timeout_ns=None):
     tl.static_assert(pointer.type.is_ptr() and pointer.dtype.element_ty.is_int(), "atomic_poll waits at the address of one integer")
     tl.static_assert(sem == "acquire" or sem == "relaxed", "atomic_poll only reads: its order is 'acquire' or 'relaxed'")
+    # Each thread of a GPU would read its own clock, and some would give up before others.
+    tl.static_assert(timeout_ns is None, "atomic_poll waits without a limit: timeout_ns is not supported")
     expected = tl.to_tensor(expected).to(pointer.dtype.element_ty)
     found = _poll(pointer, expected, sem, scope)
-    if timeout_ns is None:
-        while not found:
-            found = _poll(pointer, expected, sem, scope)
-    else:
-        tl.static_assert(tl.target_info.is_cuda(), "atomic_poll: timeout_ns takes the clock of a GPU")
-        begin = tl.extra.cuda.globaltimer()
-        while (not found) & (tl.extra.cuda.globaltimer() - begin < timeout_ns):
-            found = _poll(pointer, expected, sem, scope)
+    while not found:
+        found = _poll(pointer, expected, sem, scope)
     return found
 
 
