@@ -12,7 +12,7 @@ CLASSES = [
     (r"AMD|HIP|gfx\d|there is no GPU target 'gfx", "another vendor", "for AMD's GPUs"),
     (r"sm_1\d\d|Blackwell|tcgen05|there is no GPU target", "newer card", "for a GPU that has no code path of its own here"),
     (r"libtriton|triton\._C|has no attribute '_C'", "upstream's internals", "imports upstream's C++ by its Python names"),
-    (r"idx \(.*(?s:.)*==? ?'\(0, 0, 0\)", "print", "device_print of the fork on CPUs, a tile at once; here a line an element, as upstream prints"),
+    (r"'pid \(0, 0, 0(?s:.)*== '\(0, 0, 0\)", "print", "device_print of the fork on CPUs, a tile at once; here a line an element, as upstream prints"),
     (r"dot_scaled is not supported", "language", "tl.dot_scaled"),
     (r"libdevice|__nv_|not supported by the .* back end", "language", "functions of libdevice that are missing, or their types"),
     (r"is not supported|are not supported|not supported yet", "language", "refused by name"),
