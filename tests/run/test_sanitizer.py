@@ -258,6 +258,21 @@ def branch_on_it(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def product_over_it(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at[:, None] * 0 + at[None, :], mask=at[None, :] < n + 0 * at[:, None])
+    tl.store(out_ptr + at, tl.sum(tl.dot(x, tl.full((BLOCK, BLOCK), 0.0, tl.float32)), 1))
+
+
+@triton.jit
+def product_of_rows(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at[:, None] * 0 + at[None, :], mask=at[:, None] < n + 0 * at[None, :])
+    product = tl.dot(x, tl.full((BLOCK, BLOCK), 0.5, tl.float32))
+    tl.store(out_ptr + at, tl.sum(product, 1), mask=at < n)
+
+
+@triton.jit
 def what_is_defined(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n)
@@ -268,7 +283,7 @@ def what_is_defined(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @pytest.mark.parametrize("kernel, what", [(sum_of_all, "an element that is stored"), (store_of_all, "an element that is stored"),
-                                          (branch_on_it, "the condition")])
+                                          (product_over_it, "an element that is stored"), (branch_on_it, "the condition")])
 def test_undefined_elements(kernel, what):
     x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
     problem = rf"{what} is not defined: it comes from the load at .*test_sanitizer.py:\d+:\d+, whose mask is off there"
@@ -281,3 +296,25 @@ def test_undefined_elements_that_reach_nothing():
     x, out = np.ones(16, np.float32), np.zeros(33, np.float32)
     what_is_defined[(1,)](x, out, 10, BLOCK=16)
     np.testing.assert_array_equal(out, [2] * 10 + [0] * 6 + [*range(1, 11)] + [0] * 6 + [10])
+
+
+def test_rows_of_a_product_are_defined_apart():
+    x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
+    product_of_rows[(1,)](x, out, 10, BLOCK=16)
+    np.testing.assert_array_equal(out, [128] * 10 + [0] * 6)
+
+
+@triton.jit
+def gather_one_off(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.gather(tl.load(x_ptr + at), at.to(tl.int64) + n, 0))
+
+
+@pytest.mark.parametrize("engine", ["interpret", "simulate"])
+@pytest.mark.parametrize("n, wrong", [(1, "16"), (-1, "-1")])
+def test_an_index_outside_of_a_tile(engine, n, wrong):
+    x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
+    with triton.engine(engine, check_bounds=True):
+        with pytest.raises(ERROR, match=rf"test_sanitizer.py:\d+:\d+.*index {wrong} along an axis of size 16"):
+            gather_one_off[(1,)](x, out, n, BLOCK=16)
+        gather_one_off[(1,)](x, out, 0, BLOCK=16)

@@ -5,6 +5,7 @@
 //
 // A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed. If a whole round brings nobody
 // further and the copy engine has nothing left to do, the block is deadlocked.
+#include "gpu/machine/index_below.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -82,6 +83,7 @@ public:
       step.forwards = table.forwards.count(op.getName().getStringRef());
       step.number = uint32_t(program.ops.size());
       program.ops.push_back(&op);
+      if (auto below = op.getAttrOfType<IntegerAttr>(ptx::indexBelowName)) step.below = below.getInt();
       program.usesWgmma |= isa<ptx::WgmmaOp>(op);
       for (Value operand : op.getOperands())
         step.operands.push_back(number(operand));
@@ -259,6 +261,7 @@ bool Warp::run(const Body &body) {
     if (block.program.usesWgmma && !step.forwards)
       for (int32_t operand : step.operands)
         if (inFlight[size_t(operand)]) return fail(step, "an accumulator is used that did not go through a wgmma_wait for its group");
+    if (step.below && !checkIndex(step)) return false;
     if (!step.handler(*this, step)) return false;
     if (block.program.usesWgmma && !step.forwards)
       for (int32_t value : step.results) {
@@ -287,6 +290,17 @@ bool Warp::fail(const Step &step, const llvm::Twine &text, int64_t lane, std::op
   }
   block.stopping = true;
   return false;
+}
+
+bool Warp::checkIndex(const Step &step) {
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    uint64_t index = get(step, 0)[size_t(lane)];
+    if (active(lane) && index >= uint64_t(step.below))
+      return fail(step,
+                  "index " + llvm::Twine(interp::signExtend(index, step.from.bits)) + " along an axis of size " + llvm::Twine(step.below),
+                  lane);
+  }
+  return true;
 }
 
 bool Warp::needAllLanes(const Step &step) {

@@ -53,6 +53,7 @@ struct Step {
   Handler handler = nullptr;
   uint32_t number = 0;   // in Program::ops
   bool forwards = false; // moves accumulators in flight without reading them
+  int64_t below = 0;     // what the first operand must be below, as an index; 0 for anything
   llvm::SmallVector<int32_t, 4> operands, results;
   Format from, to; // of the first operand and the first result, where these are numbers
   std::vector<Body> bodies;
@@ -246,6 +247,8 @@ public:
   bool run(const Body &body);
   void copy(int32_t from, int32_t to);
   bool fail(const Step &step, const llvm::Twine &text, int64_t lane = -1, std::optional<uint32_t> otherOp = std::nullopt);
+  /// Whether the step's first operand is below step.below in all active lanes.
+  bool checkIndex(const Step &step);
   /// A warp-wide instruction: all lanes must be active.
   bool needAllLanes(const Step &step);
   bool yield(); // to the scheduler, and go on later; false when the run is being stopped

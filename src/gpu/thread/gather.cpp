@@ -1,5 +1,6 @@
 // Operations whose elements come from places that only the running program knows, or from two tiles: one side puts its tile into shared
 // memory in row-major order, the other takes what it wants by its index.
+#include "gpu/machine/index_below.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -56,7 +57,9 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
     Value narrow = index;
     if (index.getType().getIntOrFloatBitWidth() > 32) narrow = arith::TruncIOp::create(t.b, t.b.getI32Type(), index);
     if (index.getType().getIntOrFloatBitWidth() < 32) narrow = arith::ExtUIOp::create(t.b, t.b.getI32Type(), index);
-    Value along = arith::MulIOp::create(t.b, arith::AndIOp::create(t.b, narrow, t.i32(from - 1)), t.i32(inner));
+    Value inside = arith::AndIOp::create(t.b, narrow, t.i32(from - 1));
+    (narrow == index ? inside : narrow).getDefiningOp()->setAttr(ptx::indexBelowName, t.b.getI64IntegerAttr(from));
+    Value along = arith::MulIOp::create(t.b, inside, t.i32(inner));
     Value place =
         arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, outer, t.i32(inner * from)), arith::AddIOp::create(t.b, along, rest));
     results.push_back(loadFlat(t, base, place, held.front().getType()));

@@ -133,6 +133,21 @@ static void followSort(Program &program, tt::SortOp op, llvm::BitVector &marks) 
     if (isUndefined(source, i)) marks.set(i / length * kept, (i / length + 1) * kept);
 }
 
+/// An element of a product is undefined if one of its row of A, of its column of B, or what it is added to is: 0 times anything may be NaN.
+static void followProduct(Program &program, tt::DotOp op, llvm::BitVector &marks) {
+  const Tile &a = program.get(op.getA()), &b = program.get(op.getB()), &c = program.get(op.getC());
+  auto type = cast<RankedTensorType>(op.getA().getType());
+  int64_t rank = type.getRank(), rows = type.getDimSize(rank - 2), inner = type.getDimSize(rank - 1);
+  int64_t columns = cast<RankedTensorType>(op.getType()).getDimSize(rank - 1);
+  for (int64_t i = 0; i < static_cast<int64_t>(marks.size()); ++i) {
+    int64_t batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
+    bool found = isUndefined(c, i);
+    for (int64_t k = 0; k < inner && !found; ++k)
+      found = isUndefined(a, (batch * rows + row) * inner + k) || isUndefined(b, (batch * inner + k) * columns + column);
+    if (found) marks.set(static_cast<unsigned>(i));
+  }
+}
+
 LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) {
   if (op->getNumResults() == 0 || isa<tt::LoadOp>(op)) return success();
   Operation *load = nullptr;
@@ -157,12 +172,14 @@ LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) 
       followAlong(program, op, scan.getAxis(), true, scan.getReverse(), bits);
   } else if (auto sort = dyn_cast<tt::SortOp>(op)) {
     followSort(program, sort, marks[0]);
+  } else if (auto dot = dyn_cast<tt::DotOp>(op)) {
+    followProduct(program, dot, marks.front());
   } else {
     bool elementwise = llvm::all_of(op->getOperands(), [&](Value operand) {
       int64_t size = program.get(operand).size();
       return size == 1 || size == static_cast<int64_t>(marks[0].size());
     });
-    if (!elementwise || isa<tt::DotOp>(op)) return success(); // products take operands without marks: not followed
+    if (!elementwise) return success();
     for (llvm::BitVector &bits : marks)
       for (unsigned i = 0; i < bits.size(); ++i)
         if (follows(program, op, i)) bits.set(i);
