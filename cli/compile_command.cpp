@@ -96,8 +96,8 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
     request.gpu = gpuTargetOfText(text);
   if (cpu) request.target = *cpu;
   if (cpu || request.gpu) return success;
-  return fail("there is no target '" + text + "'; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-dot and cuda: with one of " +
-              gpuTargetNames());
+  return fail("there is no target '" + text +
+              "'; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-dot and cuda: with one of " + gpuTargetNames());
 }
 
 /// How far: to a stage, or to a step. 0, or the exit status.

@@ -1,7 +1,7 @@
 # Written by tools/stubs.py from the tables of builtins: edit those.
 from typing import Any
 
-def do_bench(fn: Any, warmup: Any = ..., rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ..., flush_cache: Any = ...) -> Any:
+def do_bench(fn: Any, warmup: Any = ..., rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ..., flush_cache: Any = ..., measure_time_with_hooks: Any = ...) -> Any:
     """Milliseconds that `fn()` takes: calls it for about `warmup` and then for about `rep` milliseconds."""
 def do_bench_cudagraph(fn: Any, rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ...) -> Any:
     """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""

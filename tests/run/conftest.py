@@ -8,7 +8,7 @@ import tilewright
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "unchecked: reaches beyond its arrays, in memory that is its own, or stores one value twice on purpose")
+    config.addinivalue_line("markers", "unchecked: reaches beyond its arrays, in memory that is its own, stores one value twice, or multiplies what no load defined by zeros, on purpose")
 
 
 @pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if card.is_there() else []), autouse=True)

@@ -187,6 +187,8 @@ class tensor:
         """X; with debug on, the program ends where the mask holds and x is not zero."""
     def _reduce_with_indices(self, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> tensor:
         """Reduce of a tile together with each element's index."""
+    def _sort(self, k: Any, descending: Any, network: Any) -> tensor:
+        """The first k elements of each line along the last dimension, in order."""
     def cdiv(self, div: Any) -> tensor:
         """X / div, rounded up; of integers."""
     def sigmoid(self) -> tensor:
@@ -410,6 +412,8 @@ def device_assert(cond: Any, msg: Any = ..., mask: Any = ...) -> None:
     """With debug on, end the program if an element is false."""
 def _reduce_with_indices(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> tensor:
     """Reduce of a tile together with each element's index."""
+def _sort(input: Any, k: Any, descending: Any, network: Any) -> tensor:
+    """The first k elements of each line along the last dimension, in order."""
 def _promote_bfloat16_to_float32(t: Any) -> tensor:
     """Bf16 as fp32, other types as they are."""
 def tuple(args: Any) -> tensor:
@@ -420,8 +424,6 @@ def tuple_type(types: Any, fields: Any = ...) -> tensor:
     """The type of a tuple."""
 def aggregate_replace(instance: Any, *fields: Any) -> tensor:
     """An aggregate with other values for some of its fields."""
-def atomic_poll(*args: Any) -> tensor:
-    """Wait until memory holds a value."""
 def cdiv(x: Any, div: Any) -> tensor:
     """X / div, rounded up; of integers."""
 def sigmoid(x: Any) -> tensor:
@@ -430,6 +432,8 @@ def softmax(x: Any, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = .
     """Exp(x - max) / sum of these along a dimension; without one, the first."""
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
     """Place (i, j) of a grid walked row by row becomes the place of a walk in groups of size_g rows, which keeps operands of products in a GPU's cache."""
+def atomic_poll(pointer: Any, expected: Any, sem: Any = ..., scope: Any = ..., timeout_ns: Any = ...) -> tensor:
+    """Waits until memory equals expected; the result is true."""
 def interleave(a: Any, b: Any) -> tensor:
     """A[0], b[0], a[1], b[1], ... along the last dimension."""
 def sum(input: Any, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> tensor:

@@ -10,11 +10,11 @@ def num_threads() -> tensor:
     """Threads of a program."""
 def num_warps() -> tensor:
     """Warps of a program."""
+def convert_custom_float8_sm80(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = ...) -> tensor:
+    """Conversion from or to fp8e4b15."""
+def convert_custom_float8_sm70(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = ...) -> tensor:
+    """Conversion from or to fp8e4b15."""
 def gdc_wait() -> tensor:
     """Wait for the kernel before this one."""
 def gdc_launch_dependents() -> tensor:
     """Let the next kernel start."""
-def convert_custom_float8_sm80(*args: Any) -> tensor:
-    """Conversion of fp8e4b15."""
-def convert_custom_float8_sm70(*args: Any) -> tensor:
-    """Conversion of fp8e4b15."""
