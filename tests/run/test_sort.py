@@ -80,8 +80,10 @@ def test_equal_numbers_with_other_bits(length, descending):
     np.testing.assert_array_equal(run(x, length, descending).view(np.int32)[0], wanted.view(np.int32))
 
 
-def test_a_long_line():
+def test_a_long_line(engine):
     """The code does not grow with the line."""
+    if engine == "cuda":
+        pytest.skip("no shared memory holds such a tile")
     with triton.engine("cpu"):
         x = random((1, 1 << 18), "fp32", 4)
         np.testing.assert_array_equal(run(x, 1 << 18, True), expected(x, 1 << 18, True))
