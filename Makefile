@@ -44,7 +44,7 @@ asan: setup
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)/asan --only unit lit
 
 # Launches and compilation from eight threads. Neither LLVM nor compiled kernels are instrumented; no report is suppressed.
-tsan: export TSAN_OPTIONS := ignore_noninstrumented_modules=1:history_size=4
+tsan: export TSAN_OPTIONS := ignore_noninstrumented_modules=1:history_size=4:allocator_may_return_null=1:die_after_fork=0
 tsan: setup
 	@cmake --preset tsan
 	@ninja -C $(BUILD)/tsan -j $(JOBS) threads_test engine_threads_test runtime_test
