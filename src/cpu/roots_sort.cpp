@@ -46,7 +46,7 @@ private:
   Value read(Value address) { return cpu::load(b, vectorOf(element, lanes), address, bytes); }
   void write(Value vector, Value address) { cpu::store(b, vector, address, bytes, false); }
   Value pick(Value condition, Value yes, Value no) { return arith::SelectOp::create(b, condition, yes, no); }
-  Value lowLanes(int64_t bit) { // i1 a lane: whether this bit of the lane's number is set
+  Value lanesWith(int64_t bit) { // i1 a lane: whether this bit of the lane's number is set
     llvm::SmallVector<int64_t> set;
     for (int64_t lane = 0; lane < lanes; ++lane)
       set.push_back((lane & bit) != 0);
@@ -64,7 +64,7 @@ private:
     for (int64_t lane = 0; lane < lanes; ++lane)
       order.push_back(static_cast<int32_t>(lane ^ distance));
     Value partner = shuffle(b, own, own, order), isGreater = greater(own, partner);
-    Value takesLarger = arith::XOrIOp::create(b, lowLanes(distance), falling);
+    Value takesLarger = arith::XOrIOp::create(b, lanesWith(distance), falling);
     return pick(takesLarger, pick(isGreater, own, partner), pick(isGreater, partner, own));
   }
 
@@ -86,7 +86,7 @@ private:
     forLoop(ctx, constantIndex(b, 0), constantIndex(b, length), lanes, [&](Value index) {
       Value vector = read(at(index));
       for (int64_t run = 2; run < lanes; run *= 2)
-        vector = mergeLanes(vector, run, lowLanes(run));
+        vector = mergeLanes(vector, run, lanesWith(run));
       Value isLast = constantInt(b, b.getI1Type(), lanes == length);
       Value falling = fallsAt(index, constantIndex(b, log2(lanes)), isLast);
       write(mergeLanes(vector, lanes, splat(b, falling, lanes)), at(index));

@@ -1,5 +1,6 @@
 #include "tune/result_check.h"
 
+#include "frontend/frontend.h"
 #include "runtime/cuda/device.h"
 #include "support/half.h"
 
@@ -18,25 +19,15 @@ bool resultsAreChecked() {
   return !(setting && std::string_view(setting) == "0");
 }
 
-/// Whether a slot that `spec` stands for is written; moves `slot` behind it.
-static bool isWritten(const ArgumentSpec &spec, const std::vector<bool> &writes, size_t &slot) {
-  if (spec.constant) return false;
-  bool written = false;
-  if (!spec.members.empty()) {
-    for (const ArgumentSpec &member : spec.members)
-      written |= isWritten(member, writes, slot);
-    return written;
-  }
-  written = slot < writes.size() && writes[slot];
-  slot += 1 + (spec.type.isDescriptor() ? 2 * spec.type.shape().size() : 0);
-  return written;
-}
-
 std::vector<bool> writtenParameters(const CompiledKernel &kernel) {
   std::vector<bool> written;
   size_t slot = 0;
-  for (const ArgumentSpec &spec : kernel.specs())
-    written.push_back(isWritten(spec, kernel.writes(), slot));
+  for (const ArgumentSpec &spec : kernel.specs()) {
+    bool any = false;
+    for (size_t end = slot + slotNames("", spec).size(); slot < end; ++slot)
+      any |= slot < kernel.writes().size() && kernel.writes()[slot];
+    written.push_back(any);
+  }
   return written;
 }
 

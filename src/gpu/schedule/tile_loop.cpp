@@ -5,7 +5,7 @@
 //   after:  start copies 0 .. S-2 of the first tile
 //           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
 //           wait for the last store
-// The ring, and the room of the result, are in use throughout the loop over tiles.
+// The ring, and the buffer of the result, are in use throughout the loop over tiles.
 #include "gpu/schedule/pipeline.h"
 
 #include "mlir/IR/Matchers.h"
