@@ -41,6 +41,7 @@ KINDS = {
     "beyond 2^31": ["+ far - far", str(WIDE_STEP)],
     "products": ["tl.dot("],
     "while loops": ["while "],
+    "atomics": ["tl.atomic_"],
     "warp roles asked": ["warp_specialize=True"],
 }
 
@@ -201,7 +202,23 @@ class Generator:
         if self.chance(0.4):
             terms.append(self.rng.choice([f"({row} < M)", f"({column} < N)", f"({row} >= lift)", f"({column} >= shift)"]))
         mask = f", mask={' & '.join(terms)}" if terms else ""
-        self.line(f"tl.store({name} + {place}{offset}, {tile}{mask})")
+        if dtype in ("int32", "int64", "float32") and self.chance(0.25):
+            self.make_atomics(name, dtype, place, offset, tile, mask)
+        else:
+            self.line(f"tl.store({name} + {place}{offset}, {tile}{mask})")
+
+    def make_atomics(self, name, dtype, place, offset, tile, mask):
+        """Changes an output's elements in place, and reads what the program's other threads may have made of them."""
+        order = self.rng.choice(["relaxed", "relaxed", "acq_rel", "release"])
+        for _ in range(self.rng.choice([1, 1, 2])):
+            operation = self.rng.choice(["add", "max", "min"])
+            self.line(f"tl.atomic_{operation}({name} + {place}{offset}, {tile}{mask}, sem='{order}')")
+        if offset or self.chance(0.3):
+            return
+        back, out = self.fresh("y"), f"out{len(self.outputs)}"
+        self.outputs.append((out, dtype, [Output()]))
+        self.line(f"{back} = tl.load({name} + {place.replace('r0', '(ROWS - 1 - r0)')})")
+        self.line(f"tl.store({out} + {place}, {back})")
 
     def make_loop(self, total, body):
         turn, form = self.fresh("k"), self.rng.randint(0, 3)

@@ -203,3 +203,84 @@ def test_copies_ahead_of_a_loop_wait_for_what_was_stored(engine, n):
     want[0] = x.T
     store_then_multiply_kernel[(1,)](x, memory, out, 3, n)
     assert np.array_equal(out, sum(tile @ tile for tile in want))
+
+
+@triton.jit
+def add_then_load_kernel(counts_ptr, x_ptr, out_ptr, N: tl.constexpr):
+    n = tl.arange(0, N)
+    tl.atomic_add(counts_ptr + n, tl.load(x_ptr + n), sem="relaxed")
+    tl.store(out_ptr + n, tl.load(counts_ptr + N - 1 - n))
+    tl.atomic_max(counts_ptr + (n + N // 2) % N, 0, sem="relaxed")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_loads_see_what_atomics_before_them_made(engine, apart):
+    n = 1024
+    memory = np.arange(3 * n, dtype=np.int32) - n
+    counts, x = memory[n:2 * n], np.arange(n, dtype=np.int32) - 7 * n // 4
+    out = np.zeros(n, np.int32) if apart else memory[2 * n:]
+    added = counts + x
+    add_then_load_kernel[(1,)](memory[n:], x, out, n)
+    assert np.array_equal(out, added[::-1]) and np.array_equal(counts, np.maximum(added, 0))
+
+
+@triton.jit
+def load_then_add_kernel(counts_ptr, out_ptr, N: tl.constexpr):
+    n = tl.arange(0, N)
+    before = tl.load(counts_ptr + N - 1 - n)
+    tl.atomic_add(counts_ptr + n, 1000, sem="relaxed")
+    first = tl.load(counts_ptr)
+    tl.atomic_xchg(counts_ptr, first + 1, sem="relaxed")
+    tl.store(out_ptr + n, before + tl.load(counts_ptr))
+
+
+def test_atomics_come_behind_the_loads_before_them(engine):
+    n = 1024
+    counts, out = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+    load_then_add_kernel[(1,)](counts, out, n)
+    assert np.array_equal(out, np.arange(n)[::-1] + 1001)
+    assert np.array_equal(counts, np.arange(n) + 1000 + (np.arange(n) == 0))
+
+
+@triton.jit
+def count_in_turns_kernel(counts_ptr, out_ptr, turns, N: tl.constexpr):
+    n = tl.arange(0, N)
+    for i in range(turns):
+        tl.atomic_add(counts_ptr + (n + 32 * i) % N, i, sem="relaxed")
+        tl.atomic_xor(counts_ptr + (n + 64 * i) % N, n, sem="relaxed")
+    tl.store(out_ptr + n, tl.load(counts_ptr + n))
+
+
+def test_atomics_of_two_kinds_keep_their_order(engine):
+    n, turns = 512, 4
+    counts, out, want = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    count_in_turns_kernel[(1,)](counts, out, turns, n)
+    places = np.arange(n)
+    for i in range(turns):
+        want[(places + 32 * i) % n] += i
+        want[(places + 64 * i) % n] ^= places.astype(np.int32)
+    assert np.array_equal(out, want)
+
+
+@triton.jit
+def add_then_multiply_kernel(x_ptr, memory_ptr, out_ptr, turns, N: tl.constexpr):
+    rows, columns = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    tl.atomic_add(memory_ptr + columns * N + rows, tl.load(x_ptr + rows * N + columns), sem="relaxed")
+    total = tl.zeros((N, N), tl.float32)
+    for i in range(turns):
+        tile = memory_ptr + i * N * N + rows * N + columns
+        total = tl.dot(tl.load(tile), tl.load(tile), total)
+    tl.store(out_ptr + rows * N + columns, total)
+
+
+@pytest.mark.parametrize("n", [32, 64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_copies_ahead_of_a_loop_wait_for_atomics(engine, n, dtype):
+    rng = np.random.default_rng(n)
+    x = (rng.integers(-4, 5, (n, n)) / 4).astype(dtype)
+    memory = (rng.integers(-4, 5, (3, n, n)) / 4).astype(dtype)
+    out = np.zeros((n, n), np.float32)
+    want = memory.astype(np.float32)
+    want[0] += x.T
+    add_then_multiply_kernel[(1,)](x, memory, out, 3, n)
+    assert np.array_equal(out, sum(tile @ tile for tile in want))

@@ -416,18 +416,23 @@ bool Cluster::isStopping() {
   return stopping;
 }
 
-/// Lets each warp run until it waits. Whether that brought anybody further.
+/// Lets each warp run until it waits, or some of the way: a warp may be far ahead of the others before a barrier holds it. Whether that
+/// brought anybody further.
 bool Cluster::runRound(bool stopping) {
   std::mt19937_64 &random = blocks.front()->random;
   bool advanced = false;
   uint64_t changes = launch.changes;
   std::shuffle(live.begin(), live.end(), random);
   for (Warp *warp : live) {
-    warp->advanced = false;
-    swapcontext(&scheduler, &warp->context);
-    bool spins = warp->spinsSince == launch.changes;
-    advanced |= (warp->advanced && !spins) || warp->finished;
-    stopping = isStopping();
+    bool goesOn = true;
+    while (goesOn) {
+      warp->advanced = false;
+      swapcontext(&scheduler, &warp->context);
+      bool further = warp->advanced && warp->spinsSince != launch.changes;
+      advanced |= further || warp->finished;
+      stopping = isStopping();
+      goesOn = further && !warp->finished && !stopping && random() % 8 != 0;
+    }
     if (!stopping && random() % 4 == 0) advanced |= warp->block.runEngine();
   }
   llvm::erase_if(live, [](Warp *warp) { return warp->finished; });

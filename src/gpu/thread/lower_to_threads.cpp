@@ -251,7 +251,8 @@ static LogicalResult lowerPart(ThreadContext &t, Block &block) {
 /// Notes accesses that may have happened, too, each once: what branches and loops in a row have in common would else multiply.
 static void addAccesses(SmallVector<GlobalAccess> &accesses, ArrayRef<GlobalAccess> others) {
   auto keyOf = [](const GlobalAccess &access) {
-    return std::pair(access.pointer.getAsOpaquePointer(), 2 * unsigned(access.writes) + unsigned(access.changes));
+    unsigned blind = access.blind ? 1 + unsigned(*access.blind) : 0;
+    return std::pair(access.pointer.getAsOpaquePointer(), 4 * blind + 2 * unsigned(access.writes) + unsigned(access.changes));
   };
   DenseSet<std::pair<void *, unsigned>> known;
   for (const GlobalAccess &access : accesses)

@@ -22,7 +22,7 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op);
 LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op);
 ptx::Eviction evictionOf(tt::EvictionPolicy policy);
 /// All threads meet, if one of them may have made an access that the one to come must not overtake.
-void meetBefore(ThreadContext &t, Value pointer, bool writes);
+void meetBefore(ThreadContext &t, const GlobalAccess &next);
 /// Accesses are ordered from here on as if the loop had made an iteration before.
 void expectIteration(ThreadContext &t, mlir::Operation *loop);
 /// A scalar as it lies in memory, where i1 is a byte; and back.

@@ -55,30 +55,46 @@ static bool isExclusive(Value pointer) {
   return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
 }
 
-void meetBefore(ThreadContext &t, Value pointer, bool writes) {
+/// Whether one thread makes both accesses to each address, or nobody can tell in which order they were made.
+static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const GlobalAccess &next) {
+  if (before.blind && before.blind == next.blind) return true;
+  return !before.changes && before.pointer == next.pointer && t.config.getCtas() == 1 && isExclusive(next.pointer);
+}
+
+void meetBefore(ThreadContext &t, const GlobalAccess &next) {
   bool clashes = llvm::any_of(t.sinceBarrier, [&](const GlobalAccess &before) {
-    if (!writes && !before.writes) return false;
-    bool same = !before.changes && before.pointer == pointer && t.config.getCtas() == 1 && isExclusive(pointer);
-    return !same && !ttg::areApart(pointer, before.pointer);
+    return (next.writes || before.writes) && !isOrdered(t, before, next) && !ttg::areApart(next.pointer, before.pointer);
   });
   if (!clashes) return;
   meet(t);
   t.sinceBarrier.clear();
 }
 
-static void orderAccess(ThreadContext &t, Value pointer, bool writes) {
-  meetBefore(t, pointer, writes);
-  t.sinceBarrier.push_back({pointer, writes, /*changes=*/false});
+/// What a load, a store or an atomic operation does to memory; nothing for others. Atomic operations of one kind come in any order unless
+/// they exchange, or somebody sees what one has found.
+static std::optional<GlobalAccess> accessOf(Operation *op) {
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return GlobalAccess{load.getPtr()};
+  if (auto store = dyn_cast<tt::StoreOp>(op)) return GlobalAccess{store.getPtr(), /*writes=*/true};
+  if (auto swap = dyn_cast<tt::AtomicCASOp>(op)) return GlobalAccess{swap.getPtr(), /*writes=*/true};
+  auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
+  if (!atomic) return std::nullopt;
+  GlobalAccess access{atomic.getPtr(), /*writes=*/true};
+  if (atomic.getResult().use_empty() && atomic.getAtomicRmwOp() != tt::RMWOp::XCHG) access.blind = atomic.getAtomicRmwOp();
+  return access;
+}
+
+static void orderAccess(ThreadContext &t, Operation *op) {
+  GlobalAccess access = *accessOf(op);
+  meetBefore(t, access);
+  t.sinceBarrier.push_back(access);
 }
 
 void expectIteration(ThreadContext &t, Operation *loop) {
   loop->walk([&](Operation *op) {
-    Value pointer;
-    if (auto load = dyn_cast<tt::LoadOp>(op)) pointer = load.getPtr();
-    if (auto store = dyn_cast<tt::StoreOp>(op)) pointer = store.getPtr();
-    if (!pointer) return;
-    bool changes = loop->isAncestor(pointer.getParentBlock()->getParentOp());
-    t.sinceBarrier.push_back({pointer, isa<tt::StoreOp>(op), changes});
+    std::optional<GlobalAccess> access = accessOf(op);
+    if (!access) return;
+    access->changes = loop->isAncestor(access->pointer.getParentBlock()->getParentOp());
+    t.sinceBarrier.push_back(*access);
   });
 }
 
@@ -93,7 +109,7 @@ static bool isTrue(Value predicate) {
 }
 
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
-  orderAccess(t, op.getPtr(), /*writes=*/false);
+  orderAccess(t, op);
   Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(t, type);
   const Parts &addresses = t.get(op.getPtr());
@@ -121,7 +137,7 @@ static Value performs(ThreadContext &t, Type pointer) {
 }
 
 LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
-  orderAccess(t, op.getPtr(), /*writes=*/true);
+  orderAccess(t, op);
   // Only one of the threads that hold an element stores it.
   Value first = performs(t, op.getPtr().getType());
   const Parts &addresses = t.get(op.getPtr());
@@ -177,6 +193,17 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
   return ptx::Atomic::exch;
 }
 
+/// Of a scalar, one thread speaks for the block: what the others did before is released, too.
+static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
+    meet(t);
+    t.sinceBarrier.clear();
+  }
+  orderAccess(t, op);
+}
+
+/// What an atomic operation has found, for all threads that hold it. They meet on the way, and all that the block did before is over.
 static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results, Type pointer) {
   if (scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
@@ -188,6 +215,7 @@ static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results,
   else
     ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
   sync(t);
+  if (t.config.getCtas() == 1) t.sinceBarrier.clear();
   return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : Parts{loadFlat(t, base, t.i32(0), type)};
 }
 
@@ -243,9 +271,7 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   if (bits < 16) return refuse(op, Diag::notOnGpus, {"an atomic operation of " + std::to_string(bits) + " bits", atomicAdvice});
   bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
   bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.bf16Atomics)));
-  // One thread speaks for the block: what the others did before is released, too.
-  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (!isa<RankedTensorType>(pointer) && releases) meet(t);
+  orderAtomic(t, op, order);
   Parts results;
   for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
     Value predicate = first, value = t.get(op.getVal())[reg];
@@ -276,8 +302,7 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   Type type = t.scalarType(getElementTypeOrSelf(op.getType())), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
   if (bits.getIntOrFloatBitWidth() < 16) return refuse(op, Diag::notOnGpus, {"an atomic compare-and-swap of 8 bits", atomicAdvice});
   auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
-  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (!isa<RankedTensorType>(pointer) && releases) meet(t);
+  orderAtomic(t, op, order);
   Parts results;
   for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
     Value old = ptx::CompareSwapOp::create(t.b, bits, order, scopeOf(op.getScope()), address, asBits(t.get(op.getCmp())[reg]),

@@ -18,11 +18,12 @@ using mlir::Value;
 /// The scalars that stand for a value, one for each register of the thread.
 using Parts = llvm::SmallVector<Value, 4>;
 
-/// A load or store of global memory that the thread has done.
+/// An access to global memory that the thread has made.
 struct GlobalAccess {
   Value pointer;
   bool writes = false;
-  bool changes = false; ///< it was another iteration's, and meant other elements
+  bool changes = false;                ///< it was another iteration's, and meant other elements
+  std::optional<tt::RMWOp> blind = {}; ///< an atomic operation whose result nobody sees, and which is done in any order with its like
 };
 
 struct ThreadContext {
