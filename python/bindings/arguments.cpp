@@ -73,9 +73,9 @@ Tables &tables() {
 Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
   auto &known = tables().dtypes;
   if (auto found = known.find(dtype.ptr()); found != known.end()) return found->second;
-  nb::object order = nb::getattr(dtype, "isnative", nb::none());
+  nb::object order = memberOr(dtype, "isnative", nb::none());
   if (!order.is_none() && !nb::cast<bool>(order)) refuse(object, parameter, "its bytes are in the other order; convert it with .astype");
-  std::string name = nb::cast<std::string>(nb::str(nb::getattr(dtype, "name", dtype)));
+  std::string name = nb::cast<std::string>(nb::str(memberOr(dtype, "name", nb::borrow(dtype))));
   std::optional<Scalar> scalar = scalarNamed(name);
   if (!scalar) refuse(object, parameter, "kernels have no element type '" + name + "'");
   // Element types are few objects for the whole process; those made in numbers (by pickling, say) must not fill the table.
@@ -194,7 +194,7 @@ Argument torchArgument(nb::handle object, const char *parameter) {
 
 /// A list or tuple of ints, or a method that gives one; nothing if the object has no such attribute.
 std::optional<std::vector<int64_t>> extentsOf(nb::handle object, const char *name) {
-  nb::object found = nb::getattr(object, name, nb::none());
+  nb::object found = memberOr(object, name, nb::none());
   if (PyCallable_Check(found.ptr())) found = found();
   std::vector<int64_t> extents;
   if (!nb::try_cast(found, extents)) return std::nullopt;
@@ -205,7 +205,7 @@ std::optional<std::vector<int64_t>> extentsOf(nb::handle object, const char *nam
 Extent extentOfTensor(nb::handle object, int64_t itemBytes) {
   std::optional<std::vector<int64_t>> shape = extentsOf(object, "shape");
   if (!shape) {
-    nb::object count = nb::getattr(object, "numel", nb::none());
+    nb::object count = memberOr(object, "numel", nb::none());
     Extent extent;
     extent.known = extent.empty = PyCallable_Check(count.ptr()) && nb::cast<int64_t>(count()) == 0;
     return extent;
@@ -224,11 +224,11 @@ Extent extentOfTensor(nb::handle object, int64_t itemBytes) {
 Argument tensorArgument(nb::handle object, const char *parameter) {
   Scalar scalar = scalarOf(object.attr("dtype"), object, parameter);
   int64_t ordinal = -1;
-  if (nb::object device = nb::getattr(object, "device", nb::none()); !device.is_none()) {
-    nb::object kind = nb::getattr(device, "type", nb::none());
+  if (nb::object device = memberOr(object, "device", nb::none()); !device.is_none()) {
+    nb::object kind = memberOr(device, "type", nb::none());
     std::string type = nb::isinstance<nb::str>(kind) ? nb::cast<std::string>(kind) : "cpu";
     if (type == "cuda") {
-      nb::object index = nb::getattr(device, "index", nb::none());
+      nb::object index = memberOr(device, "index", nb::none());
       ordinal = index.is_none() ? 0 : nb::cast<int64_t>(index);
       StreamHints::current().torch = true;
     } else if (type != "cpu" && type != "meta") {
@@ -270,7 +270,7 @@ int64_t deviceOfAddress(void *address) {
 Argument cudaArrayArgument(nb::handle object, const char *parameter) {
   nb::object interface = object.attr("__cuda_array_interface__");
   Scalar scalar;
-  if (nb::object dtype = nb::getattr(object, "dtype", nb::none()); !dtype.is_none()) {
+  if (nb::object dtype = memberOr(object, "dtype", nb::none()); !dtype.is_none()) {
     scalar = scalarOf(dtype, object, parameter);
   } else {
     std::string type = nb::cast<std::string>(interface["typestr"]); // "<f4"
@@ -290,7 +290,7 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
     hints.stream = nb::cast<uint64_t>(stream);
   }
   int64_t device = 0;
-  nb::object own = nb::getattr(nb::getattr(object, "device", nb::none()), "id", nb::none());
+  nb::object own = memberOr(memberOr(object, "device", nb::none()), "id", nb::none());
   if (nb::isinstance<nb::int_>(own))
     device = nb::cast<int64_t>(own);
   else if (address)
@@ -306,9 +306,9 @@ template <typename Array> Argument exchangedAs(nb::handle object, const char *pa
 Argument exchangedArgument(nb::handle object, const char *parameter) {
   // What is read-only is not given to those who ask for something that can be written.
   if (nb::ndarray<> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, false);
-  PyErr_Clear();
+  clearException();
   if (nb::ndarray<nb::ro> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, true);
-  PyErr_Clear();
+  clearException();
   refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
 }
 
@@ -336,11 +336,11 @@ std::vector<int64_t> integers(nb::handle sequence) {
   for (nb::handle item : nb::iter(sequence)) {
     nb::object number = nb::steal(PyNumber_Index(item.ptr()));
     if (!number.is_valid()) {
-      PyErr_Clear();
-      nb::object value = nb::getattr(item, "value", nb::none()); // a constexpr
+      clearException();
+      nb::object value = memberOr(item, "value", nb::none()); // a constexpr
       number = nb::steal(PyNumber_Index(value.ptr()));
       if (!number.is_valid()) {
-        PyErr_Clear();
+        clearException();
         raise(PyExc_TypeError,
               "the shape, strides and block_shape of a tensor descriptor are ints, not " + nb::cast<std::string>(nb::repr(item)));
       }
@@ -355,7 +355,7 @@ std::vector<int64_t> integers(nb::handle sequence) {
 Argument descriptorArgument(nb::handle object, const char *parameter) {
   Argument base = toArgument(object.attr("base"), parameter);
   if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
-  if (nb::object padding = nb::getattr(object, "padding", nb::none());
+  if (nb::object padding = memberOr(object, "padding", nb::none());
       nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
     raise(PyExc_ValueError,
           "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
@@ -389,17 +389,17 @@ Family familyOf(nb::handle object) {
   if (PyTuple_Check(raw) || PyList_Check(raw)) return Family::tuple;
   static nb::handle tupleClass = packageObject("language.core", "tuple");
   if (PyObject_IsInstance(raw, tupleClass.ptr()) == 1) return Family::tuple;
-  if (nb::hasattr(object, "_tilewright_value") || nb::hasattr(object, "_tilewright_name") || nb::isinstance<PyKernel>(object))
+  if (hasMember(object, "_tilewright_value") || hasMember(object, "_tilewright_name") || nb::isinstance<PyKernel>(object))
     return Family::ours;
-  if (nb::hasattr(object, "data_ptr")) {
+  if (hasMember(object, "data_ptr")) {
     static nb::handle wrapper = packageObject("runtime.jit", "TensorWrapper");
     if (PyObject_IsInstance(raw, wrapper.ptr()) == 1) return Family::wrapper;
     nb::object modules = nb::module_::import_("sys").attr("modules");
     if (PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch"))
-      if (nb::object tensor = nb::getattr(torch, "Tensor", nb::none());
+      if (nb::object tensor = memberOr(torch, "Tensor", nb::none());
           PyType_Check(tensor.ptr()) && PyObject_IsInstance(raw, tensor.ptr()) == 1) {
         auto *type = reinterpret_cast<PyObject *>(Py_TYPE(raw));
-        nb::object parameter = nb::getattr(nb::getattr(torch, "nn", nb::none()), "Parameter", nb::none());
+        nb::object parameter = memberOr(memberOr(torch, "nn", nb::none()), "Parameter", nb::none());
         return type == tensor.ptr() || type == parameter.ptr() ? Family::torch : Family::torchSubclass;
       }
     return Family::tensor;
@@ -412,9 +412,9 @@ Family familyOf(nb::handle object) {
     if (PyObject_IsInstance(raw, numpy.attr("generic").ptr()) == 1) return Family::numpyScalar;
     if (PyObject_IsInstance(raw, numpy.attr("dtype").ptr()) == 1) return Family::torchDtype;
   }
-  if (nb::hasattr(object, "block_shape") && nb::hasattr(object, "base")) return Family::descriptor;
-  if (nb::hasattr(object, "__cuda_array_interface__")) return Family::cudaArray;
-  if (nb::hasattr(object, "__dlpack__")) return Family::exchange;
+  if (hasMember(object, "block_shape") && hasMember(object, "base")) return Family::descriptor;
+  if (hasMember(object, "__cuda_array_interface__")) return Family::cudaArray;
+  if (hasMember(object, "__dlpack__")) return Family::exchange;
   if (PyObject_CheckBuffer(raw)) return Family::buffer;
   if (nb::cast<std::string>(nb::str(type.attr("__module__"))) == "torch" && nb::cast<std::string>(type.attr("__name__")) == "dtype")
     return Family::torchDtype;
@@ -428,7 +428,7 @@ Argument integerArgument(nb::handle object) {
   if (overflow > 0) {
     unsigned long long large = PyLong_AsUnsignedLongLong(object.ptr());
     if (!PyErr_Occurred()) return Argument::unsignedInteger(large);
-    PyErr_Clear();
+    clearException();
   }
   raise(PyExc_OverflowError, "integer argument " + nb::cast<std::string>(nb::str(object)) + " does not fit in 64 bits");
 }
@@ -439,7 +439,7 @@ Argument tupleArgument(nb::handle object, const char *parameter) {
   for (nb::handle item : nb::iter(object))
     members.push_back(toArgument(item, parameter));
   std::vector<std::string> names;
-  if (nb::object fields = nb::getattr(object, "_fields", nb::none()); !fields.is_none())
+  if (nb::object fields = memberOr(object, "_fields", nb::none()); !fields.is_none())
     for (nb::handle field : nb::iter(fields))
       names.push_back(nb::cast<std::string>(nb::str(field)));
   return Argument::tuple(std::move(members), std::move(names));

@@ -36,7 +36,7 @@ int64_t integerOption(nb::handle value, llvm::StringRef name) {
   if (PyLong_Check(value.ptr())) return nb::cast<int64_t>(value);
   nb::object number = nb::steal(PyNumber_Index(value.ptr()));
   if (!number.is_valid()) {
-    PyErr_Clear();
+    clearException();
     raise(PyExc_TypeError, "the launch option '" + name.str() + "' is an int, not " + nb::cast<std::string>(nb::repr(value)));
   }
   return nb::cast<int64_t>(number);
@@ -210,7 +210,7 @@ void setStream(Call &call, nb::handle value) {
   if (value.is_none()) return;
   nb::object number = nb::borrow(value);
   for (const char *name : {"cuda_stream", "ptr"})
-    if (!PyLong_Check(number.ptr())) number = nb::getattr(value, name, number);
+    if (!PyLong_Check(number.ptr())) number = memberOr(value, name, number);
   if (!PyLong_Check(number.ptr())) raise(PyExc_TypeError, "a stream is an int, or an object with 'cuda_stream' or 'ptr'");
   call.options.stream = PyLong_AsVoidPtr(number.ptr());
   if (PyErr_Occurred()) throw nb::python_error();
@@ -296,7 +296,7 @@ Grid readGrid(nb::handle given) {
     PyObject *item = PyTuple_GetItem(grid.ptr(), i);
     nb::object number = PyLong_Check(item) ? nb::borrow(item) : nb::steal(PyNumber_Index(item));
     if (!number.is_valid()) {
-      PyErr_Clear();
+      clearException();
       raise(PyExc_TypeError, "the extents of a grid are ints, not " + nb::cast<std::string>(nb::repr(item)));
     }
     int overflow = 0;

@@ -19,11 +19,11 @@ public:
   std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
     WithGil gil;
     try {
-      nb::object member = nb::getattr(nb::handle(type.get()), name.str().c_str(), nb::object());
+      nb::object member = memberOr(nb::handle(type.get()), name.str().c_str(), nb::object());
       if (!member.is_valid()) return std::nullopt;
       return info.isAggregate ? memberValue(member) : toValue(member);
     } catch (nb::python_error &error) {
-      diagnostics.error({}, Diag::raisedException, {nb::cast<std::string>(nb::str(error.value()))});
+      noteRaised(error, {}, nb::cast<std::string>(nb::str(error.value())), diagnostics);
       return std::nullopt;
     }
   }
@@ -55,7 +55,7 @@ ClassInfo describedAggregate(nb::handle type, nb::handle description) {
 
 ClassInfo describedTuple(nb::handle type) {
   ClassInfo info;
-  nb::object defaults = nb::getattr(type, "_field_defaults", nb::dict()), notes = nb::getattr(type, "__annotations__", nb::dict());
+  nb::object defaults = memberOr(type, "_field_defaults", nb::dict()), notes = memberOr(type, "__annotations__", nb::dict());
   for (nb::handle name : nb::iter(type.attr("_fields"))) {
     ClassInfo::Field &field = info.fields.emplace_back();
     field.name = nb::cast<std::string>(nb::str(name));
@@ -71,8 +71,8 @@ ClassInfo describedTuple(nb::handle type) {
 
 std::shared_ptr<Namespace> classScope(nb::handle type) {
   if (!PyType_Check(type.ptr())) return nullptr;
-  nb::object description = nb::getattr(type, "_tilewright_class", nb::none());
-  bool isTuple = PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type.ptr()), &PyTuple_Type) && nb::hasattr(type, "_fields");
+  nb::object description = memberOr(type, "_tilewright_class", nb::none());
+  bool isTuple = PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type.ptr()), &PyTuple_Type) && hasMember(type, "_fields");
   if (description.is_none() && !isTuple) return nullptr;
   ClassInfo info = isTuple ? describedTuple(type) : describedAggregate(type, description);
   info.name = nb::cast<std::string>(nb::str(type.attr("__name__")));

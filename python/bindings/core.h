@@ -34,6 +34,14 @@ Shared share(nb::handle object);
 nb::handle packageObject(const char *module, const char *name);
 [[noreturn]] void raise(PyObject *type, const std::string &message);
 
+// What is no Exception (KeyboardInterrupt, SystemExit) may be raised wherever Python runs, and is nobody's answer: it goes on to the
+// caller.
+/// Drops the Exception that was raised, if any.
+void clearException();
+/// A member of an object; `otherwise` where it has none, or reading it raises an Exception.
+nb::object memberOr(nb::handle object, const char *name, nb::object otherwise);
+bool hasMember(nb::handle object, const char *name);
+
 // ---- values.cpp
 
 /// While it lives, the members of a list, tuple or dict are read. ValueError where such objects are nested too deeply, or hold themselves.
@@ -115,7 +123,11 @@ void *streamFor(int64_t device);
 
 /// Raises what the first error of `diagnostics` is in Python: TypeError, KeyError, ValueError, OutOfResources, CompilationError ...
 [[noreturn]] void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function);
-/// Hands warnings to Python's `warnings`.
+/// An error of what the compiler has called in Python. What is no Exception is kept for `raiseKept`.
+void noteRaised(const nb::python_error &error, SourceRange range, std::string text, Diagnostics &diagnostics);
+/// Raises what this thread has kept: the compiler, which knows no exceptions, has returned.
+void raiseKept();
+/// Hands warnings to Python's `warnings`, or raises what was kept.
 void showWarnings(const Diagnostics &diagnostics);
 
 /// Kernels keep small tiles on the stack, and compilers recurse. A sort takes 70 KB to compile, most kernels less than 50.

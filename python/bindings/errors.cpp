@@ -4,6 +4,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <exception>
+#include <utility>
+
 namespace tilewright::python {
 
 static nb::object asRecord(const Diagnostic &diagnostic) {
@@ -60,7 +63,19 @@ static PyObject *callError(Diag id) {
   }
 }
 
+static thread_local std::exception_ptr kept;
+
+void noteRaised(const nb::python_error &error, SourceRange range, std::string text, Diagnostics &diagnostics) {
+  if (!kept && !error.matches(PyExc_Exception)) kept = std::current_exception();
+  diagnostics.error(range, Diag::raisedException, {std::move(text)});
+}
+
+void raiseKept() {
+  if (kept) std::rethrow_exception(std::exchange(kept, nullptr));
+}
+
 void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
+  raiseKept();
   const Diagnostic *first = nullptr;
   for (const Diagnostic &record : diagnostics.all())
     if (!first && record.severity == Severity::error) first = &record;
@@ -96,6 +111,7 @@ void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
 }
 
 void showWarnings(const Diagnostics &diagnostics) {
+  raiseKept();
   for (const Diagnostic &record : diagnostics.all()) {
     if (record.severity != Severity::warning) continue;
     std::string text = record.message + (record.hint.empty() ? "" : " (" + record.hint + ")");

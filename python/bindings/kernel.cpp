@@ -296,9 +296,14 @@ static void defineLaunches(nb::class_<PyKernel> &kernel) {
       .def("_dependency_hash",
            [](PyKernel &self) {
              std::shared_ptr<const JitFunction> function = self.jit();
-             WithoutGil release;
-             Compiling compiling;
-             return dependencyHash(*function);
+             std::string hash;
+             {
+               WithoutGil release;
+               Compiling compiling;
+               hash = dependencyHash(*function);
+             }
+             raiseKept();
+             return hash;
            })
       .def("_compiled_count", [](PyKernel &self) { return self.state->kernel ? self.state->kernel->compiledCount() : int64_t(0); })
       .def("_reset", [](PyKernel &self) {

@@ -119,7 +119,7 @@ Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std:
       Compiling compiling;
       compiled = kernel->compile(call.arguments, call.options, diagnostics);
     }
-    if (!diagnostics.all().empty()) showWarnings(diagnostics);
+    showWarnings(diagnostics);
     if (!used.empty()) keepUsed(state, used);
     if (!compiled) raiseErrors(diagnostics, function.get());
   }

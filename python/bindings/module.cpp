@@ -220,7 +220,7 @@ NB_MODULE(_core, module) {
   module.def(
       "element_type",
       [](nb::handle dtype) -> nb::object {
-        std::optional<Scalar> scalar = scalarNamed(nb::cast<std::string>(nb::str(nb::getattr(dtype, "name", dtype))));
+        std::optional<Scalar> scalar = scalarNamed(nb::cast<std::string>(nb::str(memberOr(dtype, "name", nb::borrow(dtype)))));
         return scalar ? nb::object(nb::str(scalarName(*scalar).str().c_str())) : nb::none();
       },
       "The language's name for an element type of NumPy, PyTorch, ml_dtypes.", "dtype"_a);

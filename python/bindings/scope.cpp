@@ -19,7 +19,7 @@ Recorder::~Recorder() {
 }
 
 static nb::object unwrapped(nb::handle object) {
-  return nb::getattr(object, "_tilewright_value", nb::borrow(object));
+  return memberOr(object, "_tilewright_value", nb::borrow(object));
 }
 
 static void record(nb::handle holder, const std::string &name, nb::handle object, const Value &value) {
@@ -39,13 +39,13 @@ void checkUnchanged(const std::vector<UsedGlobal> &used) {
     if (PyDict_Check(global.holder.get())) {
       now = nb::borrow(PyDict_GetItem(global.holder.get(), global.key.get()));
     } else {
-      now = nb::getattr(nb::handle(global.holder.get()), "cell_contents", nb::object());
+      now = memberOr(nb::handle(global.holder.get()), "cell_contents", nb::object());
     }
     if (global.isWrapped && now.is_valid()) now = unwrapped(now);
     if (now.ptr() == global.value.get()) continue;
     int same = now.is_valid() ? PyObject_RichCompareBool(now.ptr(), global.value.get(), Py_EQ) : 0;
     if (same == 1) continue;
-    PyErr_Clear();
+    clearException();
     auto text = [&](nb::handle object) {
       if (object.is_valid() && global.isWrapped) return "constexpr[" + nb::cast<std::string>(nb::repr(object)) + "]";
       return object.is_valid() ? nb::cast<std::string>(nb::repr(object)) : std::string("undefined");
@@ -61,7 +61,7 @@ template <typename F> static std::optional<Value> guarded(Diagnostics &diagnosti
   try {
     return look();
   } catch (nb::python_error &error) {
-    diagnostics.error({}, Diag::raisedException, {nb::cast<std::string>(nb::str(error.value()))});
+    noteRaised(error, {}, nb::cast<std::string>(nb::str(error.value())), diagnostics);
     return std::nullopt;
   }
 }
@@ -89,7 +89,7 @@ public:
 private:
   std::optional<Value> find(const std::string &key) {
     if (PyObject *cell = PyDict_GetItemString(cells.get(), key.c_str())) {
-      nb::object content = nb::getattr(nb::handle(cell), "cell_contents", nb::object());
+      nb::object content = memberOr(nb::handle(cell), "cell_contents", nb::object());
       if (!content.is_valid()) return std::nullopt; // assigned later
       return valueOf(cell, key, content);
     }
@@ -115,7 +115,7 @@ public:
   std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) override {
     return guarded(diagnostics, [&]() -> std::optional<Value> {
       std::string key = name.str();
-      nb::object member = nb::getattr(nb::handle(object.get()), key.c_str(), nb::object());
+      nb::object member = memberOr(nb::handle(object.get()), key.c_str(), nb::object());
       if (!member.is_valid()) return std::nullopt;
       Value value = toValue(member);
       if (PyModule_Check(object.get())) record(PyModule_GetDict(object.get()), key, member, value);

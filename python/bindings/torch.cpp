@@ -70,7 +70,7 @@ std::optional<Interface> findInterface(nb::handle tensor) {
   if (!find(found.rank, "libtorch_cpu.so", "aoti_torch_get_dim") || !find(found.sizes, "libtorch_cpu.so", "aoti_torch_get_sizes") ||
       !find(found.strides, "libtorch_cpu.so", "aoti_torch_get_strides"))
     found.sizes = found.strides = nullptr;
-  nb::object data = nb::getattr(tensor, "_cdata", nb::none());
+  nb::object data = memberOr(tensor, "_cdata", nb::none());
   if (!PyLong_Check(data.ptr())) return std::nullopt;
   uint64_t expected = PyLong_AsUnsignedLongLong(data.ptr());
   if (word(tensor.ptr(), sizeof(PyObject)) == expected) { // since 2.10: the tensor follows the head
@@ -148,7 +148,7 @@ static PyObject *streamGetter() {
   static PyObject *const name = PyUnicode_InternFromString("torch");
   PyObject *torch = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
   if (!torch) return nullptr;
-  nb::object found = nb::getattr(nb::getattr(torch, "_C", nb::none()), "_cuda_getCurrentRawStream", nb::none());
+  nb::object found = memberOr(memberOr(torch, "_C", nb::none()), "_cuda_getCurrentRawStream", nb::none());
   if (found.is_none()) return nullptr;
   // Kept for good; two threads find the same object.
   getter.store(found.inc_ref().ptr(), std::memory_order_release);

@@ -25,6 +25,21 @@ nb::handle packageObject(const char *module, const char *name) {
   return found.release();
 }
 
+void clearException() {
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
+  PyErr_Clear();
+}
+
+nb::object memberOr(nb::handle object, const char *name, nb::object otherwise) {
+  nb::object found = nb::steal(PyObject_GetAttrString(object.ptr(), name));
+  if (!found.is_valid()) clearException();
+  return found.is_valid() ? found : otherwise;
+}
+
+bool hasMember(nb::handle object, const char *name) {
+  return memberOr(object, name, nb::object()).is_valid();
+}
+
 void raise(PyObject *type, const std::string &message) {
   PyErr_SetString(type, message.c_str());
   throw nb::python_error();
@@ -114,7 +129,7 @@ public:
       made->isHelper = true;
       return made;
     } catch (nb::python_error &error) {
-      diagnostics.error({}, Diag::raisedException, {nb::cast<std::string>(nb::str(error.value()))});
+      noteRaised(error, {}, nb::cast<std::string>(nb::str(error.value())), diagnostics);
       return nullptr;
     }
   }
@@ -140,7 +155,7 @@ public:
     } catch (nb::python_error &error) {
       std::string text = nb::cast<std::string>(nb::str(error.value()));
       std::string kind = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
-      diagnostics.error(range, Diag::raisedException, {text.empty() ? kind : kind + ": " + text});
+      noteRaised(error, range, text.empty() ? kind : kind + ": " + text, diagnostics);
       return std::nullopt;
     }
   }
@@ -154,7 +169,7 @@ private:
 } // namespace
 
 std::optional<std::string> mustUseOf(nb::handle function) {
-  nb::object mark = nb::getattr(function, "_must_use_result", nb::none());
+  nb::object mark = memberOr(function, "_must_use_result", nb::none());
   if (nb::isinstance<nb::str>(mark)) return nb::cast<std::string>(mark);
   return mark.ptr() == Py_True ? std::optional(std::string()) : std::nullopt;
 }
@@ -166,7 +181,7 @@ static std::shared_ptr<const Callable> callableOf(nb::handle object, bool isMemb
 }
 
 Value memberValue(nb::handle object) {
-  bool isPython = nb::hasattr(object, "__code__") || nb::hasattr(object, "__func__") || nb::hasattr(object, "fn");
+  bool isPython = hasMember(object, "__code__") || hasMember(object, "__func__") || hasMember(object, "fn");
   if (isPython && !nb::isinstance<PyKernel>(object)) return Value::callable(callableOf(object, true));
   return toValue(object);
 }
@@ -176,7 +191,7 @@ std::shared_ptr<const Callable> classCallable(nb::handle type) {
 }
 
 static bool isFrom(nb::handle object, const char *module) {
-  nb::object from = nb::getattr(object, "__module__", nb::none());
+  nb::object from = memberOr(object, "__module__", nb::none());
   return nb::isinstance<nb::str>(from) && nb::cast<std::string>(from) == module;
 }
 
@@ -189,7 +204,7 @@ static Value valueOfClass(nb::handle object) {
 }
 
 static std::string moduleName(nb::handle module) {
-  nb::object name = nb::getattr(module, "__name__", nb::none());
+  nb::object name = memberOr(module, "__name__", nb::none());
   return name.is_none() ? "?" : nb::cast<std::string>(nb::str(name));
 }
 
@@ -239,32 +254,31 @@ Value toValue(nb::handle object) {
   if (PyModule_Check(raw)) return valueOfModule(object);
   if (std::optional<Value> instance = aggregateOf(object)) return *instance;
   // Ours say what they are: constexprs, dtypes, builtins and the language's classes, the tuner's wrappers.
-  if (nb::object inner = nb::getattr(object, "_tilewright_value", nb::object()); inner.is_valid()) {
+  if (nb::object inner = memberOr(object, "_tilewright_value", nb::object()); inner.is_valid()) {
     if (!PyType_Check(raw)) return toValue(inner);
   } else if (std::optional<Type> type = toType(object)) {
     return Value::type(*type);
   }
-  if (nb::object path = nb::getattr(object, "_tilewright_path", nb::none()); nb::isinstance<nb::str>(path)) {
+  if (nb::object path = memberOr(object, "_tilewright_path", nb::none()); nb::isinstance<nb::str>(path)) {
     // Instances of the language's classes (a tl.range made on the host) mean nothing here.
-    bool itself = PyType_Check(raw) || nb::hasattr(object, "_tilewright_builtin");
+    bool itself = PyType_Check(raw) || hasMember(object, "_tilewright_builtin");
     if (itself)
       if (std::optional<Value> value = languageValue(nb::cast<std::string>(path))) return *value;
   }
   if (PyType_Check(raw)) return valueOfClass(object);
   if (PyCFunction_Check(raw) && isFrom(object, "builtins"))
     if (std::optional<Value> function = pythonFunction(nb::cast<std::string>(object.attr("__name__")))) return *function;
-  if (PyCFunction_Check(raw) || nb::hasattr(object, "__code__") || nb::hasattr(object, "__func__"))
+  if (PyCFunction_Check(raw) || hasMember(object, "__code__") || hasMember(object, "__func__"))
     return Value::callable(callableOf(object, false));
   if (PyIndex_Check(raw)) { // NumPy's integers
     nb::object number = nb::steal(PyNumber_Index(raw));
     if (!number.is_valid())
-      PyErr_Clear(); // arrays have __index__, too
+      clearException(); // arrays have __index__, too
     else if (std::optional<Int> value = toInt(number))
       return Value::integer(*value);
   }
-  if (nb::hasattr(object, "dtype") && nb::hasattr(object, "shape") && nb::hasattr(object, "item") &&
-      PyObject_HasAttrString(raw, "__float__") && nb::isinstance<nb::tuple>(object.attr("shape")) &&
-      nb::len(nb::object(object.attr("shape"))) == 0) { // NumPy's scalars
+  if (hasMember(object, "dtype") && hasMember(object, "shape") && hasMember(object, "item") && hasMember(object, "__float__") &&
+      nb::isinstance<nb::tuple>(object.attr("shape")) && nb::len(nb::object(object.attr("shape"))) == 0) { // NumPy's scalars
     nb::object plain = object.attr("item")();
     if (PyFloat_Check(plain.ptr()) || PyBool_Check(plain.ptr())) return toValue(plain);
   }

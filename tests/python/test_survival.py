@@ -140,6 +140,72 @@ def test_ctrl_c_while_compiling(tmp_path):
     assert out == "interrupted\n"
 
 
+@pytest.mark.parametrize("engine", ["cpu", "interpret", "simulate"])
+@pytest.mark.parametrize("used", ["sizes.width", "sizes.missing", "width()", "Lazy.width", "Number()", "hidden"])
+def test_ctrl_c_in_what_the_compiler_calls(tmp_path, engine, used):
+    """Wherever Python runs for the compiler, the signal's handler may run, too: what it raises is no error of the kernel."""
+    out = succeed(tmp_path, f'''
+        def interrupt():
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000): pass
+            return 16
+
+        class Sizes:
+            width = property(lambda self: interrupt())
+            def __getattr__(self, name): return interrupt()
+
+        class OfClass:
+            def __get__(self, instance, owner): return interrupt()
+
+        class Lazy:
+            width = OfClass()
+
+        class Number:
+            def __index__(self): return interrupt()
+
+        class Hidden:
+            def __getattr__(self, name): return interrupt()
+
+        def width():
+            return interrupt()
+
+        sizes, number, hidden = Sizes(), Number(), Hidden()
+
+        @triton.jit
+        def kernel(out):
+            tl.store(out + tl.arange(0, 16), {used if used != "Number()" else "number"})
+
+        out = np.zeros(16, np.float32)
+        for _ in range(2):
+            try:
+                with triton.engine("{engine}"):
+                    kernel[(1,)](out)
+            except KeyboardInterrupt:
+                print("interrupted")
+        try:
+            print(kernel.cache_key != "")
+        except KeyboardInterrupt:
+            print("True")
+        fill[(1,)](out, 3.0, 16, BLOCK=16)
+        print((out == 3).all())
+    ''')
+    assert out.splitlines() == ["interrupted", "interrupted", "True", "True"]
+
+
+def test_a_helper_may_end_the_process(tmp_path):
+    done, _ = run(tmp_path, '''
+        def leave():
+            sys.exit(7)
+
+        @triton.jit
+        def kernel(out):
+            tl.store(out, leave())
+
+        kernel[(1,)](np.zeros(1, np.float32))
+    ''')
+    assert done.returncode == 7
+
+
 def test_a_handler_of_the_program_decides(tmp_path):
     """One that does not raise sees the first SIGINT after the launch; a second one ends it (interruptedLaunch)."""
     out = succeed(tmp_path, '''
