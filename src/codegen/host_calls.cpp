@@ -1,12 +1,12 @@
-// A kernel prints one line an element, in upstream's format, so that what reads those lines goes on working:
-//
-//   pid (1, 0, 0) idx ( 3, 12) PREFIX VALUE
+// A kernel prints each tile at once (codegen/tile_text), under a lock, so that lines of programs that run side by side do not mix. Compiled
+// code calls once an element, in order; the last element of a tile prints it.
 //
 // An assertion that fails must not run on into the memory access that it guards. Compiled programs own nothing (no locks, no heap), so
 // they are left by longjmp, which costs those that do not fail one setjmp for each run of programs.
 
 #include "codegen/host_calls.h"
 
+#include "codegen/tile_text.h"
 #include "support/host_names.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -15,7 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <vector>
 
 namespace tilewright {
 
@@ -93,30 +93,13 @@ static std::string programText(int32_t x, int32_t y, int32_t z) {
 
 extern "C" {
 static void tilewrightPrint(int32_t x, int32_t y, int32_t z, const char *given, int64_t element, uint64_t bits) {
-  llvm::StringRef format(given);
-  char kind = format[0];
-  bool hex = format[1] == 'x';
-  unsigned width = 0;
-  format = format.drop_front(2);
-  format.consumeInteger(10, width);
-  std::string line = "pid " + programText(x, y, z), index = indexText(format, element);
-  if (kind != 'n') line += " idx " + index;
-  line += format;
-  char number[400]; // the largest double has 309 digits before the point
-  double value;
-  std::memcpy(&value, &bits, sizeof(value));
-  if (width < 64 && kind != 'f') bits &= (uint64_t(1) << width) - 1;
-  if (kind == 'p')
-    std::snprintf(number, sizeof(number), "0x%llx", static_cast<unsigned long long>(bits));
-  else if (hex)
-    std::snprintf(number, sizeof(number), "0x%0*llx", static_cast<int>(width / 4), static_cast<unsigned long long>(bits));
-  else if (kind == 'f')
-    std::snprintf(number, sizeof(number), "%f", value);
-  else if (kind == 'i')
-    std::snprintf(number, sizeof(number), "%lld", static_cast<long long>(static_cast<int64_t>(bits << (64 - width)) >> (64 - width)));
-  else
-    std::snprintf(number, sizeof(number), "%llu", static_cast<unsigned long long>(bits));
-  if (kind != 'n') line += number;
+  static thread_local std::vector<uint64_t> elements; // of the tile that this thread is printing
+  if (element == 0) elements.clear();
+  elements.push_back(bits);
+  PrintFormat format = parsePrintFormat(given);
+  if (int64_t(elements.size()) < format.count()) return;
+  std::string line = programText(x, y, z) + format.prefix.str();
+  if (format.kind != 'n') line += tileText(format, elements, line.size());
   line += '\n';
   std::lock_guard<std::mutex> guard(sinkLock);
   if (printSink()) {

@@ -152,7 +152,6 @@ void lowerPrint(Context &ctx, PrintOp op) {
     std::string format(1, isPointer ? 'p' : isFloat ? 'f' : isSigned ? 'i' : 'u');
     if (isFloat && op.getHex()) format = "u";
     format += (op.getHex() ? "x" : "-") + std::to_string(width) + extentsText(shapeOf(tile)) + op.getPrefix().str();
-    if (op.getArgs().size() > 1) format += "(operand " + std::to_string(number) + ") ";
     auto bitsOf = [&](Value value) -> Value {
       if (isFloat && !op.getHex()) {
         if (width < 32) value = convertTo(ctx, value, b.getF32Type());

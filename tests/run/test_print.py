@@ -18,21 +18,38 @@ def print_kernel(x_ptr, N: tl.constexpr):
     tl.device_print("done")
 
 
-def test_lines(capfd):
+def as_lines(y):
+    """What one program of the kernel prints on the interpreter and on GPUs: a line an element."""
+    pid = f"pid (0, {y}, 0)"
+    lines = [f"{pid} idx ({i:2}) x: (operand 0) {i / 2:.6f}" for i in range(16)]
+    lines += [f"{pid} idx ({i:2}, {j}) x: (operand 1) {i - j}" for i in range(16) for j in range(2)]
+    lines += [f"{pid} idx ({i:2}) bits: 0x{int(np.float16(i / 2).view(np.uint16)):04x}" for i in range(16)]
+    lines += [f"{pid} idx ({i:2}) small: {i - 3}" for i in range(16)]
+    return lines + [f"{pid} idx () program: {y}", f"{pid} done"]
+
+
+def as_tiles(y):
+    """What it prints on processors."""
+    rows = ",\n              ".join(f"[{i:3}, {i - 1:3}]" for i in range(16))
+    return f"""\
+(0, {y}, 0) x: [0.0000, 0.5000, 1.0000, 1.5000, 2.0000, 2.5000, 3.0000, 3.5000,
+              4.0000, 4.5000, 5.0000, 5.5000, 6.0000, 6.5000, 7.0000, 7.5000]
+(0, {y}, 0) x: [{rows}]
+(0, {y}, 0) bits: [0x0000, 0x3800, 0x3c00, 0x3e00, 0x4000, 0x4100, 0x4200, 0x4300,
+                 0x4400, 0x4480, 0x4500, 0x4580, 0x4600, 0x4680, 0x4700, 0x4780]
+(0, {y}, 0) small: [ -3,  -2,  -1,   0,   1,   2,   3,   4,
+                    5,   6,   7,   8,   9,  10,  11,  12]
+(0, {y}, 0) program: {y}
+(0, {y}, 0) done""".replace("\n ", "\r ").split("\n")
+
+
+def test_lines(capfd, engine):
     print_kernel[(1, 2)](np.arange(16, dtype=np.float32) / 2, N=16)
-    lines = capfd.readouterr().out.splitlines()
-    expected = []
-    for y in range(2):
-        pid = f"pid (0, {y}, 0)"
-        expected += [f"{pid} idx ({i:2}) x: (operand 0) {i / 2:.6f}" for i in range(16)]
-        expected += [f"{pid} idx ({i:2}, {j}) x: (operand 1) {i - j}" for i in range(16) for j in range(2)]
-        expected += [f"{pid} idx ({i:2}) bits: 0x{int(np.float16(i / 2).view(np.uint16)):04x}" for i in range(16)]
-        expected += [f"{pid} idx ({i:2}) small: {i - 3}" for i in range(16)]
-        expected += [f"{pid} idx () program: {y}", f"{pid} done"]
-    assert sorted(lines) == sorted(expected)
+    lines = capfd.readouterr().out.rstrip("\n").replace("\n ", "\r ").split("\n")  # a tile's own lines are one
+    expected = [as_tiles(y) if engine == "cpu" else as_lines(y) for y in range(2)]
+    assert sorted(lines) == sorted(expected[0] + expected[1])
     for y in range(2):  # programs may run side by side, each prints in order
-        start = f"pid (0, {y}, 0)"
-        assert [line for line in lines if line.startswith(start)] == [line for line in expected if line.startswith(start)]
+        assert [line for line in lines if f"(0, {y}, 0)" in line] == expected[y]
 
 
 @triton.jit

@@ -14,3 +14,5 @@ def is_hip_cdna3() -> tensor:
     """Whether the target is an AMD MI300."""
 def is_hip_cdna4() -> tensor:
     """Whether the target is an AMD MI350."""
+def is_hip_gfx1250() -> tensor:
+    """Whether the target is an AMD GPU of that name."""

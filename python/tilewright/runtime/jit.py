@@ -126,6 +126,11 @@ class JITCallable:
             if found is None:
                 raise ValueError("@jit functions should be defined in a Python file") from error
             self.raw_src, self.starting_line_number = found
+        # Where `def` is: the line in the file, and the column, from 1.
+        definition = next((index for index, line in enumerate(self.raw_src) if line.lstrip().startswith("def ")), 0)
+        self.file_name = fn.__code__.co_filename
+        self.def_file_line_number = self.starting_line_number + definition
+        self.def_file_col_number = len(self.raw_src[definition]) - len(self.raw_src[definition].lstrip()) + 1
         source = textwrap.dedent("".join(self.raw_src))
         start = re.search(r"^def\s+\w+\s*\(", source, re.MULTILINE)
         self._src = source[start.start():] if start else source
