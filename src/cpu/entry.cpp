@@ -111,8 +111,10 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
   }
   for (Block &block : source.getBody()) {
     b.setInsertionPointToEnd(blocks[&block]);
-    for (Operation &op : block.without_terminator())
+    for (Operation &op : block.without_terminator()) {
+      ++ctx.currentRoot;
       if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
+    }
     if (failed(lowerTerminator(ctx, block.getTerminator(), blocks))) return failure();
   }
   return success();

@@ -1,7 +1,7 @@
 // ir/passes/drop_wraparound.cpp, for each kernel.
+#include "ir/drop_wraparound.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/drop_wraparound.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
