@@ -57,7 +57,7 @@ help:
 	@echo 'make            set the machine up, build the command and the Python package'
 	@echo 'make demo       run every example and print a table'
 	@echo 'make test       run all tests              (TEST_FLAGS="--only unit lit")'
-	@echo 'make bench      compare with rivals         (BENCH_FLAGS="--only gemm")'
+	@echo 'make bench      compare with rivals         (BENCH_FLAGS="--only gemm" or "--sweep")'
 	@echo 'make release    build self-contained, print the sizes'
 	@echo 'make asan       build and test with the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       build and test launches and compilation from eight threads with the thread sanitizer'

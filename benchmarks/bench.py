@@ -1,6 +1,7 @@
 """Measures Tilewright on this CPU against what people use instead, side by side (`make bench`).
 
-    benchmarks/bench.py [--only gemm softmax ...] [--seconds 1] [--list]
+    benchmarks/bench.py [--only gemm softmax ...] [--seconds 1]
+    benchmarks/bench.py --sweep [products softmax layer_norm] [--threads 1] [--largest 4096]     sizes that suit nobody: sweep.py
 
 The kernels are those of examples/, unedited. Rows go to build/bench/cpu.jsonl, one JSON object a line, and to a table
 with the ratio to the named rival (at least 1 is as good), the ratio to reach and the one to win with. See measure.py for
@@ -24,6 +25,7 @@ sys.path[:0] = [str(root / "build" / "python"), str(root / "examples"), str(root
 os.environ["TILEWRIGHT_CACHE"] = "0"  # compile times are measured, never a disk
 
 import rivals  # noqa: E402  (sets the environment before any thread pool starts)
+import sweep  # noqa: E402
 import tilewright as triton  # noqa: E402
 import tilewright.language  # noqa: E402
 from measure import Report, aligned, interleaved, randn, require_close  # noqa: E402
@@ -54,6 +56,8 @@ class Bench:
     def __init__(self, report, seconds):
         self.report, self.seconds = report, seconds
         self.hand_c, self.blas, self.torch = rivals.HandC(out_folder), rivals.OpenBlas(), rivals.torch_or_none()
+
+    example = staticmethod(example)
 
     def times(self, **calls):
         return interleaved(calls, self.seconds)
@@ -314,7 +318,12 @@ def main():
     parser = argparse.ArgumentParser(description="Benchmarks on the CPU.")
     parser.add_argument("--only", nargs="+", choices=ORDER, default=ORDER)
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each comparison runs")
+    parser.add_argument("--sweep", nargs="*", choices=["products", "softmax", "layer_norm"], help="sweeps over sizes instead")
+    parser.add_argument("--threads", type=int, default=2, help="of a sweep")
+    parser.add_argument("--largest", type=int, default=4096, help="product of a sweep")
     options = parser.parse_args()
+    if options.sweep is not None:
+        return sweep.run(Bench(None, options.seconds), out_folder, options.threads, options.largest, options.sweep)
     report = Report(out_folder / "cpu.jsonl")
     bench = Bench(report, options.seconds)
     report.header()

@@ -28,8 +28,8 @@ def randn(shape, dtype=np.float32, seed=0):
     return out
 
 
-def interleaved(calls, seconds):
-    """Median seconds of each call; the calls take turns. A turn repeats a short call until it can be timed well."""
+def turns(calls, seconds):
+    """The seconds of each call in each of its turns; the calls take turns. A turn repeats a short call until it can be timed well."""
     repeats = {}
     for name, call in calls.items():
         call()
@@ -44,7 +44,17 @@ def interleaved(calls, seconds):
             for _ in range(repeats[name]):
                 call()
             samples[name].append((time.perf_counter() - start) / repeats[name])
-    return {name: float(np.median(taken)) for name, taken in samples.items()}
+    return samples
+
+
+def interleaved(calls, seconds):
+    """Median seconds of each call."""
+    return {name: float(np.median(taken)) for name, taken in turns(calls, seconds).items()}
+
+
+def fastest(calls, seconds):
+    """The seconds of each call's fastest turn."""
+    return {name: min(taken) for name, taken in turns(calls, seconds).items()}
 
 
 def require_close(actual, expected, what, tolerance=1e-4):

@@ -1,4 +1,4 @@
-"""The rivals: OpenBLAS through its C interface, and hand-written C (rivals.c), built here with the machine's own flags."""
+"""The rivals: OpenBLAS through its C interface, and hand-written C (rivals.c), built here for the machine, or for the level in TILEWRIGHT_CPU."""
 
 import ctypes
 import os
@@ -16,11 +16,16 @@ def pointer(array):
     return ctypes.c_void_p(array.ctypes.data)
 
 
+# The hand-written C has no more instructions than ours: TILEWRIGHT_CPU, and what GCC calls it. Its vectors take AVX2 at least.
+LEVELS = {"sse2": "x86-64-v3", "avx2": "x86-64-v3", "avx512": "x86-64-v4", "avx512-dot": "x86-64-v4"}
+
+
 def build(out_folder):
-    source, library = folder / "rivals.c", out_folder / "librivals.so"
+    level = LEVELS.get(os.environ.get("TILEWRIGHT_CPU"), "native")
+    source, library = folder / "rivals.c", out_folder / f"librivals-{level}.so"
     out_folder.mkdir(parents=True, exist_ok=True)
     if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+        subprocess.run(["gcc", "-O3", f"-march={level}", "-fopenmp", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
     loaded = ctypes.CDLL(str(library))
     loaded.rival_fork_join.restype = ctypes.c_double
     return loaded

@@ -8,6 +8,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/lower.h"
 #include "cpu/operations.h"
+#include "ir/drop_wraparound.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
 
@@ -110,8 +111,10 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
   }
   for (Block &block : source.getBody()) {
     b.setInsertionPointToEnd(blocks[&block]);
-    for (Operation &op : block.without_terminator())
+    for (Operation &op : block.without_terminator()) {
+      ++ctx.currentRoot;
       if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
+    }
     if (failed(lowerTerminator(ctx, block.getTerminator(), blocks))) return failure();
   }
   return success();
@@ -169,6 +172,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   }
   if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
+  std::vector<LaunchFact> facts = dropWraparound(found, refuted);
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
   b.setLoc(ctx.kernel.getLoc());
   info.entry = ctx.kernel.getName().str();
@@ -178,7 +182,9 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   info.entry += ".entry";
   createEntry(ctx, *program, info.entry);
   info.arenaBytes = ctx.arenaPeak;
-  info.facts = ctx.analysis->facts();
+  for (const LaunchFact &fact : ctx.analysis->facts())
+    if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
+  info.facts = std::move(facts);
   ctx.kernel.erase();
   return success();
 }

@@ -71,6 +71,12 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place
   return Lanes{Lanes::affine, base, 0, scalarToIndex(ctx, arith::SubIOp::create(b, next, base))};
 }
 
+/// Whether a mask is known to hold at a place: the loops around it run over those indices only. What leaves all loops is not guarded by
+/// their bounds.
+static bool holdsHere(Context &ctx, Value mask, int64_t level) {
+  return ctx.trueMasks.contains(mask) && (level > 0 || (ctx.guarded && ctx.levels.size() == 1));
+}
+
 Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!isTile(tile)) {
@@ -86,8 +92,9 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
       if (place.vector == int64_t(d)) place.vector = -1, place.lanes = 1;
     }
 
-  // The same tile at the same place is computed once a level.
   int64_t level = levelOf(ctx, tile, place);
+  if (holdsHere(ctx, tile, level)) return {Lanes::uniform, constantInt(b, b.getI1Type(), 1), 0, {}};
+  // The same tile at the same place is computed once a level.
   std::vector<const void *> key;
   if (!ctx.levels.empty()) {
     key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector), reinterpret_cast<const void *>(place.lanes)};
@@ -196,9 +203,7 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
   Type element = laneElement(getElementTypeOrSelf(load.getResult()), b.getContext());
   int64_t bytes = elementBytes(element);
   Value mask = load.getMask();
-  // A load that leaves all loops is not guarded by their bounds.
-  bool isGuarded = levelOf(ctx, load.getResult(), place) > 0 || (ctx.guarded && ctx.levels.size() == 1);
-  bool always = !mask || (ctx.trueMasks.contains(mask) && isGuarded);
+  bool always = !mask || holdsHere(ctx, mask, levelOf(ctx, load.getResult(), place));
   auto constantMask = [&](Value m) {
     APInt value;
     return m && matchPattern(m, m_ConstantInt(&value)) && value.isOne();

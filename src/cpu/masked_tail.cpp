@@ -20,7 +20,7 @@ static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &ta
   Step step = ctx.analysis->step(tile, axis);
   if (step.isZero() && !step.isConditional()) return true;
   Operation *op = tile.getDefiningOp();
-  if (!op || ctx.buffers.contains(tile)) return false;
+  if (!op) return false;
   if (!seen.insert(op).second) return true;
   auto load = dyn_cast<LoadOp>(op);
   Value mask = load ? load.getMask() : tile;

@@ -9,6 +9,10 @@
 // The same where a product's operands are copied, since memory is idle while they are multiplied. Elsewhere a first reading keeps memory
 // busy by itself. The next iteration's address is found by computing the scalars of the loop's body that it needs once more, for the
 // next values of the loop's variable and of what the loop carries.
+//
+// Programs run one after another, too: behind the last iteration, or where there is no loop, comes the same load of the next program, whose
+// address follows from the scalars that depend on the program's number. (Layer norm of 16384 rows of 1024, one program each, one thread of
+// a Zen 5: 29 GB/s without, 52 with it; hand-written C 44. In cache 64, 74, 64.)
 
 #include "cpu/evaluate.h"
 #include "cpu/operations.h"
@@ -99,31 +103,96 @@ static bool isTimely(Context &ctx, LoadOp load) {
   return known.second == ctx.currentRoot;
 }
 
+/// Follows a tile of pointers to the scalars in front of the loop (if there is one) that change with the program's number along the grid's
+/// first dimension; in order. Empty if none does, or if any is made from what cannot be computed again.
+static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile, scf::ForOp loop) {
+  Block *entry = &ctx.kernel.getBody().front();
+  Operations seen;
+  llvm::SmallVector<Value> work = {tile};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op && loop && cast<BlockArgument>(value).getOwner() == loop.getBody()) {
+      auto argument = cast<BlockArgument>(value);
+      work.push_back(argument == loop.getInductionVar() ? loop.getLowerBound() : loop.getTiedLoopInit(argument)->get());
+    }
+    if (!op || !seen.insert(op).second) continue;
+    if (!isMemoryEffectFree(op) || op->getNumRegions() != 0 || op->getNumResults() != 1) return {};
+    if (op->getBlock() != entry && !(loop && op->getBlock() == loop.getBody())) return {};
+    llvm::append_range(work, op->getOperands());
+  }
+  Operations changing;
+  llvm::SmallVector<Operation *> scalars;
+  for (Operation &op : *entry) {
+    if (!seen.contains(&op) || isTile(op.getResult(0))) continue;
+    auto id = dyn_cast<GetProgramIdOp>(op);
+    auto changes = [&](Value operand) { return changing.contains(operand.getDefiningOp()); };
+    if (id ? int64_t(id.getAxis()) != 0 : !llvm::any_of(op.getOperands(), changes)) continue;
+    changing.insert(&op);
+    scalars.push_back(&op);
+  }
+  return scalars;
+}
+
+/// Computes the scalars of the next program, and of its first iteration. Returns whether there is one (i1).
+static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Operation *> scalars, const std::optional<NextTurn> &turn) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value number = ctx.programId[0], following = arith::AddIOp::create(b, number, constantInt(b, number.getType(), 1));
+  ctx.programId[0] = following;
+  for (Operation *op : scalars)
+    if (failed(lowerOp(ctx, op))) break;
+  if (turn) {
+    ctx.scalars[loop.getInductionVar()] = scalar(ctx, loop.getLowerBound());
+    for (BlockArgument argument : turn->carried)
+      ctx.scalars[argument] = scalar(ctx, loop.getTiedLoopInit(argument)->get());
+    for (Operation *op : turn->ofTile)
+      if (failed(lowerOp(ctx, op))) break;
+  }
+  ctx.programId[0] = number;
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, ctx.numPrograms[0]);
+}
+
+/// How far the same element lies from this one when it is read next, by this program or by the one behind it (i64); 0 if it never is.
+static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextTurn> &turn,
+                            llvm::ArrayRef<Operation *> ofProgram) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Place origin;
+  origin.at.assign(shapeOf(load.getResult()).size(), {ctx.zeroIndex, 0});
+  Value now = evaluateScalar(ctx, load.getPtr(), origin), distance = constantIndex(b, 0);
+  auto take = [&](llvm::function_ref<Value()> enter) {
+    auto before = ctx.scalars;
+    Value isThere = enter();
+    Value there = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
+    // Where nothing comes next there is nothing to ask for: what lies there would only take bandwidth.
+    distance = arith::SelectOp::create(b, isThere, there, distance);
+    ctx.scalars = std::move(before);
+  };
+  if (!ofProgram.empty()) take([&] { return enterNextProgram(ctx, loop, ofProgram, turn); });
+  if (turn) take([&] { return enterNextTurn(ctx, loop, *turn); });
+  return distance;
+}
+
 void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  if (!loop || !isTimely(ctx, load)) return;
-  std::optional<NextTurn> next = nextTurnOf(load.getPtr(), loop);
-  if (!next) return;
+  if ((!loop && load->getParentOp() != ctx.kernel) || !isTimely(ctx, load)) return;
+  std::optional<NextTurn> turn = loop ? nextTurnOf(load.getPtr(), loop) : std::nullopt;
+  if (loop && !turn) return;
+  // A loop of products has many iterations, and what comes behind the last of them is not worth computing in each.
+  bool isLast = !loop || (!ctx.packing && loop->getParentOp() == ctx.kernel);
+  auto ofProgram = isLast ? scalarsOfProgram(ctx, load.getPtr(), loop) : llvm::SmallVector<Operation *>();
+  if (!turn && ofProgram.empty()) return;
 
   // Once for all unrolled bodies. Keys of tiles are longer.
   std::vector<const void *> key = {load.getOperation()};
   Value distance;
   if (!ctx.levels.empty()) distance = ctx.levels.front().memo[key].value;
-  Place origin;
-  origin.at.assign(shapeOf(load.getResult()).size(), {ctx.zeroIndex, 0});
   if (!distance) {
     OpBuilder::InsertionGuard guard(b);
     if (!ctx.levels.empty() && ctx.levels.front().inner) b.setInsertionPoint(ctx.levels.front().inner);
     auto outer = std::move(ctx.levels);
-    auto before = ctx.scalars;
     ctx.levels.clear();
-    Value now = evaluateScalar(ctx, load.getPtr(), origin);
-    Value goesOn = enterNextTurn(ctx, loop, *next);
-    distance = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
-    // After the last iteration there is nothing to ask for: what lies there would only take bandwidth.
-    distance = arith::SelectOp::create(b, goesOn, distance, constantIndex(b, 0));
-    ctx.scalars = std::move(before);
+    distance = distanceToNext(ctx, load, loop, turn, ofProgram);
     ctx.levels = std::move(outer);
     if (!ctx.levels.empty()) ctx.levels.front().memo[key].value = distance;
   }

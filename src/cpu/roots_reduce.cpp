@@ -287,7 +287,11 @@ static Values walkAxis(Reduction &r, llvm::ArrayRef<Place> places) {
   int64_t stride = r.width * r.chains;
   auto step = [&](Value index, ValueRange carried) { return nextPartials(r, places, index, carried); };
   Value start = constantIndex(b, stride), end = constantIndex(b, r.size);
-  if (!r.axisFull) return forLoop(r.ctx, start, end, stride, firstPartials(r, places), step);
+  if (!r.axisFull) {
+    Values first = firstPartials(r, places);
+    if (r.tail) end = endOfWalk(r, places.front(), stride)[0];
+    return forLoop(r.ctx, start, end, stride, first, step);
+  }
   Values partial = firstUnmasked(r, places, stride);
   Value full = arith::AndIOp::create(b, r.axisFull, constantIndex(b, -stride));
   full = arith::MaxSIOp::create(b, full, start);
@@ -417,7 +421,7 @@ static Reduction planReduction(Context &ctx, ReduceOp op) {
   if (auto onTheWay = ctx.pending.find(sources[0]); onTheWay != ctx.pending.end()) r.stores = onTheWay->second;
   if (r.along && r.size / r.width >= 4) r.extreme = extremeOf(op);
   bool walksFar = r.along && r.size > 2 * r.width * r.chains;
-  if (walksFar && r.axisFull && repeatsOf(op) != Repeats::never) r.tail = maskedTail(ctx, sources[0], r.axis);
+  if (walksFar && (r.axisFull || !r.stores) && repeatsOf(op) != Repeats::never) r.tail = maskedTail(ctx, sources[0], r.axis);
   return r;
 }
 

@@ -5,6 +5,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "cpu/masked_tail.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -70,6 +71,35 @@ void materialize(Context &ctx, Value tile, const Buffer &to) {
   materializeRows(ctx, tile, to, {});
 }
 
+namespace {
+/// The end of a row that is one number, from some index on: it is filled in, not computed element by element.
+struct Filling {
+  Value from, value;
+};
+} // namespace
+
+static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
+  constexpr int64_t shortest = 8; // vectors that it could spare, or what has to be looked at costs as much
+  int64_t size = shapeOf(tile)[0];
+  if (ctx.careful || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
+  std::optional<MaskedTail> tail = maskedTail(ctx, tile, 0);
+  if (!tail) return std::nullopt;
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value begin = beginOfTail(ctx, *tail, 0, size);
+  begin = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, chunk - 1)), constantIndex(b, -chunk));
+  Place last;
+  last.at.push_back({indexConstant(ctx, size - 1), 0});
+  return Filling{begin, evaluateScalar(ctx, tile, last)};
+}
+
+static void fill(Context &ctx, const Buffer &to, const Filling &filling, int64_t size, int64_t chunk) {
+  Value lanes = splat(ctx.b, filling.value, chunk);
+  forLoop(ctx, filling.from, constantIndex(ctx.b, size), chunk, [&](Value index) {
+    Place place{{{index, 0}}, 0, chunk};
+    storeChunk(ctx, to, lanes, place);
+  });
+}
+
 void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(tile);
@@ -80,6 +110,8 @@ void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows) {
     spec.unroll = ctx.careful ? 1 : unrollFor(ctx.analysis->cost(tile));
     applyMasks(ctx, spec, {tile}, {});
     if (rows) limitExtent(ctx, spec, 0, rows);
+    std::optional<Filling> filling = fillingOf(ctx, tile, vectorDim, chunk);
+    if (filling) limitExtent(ctx, spec, 0, filling->from);
     Type element = getElementTypeOrSelf(tile);
     if (isa<PointerType>(element)) element = b.getI64Type();
     emitLoops(
@@ -95,6 +127,7 @@ void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows) {
             storeChunk(ctx, to, value, place);
         },
         vectorDim);
+    if (filling) fill(ctx, to, *filling, shape[0], chunk);
   });
 }
 

@@ -1,13 +1,16 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Rows that do not follow each other in memory: while a row is read again, the next one is asked for; after the last row nothing is.
+// Rows that do not follow each other in memory: while a row is read again, the next one is asked for; after the last row the first one of
+// the next program is, if there is one.
 // CHECK-LABEL: llvm.func internal @softmax.program
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: arith.maxnumf
+// CHECK: %[[FOLLOWS:.*]] = arith.cmpi slt
+// CHECK: %[[THERE:.*]] = arith.select %[[FOLLOWS]]
 // CHECK: %[[MORE:.*]] = arith.cmpi slt
-// CHECK: %[[DISTANCE:.*]] = arith.select %[[MORE]]
+// CHECK: %[[DISTANCE:.*]] = arith.select %[[MORE]], %{{.*}}, %[[THERE]]
 // CHECK: scf.for
 // CHECK: arith.addi %{{.*}}, %[[DISTANCE]]
 // CHECK: llvm.intr.prefetch

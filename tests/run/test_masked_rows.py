@@ -122,3 +122,41 @@ def test_exponentials_that_underflow(base, shifted, engine):
     unit = np.maximum(np.spacing(exact.astype(np.float32)), np.float32(2.0**-149))
     flushed = 2.0**-126 if base and engine in ON_GPU else 0  # GPUs make zeros of subnormal results of exp2, as upstream's do
     assert (np.abs(out - exact) <= np.maximum(2 * unit, flushed)).all()
+
+
+@triton.jit
+def stored_kernel(x_ptr, sums_ptr, squares_ptr, n, fill, BLOCK: tl.constexpr):
+    """A tile in scratch whose end is filled: one reader takes every element, another one ends its walk where the mask does."""
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    centred = tl.where(mask, tl.exp(x), fill)
+    tl.store(squares_ptr, tl.sum(centred * centred, axis=0))
+    tl.store(sums_ptr + offsets, tl.cumsum(centred, axis=0))
+
+
+@pytest.mark.parametrize("fill", [0.0, 0.5])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_the_end_of_a_stored_row_is_there_for_all_readers(n, fill):
+    x, sums, squares = row(n), np.zeros(BLOCK, np.float32), np.zeros(1, np.float32)
+    stored_kernel[(1,)](x, sums, squares, n, fill, BLOCK=BLOCK)
+    filled = np.concatenate([np.exp(x[:n].astype(np.float64)), np.full(BLOCK - n, fill)])
+    np.testing.assert_allclose(sums, np.cumsum(filled), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(squares[0], (filled**2).sum(), rtol=1e-4)
+
+
+@triton.jit
+def rows_kernel(x_ptr, out_ptr, stride, columns, BLOCK: tl.constexpr):
+    """A row a program, read twice: asks for the next program's. The last program has none behind it."""
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < columns
+    x = tl.load(x_ptr + tl.program_id(0) * stride + offsets, mask=mask, other=-float("inf"))
+    tl.store(out_ptr + tl.program_id(0) * stride + offsets, x - tl.max(x, axis=0), mask=mask)
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 512), (3, 100), (5, 511)])
+def test_a_row_a_program(rows, columns):
+    x = np.random.default_rng(3).standard_normal((rows, columns)).astype(np.float32)
+    out = np.zeros_like(x)
+    rows_kernel[(rows,)](x, out, columns, columns, BLOCK=BLOCK)
+    np.testing.assert_array_equal(out, x - x.max(1, keepdims=True))

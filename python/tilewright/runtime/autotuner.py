@@ -108,6 +108,16 @@ def _jit_function(fn):
     return fn if isinstance(fn, JITFunction) else None
 
 
+def _rules_and_kernel(fn):
+    """The @heuristics between a tuner and its kernel, outermost first, so that a launch goes through one call and not through one for
+    each; no kernel where anything else stands in between."""
+    rules = []
+    while type(fn) is Heuristics:
+        rules.append(fn)
+        fn = fn.fn
+    return rules, fn if isinstance(fn, JITFunction) else None
+
+
 def _kept_on_disk(asked, measures_itself):
     """Whether winners are kept: always where the user says so; where they do not say, if the measure is one that all doors share."""
     setting = os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING")
@@ -157,7 +167,7 @@ class Autotuner(KernelInterface):
         self._launched = None  # a configuration, and what it adds to a launch
         self._call = threading.local()  # of the thread's call: arguments by name, copies to restore
         self._measuring_state = _Measuring()
-        self._is_plain = isinstance(fn, JITFunction)
+        self._rules, self._launches = _rules_and_kernel(fn)
         self.bench_time = None
         self.reset_to_zero = list(reset_to_zero or [])
         self.restore_value = list(restore_value or [])
@@ -415,9 +425,13 @@ class Autotuner(KernelInterface):
             self._check_conflicts(kwargs, [config])
         if config.pre_hook is not None:
             config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **chosen})
-        if self._is_plain and not kwargs.get("warmup") and kwargs.get("grid") is not None:
+        if self._launches is not None and not kwargs.get("warmup") and kwargs.get("grid") is not None:
             kwargs.pop("warmup", None)
-            return self.fn[kwargs.pop("grid")](*args, **kwargs, **chosen)
+            grid = kwargs.pop("grid")
+            kwargs.update(chosen)
+            for rules in self._rules:
+                rules.derive(args, kwargs)
+            return self._launches[grid](*args, **kwargs)
         return self.fn.run(*args, **kwargs, **chosen)
 
     def prune_configs(self, kwargs):
@@ -490,11 +504,14 @@ class Heuristics(KernelInterface):
     def _tilewright_value(self):
         return self.fn
 
-    def run(self, *args, grid=None, warmup=False, **kwargs):
-        named = dict(zip(self.arg_names, args))
-        named.update(kwargs)
+    def derive(self, args, kwargs):
+        """Adds to `kwargs` what the rules say."""
+        named = dict(zip(self.arg_names, args), **kwargs)
         for name, rule in self.values.items():
             kwargs[name] = named[name] = rule(named)
+
+    def run(self, *args, grid=None, warmup=False, **kwargs):
+        self.derive(args, kwargs)
         if self._is_plain and not warmup and grid is not None:
             return self.fn[grid](*args, **kwargs)
         return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
