@@ -1,21 +1,22 @@
 // A winner is looked for in three places: the file that TILEWRIGHT_TUNED names, the cache folder, and measurements.
 //
-// Medians decide. Other work on the machine only makes a run slower, so where the measurements of the fastest configurations scatter and
-// overlap, these few are measured a second time, and the faster of two medians counts.
+// Medians decide. But a machine is not the same throughout a tuning: others disturb it, and a GPU that has just multiplied for a second
+// runs at a lower clock than one that waited for its first kernel. So the few that came close to the fastest are measured again, in turn,
+// and the medians of these rounds decide among them. (An H100 took 407 TFLOP/s of attention for the best, where another configuration gives
+// 500.)
 
 #include "tune/tuner.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <tuple>
 
 namespace tilewright {
 
-static constexpr double scatter = 0.1;    // of the median, from the 20th to the 80th percentile: a quiet machine stays below
-static constexpr size_t mostRepeated = 3; // the others lost by more than chance
+static constexpr double close = 1.3; // times the fastest median: what clocks and neighbours change
+static constexpr size_t mostFinalists = 3, rounds = 3;
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -35,23 +36,35 @@ static size_t fastest(llvm::ArrayRef<Measured> results) {
   return static_cast<size_t>(std::min_element(results.begin(), results.end(), isFaster) - results.begin());
 }
 
-/// The configurations that may be the fastest, and of which chance may have decided: best first.
-static std::vector<size_t> inDoubt(llvm::ArrayRef<Measured> results) {
-  const Measured &best = results[fastest(results)];
-  std::vector<size_t> close;
-  bool noisy = false;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].milliseconds.size() < 3) continue;
-    auto [median, low, high] = std::array{results[i].milliseconds[0], results[i].milliseconds[1], results[i].milliseconds[2]};
-    if (low > best.milliseconds.back()) continue; // even its fast runs are slower than the winner's slow ones
-    close.push_back(i);
-    noisy |= high - low > scatter * median;
-  }
-  if (!noisy || close.size() < 2) return {};
-  std::sort(close.begin(), close.end(),
+/// The configurations that may be the fastest, best first; none where there is no doubt.
+static std::vector<size_t> finalists(llvm::ArrayRef<Measured> results) {
+  double most = close * results[fastest(results)].milliseconds.front();
+  std::vector<size_t> found;
+  for (size_t i = 0; i < results.size(); ++i) // even the fast runs of the others are slow
+    if (worked(results[i]) && *std::min_element(results[i].milliseconds.begin(), results[i].milliseconds.end()) <= most) found.push_back(i);
+  if (found.size() < 2) return {};
+  std::sort(found.begin(), found.end(),
             [&](size_t a, size_t b) { return std::tie(results[a].milliseconds, a) < std::tie(results[b].milliseconds, b); });
-  if (close.size() > mostRepeated) close.resize(mostRepeated);
-  return close;
+  if (found.size() > mostFinalists) found.resize(mostFinalists);
+  return found;
+}
+
+/// Measures the finalists in turn. False where the door ended it.
+static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
+  std::vector<size_t> among = finalists(results);
+  std::vector<std::vector<Measured>> again(among.size());
+  for (size_t round = 0; round < rounds; ++round)
+    for (size_t i = 0; i < among.size(); ++i) {
+      std::optional<Measured> result = door.measure(among[i], std::nullopt);
+      if (!result) return false;
+      if (worked(*result)) again[i].push_back(std::move(*result));
+    }
+  for (size_t i = 0; i < among.size(); ++i) {
+    if (again[i].empty()) continue;
+    std::sort(again[i].begin(), again[i].end(), isFaster);
+    results[among[i]] = again[i][again[i].size() / 2];
+  }
+  return true;
 }
 
 /// False where the door ended it.
@@ -73,13 +86,8 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door
     if (worked(*result) && (!best || result->milliseconds.front() < *best)) best = result->milliseconds.front();
     results.push_back(std::move(*result));
   }
-  if (!best || !door.mayRepeat) return true;
-  for (size_t i : inDoubt(results)) {
-    std::optional<Measured> again = door.measure(i, std::nullopt);
-    if (!again) return false;
-    if (isFaster(*again, results[i])) results[i] = std::move(*again);
-  }
-  return true;
+  bool isLate = hasEnd && secondsNow() - start > door.budget;
+  return !best || !door.mayRepeat || isLate || measureAgain(door, results);
 }
 
 static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,

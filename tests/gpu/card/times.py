@@ -266,33 +266,44 @@ def typed_rows(ours, theirs):
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
-def attention_rows(ours, theirs):
-    modules = {ours: load("07_attention", ours)}
-    modules[theirs] = retune(load("07_attention", theirs), "attention_kernel", theirs, TRITON_ATTENTION, ["n_ctx", "HEAD_DIM", "CAUSAL"])
+def attention_cases():
+    """Batches, heads, heads of keys, context, columns, whether it is causal, type."""
     for d in (64, 128):
         for causal in (False, True):
             for n in (1024, 4096, 16384):
-                Z, H = (1, 32) if n == 16384 else (4, 32)
-                tensors = [randn(Z, H, n, d, dtype="fp16") for _ in range(3)]
+                yield 1 if n == 16384 else 4, 32, 32, n, d, causal, "fp16"
+    # Contexts as they come, other types and columns, and one head of keys for all queries.
+    for d in (64, 128):
+        for n in (1000, 4097):
+            yield 4, 32, 32, n, d, True, "fp16"
+        yield 4, 32, 32, 4096, d, True, "bf16"
+        yield 4, 32, 1, 4096, d, False, "fp16"
+    yield 4, 16, 16, 4096, 256, False, "fp16"
 
-                def gallery(triton, tensors=tensors, causal=causal):
-                    def make():
-                        m, out = modules[triton], torch.empty_like(tensors[0])
-                        return lambda: m.attention(*tensors, causal, out=out), lambda: out
-                    return make
 
-                def backend(choice, tensors=tensors, causal=causal):
-                    def make():
-                        def function():
-                            with sdpa_kernel(choice):
-                                return scaled_dot_product_attention(*tensors, is_causal=causal)
-                        return function, function
-                    return make
-                rivals = {"triton": gallery(theirs), "cudnn": backend(SDPBackend.CUDNN_ATTENTION),
-                          "flash": backend(SDPBackend.FLASH_ATTENTION)}
-                flops = 4.0 * Z * H * n * n * d * (0.5 if causal else 1)
-                size = f"{Z}x{H}x{n}x{d}" + (" causal" if causal else "")
-                yield Row("attention", size, "fp16", "TFLOP/s", flops, gallery(ours), rivals, 4e-3)
+def attention_rows(ours, theirs):
+    modules = {ours: load("07_attention", ours)}
+    modules[theirs] = retune(load("07_attention", theirs), "attention_kernel", theirs, TRITON_ATTENTION, ["n_ctx", "HEAD_DIM", "CAUSAL"])
+    for Z, H, own, n, d, causal, dtype in attention_cases():
+        tensors = [randn(Z, H, n, d, dtype=dtype), *(randn(Z, own, n, d, dtype=dtype).expand(Z, H, n, d) for _ in range(2))]
+
+        def gallery(triton, tensors=tensors, causal=causal):
+            def make():
+                m, out = modules[triton], torch.empty_like(tensors[0])
+                return lambda: m.attention(*tensors, causal, out=out), lambda: out
+            return make
+
+        def backend(choice, tensors=tensors, causal=causal):
+            def make():
+                def function():
+                    with sdpa_kernel(choice):
+                        return scaled_dot_product_attention(*tensors, is_causal=causal)
+                return function, function
+            return make
+        rivals = {"triton": gallery(theirs), "cudnn": backend(SDPBackend.CUDNN_ATTENTION), "flash": backend(SDPBackend.FLASH_ATTENTION)}
+        flops = 4.0 * Z * H * n * n * d * (0.5 if causal else 1)
+        size = f"{Z}x{H}x{n}x{d}" + (f", {own} of keys" if own != H else "") + (" causal" if causal else "")
+        yield Row("attention", size, dtype, "TFLOP/s", flops, gallery(ours), rivals, 4e-3 if dtype == "fp16" else 3e-2)
 
 
 # ---- launches and compilation
