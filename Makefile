@@ -10,7 +10,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := true
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 
-.PHONY: all setup demo test bench release asan tsan format clean help
+.PHONY: all setup demo test bench release docs asan tsan format clean help
 
 all: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset dev -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >$(BUILD)/configure.log 2>&1 \
@@ -36,6 +36,15 @@ release: setup
 	@ninja -C $(BUILD)/release -j $(JOBS)
 	@$(PYTHON) tools/size.py $(BUILD)/release
 
+# The site, in English and Chinese. Its tools have an environment of their own, made at the first call.
+docs: all
+	@test -x $(BUILD)/site-venv/bin/mkdocs && cmp -s tools/site_requirements.txt $(BUILD)/site-venv/stamp || { \
+	  python3 -m venv $(BUILD)/site-venv && $(BUILD)/site-venv/bin/pip install --quiet --disable-pip-version-check -r tools/site_requirements.txt && \
+	  cp tools/site_requirements.txt $(BUILD)/site-venv/stamp; }
+	@$(PYTHON) tools/site.py --build $(BUILD)
+	@NO_MKDOCS_2_WARNING=1 $(BUILD)/site-venv/bin/mkdocs build --quiet --strict
+	@echo 'build/site/index.html'
+
 # LLVM itself is not instrumented: what its libraries allocate and ours free is not looked at, nor calls into compiled kernels.
 asan: export ASAN_OPTIONS := alloc_dealloc_mismatch=0:allocator_may_return_null=1:detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0
 asan: setup
@@ -59,6 +68,7 @@ help:
 	@echo 'make test       run all tests              (TEST_FLAGS="--only unit lit")'
 	@echo 'make bench      compare with rivals         (BENCH_FLAGS="--only gemm" or "--sweep")'
 	@echo 'make release    build self-contained, print the sizes'
+	@echo 'make docs       build the site into build/site'
 	@echo 'make asan       build and test with the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       build and test launches and compilation from eight threads with the thread sanitizer'
 	@echo 'make format     format the C++ sources'

@@ -60,6 +60,25 @@ static void printHelp(const CommandSpec &spec) {
     std::printf("  %-28s %s\n", left.c_str(), option.help);
   }
   if (*spec.details) std::printf("\n%s", spec.details);
+  std::vector<Example> examples = examplesOf(spec.name);
+  if (!examples.empty()) std::printf("\nexamples:\n");
+  for (const Example &example : examples)
+    std::printf("  # %s\n  %s\n", example.meaning, example.line);
+}
+
+std::vector<Example> examplesOf(const std::string &command) {
+  static constexpr struct {
+    std::string_view command;
+    Example example;
+  } rows[] = {
+#define EXAMPLE(command, line, meaning) {command, {line, meaning}},
+#include "cli/examples.def"
+#undef EXAMPLE
+  };
+  std::vector<Example> found;
+  for (const auto &row : rows)
+    if (row.command == command) found.push_back(row.example);
+  return found;
 }
 
 std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status) {

@@ -25,6 +25,12 @@ struct CommandSpec {
   std::vector<OptionSpec> options;
 };
 
+/// A line to try (examples.def), and what it shows.
+struct Example {
+  const char *line, *meaning;
+};
+std::vector<Example> examplesOf(const std::string &command);
+
 /// The words after a command's name, sorted out.
 class CommandLine {
 public:
@@ -77,7 +83,7 @@ struct Command {
 llvm::ArrayRef<Command> allCommands();
 
 const CommandSpec &compileSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
-    &completionSpec();
+    &completionSpec(), &manSpec();
 int compileMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int tuneMain(int argc, char **argv);
@@ -87,5 +93,6 @@ int explainMain(int argc, char **argv);
 int verifyMain(int argc, char **argv);
 int benchMain(int argc, char **argv);
 int completionMain(int argc, char **argv);
+int manMain(int argc, char **argv);
 
 } // namespace tilewright

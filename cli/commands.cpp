@@ -25,6 +25,7 @@ static constexpr Command commands[] = {
     {"info", "version, processor, threads, caches, settings", infoSpec, infoMain},
     {"cache", "the folder of compiled kernels: where, how much, clear it", cacheSpec, cacheMain},
     {"completion", "what makes a shell complete commands and options", completionSpec, completionMain},
+    {"man", "all of this as a manual page", manSpec, manMain},
 };
 
 llvm::ArrayRef<Command> tilewright::allCommands() {

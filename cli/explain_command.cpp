@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "evaluate/builtins.h"
+#include "evaluate/reference.h"
 #include "gpu/explain.h"
 #include "pipeline/compile.h"
 #include "support/artifact.h"
@@ -61,9 +62,11 @@ static int printJson(const std::vector<std::string> &words) {
   };
   llvm::json::Array found;
   auto add = [&](std::string_view name, const char *kind, std::string_view text, const char *more, std::string_view moreText) {
-    if (isWanted(name))
-      found.push_back(llvm::json::Object{
-          {"name", llvm::StringRef(name)}, {"kind", kind}, {"text", llvm::StringRef(text)}, {more, llvm::StringRef(moreText)}});
+    if (!isWanted(name)) return;
+    llvm::json::Object row{
+        {"name", llvm::StringRef(name)}, {"kind", kind}, {"text", llvm::StringRef(text)}, {more, llvm::StringRef(moreText)}};
+    if (llvm::StringRef reference = referenceText(name); !reference.empty()) row["reference"] = reference;
+    found.push_back(std::move(row));
   };
   for (const Builtin *builtin : allBuiltins())
     add(builtin->path, "builtin", builtin->summary, "signature", builtin->signature);
@@ -76,16 +79,22 @@ static int printJson(const std::vector<std::string> &words) {
   return isEmpty ? userError : success;
 }
 
+static void printFunction(llvm::StringRef path, llvm::StringRef signature, llvm::StringRef summary) {
+  llvm::StringRef text = referenceText(path);
+  std::printf("%s\n  %s\n%s%s%s", signature.str().c_str(), summary.str().c_str(), text.empty() ? "" : "\n", text.str().c_str(),
+              text.empty() ? "" : "\n");
+}
+
 static int explainName(const std::string &word) {
   llvm::StringRef path = pathOf(word);
   bool found = false;
   if (const Builtin *builtin = findBuiltin(path)) {
-    std::printf("%s\n  %s\n", builtin->signature.str().c_str(), builtin->summary.str().c_str());
+    printFunction(builtin->path, builtin->signature, builtin->summary);
     found = true;
   }
   for (const auto &row : libraryRows) {
     if (row.path != std::string_view(path)) continue;
-    std::printf("%s\n  %s\n", std::string(row.signature).c_str(), std::string(row.summary).c_str());
+    printFunction(row.path, row.signature, row.summary);
     found = true;
   }
   for (const auto &row : rows) {

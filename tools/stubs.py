@@ -96,12 +96,13 @@ def parameters(signature, skip=0):
     return parts
 
 
-def function(name, signature, summary, indent="", skip=0):
+def function(name, signature, summary, indent="", skip=0, reference=""):
+    """`reference` is the full text behind the summary."""
     own = ["self"] if skip else []
     result = "None" if name in NO_RESULT else "Any" if name in ("reduce", "associative_scan", "split", "max", "min") else "tensor"
-    summary = summary.replace("\\", "\\\\")
-    return (f"{indent}def {name}({', '.join(own + parameters(signature, skip))}) -> {result}:\n"
-            f'{indent}    """{summary[:1].upper() + summary[1:]}."""\n')
+    text = f"{summary[:1].upper() + summary[1:]}." + (f"\n\n{reference}\n" if reference else "")
+    text = text.replace("\\", "\\\\").replace("\n", f"\n{indent}    ").replace(f"\n{indent}    \n", "\n\n")
+    return f"{indent}def {name}({', '.join(own + parameters(signature, skip))}) -> {result}:\n{indent}    \"\"\"{text}\"\"\"\n"
 
 
 def rows():
@@ -131,7 +132,7 @@ def language():
     functions = [(path, signature, summary) for path, signature, summary in rows() if "." not in path and path not in classes]
     text = HEAD + CORE + tensor_class(functions) + "\n"
     text += "\n".join(f"{name}: dtype" for name in sorted(dir(tl)) if type(getattr(tl, name)) is tl.dtype) + "\n\n"
-    text += "class PropagateNan:\n    NONE: Any\n    ALL: Any\n\n" + "".join(function(*row) for row in functions)
+    text += "class PropagateNan:\n    NONE: Any\n    ALL: Any\n\n" + "".join(function(*row, reference=_core.reference(row[0])) for row in functions)
     text += "\nTRITON_MAX_TENSOR_NUMEL: int\n\nfrom . import core as core, extra as extra, math as math, random as random, standard as standard, target_info as target_info\n"
     return text
 
@@ -139,7 +140,7 @@ def language():
 def module(path, is_package):
     members = [(row[0].removeprefix(path + "."), *row[1:]) for row in rows() if row[0].rpartition(".")[0] == path]
     depth = "." * (path.count(".") + (2 if is_package else 1))
-    return HEAD + f"from typing import Any\nfrom {depth} import tensor as tensor\n\n" + "".join(function(*member) for member in members)
+    return HEAD + f"from typing import Any\nfrom {depth} import tensor as tensor\n\n" + "".join(function(*member, reference=_core.reference(f"{path}.{member[0]}")) for member in members)
 
 
 def library():

@@ -5,6 +5,7 @@
 
 #include "evaluate/builtins.h"
 #include "evaluate/module.h"
+#include "evaluate/reference.h"
 #include "pipeline/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
@@ -34,6 +35,10 @@ static nb::list elementTypes() {
   rows.append(nb::make_tuple(name, signature, attribute, #group, bits, mantissa, bias, others));
 #include "evaluate/element_types.def"
   return rows;
+}
+
+static std::string referenceOf(const std::string &path) {
+  return referenceText(path).str();
 }
 
 static std::vector<std::tuple<std::string, std::string, std::string>> builtinRows() {
@@ -188,6 +193,7 @@ NB_MODULE(_core, module) {
   defineCompiling(module);
   defineTuner(module);
   defineJudging(module);
+  module.def("reference", &referenceOf, "What the reference says of a builtin or a function of the library, by its path; may be empty.");
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
   module.def("library", &libraryRows, "The same of every function that is written in the language.");
   module.def("element_types", &elementTypes, "What is known of each element type.");

@@ -3,6 +3,7 @@
 
 #include "evaluate/builtins.h"
 #include "evaluate/libdevice.h"
+#include "evaluate/reference.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -40,7 +41,7 @@ struct Table {
         signature += (k ? ", arg" : "arg") + std::to_string(k);
       texts.push_back(signature + ")");
       llvm::StringRef kept = texts.emplace_back("extra.libdevice." + overload.name.str());
-      add(kept, texts[texts.size() - 2], "the function of this name of NVIDIA's libdevice", emitter);
+      add(kept, texts[texts.size() - 2], libdeviceSummary(overload.name), emitter);
     }
   }
 };

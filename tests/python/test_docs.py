@@ -1,34 +1,73 @@
-"""The how-tos do what they say: their files are written, and their commands run, in order.
+"""The pages for authors of kernels do what they say: their files are written, and their commands run, in order, each page in a folder of its own.
 
-A block of Python that begins with "# NAME.py" is that file; blocks of sh are run, line by line; other blocks are for reading.
+A block of Python (or C) that begins with "# NAME.py" is that file; blocks of sh are run; what follows <!-- needs torch --> is left out where there
+is none. A block of Python without a name is a part of a file of its page, or of a kernel, and compiles in one. C++ is an excerpt of examples/host.cpp.
+Blocks of text are output, and blocks of console are for other machines.
 """
 
+import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
+import textwrap
 
+import numpy as np
 import pytest
 
 import tilewright
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-HOW_TOS = ["authors.md"]
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = ["index.md", "authors.md", *sorted(path.relative_to(DOCS).as_posix() for folder in ("tutorial", "howto", "explanation")
+                                           for path in (DOCS / folder).glob("*.md") if not path.name.endswith(".zh.md"))]
+BLOCK = re.compile(r"(<!-- needs (\w+) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
+FILE = re.compile(r"(?:#|//) (\w+\.(?:py|c))\n")
+LANGUAGES = {"python", "c", "sh", "text", "console", "cpp", "cmake"}
+PART = """import tilewright as triton
+import tilewright.language as tl
+
+@triton.jit
+def kernel(x_ptr, stride):
+    x = tl.load(x_ptr + tl.arange(0, 8))
+{}
+"""
 
 
-@pytest.mark.parametrize("name", HOW_TOS)
-def test_how_to(name, tmp_path):
+def run(text, folder):
     build = pathlib.Path(tilewright.__file__).absolute().parents[2]
-    env = {**os.environ, "PATH": f"{build / 'bin'}:{os.environ['PATH']}"}
-    ran = 0
-    for language, text in _BLOCK.findall((DOCS / name).read_text()):
-        if language == "python":
-            file = re.match(r"# (\w+\.py)\n", text)
-            assert file, f"a block of Python without the name of its file: {text[:60]}"
-            (tmp_path / file[1]).write_text(text)
-        if language == "sh":
-            done = subprocess.run(["bash", "-e", "-c", text], cwd=tmp_path, env=env, capture_output=True, text=True)
-            assert done.returncode == 0, text + done.stdout + done.stderr
-            ran += 1
-    assert ran
+    env = {**os.environ, "PATH": os.pathsep.join([str(build / "bin"), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])}
+    done = subprocess.run(["bash", "-e", "-c", text], cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, text + done.stdout + done.stderr
+
+
+def check_part(text, files, folder):
+    """A part of a file of the page, a kernel, or a part of one."""
+    if any(text in file for file in files) or "@triton.jit" in text and compile(text, "part", "exec"):
+        return
+    (folder / "part.py").write_text(PART.format(textwrap.indent(textwrap.dedent(text), "    ")))
+    scope = {"__name__": "part"}
+    exec(compile((folder / "part.py").read_text(), str(folder / "part.py"), "exec"), scope)
+    with tilewright.engine("interpret"):
+        scope["kernel"][(1,)](np.zeros(1 << 16, np.float32), 64)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks(page, tmp_path):
+    blocks = BLOCK.findall((DOCS / page).read_text())
+    assert {language for _, _, language, _ in blocks} <= LANGUAGES
+    files = [text for _, _, _, text in blocks if FILE.match(text)]
+    for _, needed, language, text in blocks:
+        if needed and importlib.util.find_spec(needed) is None:
+            continue
+        if name := FILE.match(text):
+            (tmp_path / name[1]).write_text(text)
+        elif language == "python":
+            check_part(text, files, tmp_path)
+        elif language == "sh" and ("clang-22" not in text or shutil.which("clang-22")):
+            run(text, tmp_path)
+        elif language == "cpp":
+            host = (ROOT / "examples" / "host.cpp").read_text()
+            assert all(line.strip() in host for line in text.splitlines())

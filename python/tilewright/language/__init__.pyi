@@ -251,165 +251,1132 @@ class PropagateNan:
     ALL: Any
 
 def program_id(axis: Any) -> tensor:
-    """Which program this is along axis 0, 1 or 2 of the grid."""
+    """Which program this is along axis 0, 1 or 2 of the grid.
+
+    The number of this program along one axis of the grid. Programs of a launch run in no promised order and see the same arguments; this number is
+    what tells them apart.
+
+    - axis: 0, 1 or 2, known at compile time. An axis that the launch's grid does not have counts one program, number 0.
+
+    The result is an int32 scalar.
+
+    >>> tl.program_id(0)
+    0
+    >>> tl.program_id(3)
+    error: program_id axis must be 0, 1, or 2 but got 3
+    """
 def num_programs(axis: Any) -> tensor:
-    """How many programs there are along axis 0, 1 or 2 of the grid."""
+    """How many programs there are along axis 0, 1 or 2 of the grid.
+
+    How many programs the launch has along one axis of the grid. A kernel whose programs share a number of tiles strides by it:
+    `for tile in range(tl.program_id(0), tiles, tl.num_programs(0))`.
+
+    - axis: 0, 1 or 2, known at compile time.
+
+    The result is an int32 scalar.
+
+    >>> tl.num_programs(0)
+    1
+    """
 def arange(start: Any, end: Any) -> tensor:
-    """Start, start + 1, ..., end - 1 as int32; the length is a power of two."""
+    """Start, start + 1, ..., end - 1 as int32; the length is a power of two.
+
+    The integers from start to end - 1 as a tile of one dimension. Nearly every tile of a kernel begins with one: offsets, masks and coordinates are
+    arithmetic on it.
+
+    - start, end: integers known at compile time. Their difference is a power of two, or any number in a kernel marked `@triton.jit(any_size=True)`.
+
+    The result has the type int32.
+
+    >>> tl.arange(0, 4)
+    [0, 1, 2, 3]
+    >>> tl.arange(0, 4)[:, None] * 10 + tl.arange(0, 2)[None, :]
+    [[0, 1], [10, 11], [20, 21], [30, 31]]
+    >>> tl.arange(0, 6)
+    error: arange's range must be a power of 2
+    >>> tl.arange(4, 4)
+    error: the end must be greater than the start
+    """
 def full(shape: Any, value: Any, dtype: Any) -> tensor:
-    """A tile with one value everywhere."""
+    """A tile with one value everywhere.
+
+    A tile with one value everywhere.
+
+    - shape: a tuple of sizes known at compile time, each a power of two; or one such number.
+    - value: a number, or a scalar of the running kernel.
+    - dtype: the type of the elements; the value is converted to it.
+
+    >>> tl.full((2, 2), 7, tl.float32)
+    [[7.0, 7.0], [7.0, 7.0]]
+    >>> tl.full((3,), 0, tl.int32)
+    error: Shape element 0 must be a power of 2
+    """
 def zeros(shape: Any, dtype: Any) -> tensor:
-    """A tile of zeros."""
+    """A tile of zeros.
+
+    A tile of zeros: how an accumulator begins.
+
+    - shape: a tuple of sizes known at compile time, each a power of two; or one such number.
+    - dtype: the type of the elements.
+
+    >>> tl.zeros((2, 2), tl.float32)
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
 def zeros_like(input: Any) -> tensor:
-    """A tile of zeros with the shape and type of another."""
+    """A tile of zeros with the shape and type of another.
+
+    A tile of zeros with the shape and the type of another.
+
+    - input: the other tile. Its values do not matter and are not computed for this.
+
+    >>> tl.zeros_like(tl.arange(0, 4))
+    [0, 0, 0, 0]
+    """
 def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any = ...) -> tensor:
-    """The same values as another type, or with bitcast the same bits."""
+    """The same values as another type, or with bitcast the same bits.
+
+    The same values as another type; `x.to(dtype)` is the same. Floats become integers by cutting off what follows the point, and narrower floats by
+    rounding to the nearest, halves to even. Integers become narrower by losing their upper bits.
+
+    - input: a tile or a scalar.
+    - dtype: the new type. A pointer becomes an int64 and back.
+    - fp_downcast_rounding: for a conversion to a narrower float: "rtne", to the nearest (the default), or "rtz", towards zero.
+    - bitcast: True keeps the bits in place of the values; both types have the same width then.
+
+    >>> tl.cast(tl.arange(0, 4) * 0.6, tl.int32)
+    [0, 0, 1, 1]
+    >>> tl.full((1,), 1.0, tl.float32).to(tl.int32, bitcast=True)
+    [1065353216]
+    >>> tl.full((1,), 1.0, tl.float32).to(tl.int16, bitcast=True)
+    error: cannot be read as int16
+    """
 def to_tensor(x: Any) -> tensor:
-    """A number as a run-time value."""
+    """A number as a run-time value.
+
+    A number that is known at compile time as a value of the running kernel, so that it has a type and methods. A value that already is one stays.
+
+    - x: a number, a constexpr, a scalar or a tile. An integer becomes an int32, or an int64 where it needs one; a float becomes a float32.
+
+    >>> tl.to_tensor(3).to(tl.float32) / 2
+    1.5
+    """
 def broadcast(input: Any, other: Any) -> tensor:
-    """Both tiles in their common shape."""
+    """Both tiles in their common shape.
+
+    Both tiles in their common shape. Operators do this by themselves; it is needed where a function wants two tiles of one shape.
+
+    - input, other: tiles or scalars. Shapes are compared from their last dimensions; sizes are equal, or one of them is 1.
+
+    The result is a tuple of two tiles.
+
+    >>> a, b = tl.broadcast(tl.arange(0, 2)[:, None], tl.arange(0, 2)[None, :])
+    >>> a
+    [[0, 0], [1, 1]]
+    >>> tl.broadcast(tl.arange(0, 2), tl.arange(0, 4))
+    error: do not broadcast
+    """
 def broadcast_to(input: Any, *shape: Any) -> tensor:
-    """Dimensions of size 1 repeated up to a shape."""
+    """Dimensions of size 1 repeated up to a shape.
+
+    Dimensions of size 1 repeated up to a shape; a scalar becomes a tile of that shape.
+
+    - input: a tile of as many dimensions as the shape has, or a scalar.
+    - shape: sizes, as one tuple or one by one.
+
+    >>> tl.broadcast_to(tl.arange(0, 2)[:, None], (2, 4))
+    [[0, 0, 0, 0], [1, 1, 1, 1]]
+    """
 def expand_dims(input: Any, axis: Any) -> tensor:
-    """New dimensions of size 1."""
+    """New dimensions of size 1.
+
+    New dimensions of size 1. `x[:, None]` is the same and easier to read.
+
+    - input: a tile or a scalar.
+    - axis: where the new dimension will be in the result, or a tuple of such places; negative ones count from the end.
+
+    >>> tl.expand_dims(tl.arange(0, 2), 0)
+    [[0, 1]]
+    >>> tl.arange(0, 2)[:, None]
+    [[0], [1]]
+    """
 def squeeze(x: Any, dim: Any) -> tensor:
-    """A dimension of size 1 taken away."""
+    """A dimension of size 1 taken away.
+
+    A dimension of size 1 taken away.
+
+    - x: a tile.
+    - dim: which dimension.
+
+    >>> tl.squeeze(tl.arange(0, 2)[:, None], 1)
+    [0, 1]
+    """
 def unsqueeze(x: Any, dim: Any) -> tensor:
-    """A new dimension of size 1."""
+    """A new dimension of size 1.
+
+    A new dimension of size 1.
+
+    - x: a tile.
+    - dim: where it will be in the result.
+
+    >>> tl.unsqueeze(tl.arange(0, 2), 1)
+    [[0], [1]]
+    """
 def reshape(input: Any, *shape: Any, can_reorder: Any = ...) -> tensor:
-    """The same elements, row by row, in another shape."""
+    """The same elements, row by row, in another shape.
+
+    The same elements, row by row, in another shape.
+
+    - input: a tile.
+    - shape: sizes, as one tuple or one by one; their product is the number of elements.
+    - can_reorder: True lets the compiler put the elements in any order, where only their set matters; it can be cheaper on a GPU.
+
+    >>> tl.reshape(tl.arange(0, 4), (2, 2))
+    [[0, 1], [2, 3]]
+    >>> tl.reshape(tl.arange(0, 4), (2, 4))
+    error: has 4 elements, the new shape has 8
+    """
 def view(input: Any, *shape: Any) -> tensor:
-    """The same elements in another shape, in any order."""
+    """The same elements in another shape, in any order.
+
+    The same elements in another shape, in any order: `reshape` with can_reorder=True. Where the order counts, use `reshape`.
+
+    - input: a tile.
+    - shape: sizes, as one tuple or one by one; their product is the number of elements.
+
+    >>> tl.sum(tl.view(tl.arange(0, 4), (2, 2)))
+    6
+    """
 def ravel(x: Any, can_reorder: Any = ...) -> tensor:
-    """All elements in one dimension."""
+    """All elements in one dimension.
+
+    All elements of a tile in one dimension, row by row.
+
+    - x: a tile.
+    - can_reorder: True lets the compiler put the elements in any order.
+
+    >>> tl.ravel(tl.arange(0, 4)[:, None] + tl.zeros((4, 2), tl.int32))
+    [0, 0, 1, 1, 2, 2, 3, 3]
+    """
 def trans(input: Any, *dims: Any) -> tensor:
-    """Dimensions in another order; without dims, the two of a matrix swapped."""
+    """Dimensions in another order; without dims, the two of a matrix swapped.
+
+    Dimensions in another order; `x.T` swaps the last two. On a GPU an operand of `tl.dot` is transposed as it is read, without a copy.
+
+    - input: a tile of at least two dimensions.
+    - dims: the old numbers of the new dimensions, as one tuple or one by one. Without them, the last two are swapped.
+
+    >>> tl.trans(tl.reshape(tl.arange(0, 4), (2, 2)))
+    [[0, 2], [1, 3]]
+    >>> tl.trans(tl.arange(0, 4))
+    error: has no two dimensions to swap
+    """
 def permute(input: Any, *dims: Any) -> tensor:
-    """Dimensions in another order."""
+    """Dimensions in another order.
+
+    Dimensions in another order.
+
+    - input: a tile.
+    - dims: the old numbers of the new dimensions, as one tuple or one by one.
+
+    >>> tl.permute(tl.reshape(tl.arange(0, 4), (1, 2, 2)), (2, 1, 0))
+    [[[0], [2]], [[1], [3]]]
+    """
 def cat(input: Any, other: Any, can_reorder: Any = ..., dim: Any = ...) -> tensor:
-    """One tile behind the other along a dimension."""
+    """One tile behind the other along a dimension.
+
+    One tile behind the other.
+
+    - input, other: tiles of one type and shape.
+    - can_reorder: for upstream's sake; the elements stay in order here, with True as well.
+    - dim: the dimension along which they are put together.
+
+    >>> tl.cat(tl.arange(0, 2), tl.arange(2, 4), can_reorder=True)
+    [0, 1, 2, 3]
+    """
 def join(a: Any, b: Any) -> tensor:
-    """Two tiles side by side in a new last dimension."""
+    """Two tiles side by side in a new last dimension.
+
+    Two tiles side by side in a new last dimension of size 2. `tl.split` takes them apart again.
+
+    - a, b: tiles of one type; they are broadcast to a common shape.
+
+    >>> tl.join(tl.arange(0, 2), tl.arange(2, 4))
+    [[0, 2], [1, 3]]
+    """
 def split(a: Any) -> Any:
-    """The two halves of a last dimension of size 2."""
+    """The two halves of a last dimension of size 2.
+
+    The two halves of a last dimension of size 2. With `reshape` in front it takes neighbors apart, as real and imaginary parts.
+
+    - a: a tile whose last dimension has the size 2.
+
+    The result is a tuple of two tiles, of scalars for a tile of one dimension.
+
+    >>> even, odd = tl.split(tl.reshape(tl.arange(0, 4), (2, 2)))
+    >>> even
+    [0, 2]
+    >>> odd
+    [1, 3]
+    >>> tl.split(tl.arange(0, 4))
+    error: tl.split takes a tile whose last dimension has size 2
+    """
 def item(input: Any) -> tensor:
-    """The one element of a tile as a scalar."""
+    """The one element of a tile as a scalar.
+
+    The one element of a tile as a scalar.
+
+    - input: a tile with a single element.
+
+    >>> tl.item(tl.full((1,), 5, tl.int32))
+    5
+    """
 def where(condition: Any, x: Any, y: Any) -> tensor:
-    """X where the condition is true, y elsewhere; both are computed."""
+    """X where the condition is true, y elsewhere; both are computed.
+
+    Picks from two tiles, element by element. Both are computed in full: it does not guard a load, which needs a mask of its own.
+
+    - condition: a tile or a scalar of int1.
+    - x, y: what to take where it is true, and where it is false. All three are broadcast to a common shape, x and y to a common type.
+
+    >>> x = tl.arange(0, 4)
+    >>> tl.where(x < 2, x, -1)
+    [0, 1, -1, -1]
+    """
 def add(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
-    """X + y."""
+    """X + y.
+
+    The sum, the difference or the product of two values; the operators `+`, `-` and `*` are the same.
+
+    - x, y: tiles, scalars or numbers; they are broadcast to a common shape and converted to a common type.
+    - sanitize_overflow: False leaves out the check for overflow that a kernel launched with debug=True has.
+
+    Integers wrap around where they overflow.
+
+    >>> tl.add(tl.arange(0, 4), 1)
+    [1, 2, 3, 4]
+    >>> tl.mul(tl.arange(0, 4), 0.5)
+    [0.0, 0.5, 1.0, 1.5]
+    """
 def sub(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
-    """X - y."""
+    """X - y.
+
+    The sum, the difference or the product of two values; the operators `+`, `-` and `*` are the same.
+
+    - x, y: tiles, scalars or numbers; they are broadcast to a common shape and converted to a common type.
+    - sanitize_overflow: False leaves out the check for overflow that a kernel launched with debug=True has.
+
+    Integers wrap around where they overflow.
+
+    >>> tl.add(tl.arange(0, 4), 1)
+    [1, 2, 3, 4]
+    >>> tl.mul(tl.arange(0, 4), 0.5)
+    [0.0, 0.5, 1.0, 1.5]
+    """
 def mul(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
-    """X * y."""
+    """X * y.
+
+    The sum, the difference or the product of two values; the operators `+`, `-` and `*` are the same.
+
+    - x, y: tiles, scalars or numbers; they are broadcast to a common shape and converted to a common type.
+    - sanitize_overflow: False leaves out the check for overflow that a kernel launched with debug=True has.
+
+    Integers wrap around where they overflow.
+
+    >>> tl.add(tl.arange(0, 4), 1)
+    [1, 2, 3, 4]
+    >>> tl.mul(tl.arange(0, 4), 0.5)
+    [0.0, 0.5, 1.0, 1.5]
+    """
 def minimum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
-    """The smaller of two, element by element."""
+    """The smaller of two, element by element.
+
+    The smaller or the larger of two values, element by element. `tl.min` and `tl.max` are other functions: they reduce one tile.
+
+    - x, y: tiles, scalars or numbers of a common type.
+    - propagate_nan: `tl.PropagateNan.NONE`, the default, gives the other value where one is NaN; `tl.PropagateNan.ALL` gives NaN.
+
+    >>> tl.minimum(tl.arange(0, 4), 2)
+    [0, 1, 2, 2]
+    >>> tl.maximum(tl.arange(0, 4) * 1.0, float("nan"))
+    [0.0, 1.0, 2.0, 3.0]
+    >>> tl.maximum(1.0, float("nan"), propagate_nan=tl.PropagateNan.ALL)
+    nan
+    """
 def maximum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
-    """The larger of two, element by element."""
+    """The larger of two, element by element.
+
+    The smaller or the larger of two values, element by element. `tl.min` and `tl.max` are other functions: they reduce one tile.
+
+    - x, y: tiles, scalars or numbers of a common type.
+    - propagate_nan: `tl.PropagateNan.NONE`, the default, gives the other value where one is NaN; `tl.PropagateNan.ALL` gives NaN.
+
+    >>> tl.minimum(tl.arange(0, 4), 2)
+    [0, 1, 2, 2]
+    >>> tl.maximum(tl.arange(0, 4) * 1.0, float("nan"))
+    [0.0, 1.0, 2.0, 3.0]
+    >>> tl.maximum(1.0, float("nan"), propagate_nan=tl.PropagateNan.ALL)
+    nan
+    """
 def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = ...) -> tensor:
-    """X, but not below min nor above max."""
+    """X, but not below min nor above max.
+
+    A value that is not below one bound nor above another.
+
+    - x: a tile or a scalar of floats.
+    - min, max: the bounds; where min is above max the result is not defined.
+    - propagate_nan: as for `tl.minimum`; with ALL a NaN in x stays one.
+
+    >>> tl.clamp(tl.arange(0, 4) * 1.0, 0.5, 2.5)
+    [0.5, 1.0, 2.0, 2.5]
+    >>> tl.clamp(tl.arange(0, 4), 1, 2)
+    error: tl.clamp takes floats
+    """
 def abs(x: Any) -> tensor:
-    """Absolute value."""
+    """Absolute value.
+
+    The absolute value.
+
+    - x: a tile or a scalar of integers or floats. Of a signed integer, the smallest value stays what it is.
+
+    >>> tl.abs(tl.arange(0, 4) - 2)
+    [2, 1, 0, 1]
+    """
 def fdiv(x: Any, y: Any, ieee_rounding: Any = ...) -> tensor:
-    """Float division."""
+    """Float division.
+
+    Division of floats, where a GPU may take the faster instruction.
+
+    - x, y: floats.
+    - ieee_rounding: True rounds as IEEE asks for. CPUs always do.
+
+    >>> tl.fdiv(1.0, 4.0)
+    0.25
+    """
 def div_rn(x: Any, y: Any) -> tensor:
-    """Fp32 division, rounded to nearest."""
+    """Fp32 division, rounded to nearest.
+
+    Division of float32, rounded to the nearest number on every machine.
+
+    - x, y: float32.
+
+    >>> tl.div_rn(1.0, 4.0)
+    0.25
+    """
 def umulhi(x: Any, y: Any) -> tensor:
-    """The upper half of an unsigned product."""
+    """The upper half of an unsigned product.
+
+    The upper half of the product of two unsigned integers, which their own type does not hold. Hashes and random numbers are made with it.
+
+    - x, y: integers of 32 or 64 bits, taken as unsigned.
+
+    >>> tl.umulhi(tl.full((1,), 1 << 31, tl.uint32), tl.full((1,), 6, tl.uint32))
+    [3]
+    """
 def fma(x: Any, y: Any, z: Any) -> tensor:
-    """X * y + z."""
+    """X * y + z.
+
+    x * y + z with one rounding in place of two.
+
+    - x, y, z: floats, broadcast to a common shape.
+
+    >>> tl.fma(2.0, 3.0, 1.0)
+    7.0
+    """
 def exp(x: Any) -> tensor:
-    """E to the power x."""
+    """E to the power x.
+
+    The exponential function: e, or 2, to the power x. On GPUs and CPUs alike `exp2` is the cheaper one, so loops that take many exponentials fold log2(e)
+    into a factor that they have anyway.
+
+    - x: a tile or a scalar of float32 or float64. Convert narrower floats first.
+
+    >>> tl.exp(tl.arange(0, 2) * 1.0)
+    [1.0, 2.71828]
+    >>> tl.exp2(3.0)
+    8.0
+    >>> tl.exp(tl.zeros((4,), tl.float16))
+    error: convert the argument first: .to(tl.float32)
+    """
 def exp2(x: Any) -> tensor:
-    """2 to the power x."""
+    """2 to the power x.
+
+    The exponential function: e, or 2, to the power x. On GPUs and CPUs alike `exp2` is the cheaper one, so loops that take many exponentials fold log2(e)
+    into a factor that they have anyway.
+
+    - x: a tile or a scalar of float32 or float64. Convert narrower floats first.
+
+    >>> tl.exp(tl.arange(0, 2) * 1.0)
+    [1.0, 2.71828]
+    >>> tl.exp2(3.0)
+    8.0
+    >>> tl.exp(tl.zeros((4,), tl.float16))
+    error: convert the argument first: .to(tl.float32)
+    """
 def log(x: Any) -> tensor:
-    """Natural logarithm."""
+    """Natural logarithm.
+
+    The logarithm to base e, or to base 2. Of 0 it is -inf, of what is below 0 NaN.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.log2(8.0)
+    3.0
+    >>> tl.log(1.0)
+    0.0
+    """
 def log2(x: Any) -> tensor:
-    """Logarithm to base 2."""
+    """Logarithm to base 2.
+
+    The logarithm to base e, or to base 2. Of 0 it is -inf, of what is below 0 NaN.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.log2(8.0)
+    3.0
+    >>> tl.log(1.0)
+    0.0
+    """
 def sin(x: Any) -> tensor:
-    """Sine."""
+    """Sine.
+
+    The sine and the cosine of an angle in radians.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.sin(tl.arange(0, 2) * 1.5707964)
+    [0.0, 1.0]
+    >>> tl.cos(0.0)
+    1.0
+    """
 def cos(x: Any) -> tensor:
-    """Cosine."""
+    """Cosine.
+
+    The sine and the cosine of an angle in radians.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.sin(tl.arange(0, 2) * 1.5707964)
+    [0.0, 1.0]
+    >>> tl.cos(0.0)
+    1.0
+    """
 def sqrt(x: Any) -> tensor:
-    """Square root."""
+    """Square root.
+
+    The square root, or 1 divided by it. On GPUs `rsqrt` is one instruction, `sqrt` an approximation that is right to about one unit in the last place;
+    `tl.sqrt_rn` rounds.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.sqrt(16.0)
+    4.0
+    >>> tl.rsqrt(16.0)
+    0.25
+    """
 def rsqrt(x: Any) -> tensor:
-    """1 / square root."""
+    """1 / square root.
+
+    The square root, or 1 divided by it. On GPUs `rsqrt` is one instruction, `sqrt` an approximation that is right to about one unit in the last place;
+    `tl.sqrt_rn` rounds.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.sqrt(16.0)
+    4.0
+    >>> tl.rsqrt(16.0)
+    0.25
+    """
 def sqrt_rn(x: Any) -> tensor:
-    """Fp32 square root, rounded to nearest."""
+    """Fp32 square root, rounded to nearest.
+
+    The square root of float32, rounded to the nearest number on every machine.
+
+    - x: a tile or a scalar of float32.
+
+    >>> tl.sqrt_rn(2.0)
+    1.41421
+    """
 def erf(x: Any) -> tensor:
-    """Error function."""
+    """Error function.
+
+    The error function, of which the exact GELU is made: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.erf(tl.arange(0, 2) * 1.0)
+    [0.0, 0.842701]
+    """
 def floor(x: Any) -> tensor:
-    """The next integral value below."""
+    """The next integral value below.
+
+    The next integral value below, or above, as a float.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.floor(-1.5)
+    -2.0
+    >>> tl.ceil(-1.5)
+    -1.0
+    """
 def ceil(x: Any) -> tensor:
-    """The next integral value above."""
+    """The next integral value above.
+
+    The next integral value below, or above, as a float.
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.floor(-1.5)
+    -2.0
+    >>> tl.ceil(-1.5)
+    -1.0
+    """
 def extern_elementwise(lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_dict: Any, is_pure: Any) -> tensor:
-    """A function of a device library on each element."""
+    """A function of a device library on each element.
+
+    A function of a device library on each element. `tl.extra.libdevice` is made of it; kernels call that.
+
+    - lib_name, lib_path: name and file of the library; functions of libdevice are built in, whatever the file.
+    - args: tiles or scalars.
+    - arg_type_symbol_dict: {(types of the arguments): (name of the function, type of its result)}.
+    - is_pure: True where it has no effect but its result.
+
+    >>> tl.extra.libdevice.tanh(tl.zeros((2,), tl.float32))
+    [0.0, 0.0]
+    """
 def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is_pure: Any, pack: Any) -> tensor:
-    """Target assembly on each element."""
+    """Target assembly on each element.
+
+    Assembly of the target on each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both asks `tl.target_info.is_cuda()`. The interpreter
+    and the simulator run no assembly.
+
+    - asm: the text; `$0` is the first result.
+    - constraints: LLVM's, results first: "=r,r,r".
+    - args: tiles, broadcast to a common shape.
+    - dtype: the result's type, or a tuple of them.
+    - is_pure: True where it has no effect but its results.
+    - pack: how many neighbors one piece of assembly takes.
+
+    >>> x = tl.arange(0, 4)
+    >>> if tl.target_info.is_cuda():
+    ...     y = tl.inline_asm_elementwise("add.s32 $0, $1, $1;", "=r,r", [x], tl.int32, True, 1)
+    ... else:
+    ...     y = x + x
+    >>> y
+    [0, 2, 4, 6]
+    """
 def load(pointer: Any, mask: Any = ..., other: Any = ..., boundary_check: Any = ..., padding_option: Any = ..., cache_modifier: Any = ..., eviction_policy: Any = ..., volatile: Any = ...) -> tensor:
-    """Elements at pointers; where the mask is false, other or any value."""
+    """Elements at pointers; where the mask is false, other or any value.
+
+    The elements at pointers. A kernel reads all its tensors by this function; how wide the accesses are follows from the arithmetic that made the
+    pointers.
+
+    - pointer: a scalar pointer, a tile of pointers (a pointer plus offsets), or a block pointer of `tl.make_block_ptr`.
+    - mask: int1, broadcast to the pointer's shape. Where it is false nothing is read. Every element that may lie outside of the tensor needs it.
+    - other: the value of elements where the mask is false. Without it they are undefined, and a kernel may not use them.
+    - boundary_check: of a block pointer: the dimensions in which it may reach over the edge.
+    - padding_option: of a block pointer: "zero" or "nan" for what lies over the edge.
+    - cache_modifier: a GPU's hint: ".ca", ".cg", ".cs" or ".cv".
+    - eviction_policy: a GPU's hint: "evict_first" or "evict_last".
+    - volatile: True reads memory anew each time.
+
+    The result has the pointer's shape and the type that it points to; bool is stored as a byte and becomes int1.
+
+    >>> tl.load(x_ptr + tl.arange(0, 4))
+    [0.0, 1.0, 2.0, 3.0]
+    >>> at = tl.arange(0, 4)
+    >>> tl.load(x_ptr + at, mask=at < 2, other=-1.0)
+    [0.0, 1.0, -1.0, -1.0]
+    >>> tl.load(x_ptr + at, other=0.0)
+    error: 'other' is given without a mask
+    >>> tl.load(x_ptr + at, mask=at)
+    error: a mask must be of type int1
+    """
 def store(pointer: Any, value: Any, mask: Any = ..., boundary_check: Any = ..., cache_modifier: Any = ..., eviction_policy: Any = ...) -> None:
-    """Elements to pointers, where the mask is true."""
+    """Elements to pointers, where the mask is true.
+
+    Writes elements to pointers.
+
+    - pointer: a scalar pointer, a tile of pointers, or a block pointer.
+    - value: what to write; it is broadcast to the pointer's shape and converted to the type that it points to.
+    - mask: int1, broadcast to the pointer's shape. Where it is false nothing is written.
+    - boundary_check: of a block pointer: the dimensions in which it may reach over the edge; what lies there is not written.
+    - cache_modifier: a GPU's hint: ".wb", ".cg", ".cs" or ".wt".
+    - eviction_policy: a GPU's hint: "evict_first" or "evict_last".
+
+    Within a program, a load that follows sees what was stored. Between programs only atomic operations order anything.
+
+    >>> at = tl.arange(0, 4)
+    >>> tl.store(x_ptr + at, at * at, mask=at > 1)
+    >>> tl.load(x_ptr + at)
+    [0.0, 1.0, 4.0, 9.0]
+    >>> tl.store(at, 1.0)
+    error: tl.store needs a pointer
+    """
 def make_block_ptr(base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: Any) -> tensor:
-    """A pointer to a block of a strided tensor."""
+    """A pointer to a block of a strided tensor.
+
+    A pointer to a block of a strided tensor. It keeps the tensor's extents and strides, so that edges are a matter of `boundary_check` and not of masks.
+    New kernels use `tl.make_tensor_descriptor`, which does the same and reaches a GPU's copy engine.
+
+    - base: a pointer to the tensor's first element.
+    - shape: its extents.
+    - strides: its strides in elements.
+    - offsets: where the block begins, in elements; int32.
+    - block_shape: the block's extents, known at compile time, each a power of two.
+    - order: the dimensions from the fastest in memory to the slowest: (1, 0) for rows.
+
+    >>> block = tl.make_block_ptr(x_ptr, (3, 8), (8, 1), (0, 0), (4, 2), (1, 0))
+    >>> tl.load(block, boundary_check=(0,), padding_option="zero")
+    [[0.0, 1.0], [8.0, 9.0], [16.0, 17.0], [0.0, 0.0]]
+    """
 def advance(base: Any, offsets: Any) -> tensor:
-    """A block pointer moved by offsets in elements."""
+    """A block pointer moved by offsets in elements.
+
+    A block pointer moved. The old one stays as it is, so the result has to be used: `block = tl.advance(block, (0, BLOCK_K))`.
+
+    - base: a block pointer.
+    - offsets: by how many elements along each dimension.
+
+    >>> block = tl.make_block_ptr(x_ptr, (8, 8), (8, 1), (0, 0), (2, 2), (1, 0))
+    >>> tl.load(tl.advance(block, (1, 2)))
+    [[10.0, 11.0], [18.0, 19.0]]
+    """
 def make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: Any = ...) -> tensor:
-    """A strided tensor with the shape of the blocks taken from it."""
+    """A strided tensor with the shape of the blocks taken from it.
+
+    A tensor in memory together with the shape of the blocks that are taken from it. `load` and `store` of a descriptor mind the tensor's edges, and on
+    Hopper and later GPUs they are copies by the tensor memory accelerator.
+
+    - base: a pointer to the tensor's first element.
+    - shape: its extents, one to five of them.
+    - strides: its strides in elements; the last one is the constant 1.
+    - block_shape: the block's extents, known at compile time; the last one holds at least 16 bytes.
+    - padding_option: "zero", the default, or "nan": what a load gives outside of the tensor.
+
+    A kernel on a GPU brings its own scratch memory for descriptors; `triton.set_allocator` is accepted and not called.
+
+    >>> desc = tl.make_tensor_descriptor(x_ptr, [3, 8], [8, 1], [4, 4])
+    >>> desc.load([0, 4])
+    [[4.0, 5.0, 6.0, 7.0], [12.0, 13.0, 14.0, 15.0], [20.0, 21.0, 22.0, 23.0], [0.0, 0.0, 0.0, 0.0]]
+    >>> tl.make_tensor_descriptor(x_ptr, [3, 8], [8, 1], [4, 2])
+    error: must have at least 16 bytes in the last dimension
+    """
 def load_tensor_descriptor(desc: Any, offsets: Any) -> tensor:
-    """The block of a descriptor at element offsets."""
+    """The block of a descriptor at element offsets.
+
+    The block of a descriptor that begins at element offsets; `desc.load(offsets)` is the same.
+
+    - desc: a tensor descriptor.
+    - offsets: one int32 for each dimension. Elements outside of the tensor are zero, or NaN where the descriptor says so.
+
+    >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 4])
+    >>> tl.load_tensor_descriptor(desc, [1, 0])
+    [[8.0, 9.0, 10.0, 11.0]]
+    """
 def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> tensor:
-    """A block to element offsets of a descriptor."""
+    """A block to element offsets of a descriptor.
+
+    Writes a block; `desc.store(offsets, value)` is the same. What lies outside of the tensor is left out.
+
+    - desc: a tensor descriptor.
+    - offsets: one int32 for each dimension.
+    - value: a tile of the descriptor's block shape.
+
+    >>> desc = tl.make_tensor_descriptor(x_ptr, [1, 8], [8, 1], [1, 4])
+    >>> tl.store_tensor_descriptor(desc, [0, 0], tl.zeros((1, 4), tl.float32))
+    >>> tl.load(x_ptr + tl.arange(0, 8))
+    [0.0, 0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 7.0]
+    """
 def atomic_add(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Add to memory at once; the result is what was there."""
+    """Add to memory at once; the result is what was there.
+
+    Adds to memory, each element at once, whatever other programs do.
+
+    - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp16, bf16, fp32 or fp64.
+    - val: what to add; it is broadcast to the pointer's shape and converted.
+    - mask: int1; where it is false nothing happens, and the result is undefined.
+    - sem: "acq_rel" (the default), "acquire", "release" or "relaxed": what it orders besides.
+    - scope: "gpu" (the default), "cta" for the threads of one program, "sys" for all devices. All are one on CPUs.
+
+    The result is what was in memory before. Sums of floats depend on the order in which programs come, and so differ by a rounding from run to run.
+
+    >>> tl.atomic_add(x_ptr + tl.arange(0, 4), 10.0)
+    [0.0, 1.0, 2.0, 3.0]
+    >>> tl.load(x_ptr + tl.arange(0, 4))
+    [10.0, 11.0, 12.0, 13.0]
+    """
 def atomic_max(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Maximum with memory at once; the result is what was there."""
+    """Maximum with memory at once; the result is what was there.
+
+    The larger, or the smaller, of a value and what is in memory, each element at once.
+
+    - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
+    - val: what to compare with; broadcast and converted.
+    - mask: int1; where it is false nothing happens.
+    - sem, scope: as for `tl.atomic_add`.
+
+    The result is what was in memory before.
+
+    >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
+    [0, 1, 2, 3]
+    >>> tl.load(i_ptr + tl.arange(0, 4))
+    [2, 2, 2, 3]
+    """
 def atomic_min(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Minimum with memory at once; the result is what was there."""
+    """Minimum with memory at once; the result is what was there.
+
+    The larger, or the smaller, of a value and what is in memory, each element at once.
+
+    - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
+    - val: what to compare with; broadcast and converted.
+    - mask: int1; where it is false nothing happens.
+    - sem, scope: as for `tl.atomic_add`.
+
+    The result is what was in memory before.
+
+    >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
+    [0, 1, 2, 3]
+    >>> tl.load(i_ptr + tl.arange(0, 4))
+    [2, 2, 2, 3]
+    """
 def atomic_and(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Bitwise and with memory at once; the result is what was there."""
+    """Bitwise and with memory at once; the result is what was there.
+
+    Combines the bits of a value with those in memory, each element at once.
+
+    - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
+    - val: the bits; broadcast and converted.
+    - mask: int1; where it is false nothing happens.
+    - sem, scope: as for `tl.atomic_add`.
+
+    The result is what was in memory before.
+
+    >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
+    [0, 1]
+    >>> tl.load(i_ptr + tl.arange(0, 2))
+    [3, 2]
+    >>> tl.atomic_or(x_ptr, 1.0)
+    error: tl.atomic_or does not support
+    """
 def atomic_or(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Bitwise or with memory at once; the result is what was there."""
+    """Bitwise or with memory at once; the result is what was there.
+
+    Combines the bits of a value with those in memory, each element at once.
+
+    - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
+    - val: the bits; broadcast and converted.
+    - mask: int1; where it is false nothing happens.
+    - sem, scope: as for `tl.atomic_add`.
+
+    The result is what was in memory before.
+
+    >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
+    [0, 1]
+    >>> tl.load(i_ptr + tl.arange(0, 2))
+    [3, 2]
+    >>> tl.atomic_or(x_ptr, 1.0)
+    error: tl.atomic_or does not support
+    """
 def atomic_xor(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Exclusive or with memory at once; the result is what was there."""
+    """Exclusive or with memory at once; the result is what was there.
+
+    Combines the bits of a value with those in memory, each element at once.
+
+    - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
+    - val: the bits; broadcast and converted.
+    - mask: int1; where it is false nothing happens.
+    - sem, scope: as for `tl.atomic_add`.
+
+    The result is what was in memory before.
+
+    >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
+    [0, 1]
+    >>> tl.load(i_ptr + tl.arange(0, 2))
+    [3, 2]
+    >>> tl.atomic_or(x_ptr, 1.0)
+    error: tl.atomic_or does not support
+    """
 def atomic_xchg(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Write at once; the result is what was there."""
+    """Write at once; the result is what was there.
+
+    Writes to memory and gets what was there, in one step.
+
+    - pointer: a scalar pointer or a tile of pointers to types of 32 or 64 bits.
+    - val: what to write; broadcast and converted.
+    - mask: int1; where it is false nothing happens.
+    - sem, scope: as for `tl.atomic_add`.
+
+    A lock is freed with it: `tl.atomic_xchg(lock, 0, sem="release")`.
+
+    >>> tl.atomic_xchg(i_ptr + 5, 9)
+    5
+    >>> tl.load(i_ptr + 5)
+    9
+    """
 def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = ..., scope: Any = ...) -> tensor:
-    """Write where memory equals cmp; the result is what was there."""
+    """Write where memory equals cmp; the result is what was there.
+
+    Writes to memory where it holds an expected value, in one step. A lock is taken with it: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
+
+    - pointer: a scalar pointer or a tile of pointers to types of 16, 32 or 64 bits.
+    - cmp: the expected value.
+    - val: what to write where memory equals it.
+    - sem, scope: as for `tl.atomic_add`.
+
+    The result is what was in memory before: it equals cmp where val was written.
+
+    >>> tl.atomic_cas(i_ptr + 5, 5, 1)
+    5
+    >>> tl.atomic_cas(i_ptr + 5, 5, 2)
+    1
+    """
 def dot(input: Any, other: Any, acc: Any = ..., input_precision: Any = ..., allow_tf32: Any = ..., max_num_imprecise_acc: Any = ..., out_dtype: Any = ...) -> tensor:
-    """Matrix product, added to acc."""
+    """Matrix product, added to acc.
+
+    The product of two matrices, plus an accumulator. On GPUs it becomes tensor-core instructions, on CPUs a register-blocked micro-kernel, whatever the
+    block sizes are.
+
+    - input: a tile of M x K, or with batch dimensions in front.
+    - other: a tile of K x N, with the same batch dimensions.
+    - acc: a tile of M x N that the product is added to. `acc = tl.dot(a, b, acc)` is what a loop over K says.
+    - input_precision: for fp32 operands: "tf32" (the default on GPUs), "tf32x3", "ieee", "bf16x3" or "bf16x6". CPUs multiply fp32 exactly as fp32.
+    - allow_tf32: an older name: False means "ieee".
+    - max_num_imprecise_acc: of fp8 on Hopper: how many products a tensor core may add up by itself.
+    - out_dtype: the result's type: tl.float32, the default, or tl.float16 for products of fp16 and fp8.
+
+    Both operands have one type: fp8, fp16, bf16, fp32, fp64 or int8. The result is fp32, fp64 for fp64 and int32 for int8.
+
+    >>> a = tl.reshape(tl.arange(0, 256), (16, 16)).to(tl.float32)
+    >>> tl.sum(tl.dot(a, tl.full((16, 16), 1.0, tl.float32)))
+    522240.0
+    >>> tl.dot(a, tl.zeros((32, 16), tl.float32))
+    error: inner sizes or batches differ
+    >>> tl.dot(a, tl.zeros((16, 16), tl.float16))
+    error: both operands must have one type
+    """
 def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, acc: Any = ..., fast_math: Any = ..., lhs_k_pack: Any = ..., rhs_k_pack: Any = ..., out_dtype: Any = ...) -> tensor:
-    """Matrix product of operands in microscaling formats, added to acc."""
+    """Matrix product of operands in microscaling formats, added to acc.
+
+    The product of two matrices in microscaling formats: 32 neighbors along K (16 for e4m3 scales, as nvfp4 has them) share one scale.
+
+    - lhs: a tile of M x K; of e2m1 two numbers lie in each byte, so that it is M x K/2 of uint8.
+    - lhs_scale: a tile of M x K/32 of uint8, whose bytes are powers of two (e8m0), or of float8e4nv; None for no scale.
+    - lhs_format: "e2m1", "e4m3", "e5m2", "bf16" or "fp16".
+    - rhs: a tile of K x N.
+    - rhs_scale: a tile of N x K/32: the scales of the right operand are transposed.
+    - rhs_format: as lhs_format.
+    - acc: a tile of M x N of fp32 that the product is added to.
+    - fast_math: True leaves out what a NaN scale does.
+    - lhs_k_pack, rhs_k_pack: False: the two numbers of an e2m1 byte are neighbors along M, or N, and not along K.
+    - out_dtype: tl.float32 or tl.bfloat16 or tl.float16.
+
+    Numbers are multiplied as bf16 or fp16, which hold all of these formats.
+
+    >>> ones = tl.full((32, 32), 1.0, tl.bfloat16)
+    >>> twos = tl.full((32, 1), 128, tl.uint8)
+    >>> tl.sum(tl.dot_scaled(ones, twos, "bf16", ones, None, "bf16"))
+    65536.0
+    """
 def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> Any:
-    """Tiles combined along an axis by a jit function."""
+    """Tiles combined along an axis by a jit function.
+
+    Combines the elements of a tile along one axis by a function of yours. `tl.sum`, `tl.max` and the others are made of it.
+
+    - input: a tile, or a tuple of tiles of one shape, which are combined together.
+    - axis: the axis that goes away; None combines all elements.
+    - combine_fn: a `@triton.jit` function of two values (of twice as many as there are tiles) that returns one (as many as there are tiles). It has to be
+      associative and commutative: nothing is promised about the order.
+    - keep_dims: True keeps the axis with the size 1.
+
+    >>> @triton.jit
+    ... def product(a, b):
+    ...     return a * b
+    >>> tl.reduce(tl.arange(1, 5), 0, product)
+    24
+    """
 def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = ...) -> Any:
-    """Running combination along an axis by a jit function."""
+    """Running combination along an axis by a jit function.
+
+    The running combination of the elements along an axis, by a function of yours: element i of the result is what elements 0 to i give.
+
+    - input: a tile, or a tuple of tiles of one shape, which are combined together.
+    - axis: the axis along which it runs.
+    - combine_fn: a `@triton.jit` function of two values (of twice as many as there are tiles) that returns one; it has to be associative.
+    - reverse: True runs from the end.
+
+    >>> @triton.jit
+    ... def larger(a, b):
+    ...     return tl.maximum(a, b)
+    >>> tl.associative_scan((tl.arange(0, 8) * 3) % 8, 0, larger)
+    [0, 3, 6, 6, 6, 7, 7, 7]
+    """
 def histogram(input: Any, num_bins: Any, mask: Any = ...) -> tensor:
-    """How often each of 0 ... num_bins - 1 occurs."""
+    """How often each of 0 ... num_bins - 1 occurs.
+
+    How often each of the numbers 0 to num_bins - 1 occurs in a tile.
+
+    - input: a tile of integers of one dimension.
+    - num_bins: how many numbers are counted, known at compile time, a power of two.
+    - mask: int1 of the same shape: which elements count.
+
+    The result is a tile of num_bins int32. Elements outside of the range are not for it: mask them out.
+
+    >>> tl.histogram(tl.arange(0, 8) // 3, 4)
+    [3, 3, 2, 0]
+    >>> tl.histogram(tl.arange(0, 8) // 3, 4, mask=tl.arange(0, 8) > 3)
+    [0, 2, 2, 0]
+    """
 def gather(src: Any, index: Any, axis: Any) -> tensor:
-    """Elements picked along an axis by index."""
+    """Elements picked along an axis by index.
+
+    Elements of a tile picked along an axis by their index. It picks from a tile that the program has; `tl.load` of a tile of pointers picks from memory.
+
+    - src: a tile.
+    - index: a tile of integers whose other dimensions are those of src; each index is inside of the axis.
+    - axis: the axis that is indexed.
+
+    >>> tl.gather(tl.arange(0, 4) * 10, tl.flip(tl.arange(0, 4)), 0)
+    [30, 20, 10, 0]
+    """
 def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = ...) -> tensor:
-    """A jit function on each element, with control flow of its own."""
+    """A jit function on each element, with control flow of its own.
+
+    A function of scalars on each element, which may have branches and loops of its own: elements take different ways, where `tl.where` computes both.
+
+    - scalar_fn: a `@triton.jit` function of scalars that returns scalars.
+    - args: tiles, broadcast to a common shape.
+    - pack: how many neighbors one call takes; it then has pack parameters for each tile and returns pack values for each result.
+
+    >>> @triton.jit
+    ... def collatz(n):
+    ...     steps = 0
+    ...     while n != 1:
+    ...         n = n // 2 if n % 2 == 0 else 3 * n + 1
+    ...         steps += 1
+    ...     return steps
+    >>> tl.map_elementwise(collatz, tl.arange(1, 9))
+    [0, 1, 7, 2, 5, 8, 16, 3]
+    """
 def multiple_of(input: Any, values: Any) -> tensor:
-    """Promise: the first of each group of elements is a multiple."""
+    """Promise: the first of each group of elements is a multiple.
+
+    Promises that the first of each group of elements is a multiple of a number, where the compiler cannot see it. CPUs do not believe it and ask the
+    arithmetic alone; on GPUs a wrong promise gives a wrong result.
+
+    - input: a tile or a scalar of integers or pointers.
+    - values: a number, or one for each dimension, known at compile time.
+
+    >>> tl.multiple_of(tl.arange(0, 4), 4)
+    [0, 1, 2, 3]
+    """
 def max_contiguous(input: Any, values: Any) -> tensor:
-    """Promise: so many elements in a row rise by one."""
+    """Promise: so many elements in a row rise by one.
+
+    Promises that so many elements in a row rise by one.
+
+    - input: a tile of integers or pointers.
+    - values: a number, or one for each dimension, known at compile time.
+
+    >>> tl.max_contiguous(tl.arange(0, 4), 4)
+    [0, 1, 2, 3]
+    """
 def max_constancy(input: Any, values: Any) -> tensor:
-    """Promise: so many elements in a row are equal."""
+    """Promise: so many elements in a row are equal.
+
+    Promises that so many elements in a row are equal.
+
+    - input: a tile.
+    - values: a number, or one for each dimension, known at compile time.
+
+    >>> tl.max_constancy(tl.zeros((4,), tl.int32), 4)
+    [0, 0, 0, 0]
+    """
 def assume(cond: Any) -> None:
-    """Promise: the condition holds."""
+    """Promise: the condition holds.
+
+    Promises that a condition holds; the compiler may use it. If it does not hold, the result is undefined.
+
+    - cond: a scalar of int1.
+
+    >>> tl.assume(tl.num_programs(0) > 0)
+    >>> tl.num_programs(0)
+    1
+    """
 def expect_zero(x: Any, mask: Any) -> tensor:
-    """X; with debug on, the program ends where the mask holds and x is not zero."""
+    """X; with debug on, the program ends where the mask holds and x is not zero.
+
+    A value as it is. In a kernel launched with debug=True the program ends where the mask holds and the value is not zero.
+
+    - x: a tile.
+    - mask: int1: where it has to be zero.
+
+    >>> tl.expect_zero(tl.arange(0, 4), tl.arange(0, 4) < 1)
+    [0, 1, 2, 3]
+    """
 def debug_barrier() -> None:
-    """All threads of the program meet."""
+    """All threads of the program meet.
+
+    All threads of the program meet. Tiles need none: it is for kernels that use assembly or memory by ways of their own.
+
+    >>> tl.debug_barrier()
+    >>> tl.arange(0, 2)
+    [0, 1]
+    """
 def static_print(*values: Any, sep: Any = ..., end: Any = ..., file: Any = ..., flush: Any = ...) -> None:
-    """Print while compiling."""
+    """Print while compiling.
+
+    Prints while the kernel is compiled, once for each version of it: values known at compile time, and types and shapes of others.
+
+    - values: what to print.
+    - sep, end, file, flush: as for Python's print; file and flush change nothing.
+
+    >>> tl.static_print("elements:", tl.arange(0, 4).shape)
+    >>> tl.arange(0, 2)
+    [0, 1]
+    """
 def static_assert(cond: Any, msg: Any = ...) -> None:
-    """Stop compiling if the condition is false."""
+    """Stop compiling if the condition is false.
+
+    Stops compiling where a condition is false: for what sizes and types have to be.
+
+    - cond: known at compile time.
+    - msg: what to say.
+
+    >>> x = tl.arange(0, 4)
+    >>> tl.static_assert(x.dtype == tl.int32)
+    >>> tl.static_assert(x.shape[0] == 8, "needs eight elements")
+    error: static assertion failed: needs eight elements
+    """
 def device_print(prefix: Any, *args: Any, hex: Any = ...) -> None:
-    """Print each element while running."""
+    """Print each element while running.
+
+    Prints each element while the kernel runs, with the program's number and the element's index.
+
+    - prefix: a string, printed in front.
+    - args: tiles and scalars.
+    - hex: True prints numbers as hexadecimal.
+
+    Mask what is printed by the program's number (`if tl.program_id(0) == 0:`): all programs print otherwise.
+
+    >>> tl.device_print("pid", tl.program_id(0))
+    >>> tl.arange(0, 2)
+    [0, 1]
+    """
 def device_assert(cond: Any, msg: Any = ..., mask: Any = ...) -> None:
-    """With debug on, end the program if an element is false."""
+    """With debug on, end the program if an element is false.
+
+    Ends the program where a condition is false and says which element of which program it was. It is compiled only with debug=True at the launch, with
+    TRITON_DEBUG=1, or with `--debug` of the command.
+
+    - cond: int1, a tile or a scalar.
+    - msg: what to say.
+    - mask: int1: which elements count.
+
+    >>> x = tl.arange(0, 4)
+    >>> tl.device_assert(x >= 0, "offsets are not negative")
+    >>> x
+    [0, 1, 2, 3]
+    """
 def _reduce_with_indices(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> tensor:
     """Reduce of a tile together with each element's index."""
 def _sort(input: Any, k: Any, descending: Any, network: Any) -> tensor:
@@ -417,73 +1384,464 @@ def _sort(input: Any, k: Any, descending: Any, network: Any) -> tensor:
 def _promote_bfloat16_to_float32(t: Any) -> tensor:
     """Bf16 as fp32, other types as they are."""
 def tuple(args: Any) -> tensor:
-    """Several values as one."""
+    """Several values as one.
+
+    Several values as one.
+
+    - args: values of any kind.
+
+    >>> pair = tl.tuple([tl.arange(0, 2), 5])
+    >>> pair[0] + pair[1]
+    [5, 6]
+    """
 def constexpr_type(value: Any) -> tensor:
-    """The type of one constant."""
+    """The type of one constant.
+
+    The type of one constant, as signatures of specialised functions have it.
+
+    - value: the constant.
+    """
 def tuple_type(types: Any, fields: Any = ...) -> tensor:
-    """The type of a tuple."""
+    """The type of a tuple.
+
+    The type of a tuple.
+
+    - types: those of its items.
+    - fields: their names, where it is a namedtuple.
+    """
 def aggregate_replace(instance: Any, *fields: Any) -> tensor:
-    """An aggregate with other values for some of its fields."""
+    """An aggregate with other values for some of its fields.
+
+    An aggregate (`@triton.aggregate`) with other values for some of its fields.
+
+    - instance: the aggregate.
+    - fields: the new values, by name.
+    """
 def cdiv(x: Any, div: Any) -> tensor:
-    """X / div, rounded up; of integers."""
+    """X / div, rounded up; of integers.
+
+    The quotient of two integers, rounded up: how many blocks cover so many elements.
+
+    - x: an integer, not negative.
+    - div: an integer, positive.
+
+    In host code it is `triton.cdiv`.
+
+    >>> tl.cdiv(tl.program_id(0) + 1000, 128)
+    8
+    """
 def sigmoid(x: Any) -> tensor:
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    1 / (1 + exp(-x)).
+
+    - x: a tile or a scalar of float32 or float64.
+
+    >>> tl.sigmoid(tl.zeros((2,), tl.float32))
+    [0.5, 0.5]
+    """
 def softmax(x: Any, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = ...) -> tensor:
-    """Exp(x - max) / sum of these along a dimension; without one, the first."""
+    """Exp(x - max) / sum of these along a dimension; without one, the first.
+
+    exp(x - max(x)) divided by the sum of these, along a dimension: numbers in [0, 1] that add up to 1.
+
+    - x: a tile of float32 or float64. Lanes that are not part of a line hold -inf.
+    - dim: the dimension; None for the first.
+    - keep_dims: hands this on to the maximum and the sum, so that they broadcast: True for a tile of two dimensions and dim=1.
+    - ieee_rounding: True rounds the division as IEEE asks for on GPUs too.
+
+    >>> tl.softmax(tl.zeros((4,), tl.float32))
+    [0.25, 0.25, 0.25, 0.25]
+    >>> tl.sum(tl.softmax(tl.reshape(tl.arange(0, 8) * 1.0, (2, 4)), dim=1, keep_dims=True), axis=1)
+    [1.0, 1.0]
+    """
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
-    """Place (i, j) of a grid walked row by row becomes the place of a walk in groups of size_g rows, which keeps operands of products in a GPU's cache."""
+    """Place (i, j) of a grid walked row by row becomes the place of a walk in groups of size_g rows, which keeps operands of products in a GPU's cache.
+
+    Another order of walking a grid: place (i, j) of a walk row by row becomes the place of a walk in groups of size_g rows. Programs that run at the same
+    time then share operands of a product in a GPU's L2 cache.
+
+    - i, j: the place: row and column of this program's tile.
+    - size_i, size_j: how many rows and columns of tiles there are.
+    - size_g: rows of a group.
+
+    The result is a tuple (i, j).
+
+    >>> i, j = tl.swizzle2d(0, 1, 4, 4, 2)
+    >>> i
+    1
+    >>> j
+    0
+    """
 def atomic_poll(pointer: Any, expected: Any, sem: Any = ..., scope: Any = ..., timeout_ns: Any = ...) -> tensor:
-    """Waits until memory equals expected; the result is true."""
+    """Waits until memory equals expected; the result is true.
+
+    Waits until memory holds an expected value: a program waits for one that came before it in the launch's order. The function is Tilewright's own.
+
+    - pointer: a scalar pointer to an integer.
+    - expected: the value to wait for.
+    - sem: "acquire", the default, makes what the other program stored before visible; "relaxed" only reads.
+    - scope: as for `tl.atomic_add`.
+    - timeout_ns: None; a limit is refused.
+
+    The result is true.
+
+    >>> tl.atomic_poll(i_ptr + 3, 3)
+    True
+    """
 def interleave(a: Any, b: Any) -> tensor:
-    """A[0], b[0], a[1], b[1], ... along the last dimension."""
+    """A[0], b[0], a[1], b[1], ... along the last dimension.
+
+    The elements of two tiles by turns along the last dimension.
+
+    - a, b: tiles of one type and shape.
+
+    >>> tl.interleave(tl.arange(0, 2), tl.arange(2, 4))
+    [0, 2, 1, 3]
+    """
 def sum(input: Any, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> tensor:
-    """The sum along an axis, or of all elements; integers below 32 bits are summed in 32."""
+    """The sum along an axis, or of all elements; integers below 32 bits are summed in 32.
+
+    The sum along an axis, or of all elements.
+
+    - input: a tile of integers or floats.
+    - axis: the axis that goes away; None sums all elements up.
+    - keep_dims: True keeps the axis with the size 1, so that the result broadcasts against the input.
+    - dtype: the type that is summed in; by default the input's, and int32 or uint32 for integers below 32 bits.
+
+    fp16 and bf16 are summed in their own type: convert first where a sum is long.
+
+    >>> x = tl.reshape(tl.arange(0, 8), (2, 4))
+    >>> tl.sum(x, axis=1)
+    [6, 22]
+    >>> tl.sum(x)
+    28
+    >>> tl.sum(x, axis=0, keep_dims=True)
+    [[4, 6, 8, 10]]
+    >>> tl.sum(x, axis=2)
+    error: invalid axis 2 for 2 dimensions
+    """
 def max(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
-    """The largest element along an axis, or of all; with return_indices its index as well, of equals the first."""
+    """The largest element along an axis, or of all; with return_indices its index as well, of equals the first.
+
+    The largest, or the smallest, element along an axis, or of all. `tl.maximum` and `tl.minimum` are other functions: they compare two tiles.
+
+    - input: a tile of integers or floats.
+    - axis: the axis that goes away; None takes all elements.
+    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+    - return_indices_tie_break_left: of equal elements the first index counts; False allows any.
+    - keep_dims: True keeps the axis with the size 1.
+
+    NaN is left out where there is a number. bf16 becomes fp32, integers below 32 bits become int32.
+
+    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+    >>> x
+    [[0, 3, 6, 1], [4, 7, 2, 5]]
+    >>> tl.max(x, axis=1)
+    [6, 7]
+    >>> value, index = tl.min(x, axis=1, return_indices=True)
+    >>> index
+    [0, 2]
+    """
 def min(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
-    """The smallest element along an axis, or of all; with return_indices its index as well, of equals the first."""
+    """The smallest element along an axis, or of all; with return_indices its index as well, of equals the first.
+
+    The largest, or the smallest, element along an axis, or of all. `tl.maximum` and `tl.minimum` are other functions: they compare two tiles.
+
+    - input: a tile of integers or floats.
+    - axis: the axis that goes away; None takes all elements.
+    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+    - return_indices_tie_break_left: of equal elements the first index counts; False allows any.
+    - keep_dims: True keeps the axis with the size 1.
+
+    NaN is left out where there is a number. bf16 becomes fp32, integers below 32 bits become int32.
+
+    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+    >>> x
+    [[0, 3, 6, 1], [4, 7, 2, 5]]
+    >>> tl.max(x, axis=1)
+    [6, 7]
+    >>> value, index = tl.min(x, axis=1, return_indices=True)
+    >>> index
+    [0, 2]
+    """
 def argmax(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
-    """The index of the largest element along an axis; of equals the first, unless tie_break_left is False."""
+    """The index of the largest element along an axis; of equals the first, unless tie_break_left is False.
+
+    The index of the largest, or the smallest, element along an axis.
+
+    - input: a tile of integers or floats.
+    - axis: the axis that goes away.
+    - tie_break_left: of equal elements the first index counts; False allows any, which is cheaper.
+    - keep_dims: True keeps the axis with the size 1.
+
+    The result is int32. A NaN stands behind every number.
+
+    >>> tl.argmax((tl.arange(0, 8) * 3) % 8, axis=0)
+    5
+    >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
+    0
+    """
 def argmin(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
-    """The index of the smallest element along an axis; of equals the first, unless tie_break_left is False."""
+    """The index of the smallest element along an axis; of equals the first, unless tie_break_left is False.
+
+    The index of the largest, or the smallest, element along an axis.
+
+    - input: a tile of integers or floats.
+    - axis: the axis that goes away.
+    - tie_break_left: of equal elements the first index counts; False allows any, which is cheaper.
+    - keep_dims: True keeps the axis with the size 1.
+
+    The result is int32. A NaN stands behind every number.
+
+    >>> tl.argmax((tl.arange(0, 8) * 3) % 8, axis=0)
+    5
+    >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
+    0
+    """
 def xor_sum(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
-    """All elements along an axis combined by ^; of integers."""
+    """All elements along an axis combined by ^; of integers.
+
+    All elements along an axis combined by exclusive or.
+
+    - input: a tile of integers.
+    - axis: the axis that goes away; None combines all elements.
+    - keep_dims: True keeps the axis with the size 1.
+
+    >>> tl.xor_sum(tl.arange(0, 8) + 1, axis=0)
+    8
+    >>> tl.xor_sum(tl.zeros((4,), tl.float32))
+    error: xor_sum takes integers
+    """
 def reduce_or(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
-    """All elements along an axis combined by |; of integers."""
+    """All elements along an axis combined by |; of integers.
+
+    All elements along an axis combined by bitwise or. Of conditions: whether any is true.
+
+    - input: a tile of integers or int1.
+    - axis: the axis that goes away; None combines all elements.
+    - keep_dims: True keeps the axis with the size 1.
+
+    >>> tl.reduce_or(tl.arange(0, 4) == 2, axis=0)
+    True
+    """
 def cumsum(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
-    """Sums of all elements up to each along an axis; reverse: from each to the end."""
+    """Sums of all elements up to each along an axis; reverse: from each to the end.
+
+    Running sums along an axis: element i is the sum of elements 0 to i.
+
+    - input: a tile of integers or floats. bf16 becomes fp32.
+    - axis: the axis along which it runs; 0 by default.
+    - reverse: True sums from each element to the end.
+    - dtype: the type that is summed in; by default the input's, and int32 or uint32 for integers below 32 bits.
+
+    >>> tl.cumsum(tl.arange(0, 4))
+    [0, 1, 3, 6]
+    >>> tl.cumsum(tl.arange(0, 4), reverse=True)
+    [6, 6, 5, 3]
+    """
 def cumprod(input: Any, axis: Any = ..., reverse: Any = ...) -> tensor:
-    """Products of all elements up to each along an axis; reverse: from each to the end."""
+    """Products of all elements up to each along an axis; reverse: from each to the end.
+
+    Running products along an axis: element i is the product of elements 0 to i.
+
+    - input: a tile of integers or floats. bf16 becomes fp32.
+    - axis: the axis along which it runs; 0 by default.
+    - reverse: True multiplies from each element to the end.
+
+    >>> tl.cumprod(tl.arange(1, 5))
+    [1, 2, 6, 24]
+    """
 def sort(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
-    """The elements in order along the last dimension."""
+    """The elements in order along the last dimension.
+
+    The elements of each line along the last dimension, in order.
+
+    - x: a tile of integers or floats.
+    - dim: the last dimension, or None for it; no other can be sorted.
+    - descending: True begins with the largest.
+
+    >>> tl.sort((tl.arange(0, 8) * 3) % 8)
+    [0, 1, 2, 3, 4, 5, 6, 7]
+    >>> tl.sort(tl.zeros((4, 4), tl.int32), dim=0)
+    error: only the last dimension can be sorted
+    """
 def sort_impl(x: Any, k: Any = ..., dim: Any = ..., descending: Any = ...) -> tensor:
-    """What sort and topk are made of: with k, the first k of them."""
+    """What sort and topk are made of: with k, the first k of them.
+
+    What `tl.sort` and `tl.topk` are made of.
+
+    - x: a tile of integers or floats.
+    - k: how many elements of each line are wanted; None for all.
+    - dim: the last dimension, or None for it.
+    - descending: True begins with the largest.
+
+    >>> tl.sort_impl((tl.arange(0, 8) * 3) % 8, k=2)
+    [0, 1]
+    """
 def topk(x: Any, k: Any, dim: Any = ..., descending: Any = ...) -> tensor:
-    """The k largest elements along the last dimension, in order; descending=False: the smallest. k is a power of two."""
+    """The k largest elements along the last dimension, in order; descending=False: the smallest. k is a power of two.
+
+    The k largest elements of each line along the last dimension, in order. It costs less than to sort them all.
+
+    - x: a tile of integers or floats.
+    - k: how many, a power of two, known at compile time.
+    - dim: the last dimension, or None for it.
+    - descending: False gives the smallest, beginning with the smallest.
+
+    >>> tl.topk((tl.arange(0, 8) * 3) % 8, 2)
+    [7, 6]
+    """
 def bitonic_merge(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
-    """Sorts along the last dimension what first rises and then falls."""
+    """Sorts along the last dimension what first rises and then falls.
+
+    Sorts lines that first rise and then fall (or the other way): one stage of a sorting network, for merging two sorted halves of which one is flipped.
+
+    - x: a tile of integers or floats.
+    - dim: the last dimension, or None for it.
+    - descending: True begins with the largest.
+
+    >>> x = tl.arange(0, 8)
+    >>> tl.bitonic_merge(tl.where(x < 4, x, 11 - x))
+    [0, 1, 2, 3, 4, 5, 6, 7]
+    """
 def flip(x: Any, dim: Any = ...) -> tensor:
-    """The elements in reverse along a dimension; without one, the last."""
+    """The elements in reverse along a dimension; without one, the last.
+
+    The elements in reverse along a dimension.
+
+    - x: a tile.
+    - dim: which dimension; None for the last.
+
+    >>> tl.flip(tl.arange(0, 4))
+    [3, 2, 1, 0]
+    """
 def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: Any = ...) -> tensor:
-    """Rounds of Philox on four counters with two keys: four tiles of random bits."""
+    """Rounds of Philox on four counters with two keys: four tiles of random bits.
+
+    The rounds of Philox alone.
+
+    - c0, c1, c2, c3: counters, unsigned, of 32 or 64 bits.
+    - k0, k1: keys of the same type.
+    - n_rounds: how many.
+
+    >>> zero = tl.zeros((1,), tl.uint32)
+    >>> a, b, c, d = tl.philox_impl(zero, zero, zero, zero, zero, zero, 10)
+    >>> a
+    [1713891541]
+    """
 def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random bits for a seed and four counters."""
+    """Four tiles of random bits for a seed and four counters.
+
+    Four tiles of random bits for a seed and four counters: what the other functions are made of.
+
+    - seed: an integer scalar; 64 bits of it count.
+    - c0, c1, c2, c3: counters: tiles of integers of 32 or 64 bits.
+    - n_rounds: rounds of Philox.
+
+    >>> zero = tl.zeros((1,), tl.uint32)
+    >>> a, b, c, d = tl.philox(0, zero, zero, zero, zero)
+    >>> a
+    [1713891541]
+    """
 def randint4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random 32-bit integers for a scalar seed and a tile of offsets, at the cost of one."""
+    """Four tiles of random 32-bit integers for a scalar seed and a tile of offsets, at the cost of one.
+
+    Four tiles of random 32-bit integers, at the cost of one.
+
+    - seed: an integer scalar.
+    - offset: a tile of integers.
+    - n_rounds: rounds of Philox.
+
+    >>> a, b, c, d = tl.randint4x(7, tl.arange(0, 4))
+    >>> a == tl.randint(7, tl.arange(0, 4))
+    [True, True, True, True]
+    """
 def randint(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Random 32-bit integers for a scalar seed and a tile of offsets; equal ones give equal numbers."""
+    """Random 32-bit integers for a scalar seed and a tile of offsets; equal ones give equal numbers.
+
+    Random 32-bit integers, unsigned.
+
+    - seed: an integer scalar.
+    - offset: a tile of integers; equal seeds and offsets give equal numbers.
+    - n_rounds: rounds of Philox.
+
+    >>> tl.randint(7, tl.arange(0, 4)) % 1
+    [0, 0, 0, 0]
+    """
 def uint_to_uniform_float(x: Any) -> tensor:
-    """Random bits as floats in [0, 1)."""
+    """Random bits as floats in [0, 1).
+
+    Random bits as floats in [0, 1).
+
+    - x: a tile of integers of 32 or 64 bits.
+
+    >>> tl.uint_to_uniform_float(tl.full((1,), 0, tl.uint32))
+    [0.0]
+    """
 def pair_uniform_to_normal(u1: Any, u2: Any) -> tensor:
-    """Two tiles of uniform floats as two of normal ones (Box-Muller)."""
+    """Two tiles of uniform floats as two of normal ones (Box-Muller).
+
+    Two tiles of uniform floats as two of normal ones (Box and Muller's way).
+
+    - u1, u2: tiles of float32 in [0, 1).
+
+    >>> a, b = tl.pair_uniform_to_normal(tl.full((1,), 0.5, tl.float32), tl.full((1,), 0.25, tl.float32))
+    >>> b
+    [1.17741]
+    """
 def rand(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Random float32 in [0, 1) for a scalar seed and a tile of offsets; equal ones give equal numbers."""
+    """Random float32 in [0, 1) for a scalar seed and a tile of offsets; equal ones give equal numbers.
+
+    Random float32 in [0, 1), made by Philox from a seed and an offset: no state, so any element can be made again, in backward passes for example.
+
+    - seed: an integer scalar.
+    - offset: a tile of integers; equal seeds and offsets give equal numbers.
+    - n_rounds: rounds of Philox; fewer are faster and less random.
+
+    The numbers are those of upstream Triton.
+
+    >>> tl.rand(7, tl.arange(0, 4)) < 1.0
+    [True, True, True, True]
+    """
 def rand4x(seed: Any, offsets: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random float32 in [0, 1), at the cost of one."""
+    """Four tiles of random float32 in [0, 1), at the cost of one.
+
+    Four tiles of random float32 in [0, 1), at the cost of one: Philox makes four numbers at a time.
+
+    - seed: an integer scalar.
+    - offsets: a tile of integers.
+    - n_rounds: rounds of Philox.
+
+    >>> a, b, c, d = tl.rand4x(7, tl.arange(0, 4))
+    >>> a == tl.rand(7, tl.arange(0, 4))
+    [True, True, True, True]
+    """
 def randn(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Random float32 of mean 0 and variance 1 for a scalar seed and a tile of offsets."""
+    """Random float32 of mean 0 and variance 1 for a scalar seed and a tile of offsets.
+
+    Random float32 of mean 0 and variance 1.
+
+    - seed: an integer scalar.
+    - offset: a tile of integers; equal seeds and offsets give equal numbers.
+    - n_rounds: rounds of Philox.
+
+    >>> tl.randn(7, tl.arange(0, 4)) == tl.randn(7, tl.arange(0, 4))
+    [True, True, True, True]
+    """
 def randn4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random float32 of mean 0 and variance 1, at the cost of one."""
+    """Four tiles of random float32 of mean 0 and variance 1, at the cost of one.
+
+    Four tiles of random float32 of mean 0 and variance 1, at the cost of one.
+
+    - seed: an integer scalar.
+    - offset: a tile of integers.
+    - n_rounds: rounds of Philox.
+
+    >>> a, b, c, d = tl.randn4x(7, tl.arange(0, 4))
+    >>> a == tl.randn(7, tl.arange(0, 4))
+    [True, True, True, True]
+    """
 
 TRITON_MAX_TENSOR_NUMEL: int
 

@@ -577,7 +577,8 @@ class builtin_function:
         self._tilewright_path = path
         self.__name__ = self.__qualname__ = path.rpartition(".")[2]
         self.__module__ = "triton.language"
-        self.__doc__ = f"{signature}\n\n{summary}." if signature else summary
+        text = _core.reference(path.removeprefix("triton.language."))
+        self.__doc__ = "\n\n".join(part for part in (signature, f"{summary}." if signature else summary, text) if part)
 
     def __call__(self, *args, **kwargs):
         host = _ON_HOST.get(self.__name__)

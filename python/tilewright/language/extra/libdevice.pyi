@@ -3,398 +3,398 @@ from typing import Any
 from .. import tensor as tensor
 
 def acos(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The arc cosine, in radians; NaN outside of [-1, 1]."""
 def acosh(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The inverse hyperbolic cosine; NaN below 1."""
 def asin(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The arc sine, in radians; NaN outside of [-1, 1]."""
 def asinh(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The inverse hyperbolic sine."""
 def atan(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The arc tangent, in radians."""
 def atanh(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The inverse hyperbolic tangent; NaN outside of [-1, 1]."""
 def cbrt(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The cube root."""
 def ceil(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The next integral value above."""
 def cos(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The cosine of an angle in radians."""
 def cosh(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The hyperbolic cosine."""
 def cospi(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The cosine of pi times x."""
 def erf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The error function."""
 def erfc(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """1 - erf(x), exact where that is small."""
 def erfcinv(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The inverse of erfc."""
 def erfcx(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Exp(x * x) * erfc(x)."""
 def erfinv(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The inverse of erf."""
 def exp(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """E to the power x."""
 def exp10(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """10 to the power x."""
 def exp2(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """2 to the power x."""
 def expm1(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Exp(x) - 1, exact near 0."""
 def floor(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The next integral value below."""
 def lgamma(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The logarithm of the absolute value of the gamma function."""
 def log(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The natural logarithm."""
 def log10(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The logarithm to base 10."""
 def log1p(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Log(1 + x), exact near 0."""
 def log2(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The logarithm to base 2."""
 def logb(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The exponent of a float as a float."""
 def nearbyint(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The nearest integral value, halves to even."""
 def normcdf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The cumulative distribution function of the normal distribution."""
 def normcdfinv(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The inverse of normcdf."""
 def rcbrt(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """1 / cube root."""
 def rint(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The nearest integral value, halves to even."""
 def round(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The nearest integral value, halves away from zero."""
 def rsqrt(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """1 / square root."""
 def sin(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The sine of an angle in radians."""
 def sinh(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The hyperbolic sine."""
 def sinpi(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The sine of pi times x."""
 def sqrt(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The square root."""
 def tan(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The tangent of an angle in radians."""
 def tanh(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The hyperbolic tangent."""
 def tgamma(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The gamma function."""
 def trunc(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """What is before the point."""
 def j0(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The Bessel function of the first kind, of order 0 or 1."""
 def j1(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The Bessel function of the first kind, of order 0 or 1."""
 def y0(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The Bessel function of the second kind, of order 0 or 1."""
 def y1(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The Bessel function of the second kind, of order 0 or 1."""
 def cyl_bessel_i0(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The modified Bessel function of the first kind, of order 0 or 1."""
 def cyl_bessel_i1(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The modified Bessel function of the first kind, of order 0 or 1."""
 def atan2(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The angle of the point (arg1, arg0), in radians, from -pi to pi."""
 def copysign(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The first value with the sign of the second."""
 def fdim(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X - y where that is positive, else 0."""
 def fmod(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The remainder of a division that is cut off: its sign is that of x."""
 def hypot(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The length of the vector (x, y), without overflow on the way."""
 def nextafter(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The next float from x on towards y."""
 def pow(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X to the power y."""
 def remainder(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X - n * y for the integer n that is nearest to x / y."""
 def rhypot(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """1 / hypot(x, y)."""
 def fma(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X * y + z with one rounding."""
 def abs(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The absolute value."""
 def min(arg0: Any, arg1: Any) -> Any:
-    """The function of this name of NVIDIA's libdevice."""
+    """The larger, or the smaller, of two integers or floats."""
 def max(arg0: Any, arg1: Any) -> Any:
-    """The function of this name of NVIDIA's libdevice."""
+    """The larger, or the smaller, of two integers or floats."""
 def ldexp(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X times 2 to an integer power."""
 def scalbn(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X times 2 to an integer power."""
 def ilogb(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The exponent of a float as int32."""
 def isnan(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Whether a value is NaN."""
 def isinf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Whether a value is infinite."""
 def finitef(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Whether a value is neither infinite nor NaN."""
 def isfinited(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Whether a value is neither infinite nor NaN."""
 def signbit(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Whether the sign bit is set."""
 def saturatef(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """A value clamped to [0, 1]; NaN becomes 0."""
 def llrint(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The nearest integer as int64, halves to even."""
 def llround(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The nearest integer as int64, halves away from zero."""
 def norm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The length of a vector of three, without overflow on the way."""
 def norm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The length of a vector of four, without overflow on the way."""
 def jn(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The Bessel function of the first kind, of order arg0 at arg1."""
 def yn(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The Bessel function of the second kind, of order arg0 at arg1."""
 def clz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """How many zero bits are in front of the first one."""
 def popc(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """How many bits are one."""
 def brev(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The bits in reverse order."""
 def ffs(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The place of the lowest bit that is one, counted from 1; 0 if there is none."""
 def byte_perm(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Four bytes picked from the eight of two integers by the lower four hexadecimal digits of the third."""
 def mulhi(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The upper half of the product of two integers."""
 def mul24(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The product of the lower 24 bits of two integers."""
 def sad(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """|x - y| + z of integers."""
 def hadd(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The mean of two integers, rounded down."""
 def rhadd(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The mean of two integers, rounded up."""
 def fast_sinf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The cosine, sine or tangent by a GPU's approximate instructions."""
 def fast_cosf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The cosine, sine or tangent by a GPU's approximate instructions."""
 def fast_log2f(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The logarithm to base 10, 2 or e by a GPU's approximate instruction."""
 def fast_logf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The logarithm to base 10, 2 or e by a GPU's approximate instruction."""
 def fast_expf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """10, or e, to the power x by a GPU's approximate instruction."""
 def fast_tanf(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The cosine, sine or tangent by a GPU's approximate instructions."""
 def fast_exp10f(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """10, or e, to the power x by a GPU's approximate instruction."""
 def fast_log10f(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The logarithm to base 10, 2 or e by a GPU's approximate instruction."""
 def fast_powf(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """An approximate power."""
 def fast_dividef(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """An approximate quotient."""
 def add_rn(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The sum, rounded down, to nearest, up, or towards zero."""
 def sub_rn(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The difference, rounded down, to nearest, up, or towards zero."""
 def mul_rn(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The product, rounded down, to nearest, up, or towards zero."""
 def div_rn(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The quotient, rounded down, to nearest, up, or towards zero."""
 def fma_rn(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X * y + z with one rounding: down, to nearest, up, or towards zero."""
 def sqrt_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The square root, rounded down, to nearest, up, or towards zero."""
 def rcp_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2int_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def int2float_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2uint_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def uint2float_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ll_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ll2float_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ull_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ull2float_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp64, rounded down, to nearest, up, or towards zero."""
 def double2float_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as fp32, rounded down, to nearest, up, or towards zero."""
 def add_rz(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The sum, rounded down, to nearest, up, or towards zero."""
 def sub_rz(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The difference, rounded down, to nearest, up, or towards zero."""
 def mul_rz(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The product, rounded down, to nearest, up, or towards zero."""
 def div_rz(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The quotient, rounded down, to nearest, up, or towards zero."""
 def fma_rz(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X * y + z with one rounding: down, to nearest, up, or towards zero."""
 def sqrt_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The square root, rounded down, to nearest, up, or towards zero."""
 def rcp_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2int_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def int2float_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2uint_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def uint2float_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ll_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ll2float_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ull_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ull2float_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp64, rounded down, to nearest, up, or towards zero."""
 def double2float_rz(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as fp32, rounded down, to nearest, up, or towards zero."""
 def add_rd(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The sum, rounded down, to nearest, up, or towards zero."""
 def sub_rd(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The difference, rounded down, to nearest, up, or towards zero."""
 def mul_rd(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The product, rounded down, to nearest, up, or towards zero."""
 def div_rd(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The quotient, rounded down, to nearest, up, or towards zero."""
 def fma_rd(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X * y + z with one rounding: down, to nearest, up, or towards zero."""
 def sqrt_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The square root, rounded down, to nearest, up, or towards zero."""
 def rcp_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2int_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def int2float_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2uint_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def uint2float_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ll_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ll2float_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ull_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ull2float_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp64, rounded down, to nearest, up, or towards zero."""
 def double2float_rd(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as fp32, rounded down, to nearest, up, or towards zero."""
 def add_ru(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The sum, rounded down, to nearest, up, or towards zero."""
 def sub_ru(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The difference, rounded down, to nearest, up, or towards zero."""
 def mul_ru(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The product, rounded down, to nearest, up, or towards zero."""
 def div_ru(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The quotient, rounded down, to nearest, up, or towards zero."""
 def fma_ru(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """X * y + z with one rounding: down, to nearest, up, or towards zero."""
 def sqrt_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The square root, rounded down, to nearest, up, or towards zero."""
 def rcp_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2int_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def int2float_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2uint_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def uint2float_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ll_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ll2float_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def double2ull_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
 def ull2float_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Uint64 as fp64, rounded down, to nearest, up, or towards zero."""
 def double2float_ru(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """Fp64 as fp32, rounded down, to nearest, up, or towards zero."""
 def rsqrt_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """1 / square root, rounded to nearest."""
 def int2double_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """An integer as fp64, exactly."""
 def uint2double_rn(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """An integer as fp64, exactly."""
 def float_as_int(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The bits of an fp32 as an integer."""
 def int_as_float(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The bits of an integer as fp32."""
 def float_as_uint(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The bits of an fp32 as an integer."""
 def uint_as_float(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The bits of an integer as fp32."""
 def longlong_as_double(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The bits of an int64 as fp64."""
 def double_as_longlong(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The bits of an fp64 as int64."""
 def hiloint2double(arg0: Any, arg1: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """An fp64 of the upper and the lower 32 bits."""
 def double2loint(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The upper, or the lower, 32 bits of an fp64."""
 def double2hiint(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """The upper, or the lower, 32 bits of an fp64."""
 def rcp64h(arg0: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """An approximate reciprocal of an fp64 by its upper half."""
 def rnorm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The function of this name of NVIDIA's libdevice."""
+    """1 / norm3d(x, y, z)."""

@@ -1,0 +1,95 @@
+"""What of the site can be checked without building it: links, anchors, the navigation, translations, and that it asks no network for anything."""
+
+import importlib.util
+import pathlib
+import re
+
+import pytest
+
+import tilewright
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CODE = re.compile(r"^```.*?^```$", re.M | re.S)
+WORDS = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)  # blocks and words of code
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@pytest.fixture(scope="module")
+def site():
+    spec = importlib.util.spec_from_file_location("site_tool", ROOT / "tools" / "site.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def pages(site, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages") / "pages"
+    site.prepare(pathlib.Path(tilewright.__file__).absolute().parents[2], folder)
+    return {path.relative_to(folder).as_posix(): path.read_text() if path.suffix == ".md" else "" for path in folder.rglob("*") if path.is_file()}
+
+
+def anchors(text):
+    headings = re.findall(r"^#+ (.+)$", CODE.sub("", text), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def target(page, link):
+    """(page, anchor) that a link leads to."""
+    path, _, anchor = link.partition("#")
+    parts = [] if not path else page.split("/")[:-1]
+    for part in path.split("/"):
+        parts = parts[:-1] if part == ".." else parts + [part] if part else parts
+    return "/".join(parts) if path else page, anchor
+
+
+def test_links_lead_somewhere(pages):
+    seen = 0
+    for page, text in pages.items():
+        for link in LINK.findall(WORDS.sub("", text)):
+            if re.match(r"\w+:", link):
+                continue
+            there, anchor = target(page, link)
+            assert there in pages, f"{page}: {link}"
+            assert not anchor or anchor in anchors(pages[there]), f"{page}: {link}"
+            seen += 1
+    assert seen > 100
+
+
+def test_every_page_is_in_the_navigation(pages):
+    listed = re.findall(r"^ +- (?:.+): (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {page for page in pages if page.endswith(".md") and not page.endswith(".zh.md")}
+
+
+def test_pages_come_in_pairs(pages):
+    """The site's own pages have a translation with the same code, the same links and as many headings; navigation and headings too."""
+    own = [page for page in pages if page.split("/")[0] in ("tutorial", "howto", "explanation", "index.md") and not page.endswith(".zh.md")]
+    assert len(own) == 17
+    for page in own:
+        text, translation = pages[page], pages[page.replace(".md", ".zh.md")]
+        assert CODE.findall(text) == CODE.findall(translation), f"{page}: run tools/site.py --share"
+        plain, other = CODE.sub("", text), CODE.sub("", translation)
+        assert [link.partition("#")[0] for link in LINK.findall(WORDS.sub("", text))] == [
+            link.partition("#")[0] for link in LINK.findall(WORDS.sub("", translation))], page
+        assert [len(level) for level in re.findall(r"^(#+) ", plain, re.M)] == [len(level) for level in re.findall(r"^(#+) ", other, re.M)], page
+        assert len(re.findall(r"[\u4e00-\u9fff]", other)) > len(plain) / 8, page
+    config = (ROOT / "mkdocs.yml").read_text()
+    names = re.findall(r"^ +- ([^:\n]+):", config[config.index("\nnav:"):config.index("\nmarkdown_extensions:")], re.M)
+    translated = re.findall(r"^            ([^:]+): .", config, re.M)
+    generated = {"Language", "Library", "libdevice", "Beyond Triton", "Accuracy of libdevice", "Python interface", "C and C++", "Commands", "Settings",
+                 "Diagnostics", "Architecture", "Performance", "Invariants", "Glossary", "Recipes", "Conformance"}  # pages in English
+    assert set(names) - generated == set(translated)
+
+
+def test_the_reference_is_whole(pages):
+    for path, page in (("tl.load(pointer, mask=None", "language"), ("tl.softmax(x, dim=None", "library"), ("`tanh(arg0)`", "libdevice"),
+                       ("--roofline FILE.svg", "commands"), ("`TILEWRIGHT_TUNED`", "settings"), ("`dotShapes`", "diagnostics"), ("twLaunch", "cpp")):
+        assert path in pages[f"reference/{page}.md"]
+
+
+def test_nothing_comes_from_the_network(pages):
+    config = (ROOT / "mkdocs.yml").read_text()
+    assert "font: false" in config and "polyfills: [assets/iframe-worker.js]" in config and "http" not in config
+    for page, text in pages.items():
+        assert not re.search(r"!\[[^\]]*\]\(http|<(?:script|img|link|iframe)", CODE.sub("", text)), page
