@@ -51,3 +51,11 @@ def is_hip_cdna4() -> tensor:
     >>> tl.target_info.is_hip()
     False
     """
+def is_hip_gfx1250() -> tensor:
+    """Whether the target is an AMD GPU of that name.
+
+    Whether the target is an AMD GPU, or one of a kind. It never is: kernels that ask take their other branch.
+
+    >>> tl.target_info.is_hip()
+    False
+    """
