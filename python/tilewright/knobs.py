@@ -171,8 +171,8 @@ class env_nvidia_tool(env_base):
     """Set as a path, read as a NvidiaTool: of that path, or where that is none, the one on PATH."""
 
     def __init__(self, binary):
+        super().__init__("_".join(["TRITON", *binary.upper().split("-"), "PATH"]))
         self.binary = binary
-        super().__init__(f"TRITON_{binary.upper().replace('-', '_')}_PATH")
 
     def get(self):
         return self.transform(os.environ.get(self.key))

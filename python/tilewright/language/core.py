@@ -335,10 +335,8 @@ class constexpr(base_value):
     _tilewright_path = "triton.language.constexpr"
 
     def __init__(self, value):
-        while isinstance(value, constexpr):
-            value = value.value
-        self.value = value
-        self.type = constexpr_type(value)
+        self.value = _unwrap_if_constexpr(value)
+        self.type = constexpr_type(self.value)
 
     @property
     def _tilewright_value(self):
