@@ -47,6 +47,7 @@ docs: all
 
 # LLVM itself is not instrumented: what its libraries allocate and ours free is not looked at, nor calls into compiled kernels.
 asan: export ASAN_OPTIONS := alloc_dealloc_mismatch=0:allocator_may_return_null=1:detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0
+asan: export UBSAN_OPTIONS := halt_on_error=1:print_stacktrace=1
 asan: setup
 	@cmake --preset asan
 	@ninja -C $(BUILD)/asan -j $(JOBS)

@@ -1,12 +1,8 @@
 """Checks what the tree promises about itself, and fails where it does not hold.
 
-    tools/check_tree.py           the check
-    tools/check_tree.py --pin     writes today's long functions to tools/long_functions.txt
-
 Order      a folder under src/ includes only itself and folders before it; cpu and gpu never see each other.
-Size       a source file has at most 800 lines, a function at most 60. Functions that were longer when this check was written are pinned
-           with their length in tools/long_functions.txt: they may shrink and leave, and no other may join them. A longer function that
-           gives a reason starts its comment with "Long:".
+Size       a source file has at most 800 lines, a function at most 60. A longer function gives its reason in a comment in front of it that
+           starts with "Long:".
 Machines   no file names a folder of the machine that it was written on.
 """
 
@@ -16,7 +12,6 @@ import subprocess
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-pins = root / "tools" / "long_functions.txt"
 LONGEST_FILE, LONGEST_FUNCTION = 800, 60
 ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/tiles", "gpu/schedule", "gpu/thread", "gpu", "codegen",
          "pipeline", "runtime/cuda", "runtime", "tune", "api"]
@@ -74,14 +69,8 @@ def functions(text):
         yield first + 1, name[1] if name else "?", end - first + 1, "\n".join(lines[comment + 1:first])
 
 
-def read_pins():
-    if not pins.exists():
-        return {}
-    return {tuple(line.split()[:2]): int(line.split()[2]) for line in pins.read_text().splitlines() if line and not line.startswith("#")}
-
-
 def main():
-    pinned, long_ones, problems = read_pins(), {}, []
+    problems = []
     for path in tracked():
         name = path.relative_to(root).as_posix()
         if path.suffix not in {".cpp", ".h", ".py", ".td", ".def", ".c", ".md", ".txt", ".cmake", ".test", ".mlir", ""} or name.startswith("benchmarks/results"):
@@ -101,19 +90,10 @@ def main():
         if name.startswith("src/"):
             problems += includes(path, text)
         for line, function, length, comment in functions(text):
-            if length <= LONGEST_FUNCTION or re.search(r"//+ Long:", comment):
-                continue
-            long_ones[name, function] = max(length, long_ones.get((name, function), 0))
-            if length > pinned.get((name, function), 0):
-                problems.append(f"{name}:{line}: {function} has {length} lines, more than {pinned.get((name, function), LONGEST_FUNCTION)}")
-    if "--pin" in sys.argv:
-        head = "# Functions of more than 60 lines, with their length. They may shrink and leave; no other may join. Written by tools/check_tree.py --pin.\n"
-        pins.write_text(head + "".join(f"{name} {function} {length}\n" for (name, function), length in sorted(long_ones.items())))
-        return 0
+            if length > LONGEST_FUNCTION and not re.search(r"//+ Long:", comment):
+                problems.append(f"{name}:{line}: {function} has {length} lines, more than {LONGEST_FUNCTION}")
     for problem in problems:
         print(problem)
-    for name, function in sorted(set(pinned) - set(long_ones)):
-        print(f"tools/long_functions.txt: {function} in {name} is short now: delete its line")
     return 1 if problems else 0
 
 

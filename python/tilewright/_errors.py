@@ -90,48 +90,42 @@ def compilation_error(rendered, diagnostics, src):
     return error
 
 
-class InterpreterError(TritonError):
-    """A kernel did something wrong while the interpreter ran it; the message names the operation's place."""
+class _ToldError(TritonError):
+    """An error with a message, which `str` puts behind the words `_who`."""
+
+    _who = ""
 
     def __init__(self, error_message=None):
         super().__init__(error_message)
-        self.error_message = error_message
+
+    error_message = property(lambda self: self.args[0])
 
     def __str__(self):
-        return self.error_message or ""
+        return self._who + (self.error_message or "")
+
+
+class InterpreterError(_ToldError):
+    """A kernel did something wrong while the interpreter ran it; the message names the operation's place."""
+
+
+class PTXASError(_ToldError):
+    _who = "PTXAS error: "
+
+
+class AutotunerError(_ToldError):
+    _who = "Autotuner error: "
 
 
 class OutOfResources(TritonError):
+    """A kernel wants more of something than the machine has: raised with (required, limit, name)."""
+
     def __init__(self, required, limit, name):
         super().__init__(required, limit, name)
-        self.required = required
-        self.limit = limit
-        self.name = name
+
+    required, limit, name = (property(lambda self, place=place: self.args[place]) for place in range(3))
 
     def __str__(self):
-        return (f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}. "
-                "Reducing block sizes or `num_stages` may help.")
-
-    def __reduce__(self):
-        return type(self), (self.required, self.limit, self.name)
-
-
-class PTXASError(TritonError):
-    def __init__(self, error_message=None):
-        super().__init__(error_message)
-        self.error_message = error_message
-
-    def __str__(self):
-        return f"PTXAS error: {self.error_message or ''}"
-
-
-class AutotunerError(TritonError):
-    def __init__(self, error_message=None):
-        super().__init__(error_message)
-        self.error_message = error_message
-
-    def __str__(self):
-        return f"Autotuner error: {self.error_message or ''}"
+        return "out of resource: {2}, Required: {0}, Hardware limit: {1}. Reducing block sizes or `num_stages` may help.".format(*self.args)
 
 
 # Where they are found by name.

@@ -16,11 +16,8 @@ class MatchError(ValueError):
     """The text is not what the comments say."""
 
     def __init__(self, message, module_str):
-        super().__init__(message)
+        super().__init__(f"{message}\n{module_str}")
         self.module_str = module_str
-
-    def __str__(self):
-        return f"{super().__str__()}\n{self.module_str}"
 
 
 class Module:

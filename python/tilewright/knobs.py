@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import namedtuple
 from dataclasses import dataclass
 
 
@@ -141,6 +142,17 @@ class env_class(env_base):
         return kind
 
 
+@functools.cache
+def _version_of(path):
+    """What a program of the CUDA toolkit says of itself, as in "release 13.0, V13.0.88"; "" where there is none that says so."""
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True)
+    except OSError:
+        return ""
+    said = re.findall(r"\brelease ([0-9]+[.][0-9]+)", done.stdout + done.stderr)
+    return said[0] if said and done.returncode == 0 else ""
+
+
 @dataclass
 class NvidiaTool:
     """A program of the CUDA toolkit."""
@@ -148,24 +160,19 @@ class NvidiaTool:
     path: str
     version: str
 
-    @staticmethod
-    @functools.lru_cache
-    def from_path(path):
+    @classmethod
+    def from_path(cls, path):
         """The program there, or None if there is none that says its version."""
-        try:
-            told = subprocess.check_output([path, "--version"], stderr=subprocess.STDOUT, text=True)
-        except (subprocess.CalledProcessError, OSError):
-            return None
-        version = re.search(r"release (\d+\.\d+)", told)
-        return NvidiaTool(path, version.group(1)) if version else None
+        version = _version_of(path)
+        return cls(path, version) if version else None
 
 
 class env_nvidia_tool(env_base):
     """Set as a path, read as a NvidiaTool: of that path, or where that is none, the one on PATH."""
 
     def __init__(self, binary):
+        super().__init__("_".join(["TRITON", *binary.upper().split("-"), "PATH"]))
         self.binary = binary
-        super().__init__(f"TRITON_{binary.upper().replace('-', '_')}_PATH")
 
     def get(self):
         return self.transform(os.environ.get(self.key))
@@ -177,21 +184,11 @@ class env_nvidia_tool(env_base):
         raise RuntimeError(f"Cannot find {self.binary}")
 
 
-@dataclass(frozen=True)
-class CompileTimes:
-    """What the parts of a compilation took, in microseconds."""
+class CompileTimes(namedtuple("CompileTimes", ("ir_initialization", "lowering_stages", "store_results"))):
+    """What the parts of a compilation took, in microseconds: two numbers, and between them a list of (stage, number)."""
 
-    ir_initialization: int
-    lowering_stages: list
-    store_results: int
-
-    @property
-    def total_lowering(self):
-        return sum(microseconds for _, microseconds in self.lowering_stages)
-
-    @property
-    def total(self):
-        return self.ir_initialization + self.total_lowering + self.store_results
+    total_lowering = property(lambda self: sum(stage[1] for stage in self.lowering_stages))
+    total = property(lambda self: self.ir_initialization + self.total_lowering + self.store_results)
 
 
 class HookChain(list):
@@ -217,7 +214,21 @@ class HookChain(list):
             call(*args, **kwargs)
 
 
+@contextlib.contextmanager
+def _restored(mapping, names):
+    """Puts back what the mapping has under names() before and afterwards."""
+    before = {name: mapping[name] for name in names() if name in mapping}
+    try:
+        yield
+    finally:
+        for name in names():
+            mapping.pop(name, None)
+        mapping.update(before)
+
+
 class base_knobs:
+    """A group of settings."""
+
     @property
     def knob_descriptors(self):
         return {name: value for kind in type(self).__mro__ for name, value in vars(kind).items() if isinstance(value, env_base)}
@@ -228,28 +239,23 @@ class base_knobs:
 
     def copy(self):
         made = type(self)()
-        made.__dict__.update({name: _copy.copy(value) for name, value in self.__dict__.items()})
+        for name, value in vars(self).items():
+            vars(made)[name] = _copy.copy(value)
         return made
 
     def reset(self):
-        self.__dict__.clear()
-        self.__dict__.update(type(self)().__dict__)
+        fresh = vars(type(self)())
+        for name in set(vars(self)) - set(fresh):
+            del vars(self)[name]
+        vars(self).update(fresh)
         return self
 
     @contextlib.contextmanager
     def scope(self):
-        values = dict(self.__dict__)
-        before = {knob.key: os.environ.get(knob.key) for knob in self.knob_descriptors.values()}
-        try:
+        """Within it, settings may be changed: they and their environment variables are what they were afterwards."""
+        variables = [knob.key for knob in self.knob_descriptors.values()]
+        with _restored(self.__dict__, lambda: list(self.__dict__)), _restored(os.environ, lambda: variables):
             yield
-        finally:
-            self.__dict__.clear()
-            self.__dict__.update(values)
-            for key, text in before.items():
-                if text is None:
-                    os.environ.pop(key, None)
-                else:
-                    os.environ[key] = text
 
 
 # ---- the groups: one row a setting, with the environment variable it is read from

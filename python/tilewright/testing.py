@@ -5,6 +5,7 @@ import functools
 import html
 import os
 import sys
+from dataclasses import dataclass
 
 from . import _core, _measure
 from .runtime.driver import driver
@@ -55,23 +56,22 @@ def assert_close(x, y, atol=None, rtol=None, err_msg=""):
     numpy.testing.assert_allclose(x, y, atol=atol, rtol=rtol, equal_nan=True, err_msg=err_msg)
 
 
+@dataclass
 class Benchmark:
     """What @perf_report measures: `x_names` take the values of `x_vals`, one line for each of `line_vals`."""
 
-    def __init__(self, x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel="", ylabel="", x_log=False, y_log=False,
-                 styles=None):
-        self.x_names = x_names
-        self.x_vals = x_vals
-        self.line_arg = line_arg
-        self.line_vals = line_vals
-        self.line_names = line_names
-        self.plot_name = plot_name
-        self.args = args
-        self.xlabel = xlabel
-        self.ylabel = ylabel
-        self.x_log = x_log
-        self.y_log = y_log
-        self.styles = styles
+    x_names: list
+    x_vals: list
+    line_arg: str
+    line_vals: list
+    line_names: list
+    plot_name: str
+    args: dict
+    xlabel: str = ""
+    ylabel: str = ""
+    x_log: bool = False
+    y_log: bool = False
+    styles: list = None
 
 
 class Mark:

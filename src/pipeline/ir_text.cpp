@@ -7,12 +7,24 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace tilewright {
 
-/// MLIR's parser recurses, and ends in a stack overflow on text that no compiler wrote. Where that would begin, or nothing.
-static std::optional<uint32_t> tooDeep(llvm::StringRef text, int64_t most) {
+namespace {
+/// What MLIR's parser would end the process on, in text that no compiler wrote.
+struct Hostile {
+  Diag why;
+  std::string argument;
+  uint32_t at = 0;
+};
+} // namespace
+
+/// The parser recurses into brackets, and has memory for as many results as a use such as %x#12 counts.
+static std::optional<Hostile> hostilePart(llvm::StringRef text) {
+  constexpr int64_t deepest = 1000, mostResults = 1 << 16;
   int64_t depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     char c = text[at];
@@ -22,7 +34,12 @@ static std::optional<uint32_t> tooDeep(llvm::StringRef text, int64_t most) {
     } else if (text.substr(at).starts_with("//")) {
       at = std::min(text.find('\n', at), text.size());
     } else if (c == '{' || c == '(' || c == '[') {
-      if (++depth > most) return static_cast<uint32_t>(at);
+      if (++depth > deepest) return Hostile{Diag::nestedTooDeeply, std::to_string(deepest), static_cast<uint32_t>(at)};
+    } else if (c == '#') {
+      llvm::StringRef number = text.substr(at + 1).take_while(llvm::isDigit);
+      uint64_t value = 0;
+      if (!number.empty() && (number.getAsInteger(10, value) || value > mostResults))
+        return Hostile{Diag::invalidIr, "no operation has a result with the number " + number.str(), static_cast<uint32_t>(at)};
     } else if (c == '}' || c == ')' || c == ']') {
       --depth;
     }
@@ -54,9 +71,8 @@ static OwningOpRef<ModuleOp> parse(MLIRContext &context, const SourceFile &file)
 }
 
 OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, const std::string &name, Diagnostics &diagnostics) {
-  constexpr int64_t deepest = 1000;
-  if (std::optional<uint32_t> at = tooDeep(file.text(), deepest)) {
-    diagnostics.error({&file, *at, *at + 1}, Diag::nestedTooDeeply, {std::to_string(deepest)});
+  if (std::optional<Hostile> found = hostilePart(file.text())) {
+    diagnostics.error({&file, found->at, found->at + 1}, found->why, {found->argument});
     return nullptr;
   }
   OwningOpRef<ModuleOp> module = parse(context, file);

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from contextlib import nullcontext
 from functools import partial
 
 from .. import _core, _measure
@@ -33,17 +34,16 @@ class GPUDriver(DriverBase):
 
     def allocate_default_profile_scratch(self, size, alignment, stream):
         """Zeroed memory for a profiler, of a launch in this stream. 0 is the device's default stream, None the current one."""
-        import torch
-        device = self.get_active_torch_device()
-        interface = self.get_device_interface()
-        if stream is None:
-            return torch.zeros(size, dtype=torch.int8, device=device)
-        own = interface.default_stream(device) if stream == 0 else interface.ExternalStream(stream, device=device)
-        with interface.stream(own):
-            scratch = torch.zeros(size, dtype=torch.int8, device=device)
-        if stream != 0:
-            scratch.record_stream(own)
-        return scratch
+        from torch import int8, zeros
+        device, streams = self.get_active_torch_device(), self.get_device_interface()
+        used = None
+        if stream is not None:
+            used = streams.ExternalStream(stream, device=device) if stream else streams.default_stream(device)
+        with streams.stream(used) if used else nullcontext():
+            memory = zeros(size, dtype=int8, device=device)
+        if stream:
+            memory.record_stream(used)
+        return memory
 
 
 class _Utils:

@@ -176,33 +176,46 @@ def _add_questions():
 _add_questions()
 
 
-class pointer_type(dtype):
+class _OfParts:
+    """A type that is made of others, and equal to every type of its class with equal `_parts`."""
+
+    def __eq__(self, other):
+        other = _unwrap_if_constexpr(other)
+        return type(other) is type(self) and other._parts() == self._parts()
+
+    def __hash__(self):
+        return hash(self._parts())
+
+    def __repr__(self):
+        return self.name
+
+
+class _OfElements(_OfParts, dtype):
+    """A type of addresses or tiles of some element type."""
+
+    element_ty = property(lambda self: self._element)
+
+
+class pointer_type(_OfElements):
     """The type of an address of elements."""
 
     _tilewright_path = "triton.language.pointer_type"
+    primitive_bitwidth, itemsize = 64, 8
 
     def __init__(self, element_ty, address_space=1, const=False):
-        element_ty = _unwrap_if_constexpr(element_ty)
-        if not isinstance(element_ty, dtype):
-            raise TypeError(f"element_ty has type `{type(element_ty).__name__}`; expected `dtype`.")
-        self._element = element_ty
-        self.address_space = address_space
-        self.const = const
-        self.name = f"pointer<{element_ty}>" if not const else f"const_pointer<{element_ty}>"
-        self.primitive_bitwidth = 64
-        self.itemsize = 8
+        self._element, self.address_space, self.const = _unwrap_if_constexpr(element_ty), address_space, const
+        if not isinstance(self._element, dtype):
+            raise TypeError(f"element_ty has type `{type(self._element).__name__}`; expected `dtype`.")
+        self.name = ("const_" if const else "") + f"pointer<{self._element}>"
+
+    def _parts(self):
+        return self._element, self.address_space, self.const
 
     @property
     def _tilewright_name(self):
         return ("*k" if self.const else "*") + self._element._tilewright_name
 
-    @property
-    def element_ty(self):
-        return self._element
-
-    @staticmethod
-    def is_ptr():
-        return True
+    is_ptr = staticmethod(lambda: True)
 
     def is_const(self):
         return self.const
@@ -210,19 +223,8 @@ class pointer_type(dtype):
     def mangle(self):
         return "P" + self._element.mangle()
 
-    def __eq__(self, other):
-        other = _unwrap_if_constexpr(other)
-        return isinstance(other, pointer_type) and (self._element, self.address_space, self.const) == (
-            other._element, other.address_space, other.const)
 
-    def __hash__(self):
-        return hash((self.name, self.address_space))
-
-    def __repr__(self):
-        return self.name
-
-
-class block_type(dtype):
+class block_type(_OfElements):
     """The type of a tile."""
 
     _tilewright_path = "triton.language.block_type"
@@ -245,17 +247,11 @@ class block_type(dtype):
         self.primitive_bitwidth = self._element.primitive_bitwidth
         self.itemsize = self._element.itemsize
 
-    @property
-    def element_ty(self):
-        return self._element
+    def _parts(self):
+        return self._element, self.shape
 
-    @property
-    def scalar(self):
-        return self._element
-
-    @staticmethod
-    def is_block():
-        return True
+    scalar = _OfElements.element_ty
+    is_block = staticmethod(lambda: True)
 
     def get_block_shapes(self):
         return self.shape
@@ -270,32 +266,24 @@ class block_type(dtype):
     def mangle(self):
         return f"{self._element.mangle()}S{'_'.join(map(str, self.shape))}S"
 
-    def __eq__(self, other):
-        return isinstance(other, block_type) and self._element == other._element and self.shape == other.shape
 
-    def __hash__(self):
-        return hash((self._element, self.shape))
+class tuple_type(_OfParts, base_type):
+    """The type of several values as one, with their names where they have some."""
 
-    def __repr__(self):
-        return self.name
-
-
-class tuple_type(base_type):
     _tilewright_path = "triton.language.tuple_type"
 
     def __init__(self, types, fields=None):
-        self.types = types
-        self.fields = fields or [""] * len(types)
-        self.name = "[" + ",".join(f"{field}:{kind}" if field else str(kind) for field, kind in zip(self.fields, types)) + "]"
+        self.types, self.fields = types, fields or len(types) * [""]
 
-    def __str__(self):
-        return self.name
+    def _parts(self):
+        return builtins.tuple(self.types), builtins.tuple(self.fields)
 
-    def __eq__(self, other):
-        return type(other) is tuple_type and self.types == other.types and self.fields == other.fields
+    @property
+    def name(self):
+        members = (":".join(filter(None, (field, str(kind)))) for field, kind in zip(self.fields, self.types))
+        return f"[{','.join(members)}]"
 
-    def __hash__(self):
-        return hash(self.name)
+    __str__ = _OfParts.__repr__
 
 
 class tensor_descriptor_base_type(base_type):
@@ -318,7 +306,7 @@ class slice_type(dtype):
 # ---- constants
 
 
-class constexpr_type(base_type):
+class constexpr_type(_OfParts, base_type):
     """The type of one constant: every value has its own."""
 
     _tilewright_path = "triton.language.constexpr_type"
@@ -326,17 +314,13 @@ class constexpr_type(base_type):
     def __init__(self, value):
         self.value = value
 
+    def _parts(self):
+        return self.value
+
+    name = property(lambda self: f"constexpr_type[{self.value}]")
+
     def mangle(self):
-        return "c" + str(self.value)
-
-    def __repr__(self):
-        return "constexpr_type[" + str(self.value) + "]"
-
-    def __hash__(self):
-        return hash(self.value)
-
-    def __eq__(self, other):
-        return self.value == other.value if isinstance(other, constexpr_type) else False
+        return f"c{self.value}"
 
 
 class base_value:
@@ -351,10 +335,8 @@ class constexpr(base_value):
     _tilewright_path = "triton.language.constexpr"
 
     def __init__(self, value):
-        while isinstance(value, constexpr):
-            value = value.value
-        self.value = value
-        self.type = constexpr_type(value)
+        self.value = _unwrap_if_constexpr(value)
+        self.type = constexpr_type(self.value)
 
     @property
     def _tilewright_value(self):
@@ -606,10 +588,13 @@ def is_builtin(fn):
 
 def must_use_result(x, s=True):
     """Marks a function whose result must not be thrown away."""
-    if isinstance(x, str):
-        return lambda fn: must_use_result(fn, x)
-    x._must_use_result = s
-    return x
+    why = x if isinstance(x, str) else s
+
+    def mark(function):
+        function._must_use_result = why
+        return function
+
+    return mark if why is x else mark(x)
 
 
 def extern(fn):

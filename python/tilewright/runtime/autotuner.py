@@ -20,7 +20,8 @@ from .jit import JITFunction, KernelInterface
 _NUMBERS = frozenset((int, float, bool))
 
 
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override", "num_cpu_threads")
+_PASSED = ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override", "num_cpu_threads")
+_OPTIONS = (*_PASSED, "pre_hook")
 
 
 class Config:
@@ -31,32 +32,22 @@ class Config:
     """
 
     def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None, num_cpu_threads=0):
-        self.kwargs = kwargs
-        self.num_warps = num_warps
-        self.num_stages = num_stages
-        self.num_ctas = num_ctas
-        self.maxnreg = maxnreg
-        self.pre_hook = pre_hook
-        self.ir_override = ir_override
-        self.num_cpu_threads = num_cpu_threads
+        vars(self).update(kwargs=kwargs, num_warps=num_warps, num_stages=num_stages, num_ctas=num_ctas, maxnreg=maxnreg, pre_hook=pre_hook,
+                          ir_override=ir_override, num_cpu_threads=num_cpu_threads)
 
     def all_kwargs(self):
-        named = {**self.kwargs, "num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages}
-        if self.maxnreg is not None:
-            named["maxnreg"] = self.maxnreg
-        if self.ir_override is not None:
-            named["ir_override"] = self.ir_override
-        if self.num_cpu_threads:
-            named["num_cpu_threads"] = self.num_cpu_threads
-        return {name: value for name, value in named.items() if value is not None} if None in named.values() else named
+        """What a launch is given: the values, and the options that say something."""
+        options = {name: getattr(self, name) for name in _PASSED}
+        if not self.num_cpu_threads:
+            del options["num_cpu_threads"]
+        return {name: value for name, value in {**self.kwargs, **options}.items() if value is not None}
 
     def __setstate__(self, state):
         self.__init__(state.get("kwargs", {}), **{name: state[name] for name in _OPTIONS if name in state})
 
     def __str__(self):
-        parts = [f"{name}: {value}" for name, value in self.kwargs.items()]
-        parts += [f"{name}: {getattr(self, name)}" for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")]
-        return ", ".join(parts)
+        shown = {**self.kwargs, **{name: getattr(self, name) for name in _PASSED[:4]}}
+        return ", ".join(f"{name}: {value}" for name, value in shown.items())
 
     __repr__ = __str__
 
@@ -434,24 +425,27 @@ class Autotuner(KernelInterface):
             return self._launches[grid](*args, **kwargs)
         return self.fn.run(*args, **kwargs, **chosen)
 
+    def _most_kept(self):
+        """How many configurations the user's model may keep: at least one."""
+        most = self.configs_top_k
+        if isinstance(most, float) and most <= 1.0:
+            most = int(most * len(self.configs))
+        if not isinstance(most, int):
+            raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
+        return max(1, most)
+
     def prune_configs(self, kwargs):
-        configs = self.configs
-        if self.early_config_prune:
-            configs = self.early_config_prune(self.configs, self.nargs, **kwargs)
-            if not configs:
-                raise AutotunerError(
-                    "No valid autotuner configs after pruning. `early_config_prune` should return at least one config.")
-        if self.perf_model:
-            top_k = self.configs_top_k
-            if isinstance(top_k, float) and top_k <= 1.0:
-                top_k = int(len(self.configs) * top_k)
-            elif not isinstance(top_k, int):
-                raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
-            top_k = max(top_k, 1)
-            if len(configs) > top_k:
-                estimates = {config: self.perf_model(**self.nargs, **kwargs, **config.all_kwargs()) for config in configs}
-                configs = sorted(estimates, key=estimates.get)[:top_k]
-        return configs
+        """The configurations that the user's functions leave for this call."""
+        kept = self.early_config_prune(self.configs, self.nargs, **kwargs) if self.early_config_prune else self.configs
+        if not kept and self.early_config_prune:
+            raise AutotunerError("No valid autotuner configs after pruning. `early_config_prune` should return at least one config.")
+        if not self.perf_model or len(kept) <= (most := self._most_kept()):
+            return kept
+
+        def estimate(config):
+            return self.perf_model(**self.nargs, **kwargs, **config.all_kwargs())
+
+        return sorted(kept, key=estimate)[:most]
 
     def warmup(self, *args, **kwargs):
         outer = self.nargs

@@ -11,6 +11,7 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from functools import partial
 
 from .. import _core, knobs
 
@@ -113,19 +114,18 @@ class RedisRemoteCacheBackend(RemoteCacheBackend):
     """A Redis server (knobs.redis), by the package `redis`."""
 
     def __init__(self, key):
-        import redis
+        from redis import Redis
         super().__init__(key)
-        self._redis = redis.Redis(host=knobs.redis.host, port=knobs.redis.port)
-
-    def _name(self, filename):
-        return knobs.redis.key_format.format(key=self.key, filename=filename)
-
-    def get(self, filenames):
-        found = self._redis.mget([self._name(filename) for filename in filenames])
-        return {filename: data for filename, data in zip(filenames, found) if data is not None}
+        self._store = Redis(host=knobs.redis.host, port=knobs.redis.port)
+        self._place = partial(knobs.redis.key_format.format, key=key)
 
     def put(self, filename, data):
-        self._redis.set(self._name(filename), data)
+        self._store.set(self._place(filename=filename), data)
+
+    def get(self, filenames):
+        places = [self._place(filename=name) for name in filenames]
+        values = dict(zip(filenames, self._store.mget(places)))
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class RemoteCacheManager(CacheManager):

@@ -1,29 +1,34 @@
 """`driver.active`: the machine that kernels run on where their arguments do not say: a GPU if there is one, else the CPU."""
 
+import functools
+
 from .. import _core
 from ..backends.driver import CPUDriver, CUDADriver, default_driver
 
 
+def _launch_there(machine):
+    """Launches without tensors run there from now on; on the CPU, where a driver of somebody else's names no device."""
+    ordinal = getattr(machine, "default_ordinal", None)
+    _core.set_default_device(ordinal() if ordinal else -1)
+
+
 class DriverConfig:
-    def __init__(self):
-        self._default = None
-        self._active = None
+    """The machine that was found, and the one that was chosen instead, if any."""
 
-    @property
+    _chosen = None
+
+    @functools.cached_property
     def default(self):
-        if self._default is None:
-            self._default = default_driver()
-            if self._active is None:
-                _core.set_default_device(self._default.default_ordinal())
-        return self._default
+        found = default_driver()
+        if self._chosen is None:
+            _launch_there(found)
+        return found
 
-    @property
-    def active(self):
-        return self._active or self.default
+    active = property(lambda self: self._chosen or self.default)
 
     def set_active(self, driver):
-        self._active = driver
-        _core.set_default_device(getattr(driver, "default_ordinal", lambda: -1)())
+        self._chosen = driver
+        _launch_there(driver)
 
     def set_active_to_cpu(self):
         self.set_active(CPUDriver())
@@ -39,8 +44,8 @@ class DriverConfig:
         return ["nvidia"] if CUDADriver.is_active() else []
 
     def reset_active(self):
-        self._active = None
-        _core.set_default_device(self.default.default_ordinal())
+        self._chosen = None
+        _launch_there(self.default)
 
 
 driver = DriverConfig()

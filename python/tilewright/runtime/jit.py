@@ -1,6 +1,7 @@
 """@jit: a Python function as a kernel. The compiler reads its source; Python never runs its body."""
 
 import inspect
+import math
 import re
 import textwrap
 import weakref
@@ -37,11 +38,8 @@ class KernelParam:
     """One parameter of a kernel as its declaration has it."""
 
     def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
-        self.num = num
-        self._param = param
-        self.name = param.name
-        self.do_not_specialize = do_not_specialize
-        self.do_not_specialize_on_alignment = do_not_specialize_on_alignment
+        self._param, self.num, self.name = param, num, param.name
+        self.do_not_specialize, self.do_not_specialize_on_alignment = do_not_specialize, do_not_specialize_on_alignment
 
     @property
     def annotation(self):
@@ -70,17 +68,9 @@ class KernelParam:
             return ""
         return text
 
-    @property
-    def is_variadic(self):
-        return self._param.kind is inspect.Parameter.VAR_POSITIONAL
-
-    @property
-    def default(self):
-        return self._param.default
-
-    @property
-    def has_default(self):
-        return self._param.default is not inspect.Parameter.empty
+    default = property(lambda self: self._param.default)
+    has_default = property(lambda self: self.default is not inspect.Parameter.empty)
+    is_variadic = property(lambda self: self._param.kind is inspect.Parameter.VAR_POSITIONAL)
 
     def row(self):
         row = (self.name, self.is_constexpr, self.is_variadic, self.annotation_type or None, self.is_const)
@@ -113,6 +103,12 @@ def executed_source(fn):
     return None
 
 
+def _take_names(wrapper, fn, *others):
+    """The wrapper has a function's names and documentation."""
+    for name in ("__name__", "__qualname__", "__doc__", "__module__", *others):
+        setattr(wrapper, name, getattr(fn, name))
+
+
 class JITCallable:
     """A function that kernels may call."""
 
@@ -135,11 +131,7 @@ class JITCallable:
         start = re.search(r"^def\s+\w+\s*\(", source, re.MULTILINE)
         self._src = source[start.start():] if start else source
         self._fn_name = f"{fn.__module__}.{fn.__qualname__}"
-        self.__doc__ = fn.__doc__
-        self.__name__ = fn.__name__
-        self.__qualname__ = fn.__qualname__
-        self.__globals__ = fn.__globals__
-        self.__module__ = fn.__module__
+        _take_names(self, fn, "__globals__")
 
     def get_capture_scope(self):
         return self.__globals__ | inspect.getclosurevars(self.fn).nonlocals
@@ -359,10 +351,7 @@ class ConstexprFunction:
 
     def __init__(self, fn):
         self.fn = fn
-        self.__name__ = fn.__name__
-        self.__qualname__ = fn.__qualname__
-        self.__doc__ = fn.__doc__
-        self.__module__ = fn.__module__
+        _take_names(self, fn)
         self._replaced_src = ""
 
     @property
@@ -402,69 +391,58 @@ def constexpr_function(fn):
 class MockTensor:
     """Stands for a tensor of an element type where only types matter: in warm-ups."""
 
-    @staticmethod
-    def wrap_dtype(value):
-        kind = type(value)
-        if isinstance(value, dtype) or (kind.__name__ == "dtype" and kind.__module__ == "torch"):
-            return MockTensor(value)
-        return value
-
     def __init__(self, dtype, shape=None):
-        self.dtype = dtype
-        self.shape = [1] if shape is None else shape
+        self.dtype, self.shape = dtype, shape or [1]
+
+    @classmethod
+    def wrap_dtype(cls, value):
+        """A stand-in for an element type, of ours or PyTorch's; any other value as it is."""
+        is_type = isinstance(value, dtype) or f"{type(value).__module__}.{type(value).__name__}" == "torch.dtype"
+        return cls(value) if is_type else value
 
     def stride(self):
-        strides = [1]
-        for extent in list(self.shape)[:0:-1]:
-            strides.append(strides[-1] * extent)
-        return tuple(reversed(strides))
+        return tuple(math.prod(self.shape[axis + 1:]) for axis in range(len(self.shape)))
 
-    @staticmethod
-    def data_ptr():
-        return 0
-
-    @staticmethod
-    def ptr_range():
-        return 0
+    data_ptr = ptr_range = staticmethod(lambda: 0)
 
 
 def _address(array):
     return array.data_ptr() if hasattr(array, "data_ptr") else array.__array_interface__["data"][0]
 
 
+def _made_by(*names):
+    """A method that wraps what the first of these methods that the base has makes."""
+
+    def method(self, *args, **kwargs):
+        make = next(getattr(self.base, name) for name in names if hasattr(self.base, name))
+        return TensorWrapper(make(*args, **kwargs), self.dtype)
+
+    return method
+
+
 class TensorWrapper:
-    """A tensor whose elements are taken for another type of the same size."""
+    """A tensor whose elements are taken for another type of the same size. `base` is the tensor, and gives all else (shape, device, stride())."""
 
     def __init__(self, base, dtype):
-        self.dtype = dtype
-        self.base = base
-        self.data = getattr(base, "data", None)
-        self.device = getattr(base, "device", None)
-        self.shape = base.shape
+        self.base, self.dtype = base, dtype
 
-    def data_ptr(self):
-        return _address(self.base)
+    def __getattr__(self, name):
+        if name.startswith("__") or "base" not in vars(self):  # as copy and pickle ask
+            raise AttributeError(name)
+        return getattr(self.base, name)
 
-    def stride(self, *args):
-        return self.base.stride(*args)
-
-    def element_size(self):
-        return self.base.element_size() if hasattr(self.base, "element_size") else self.base.itemsize
-
-    def cpu(self):
-        return TensorWrapper(self.base.cpu(), self.dtype)
-
-    def to(self, device):
-        return TensorWrapper(self.base.to(device), self.dtype)
-
-    def clone(self):
-        return TensorWrapper(self.base.clone() if hasattr(self.base, "clone") else self.base.copy(), self.dtype)
+    stride = property(lambda self: self.base.stride)
+    cpu, to, new_empty, clone = _made_by("cpu"), _made_by("to"), _made_by("new_empty"), _made_by("clone", "copy")
 
     def copy_(self, other):
         self.base.copy_(other.base)
 
-    def new_empty(self, sizes):
-        return TensorWrapper(self.base.new_empty(sizes), self.dtype)
+    def data_ptr(self):
+        return _address(self.base)
+
+    def element_size(self):
+        size = getattr(self.base, "element_size", None)
+        return size() if size else self.base.itemsize
 
     def __str__(self):
         return f"TensorWrapper[{self.dtype}]({self.base})"

@@ -19,15 +19,13 @@ class _Numbers:
     """What both kinds share: encoded data, from numbers or still to be drawn."""
 
     def __init__(self, data=None, size=None, device=None):
-        self.device = device
-        if data is not None:
-            assert isinstance(data, torch.Tensor), "Parameter data must be a torch tensor"
-            self.device = data.device
-            self.data = self._from_float(data)
-        elif size is not None:
-            self.size = size if isinstance(size, tuple) else (size,)
-        else:
+        if data is None and size is None:
             raise ValueError("Either parameter data or size must be provided")
+        if data is None:
+            self.device, self.size = device, (size,) if isinstance(size, int) else tuple(size)
+            return
+        assert isinstance(data, torch.Tensor), "Parameter data must be a torch tensor"
+        self.device, self.data = data.device, self._from_float(data)
 
     def _draw(self, low, high):
         """Bytes from low to high, both included."""

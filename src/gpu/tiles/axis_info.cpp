@@ -18,7 +18,7 @@ namespace tilewright::gpu {
 constexpr int64_t most = int64_t(1) << 30; // "any power of two": products of two stay in range
 
 static int64_t powerIn(int64_t value) {
-  return value == 0 ? most : std::min(most, value & -value);
+  return std::min(most, int64_t(1) << std::min(62, llvm::countr_zero(uint64_t(value))));
 }
 
 static bool isTracked(Type type) {
