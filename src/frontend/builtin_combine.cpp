@@ -42,6 +42,10 @@ static bool isCustomFloat(const Operand &x) {
   return x.type.scalar() == Scalar::fp8e4b15;
 }
 
+static bool multiplies(Scalar scalar) {
+  return isFloat(scalar) || scalar == Scalar::int8;
+}
+
 // Upstream's words: programs look for them.
 static void warnOfOldTypes(Emitter &e, const Arguments &args, Scalar left, Scalar right) {
   if (e.unit.options->backend != "cuda" || e.unit.options->capability < 90) return;
@@ -62,8 +66,7 @@ Maybe emitDot(Emitter &e, Arguments &args) {
       *side = e.ops.cast(**side, Type(Scalar::fp16));
   Scalar left = x->type.scalar(), right = y->type.scalar();
   for (size_t i : {0, 1})
-    if (Scalar factor = args[i].type.scalar(); !isFloat(factor) && factor != Scalar::int8)
-      return e.ops.failAt(args.ranges[i], Diag::dotType, {args[i].type.element().str()});
+    if (!multiplies(args[i].type.scalar())) return e.ops.failAt(args.ranges[i], Diag::dotType, {args[i].type.element().str()});
   if (left != right && !(isFp8(left) && isFp8(right))) return e.ops.fail(Diag::dotTypes, {scalarName(left).str(), scalarName(right).str()});
   size_t rank = x->type.shape().size();
   if (rank < 2 || y->type.shape().size() != rank) return e.ops.fail(Diag::dotRank, {x->describe(), y->describe()});
