@@ -359,6 +359,8 @@ Argument descriptorArgument(nb::handle object, const char *parameter) {
       nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
     raise(PyExc_ValueError,
           "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
+  if (nb::object rounds = nb::getattr(object, "round_f32_to_tf32", nb::none()); rounds.ptr() == Py_True)
+    raise(PyExc_ValueError, "host-side tensor descriptors with round_f32_to_tf32 are not supported; round what is loaded in the kernel");
   std::vector<int64_t> shape = integers(object.attr("shape")), strides = integers(object.attr("strides")),
                        block = integers(object.attr("block_shape"));
   auto text = [](const std::vector<int64_t> &numbers) { return nb::cast<std::string>(nb::str(nb::cast(numbers))); };

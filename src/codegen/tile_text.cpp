@@ -7,7 +7,7 @@
 namespace tilewright {
 
 constexpr int64_t numbersPerLine = 8;
-constexpr int64_t fraction = 5;   // ".1234"
+constexpr int64_t fraction = 5;    // ".1234"
 constexpr int64_t widestFixed = 8; // a tile of floats that takes more in front of its fraction is printed with exponents
 
 int64_t PrintFormat::count() const {
@@ -45,7 +45,8 @@ static std::string numberText(const PrintFormat &format, uint64_t bits, const ch
   else if (format.kind == 'f')
     std::snprintf(number, sizeof(number), floatFormat, value);
   else if (format.kind == 'i')
-    std::snprintf(number, sizeof(number), "%lld", static_cast<long long>(static_cast<int64_t>(bits << (64 - format.width)) >> (64 - format.width)));
+    std::snprintf(number, sizeof(number), "%lld",
+                  static_cast<long long>(static_cast<int64_t>(bits << (64 - format.width)) >> (64 - format.width)));
   else
     std::snprintf(number, sizeof(number), "%llu", static_cast<unsigned long long>(bits));
   return number;

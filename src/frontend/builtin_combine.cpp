@@ -42,16 +42,29 @@ static bool isCustomFloat(const Operand &x) {
   return x.type.scalar() == Scalar::fp8e4b15;
 }
 
+static bool multiplies(Scalar scalar) {
+  return isFloat(scalar) || scalar == Scalar::int8;
+}
+
+// Upstream's words: programs look for them.
+static void warnOfOldTypes(Emitter &e, const Arguments &args, Scalar left, Scalar right) {
+  if (e.unit.options->backend != "cuda" || e.unit.options->capability < 90) return;
+  if (left != Scalar::fp8e4b15 && right != Scalar::fp8e4b15) return;
+  e.unit.diagnostics->warning(
+      args.range, Diag::badValue,
+      {"the use of fp8e4b15 is deprecated on Hopper and later architectures: its numbers are converted before each product"});
+}
+
 Maybe emitDot(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0), y = x ? args.tile(1) : std::nullopt;
   if (!y) return std::nullopt;
   for (size_t i : {0, 1})
     if (!args[i].type.element().isScalar()) return args.wrong(i, "a tile of numbers");
+  warnOfOldTypes(e, args, x->type.scalar(), y->type.scalar());
   if (isFloat(x->type.scalar()) && isFloat(y->type.scalar()) && (isCustomFloat(*x) || isCustomFloat(*y)))
     for (Maybe *side : {&x, &y})
       *side = e.ops.cast(**side, Type(Scalar::fp16));
   Scalar left = x->type.scalar(), right = y->type.scalar();
-  auto multiplies = [](Scalar scalar) { return isFloat(scalar) || scalar == Scalar::int8; };
   for (size_t i : {0, 1})
     if (!multiplies(args[i].type.scalar())) return e.ops.failAt(args.ranges[i], Diag::dotType, {args[i].type.element().str()});
   if (left != right && !(isFp8(left) && isFp8(right))) return e.ops.fail(Diag::dotTypes, {scalarName(left).str(), scalarName(right).str()});

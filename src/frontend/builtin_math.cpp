@@ -13,6 +13,9 @@ using Value = tilewright::Value;
 Maybe emitWhere(Emitter &e, Arguments &args) {
   for (size_t i = 0; i < 3; ++i)
     if (!args[i].isRuntime() && !args[i].isNumber()) return args.wrong(i, "a tile or a number");
+  if (const Type &condition = args[0].type; args[0].isRuntime() && condition.element() != Type(Scalar::int1))
+    e.unit.diagnostics->warning(args.ranges[0], Diag::badValue,
+                                {"the condition of tl.where is " + condition.element().str() + " and not a boolean: compare it with 0"});
   return e.ops.where_(args[0], args[1], args[2]);
 }
 

@@ -372,6 +372,10 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
                                                             : "mark it with @triton.jit if its arguments are run-time values";
     return ops.fail(Diag::hostCall, {name, advice});
   }
+  if ((known == "min" || known == "max") && args.positional.size() > 1)
+    for (const Operand &value : args.positional)
+      if (const double *number = value.constant.asFloat(); number && (std::isnan(*number) || (*number == 0 && std::signbit(*number))))
+        return ops.fail(Diag::badCall, {name + "() of constants does not say what it gives for NaN and -0.0: use tl." + name + "imum"});
   return callWithConstants(callee, args, *unit.diagnostics);
 }
 

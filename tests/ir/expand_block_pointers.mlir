@@ -87,10 +87,10 @@ tt.func public @alone(%d: !tt.tensordesc<tensor<16xf16>>, %i: i32) {
 
 // -----
 
-tt.func public @float_minimum(%base: !tt.ptr<f16>, %n: i32, %s: i64, %v: tensor<16xf16>) {
-  %d = tt.make_tensor_descriptor %base, [%n], [%s] : <f16>, <tensor<16xf16>>
-  // expected-error @+2 {{cannot do 'min' on elements of f16 in a tensor descriptor}}
+tt.func public @float_minimum(%base: !tt.ptr<f32>, %n: i32, %s: i64, %v: tensor<16xf32>) {
+  %d = tt.make_tensor_descriptor %base, [%n], [%s] : <f32>, <tensor<16xf32>>
+  // expected-error @+2 {{cannot do 'min' on elements of f32 in a tensor descriptor}}
   // expected-error @+1 {{failed to legalize operation 'tt.descriptor_reduce'}}
-  tt.descriptor_reduce min, %d[%n], %v : !tt.tensordesc<tensor<16xf16>>, tensor<16xf16>
+  tt.descriptor_reduce min, %d[%n], %v : !tt.tensordesc<tensor<16xf32>>, tensor<16xf32>
   tt.return
 }

@@ -12,6 +12,7 @@ import tilewright as triton
 import tilewright.language as tl
 from tilewright._filecheck import run_filecheck_test
 from tilewright._internal_testing import _fresh_knobs_impl, run_in_process
+from tilewright.backends.compiler import GPUTarget
 from tilewright.backends.driver import CPUDriver, GPUDriver
 from tilewright.runtime._allocation import NullAllocator, get_allocator
 from tilewright.runtime._async_compile import active_mode
@@ -478,3 +479,62 @@ def test_workers_by_upstreams_name_and_time_between_hooks():
     finally:
         triton.runtime.driver.reset_active()
     assert whole >= 20 > launches > 0 and not triton.knobs.runtime.launch_enter_hook
+
+
+def compiled_for(target, source, constants=None):
+    constants = constants or {}
+    signature = {name: "*fp32" for name in source.arg_names if name not in constants} | {name: "constexpr" for name in constants}
+    return triton.compile(triton.compiler.ASTSource(source, signature, {(source.arg_names.index(name),): value for name, value in constants.items()}),
+                          target=target)
+
+
+CPU, HOPPER = GPUTarget("cpu", "", 1), GPUTarget("cuda", 90, 32)
+
+
+def test_a_condition_that_is_no_boolean():
+    @triton.jit
+    def kernel(x):
+        tl.store(x, tl.sum(tl.where(tl.arange(0, 16), 1, 2)))
+
+    with pytest.warns(UserWarning, match="the condition of tl.where is int32 and not a boolean"):
+        compiled_for(CPU, kernel)
+
+
+def test_products_of_a_type_that_hopper_has_not(recwarn):
+    @triton.jit
+    def kernel(x):
+        a = tl.full((32, 32), 1.0, tl.float8e4b15)
+        tl.store(x, tl.sum(tl.dot(a, a)))
+
+    compiled_for(CPU, kernel)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="fp8e4b15 is deprecated on Hopper"):
+        compiled_for(HOPPER, kernel)
+
+
+def test_extremes_of_constants():
+    @triton.jit
+    def kernel(x, A: tl.constexpr, B: tl.constexpr):
+        tl.store(x, min(A, B) + max(A, B))
+
+    compiled_for(CPU, kernel, {"A": 1.0, "B": 0.0})
+    for value in (-0.0, float("nan")):
+        with pytest.raises(triton.CompilationError, match="min.. of constants does not say what it gives for NaN and -0.0: use tl.minimum"):
+            compiled_for(CPU, kernel, {"A": 1.0, "B": value})
+
+
+def test_host_code_asks_for_the_target():
+    assert tl.target_info.current_target() == triton.runtime.driver.active.get_current_target()
+    assert tl.target_info.is_cuda() is (tl.target_info.current_target().backend == "cuda") and not tl.target_info.is_hip()
+    assert tl.target_info.cuda_capability_geq(8) is tl.target_info.is_cuda() and not tl.target_info.is_hip_gfx1250()
+
+
+def test_where_a_kernel_is_defined():
+    @triton.jit(
+        debug=True,
+    )
+    def kernel(x):
+        tl.store(x, 1)
+
+    assert kernel.file_name == __file__ and kernel.def_file_col_number == 5
+    assert open(__file__).read().splitlines()[kernel.def_file_line_number - 1] == "    def kernel(x):"

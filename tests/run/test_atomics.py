@@ -130,6 +130,28 @@ def test_a_descriptor_compares_unsigned_elements_as_such(op, dtype):
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_descriptor_compares_halves(op, dtype):
+    """Each sign beside each, and both infinities."""
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.normal(size=12), [0.0, 1.0, np.inf, -np.inf]]).astype(np.float32)
+    old, new = (np.ascontiguousarray(v).astype(np.float16).astype(np.float32) for v in (np.repeat(values, 16), np.tile(values, 16)))
+    if dtype == "bfloat16":
+        narrow = lambda v: (v.view(np.uint32) >> 16).astype(np.uint16)
+        wide = lambda v: (v.astype(np.uint32) << 16).view(np.float32)
+        x, out = (triton.reinterpret(narrow(v).reshape(8, 32), tl.bfloat16) for v in (new, old))
+        expected = FUNCTIONS[op](wide(narrow(old)), wide(narrow(new)))
+        descriptor_atomic_kernel[(1,)](x, out, OP=op)
+        got = wide(out.base.reshape(-1))
+    else:
+        x, out = (v.astype(np.float16).reshape(8, 32) for v in (new, old))
+        expected = FUNCTIONS[op](old, new)
+        descriptor_atomic_kernel[(1,)](x, out, OP=op)
+        got = out.reshape(-1).astype(np.float32)
+    np.testing.assert_array_equal(got, expected)
+
+
 @triton.jit
 def poll_kernel(flag_ptr, data_ptr, out_ptr):
     pid = tl.program_id(0)

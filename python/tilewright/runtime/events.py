@@ -79,7 +79,7 @@ def _described(fn, handle, is_warmup):
 def _tell(hook, fn, handle, is_warmup, already_compiled):
     options = handle.options
     text = f"{fn.__qualname__}[num_warps={options['num_warps']}, num_ctas={options['num_ctas']}, num_stages={options['num_stages']}]"
-    return hook(key=handle.key, repr=f"{text}({handle.signature})", fn=JitFunctionInfo(fn.module, fn.__qualname__, fn),
+    return hook(key=handle.key, repr=f"{text}({handle.signature})", fn=JitFunctionInfo(fn.__module__, fn.__qualname__, fn),
                 compile=_described(fn, handle, is_warmup), is_manual_warmup=is_warmup, already_compiled=already_compiled)
 
 

@@ -272,11 +272,37 @@ std::optional<tt::RMWOp> atomicOf(tt::DescriptorReduceKind kind, tt::TensorDescT
   return std::nullopt;
 }
 
+/// The minimum or maximum of 16-bit floats, by two atomics of integers. The bits of numbers that are not negative are ordered as the
+/// numbers are, those of negative ones the other way round. A new number that is not negative is the smaller one only among those, which
+/// signed integers know; a negative one is smaller than all of them and than those with smaller bits, which is the maximum of unsigned
+/// integers.
+void reduceHalves(Emitter &emit, Value numbers, const Access &access, bool isMinimum) {
+  auto asIntegers = [&](Type type) { return tt::withElement(type, emit.b.getI16Type()); };
+  Type pointer = tt::withElement(access.pointers.getType(), tt::PointerType::get(emit.b.getI16Type(), 1));
+  Value bits = tt::BitcastOp::create(emit.b, asIntegers(numbers.getType()), numbers);
+  Value pointers = tt::BitcastOp::create(emit.b, pointer, access.pointers);
+  Value zero = arith::ConstantOp::create(emit.b, cast<TypedAttr>(emit.b.getZeroAttr(bits.getType())));
+  auto update = [&](arith::CmpIPredicate sign, tt::RMWOp kind) {
+    Value chosen = emit.both(access.mask, arith::CmpIOp::create(emit.b, sign, bits, zero));
+    tt::AtomicRMWOp::create(emit.b, bits.getType(), kind, pointers, bits, chosen, tt::MemSemantic::RELAXED, tt::MemSyncScope::GPU);
+  };
+  update(arith::CmpIPredicate::sge, isMinimum ? tt::RMWOp::MIN : tt::RMWOp::MAX);
+  update(arith::CmpIPredicate::slt, isMinimum ? tt::RMWOp::UMAX : tt::RMWOp::UMIN);
+}
+
 struct ExpandDescriptorReduce : Pattern<tt::DescriptorReduceOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(tt::DescriptorReduceOp op, Operands operands, ConversionPatternRewriter &rewriter) const override {
     RankedTensorType tile = op.getDesc().getType().getBlockType();
     std::optional<tt::RMWOp> atomic = atomicOf(op.getKind(), op.getDesc().getType());
+    bool isMinimum = op.getKind() == tt::DescriptorReduceKind::MIN;
+    if (isa<Float16Type, BFloat16Type>(tile.getElementType()) && (isMinimum || op.getKind() == tt::DescriptorReduceKind::MAX)) {
+      Emitter emit(rewriter, op.getLoc(), tile);
+      Access access = emit.access(Block(operands.getDesc(), tile.getRank()), op.getIndices(), allDims(tile));
+      reduceHalves(emit, emit.shaped(op.getSrc(), tile), access, isMinimum);
+      rewriter.eraseOp(op);
+      return success();
+    }
     if (!atomic)
       return refuse(op, Diag::descriptorReduceType,
                     {tt::stringifyDescriptorReduceKind(op.getKind()).str(), spelled(tile.getElementType())});

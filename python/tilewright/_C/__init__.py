@@ -1,0 +1,1 @@
+"""Upstream's package of C++ modules. Programs import it for a few names, which libtriton has."""
