@@ -28,7 +28,7 @@ def randn(shape, dtype=np.float32, seed=0):
     return out
 
 
-def turns(calls, seconds):
+def turns(calls, seconds, clock):
     """The seconds of each call in each of its turns; the calls take turns. A turn repeats a short call until it can be timed well."""
     repeats = {}
     for name, call in calls.items():
@@ -40,21 +40,22 @@ def turns(calls, seconds):
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(next(iter(samples.values()))) < 5:
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = clock()
             for _ in range(repeats[name]):
                 call()
-            samples[name].append((time.perf_counter() - start) / repeats[name])
+            samples[name].append((clock() - start) / repeats[name])
     return samples
 
 
 def interleaved(calls, seconds):
     """Median seconds of each call."""
-    return {name: float(np.median(taken)) for name, taken in turns(calls, seconds).items()}
+    return {name: float(np.median(taken)) for name, taken in turns(calls, seconds, time.perf_counter).items()}
 
 
-def fastest(calls, seconds):
-    """The seconds of each call's fastest turn."""
-    return {name: min(taken) for name, taken in turns(calls, seconds).items()}
+def fastest(calls, seconds, threads):
+    """The seconds of each call's fastest turn. Of one thread, its own: what others take of the processor does not count."""
+    clock = time.thread_time if threads == 1 else time.perf_counter
+    return {name: min(taken) for name, taken in turns(calls, seconds, clock).items()}
 
 
 def require_close(actual, expected, what, tolerance=1e-4):

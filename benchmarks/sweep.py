@@ -34,7 +34,7 @@ class Sweep:
 
     def row(self, name, size, unit, work, calls):
         """One row; returns the rates by name."""
-        taken = fastest(calls, self.bench.seconds)
+        taken = fastest(calls, self.bench.seconds, self.threads)
         rates = {each: work / value for each, value in taken.items()}
         rivals = {each: rate for each, rate in rates.items() if each != "ours"}
         self.report.row(name, size, "fp32", self.threads, unit, rates["ours"], rivals, next(iter(rivals)), REACH, WIN)

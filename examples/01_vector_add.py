@@ -7,6 +7,8 @@ mask keeps the last one from touching what lies behind their ends.
     python -m tilewright examples/01_vector_add.py
 """
 
+import math
+
 import numpy as np
 import triton
 import triton.language as tl
@@ -25,10 +27,10 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 
 
 def add(x, y, out=None):
-    if x.shape != y.shape or not (x.flags.c_contiguous and y.flags.c_contiguous):
+    if x.shape != y.shape or not (common.is_contiguous(x) and common.is_contiguous(y)):
         raise ValueError(f"add needs two contiguous arrays of one shape, not {x.shape} and {y.shape}")
-    out = np.empty_like(x) if out is None else out
-    n_elements = x.size
+    out = common.empty(x.shape, x) if out is None else out
+    n_elements = math.prod(x.shape)
     grid = lambda meta: (triton.cdiv(n_elements, meta["BLOCK_SIZE"]),)
     add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=1024)
     return out

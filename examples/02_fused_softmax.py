@@ -34,7 +34,7 @@ def softmax(x, out=None):
         raise ValueError(f"softmax holds a row in one block of at most {MAX_BLOCK} elements; this row has {n_cols}")
     if n_cols > 1 and common.strides(x)[1] != 1:
         raise ValueError("softmax needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
-    out = np.empty(x.shape, x.dtype) if out is None else out
+    out = common.empty(x.shape, x) if out is None else out
     # One program a row: programs run in order, so memory is read in order. Beyond the limit each takes several.
     programs = min(n_rows, 65536)
     block = triton.next_power_of_2(n_cols)

@@ -60,7 +60,7 @@ def matmul(a, b, out=None):
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"matmul cannot multiply {a.shape} by {b.shape}: the inner sizes differ")
     (M, K), N = a.shape, b.shape[1]
-    out = np.empty((M, N), a.dtype) if out is None else out
+    out = common.empty((M, N), a) if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
     grouped_matmul_kernel[grid](
         a, b, out, M, N, K, *common.strides(a), *common.strides(b), *common.strides(out),

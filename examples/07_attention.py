@@ -105,7 +105,7 @@ def attention(q, k, v, causal=False, out=None):
         raise ValueError(f"attention needs q, k and v of one shape, not {q.shape}, {k.shape} and {v.shape}")
     if head_dim & (head_dim - 1):
         raise ValueError(f"attention needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
-    out = np.empty(q.shape, q.dtype) if out is None else out
+    out = common.empty(q.shape, q) if out is None else out
     grid = lambda meta: (triton.cdiv(n_ctx, meta["BLOCK_M"]), batches * heads)
     attention_kernel[grid](
         q, k, v, out, 1.0 / math.sqrt(head_dim), heads, n_ctx, *common.strides(q), *common.strides(k), *common.strides(v),

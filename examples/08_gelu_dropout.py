@@ -30,10 +30,10 @@ def gelu_dropout_kernel(x_ptr, out_ptr, n_elements, p, seed, BLOCK_SIZE: tl.cons
 def gelu_dropout(x, p=0.1, seed=1234, out=None):
     if not 0.0 <= p < 1.0:
         raise ValueError(f"gelu_dropout drops with a probability in [0, 1), not {p}")
-    if not x.flags.c_contiguous:
+    if not common.is_contiguous(x):
         raise ValueError("gelu_dropout needs a contiguous array; pass numpy.ascontiguousarray(x)")
-    out = np.empty_like(x) if out is None else out
-    n_elements = x.size
+    out = common.empty(x.shape, x) if out is None else out
+    n_elements = math.prod(x.shape)
     grid = lambda meta: (triton.cdiv(n_elements, meta["BLOCK_SIZE"]),)
     gelu_dropout_kernel[grid](x, out, n_elements, p, seed)
     return out

@@ -41,7 +41,7 @@ def layer_norm(x, weight, bias, eps=1e-5, out=None):
     if n_cols > 1 and common.strides(x)[1] != 1:
         raise ValueError("layer_norm needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     if out is None:
-        out = np.empty(x.shape, x.dtype), np.empty(n_rows, np.float32), np.empty(n_rows, np.float32)
+        out = common.empty(x.shape, x), common.empty((n_rows,), x, "fp32"), common.empty((n_rows,), x, "fp32")
     y, mean, rstd = out
     block = triton.next_power_of_2(n_cols)
     layer_norm_kernel[(n_rows,)](

@@ -46,7 +46,7 @@ def int8_matmul(a, b, row_scale, column_scale, out=None):
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"int8_matmul cannot multiply {a.shape} by {b.shape}: the inner sizes differ")
     (M, K), N = a.shape, b.shape[1]
-    out = (np.empty((M, N), np.int32), np.empty((M, N), np.float32)) if out is None else out
+    out = (common.empty((M, N), a, "int32"), common.empty((M, N), a, "fp32")) if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
     int8_matmul_kernel[grid](
         a, b, row_scale, column_scale, *out, M, N, K, *common.strides(a), *common.strides(b), *common.strides(out[0]),

@@ -29,7 +29,7 @@ def causal_reduce(x, out=None):
     n = x.shape[0]
     if x.shape != (n, n) or common.strides(x)[1] != 1:
         raise ValueError(f"causal_reduce needs a square matrix stored by rows, not {x.shape}")
-    out = (np.empty(n, np.float32), np.empty(n, np.int32), np.empty(n, np.float32)) if out is None else out
+    out = tuple(common.empty((n,), x, dtype) for dtype in ("fp32", "int32", "fp32")) if out is None else out
     grid = lambda meta: (triton.cdiv(n, meta["BLOCK_ROWS"]),)
     causal_reduce_kernel[grid](x, *out, n, common.strides(x)[0], BLOCK_ROWS=8, BLOCK_SIZE=triton.next_power_of_2(n))
     return out

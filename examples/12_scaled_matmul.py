@@ -43,7 +43,7 @@ def scaled_matmul(a, a_scale, b, b_scale, out=None):
     (M, K), N = a.shape, b.shape[0]
     if b.shape[1] * 2 != K or K % GROUP:
         raise ValueError(f"scaled_matmul cannot multiply {a.shape} by {b.shape}: K is a multiple of {GROUP}, b has K / 2 bytes a row")
-    out = np.empty((M, N), np.float32) if out is None else out
+    out = common.empty((M, N), a, "fp32") if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
     row = [common.strides(x)[0] for x in (a, b, a_scale, b_scale, out)]
     scaled_matmul_kernel[grid](a, a_scale, b, b_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64)

@@ -196,8 +196,8 @@ def attention_backward(q, k, v, attended, lse, grad, causal=False, scratch=None,
             raise ValueError(f"attention_backward needs tensors of one shape, not {q.shape} and {other.shape}")
     if head_dim & (head_dim - 1):
         raise ValueError(f"attention_backward needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
-    dq, dk, dv = (np.empty(q.shape, q.dtype) for _ in range(3)) if out is None else out
-    delta, log = (np.empty(q.shape[:3], np.float32) for _ in range(2)) if scratch is None else scratch
+    dq, dk, dv = (common.empty(q.shape, q) for _ in range(3)) if out is None else out
+    delta, log = (common.empty(q.shape[:3], q, "fp32") for _ in range(2)) if scratch is None else scratch
     scale = 1.0 / math.sqrt(head_dim)
     inputs = [*common.strides(q), *common.strides(k), *common.strides(v), *common.strides(grad)]
     rows_kernel[(triton.cdiv(n_ctx, 64), batches * heads)](

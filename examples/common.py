@@ -67,9 +67,26 @@ def randn(*shape, dtype="fp32", seed=0):
     return rng.standard_normal(shape, dtype=np.float32).astype(DTYPES[dtype], copy=False)
 
 
+# The wrappers of kernels take NumPy's arrays and PyTorch's tensors, which differ in how they say what they are.
+
+
 def strides(array):
     """Strides in elements, as kernels count them."""
+    if hasattr(array, "stride"):
+        return tuple(array.stride())
     return tuple(step // array.itemsize for step in array.strides)
+
+
+def is_contiguous(array):
+    return array.is_contiguous() if hasattr(array, "is_contiguous") else array.flags.c_contiguous
+
+
+def empty(shape, like, dtype=None):
+    """An array of the kind of `like`, with its elements' type or the one of a name in DTYPES."""
+    if hasattr(like, "new_empty"):
+        torch = sys.modules[type(like).__module__.partition(".")[0]]
+        return like.new_empty(shape, dtype=like.dtype if dtype is None else getattr(torch, np.dtype(DTYPES[dtype]).name))
+    return np.empty(shape, like.dtype if dtype is None else DTYPES[dtype])
 
 
 def warps_for(block):

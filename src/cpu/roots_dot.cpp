@@ -12,7 +12,9 @@
 #include "cpu/micro_kernel.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
+#include "cpu/thin_product.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -291,16 +293,10 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
   return plan.group == 1 || (a.strides.back() == 1 && !plan.operand.isInteger(8));
 }
 
-void lowerDot(Context &ctx, DotOp op) {
+/// The product by panels and the micro-kernel.
+static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
-  std::optional<DotPlan> planned = planDot(ctx, op);
-  if (!planned) return;
-  DotPlan plan = *planned;
-  bool fromZero = isZeroTile(op.getC());
-  Buffer c = accumulatorFor(ctx, op, plan, fromZero);
-  DotLimits limits = limitsOf(ctx, op);
   int64_t mark = ctx.arenaUsed;
-  ctx.packing = true;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
   Buffer a = stored && isReadable(*stored, plan) ? *stored : copyOperand(ctx, op, plan, limits.rows);
   auto shape = shapeOf(op.getA());
@@ -330,8 +326,51 @@ void lowerDot(Context &ctx, DotOp op) {
     });
     ctx.levels = std::move(saved);
   }
-  ctx.packing = false;
   ctx.arenaUsed = mark;
+}
+
+/// The product of one row (of one column) that is wanted. Nothing where the matrix lies in scratch already: then it is read from there.
+static std::optional<ThinProduct> thinProduct(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero,
+                                              const DotLimits &limits, bool ofRow) {
+  Value limit = ofRow ? limits.rows : limits.columns, matrix = ofRow ? op.getB() : op.getA();
+  if (!limit || !isa<FloatType>(plan.result) || ctx.buffers.contains(matrix)) return std::nullopt;
+  if (std::min({plan.m, plan.n, plan.k}) < 4 || !matrix.getDefiningOp()) return std::nullopt;
+  Value target = pointerAtConstant(ctx.b, c.base, c.offset * elementBytes(c.element));
+  if (ofRow)
+    return ThinProduct{matrix, op.getA(), 1, 0, 1, plan.n, plan.k, plan.result, limits.columns, limits.length, target, 1, fromZero};
+  return ThinProduct{matrix, op.getB(), 0, 1, 0, plan.m, plan.k, plan.result, limits.rows, limits.length, target, c.strides[0], fromZero};
+}
+
+/// `then` where only one row (one column) is wanted, which is known when the program runs; else `otherwise`.
+static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, limit, constantIndex(b, 1));
+  auto branch = scf::IfOp::create(b, TypeRange{}, isOne, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  then();
+  b.setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
+void lowerDot(Context &ctx, DotOp op) {
+  std::optional<DotPlan> plan = planDot(ctx, op);
+  if (!plan) return;
+  bool fromZero = isZeroTile(op.getC());
+  Buffer c = accumulatorFor(ctx, op, *plan, fromZero);
+  DotLimits limits = limitsOf(ctx, op);
+  ctx.packing = true;
+  auto row = thinProduct(ctx, op, *plan, c, fromZero, limits, true), column = thinProduct(ctx, op, *plan, c, fromZero, limits, false);
+  auto panels = [&] { emitPanelProduct(ctx, op, *plan, c, fromZero, limits); };
+  auto notRow = [&] {
+    if (!column) return panels();
+    emitByLimit(ctx, limits.columns, [&] { emitThinProduct(ctx, *column); }, panels);
+  };
+  if (row)
+    emitByLimit(ctx, limits.rows, [&] { emitThinProduct(ctx, *row); }, notRow);
+  else
+    notRow();
+  ctx.packing = false;
   ctx.buffers[op.getD()] = c;
 }
 

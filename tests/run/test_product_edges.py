@@ -71,3 +71,42 @@ def test_what_is_reduced_is_computed_whole():
     np.testing.assert_allclose(sums, exact.sum(axis=1), rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(c[:3, :3], exact[:3, :3], rtol=1e-4, atol=1e-4)
     assert (c[3:] == 0).all()
+
+
+@triton.jit
+def strided_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
+):
+    rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    a_ptrs = a_ptr + (rows % M)[:, None] * stride_am + k[None, :] * stride_ak
+    b_ptrs = b_ptr + k[:, None] * stride_bk + (columns % N)[None, :] * stride_bn
+    acc = tl.zeros((BM, BN), OUT)
+    for step in range(0, tl.cdiv(K, BK)):
+        a = tl.load(a_ptrs, mask=(k < K - step * BK)[None, :], other=0)
+        b = tl.load(b_ptrs, mask=(k < K - step * BK)[:, None], other=0)
+        acc = tl.dot(a, b, acc, out_dtype=OUT, input_precision="ieee")
+        a_ptrs += BK * stride_ak
+        b_ptrs += BK * stride_bk
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows < M)[:, None] & (columns < N)[None, :])
+
+
+@pytest.mark.parametrize("a_columns, b_columns", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
+@pytest.mark.parametrize("m, n, k", [(1, 70, 50), (70, 1, 50), (33, 33, 64), (1, 1, 40), (1, 32, 32)])
+def test_matrix_and_vector(m, n, k, dtype, a_columns, b_columns):
+    """One row or one column is wanted, of the whole product or of its last tiles."""
+    a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
+    if a_columns:
+        a = np.ascontiguousarray(a.T).T
+    if b_columns:
+        b = np.ascontiguousarray(b.T).T
+    out = "int32" if dtype == "int8" else "fp32"
+    c = np.full((m + 1, n), 7, DTYPES[out])
+    strides = [step // array.itemsize for array in (a, b) for step in array.strides]
+    strided_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](
+        a, b, c, m, n, k, *strides, OUT=tl.int32 if dtype == "int8" else tl.float32, BM=32, BN=32, BK=32)
+    wide = np.int64 if dtype == "int8" else np.float64
+    np.testing.assert_allclose(c[:m], a.astype(wide) @ b.astype(wide), rtol=2e-3, atol=2e-3 * k)
+    assert (c[m] == 7).all()

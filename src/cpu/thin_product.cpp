@@ -1,0 +1,179 @@
+// A matrix times a vector reads each element of the matrix once, so what counts is that nothing else is done to it: it is neither copied
+// to panels nor multiplied by rows that nobody wants.
+//
+//   vectors lie along the sums:           for p: sums[i..] += matrix(i.., p) * factor(p)         sums stay in the cache
+//   vectors lie along the products:       for i: sums[i] = add up (matrix(i, p..) * factor(p..))
+//
+// Which tile has one row or one column to give is known when the program runs; the tile's own size is that of many.
+#include "cpu/thin_product.h"
+
+#include "cpu/conditions.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+#include "cpu/scratch.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+constexpr int64_t together = 4; // rows of the matrix at once: streams from memory, and chains of additions
+
+static Value multiplyAdd(Context &ctx, Value x, Value y, Value sum) {
+  if (ctx.target.fma) return fma(ctx.b, x, y, sum);
+  return arith::AddFOp::create(ctx.b, sum, arith::MulFOp::create(ctx.b, x, y));
+}
+
+static Value elements(Context &ctx, const ThinProduct &product, Value tile, const Place &place) {
+  Value value =
+      place.vector < 0 ? evaluateScalar(ctx, tile, place) : asVector(ctx, evaluate(ctx, tile, place), getElementTypeOrSelf(tile), place);
+  return convertTo(ctx, value, product.element);
+}
+
+/// The factor in scratch, one element after the other.
+static Value storeFactor(Context &ctx, const ThinProduct &product) {
+  Buffer line = allocate(ctx, {product.k}, product.element);
+  Buffer view = line;
+  view.strides.assign(2, 0);
+  view.strides[product.factorK] = 1;
+  auto shape = shapeOf(product.factor);
+  int64_t vectorDim = chooseVectorDim(ctx, shape, {product.factor}, {});
+  int64_t lanes = vectorDim == product.factorK ? chunkFor(ctx, shape, vectorDim, {product.factor}) : 1;
+  if (lanes == 1) vectorDim = -1;
+  withConditions(ctx, {product.factor}, vectorDim, [&] {
+    LoopSpec spec;
+    spec.shape = shape;
+    spec.order = {product.factorK};
+    spec.chunk.assign(2, 1);
+    spec.chunk[product.factorK] = lanes;
+    emitLoops(
+        ctx, spec,
+        [&](llvm::ArrayRef<Place> places) {
+          for (const Place &place : places)
+            storeChunk(ctx, view, elements(ctx, product, product.factor, place), place);
+        },
+        vectorDim);
+  });
+  return line.base;
+}
+
+/// How long a vector of the matrix is.
+static int64_t lanesAlong(Context &ctx, const ThinProduct &product, int64_t dim) {
+  int64_t widest = std::max(elementBytes(product.element), elementBytes(getElementTypeOrSelf(product.matrix)));
+  return std::min(shapeOf(product.matrix)[dim], ctx.target.vectorBytes / widest);
+}
+
+/// Masks are looked at for each vector: memory takes longer, and there is one version of the code only.
+static LoopSpec loopsOverMatrix(const ThinProduct &product) {
+  LoopSpec spec;
+  spec.shape = shapeOf(product.matrix);
+  spec.chunk.assign(2, 1);
+  return spec;
+}
+
+/// Vectors along the sums.
+static void addRows(Context &ctx, const ThinProduct &product, Value factor, Value sums, int64_t lanes) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t bytes = elementBytes(product.element), rows = std::min(together, product.k);
+  Type type = vectorOf(product.element, lanes);
+  forLoop(ctx, constantIndex(b, 0), constantIndex(b, product.size), lanes,
+          [&](Value i) { cpu::store(b, constantFloat(b, type, 0), pointerAt(b, sums, i, bytes), bytes, false); });
+  LoopSpec spec = loopsOverMatrix(product);
+  spec.order = {product.kDim, product.outerDim};
+  spec.chunk[product.kDim] = rows;
+  spec.chunk[product.outerDim] = lanes;
+  if (product.wanted) limitExtent(ctx, spec, product.outerDim, product.wanted);
+  if (product.length) limitExtent(ctx, spec, product.kDim, product.length);
+  emitLoops(
+      ctx, spec,
+      [&](llvm::ArrayRef<Place> places) {
+        for (Place place : places) {
+          Index p = place.at[product.kDim], i = place.at[product.outerDim];
+          Value address = pointerAt(b, sums, i.value, bytes);
+          Value sum = cpu::load(b, type, address, bytes);
+          for (int64_t row = 0; row < rows; ++row) {
+            Value at = row == 0 ? p.value : Value(arith::AddIOp::create(b, p.value, constantIndex(b, row)));
+            place.at[product.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
+            Value scale = cpu::load(b, product.element, pointerAt(b, factor, at, bytes), bytes);
+            sum = multiplyAdd(ctx, elements(ctx, product, product.matrix, place), splat(b, scale, lanes), sum);
+          }
+          cpu::store(b, sum, address, bytes, false);
+        }
+      },
+      product.outerDim);
+}
+
+/// The sum of a vector's lanes, halves first.
+static Value addLanes(ImplicitLocOpBuilder &b, Value vector) {
+  for (int64_t lanes = lanesOf(vector.getType()); lanes > 1; lanes /= 2) {
+    llvm::SmallVector<int32_t> low, high;
+    for (int64_t lane = 0; lane < lanes / 2; ++lane) {
+      low.push_back(static_cast<int32_t>(lane));
+      high.push_back(static_cast<int32_t>(lane + lanes / 2));
+    }
+    vector = arith::AddFOp::create(b, shuffle(b, vector, vector, low), shuffle(b, vector, vector, high));
+  }
+  return vector;
+}
+
+/// Vectors along the products.
+static void addAlong(Context &ctx, const ThinProduct &product, Value factor, Value sums, int64_t lanes) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t bytes = elementBytes(product.element), rows = std::min(together, product.size);
+  Type type = vectorOf(product.element, lanes);
+  LoopSpec spec = loopsOverMatrix(product);
+  spec.order = {product.outerDim};
+  spec.chunk[product.outerDim] = rows;
+  if (product.wanted) limitExtent(ctx, spec, product.outerDim, product.wanted);
+  Value end = product.length ? product.length : constantIndex(b, product.k);
+  emitLoops(
+      ctx, spec,
+      [&](llvm::ArrayRef<Place> places) {
+        Index first = places[0].at[product.outerDim];
+        llvm::SmallVector<Index> outer = {first};
+        for (int64_t row = 1; row < rows; ++row)
+          outer.push_back({arith::AddIOp::create(b, first.value, constantIndex(b, row)), int64_t(ctx.levels.size()) - 1});
+        auto step = [&](Value p, ValueRange before) {
+          Place place = places[0];
+          place.vector = product.kDim, place.lanes = lanes;
+          place.at[product.kDim] = {p, int64_t(ctx.levels.size()) - 1};
+          Value scale = cpu::load(b, type, pointerAt(b, factor, p, bytes), bytes);
+          llvm::SmallVector<Value> after;
+          for (int64_t row = 0; row < rows; ++row) {
+            place.at[product.outerDim] = outer[row];
+            after.push_back(multiplyAdd(ctx, elements(ctx, product, product.matrix, place), scale, before[row]));
+          }
+          return after;
+        };
+        llvm::SmallVector<Value> totals(rows, constantFloat(b, type, 0));
+        totals = forLoop(ctx, constantIndex(b, 0), end, lanes, totals, step);
+        for (int64_t row = 0; row < rows; ++row)
+          cpu::store(b, addLanes(b, totals[row]), pointerAtConstant(b, pointerAt(b, sums, first.value, bytes), row * bytes), bytes, false);
+      },
+      -1);
+}
+
+void emitThinProduct(Context &ctx, const ThinProduct &product) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t mark = ctx.arenaUsed, bytes = elementBytes(product.element);
+  Value factor = storeFactor(ctx, product), sums = allocate(ctx, {product.size}, product.element).base;
+  int64_t vectorDim = chooseVectorDim(ctx, shapeOf(product.matrix), {product.matrix}, {});
+  int64_t lanes = lanesAlong(ctx, product, vectorDim);
+  withConditions(ctx, {product.matrix}, vectorDim, [&] {
+    if (vectorDim == product.outerDim)
+      addRows(ctx, product, factor, sums, lanes);
+    else
+      addAlong(ctx, product, factor, sums, lanes);
+  });
+  int64_t step = product.stride == 1 ? std::min(product.size, ctx.target.vectorBytes / bytes) : 1;
+  Value end = product.wanted ? product.wanted : constantIndex(b, product.size);
+  forLoop(ctx, constantIndex(b, 0), end, step, [&](Value i) {
+    Type type = vectorOf(product.element, step);
+    Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, product.target, i, product.stride * bytes);
+    if (!product.fromZero) sum = arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum);
+    cpu::store(b, sum, address, bytes, false);
+  });
+  ctx.arenaUsed = mark;
+}
+
+} // namespace tilewright::cpu

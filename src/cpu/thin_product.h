@@ -1,0 +1,24 @@
+// Products of which one row, or one column, is wanted: see thin_product.cpp.
+#pragma once
+
+#include "cpu/context.h"
+#include "cpu/micro_kernel.h"
+
+namespace tilewright::cpu {
+
+/// A product with a vector: sums[i] = sum over p of matrix(i, p) * factor(p).
+struct ThinProduct {
+  Value matrix, factor;   // tiles
+  int64_t outerDim, kDim; // of the matrix
+  int64_t factorK;        // of the factor; along its other dimension the index is 0
+  int64_t size, k;        // elements along both
+  Type element;           // in which is multiplied and added
+  Value wanted, length;   // so many sums, of so many products (i64); null: all
+  Value target;           // sums[i] goes to target + i * stride elements
+  int64_t stride;
+  bool fromZero; // written, not added
+};
+
+void emitThinProduct(Context &ctx, const ThinProduct &product);
+
+} // namespace tilewright::cpu
