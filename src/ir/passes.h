@@ -1,11 +1,15 @@
 // The target-neutral passes over the tt dialect, in the order of a kernel's flow. Each is one file of the same name.
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/LogicalResult.h"
 
 namespace mlir {
+class ImplicitLocOpBuilder;
 class ModuleOp;
-}
+class Type;
+class Value;
+} // namespace mlir
 
 namespace tilewright {
 
@@ -24,6 +28,10 @@ llvm::LogicalResult expandBlockPointers(mlir::ModuleOp module);
 ///   before: %d = tt.dot_scaled %a scale %s, %b, %c lhs = e4m3 rhs = bf16
 ///   after:  %d = tt.dot (%a as bf16) * (2^%s, each repeated 32 times), %b, %c
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
+/// How a machine makes the numbers, of type `number`, of bytes with two of e2m1 along `dim`.
+using UnpackE2m1 = llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &, mlir::Value bytes, int64_t dim, mlir::Type number)>;
+/// The same for a machine with a way of its own.
+llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1);
 
 /// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).
 ///   before: %x = tt.load %ptrs : tensor<96x!tt.ptr<f32>>

@@ -127,6 +127,18 @@ static LogicalResult generateForGpu(Compilation &c) {
   return success();
 }
 
+/// A thread makes eight numbers of e2m1 from one register at a time. Blocks that share tiles have no form of that operation.
+static LogicalResult expandForGpus(Compilation &c) {
+  if (c.options.numCtas != 1) return expandScaledDots(*c.module);
+  return expandScaledDots(*c.module, [](ImplicitLocOpBuilder &b, mlir::Value bytes, int64_t dim, mlir::Type number) -> mlir::Value {
+    auto tile = cast<RankedTensorType>(bytes.getType());
+    llvm::SmallVector<int64_t> shape(tile.getShape());
+    if (!llvm::all_of(shape, [](int64_t size) { return llvm::isPowerOf2_64(static_cast<uint64_t>(size)); })) return {};
+    shape[static_cast<size_t>(dim)] *= 2;
+    return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim));
+  });
+}
+
 /// Without an assembler on this machine the PTX is the artifact: the driver has one of its own.
 static LogicalResult assemble(Compilation &c) {
   c.gpu.ptx = std::move(c.output);
@@ -161,8 +173,10 @@ constexpr Step steps[] = {
     {"expand-block-pointers", Machine::any, expandBlockPointers, nullptr,
      "tt.make_tensor_ptr tt.advance tt.make_tensor_descriptor tt.descriptor_load tt.descriptor_store tt.descriptor_reduce tt.descriptor_gather tt.descriptor_scatter",
      "turn block pointers and tensor descriptors into tiles of pointers with masks"},
-    {"expand-scaled-dots", Machine::any, expandScaledDots, nullptr, "tt.dot_scaled",
+    {"expand-scaled-dots", Machine::processor, expandScaledDots, nullptr, "tt.dot_scaled",
      "turn products of microscaling formats into products of bf16 or fp16"},
+    {"expand-scaled-dots-for-gpus", Machine::gpu, nullptr, expandForGpus, "tt.dot_scaled",
+     "the same, with numbers of e2m1 made from bytes by one operation"},
     {"pad-tiles", Machine::any, padTiles, nullptr, "",
      "bring tiles of any size to powers of two"},
     {"simplify", Machine::any, simplify, nullptr, "",

@@ -7,6 +7,8 @@
 # RUN: tilewright compile %s --kernel taken --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32,index=*i32,n=i32,sn=i32:16,sh=i32:16,sb=i32:16' | FileCheck %s --check-prefix=TAKEN
 
 # RUN: tilewright compile %s --kernel large --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32:16,sn=i32:16' | FileCheck %s --check-prefix=LARGE
+# RUN: tilewright compile %s --kernel halves --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp16:16,n=i32:16,sn=i32:16' | FileCheck %s --check-prefix=HALVES
+# RUN: tilewright compile %s --kernel halves --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,out=*fp16:16,n=i32:16,sn=i32:16' | FileCheck %s --check-prefix=APART
 
 import triton
 import triton.language as tl
@@ -119,8 +121,8 @@ def in_place(a, b, c, sn):
     product = tl.dot(x, y).to(tl.float16)
     # PLACE: tt.store {{.*}}no_descriptor = "the kernel also reads a"
     tl.store(a + tile, product)
-    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c at several places"
-    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c at several places"
+    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may meet"
+    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may meet"
     tl.store(c + tile, product)
     tl.store(c + 4096 + tile, product)
 
@@ -149,3 +151,16 @@ def taken(a, out, index, n, sn, sh, sb):
     # TAKEN: ttg.tma_load
     total = add(total, tl.load(a + (pid * 64 + cols) * sn + head * sh + batch * sb + rows, mask=pid * 64 + cols < n))
     write(out, total)
+
+
+# Two stores of one tensor, which do not meet if its rows do not.
+# APART: taken for granted: -1*n + sn >= 0
+@triton.jit
+def halves(a, out, n, sn):
+    i, half = tl.arange(0, 64), tl.arange(0, 32)
+    tile = tl.load(a + i[:, None] * 64 + i[None, :])
+    left, right = tl.dot(tile, tile).to(tl.float16).reshape(64, 2, 32).permute(0, 2, 1).split()
+    # HALVES: ttg.tma_store {{.*}} to
+    # HALVES: ttg.tma_store {{.*}} to
+    tl.store(out + i[:, None] * sn + half[None, :], left, mask=(half < n)[None, :])
+    tl.store(out + i[:, None] * sn + (half + 32)[None, :], right, mask=(half + 32 < n)[None, :])

@@ -298,3 +298,55 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
   tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
   tt.return
 }
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// An operand that threads compute has two buffers: one is filled while the product before reads the other. What it is made of is loaded an
+// iteration early.
+// CHECK-LABEL: tt.func public @computed
+// CHECK: %[[both:.*]] = ttg.alloc : <2 x f16,
+// CHECK: %[[first:.*]] = tt.load {{.*}} : tensor<64x64x!tt.ptr<i8>
+// CHECK: scf.for {{.*}} iter_args(%[[acc:.*]] = %{{.*}}, %[[number:.*]] = %{{.*}}, %[[held:.*]] = %[[first]],
+// CHECK: %[[mine:.*]] = ttg.slot %[[both]][%[[number]]]
+// CHECK: %[[next:.*]] = tt.load
+// CHECK: %[[b:.*]] = arith.sitofp %[[held]]
+// CHECK-NOT: ttg.sync
+// CHECK: ttg.store_shared %[[b]], %[[mine]]
+// CHECK-NEXT: ttg.fence_async
+// CHECK-NEXT: ttg.sync
+// CHECK: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
+// CHECK-NEXT: ttg.wgmma_wait 1
+// CHECK-NEXT: ttg.sync
+// CHECK: %[[other:.*]] = arith.xori %[[number]]
+// CHECK: scf.yield %[[d]], %[[other]], %[[next]]
+// CHECK: ttg.wgmma_wait 0
+tt.func public @computed(%q: !tt.ptr<i8> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %row = tt.expand_dims %i {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %column = tt.expand_dims %i {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %width = arith.constant dense<64> : tensor<64x1xi32>
+  %start = arith.muli %row, %width : tensor<64x1xi32>
+  %starts = tt.broadcast %start : tensor<64x1xi32> -> tensor<64x64xi32>
+  %columns = tt.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %inside = arith.addi %starts, %columns : tensor<64x64xi32>
+  %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %from = arith.muli %k, %c64 : i32
+    %qk = tt.addptr %q, %from : !tt.ptr<i8>, i32
+    %qs = tt.splat %qk : !tt.ptr<i8> -> tensor<64x64x!tt.ptr<i8>>
+    %bs = tt.addptr %qs, %inside : tensor<64x64x!tt.ptr<i8>>, tensor<64x64xi32>
+    %a = ttg.descriptor_load %x[%k, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %small = tt.load %bs : tensor<64x64x!tt.ptr<i8>>
+    %b = arith.sitofp %small : tensor<64x64xi8> to tensor<64x64xf16>
+    %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}

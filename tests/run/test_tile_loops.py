@@ -54,3 +54,29 @@ def test_tiles_of_different_lengths(n, programs):
     triangle_kernel[(programs,)](a, out, n, programs, BLOCK=64, num_warps=4, num_stages=3)
     wide = a.astype(np.float32)
     np.testing.assert_array_equal(out, np.stack([(wide[i, : i + 1] @ wide[i, : i + 1]).sum(0) for i in range(n)]))
+
+
+@triton.jit
+def halves_kernel(a_ptr, b_ptr, out_ptr, N, stride, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    inside = offs[:, None] * BLOCK + offs[None, :]
+    product = tl.dot(tl.load(a_ptr + inside), tl.load(b_ptr + inside))
+    left, right = product.reshape(BLOCK, 2, BLOCK // 2).permute(0, 2, 1).split()
+    columns = tl.arange(0, BLOCK // 2)
+    rows = out_ptr + offs[:, None] * stride
+    tl.store(rows + columns[None, :], left, mask=(columns < N)[None, :])
+    tl.store(rows + (BLOCK // 2 + columns)[None, :], right, mask=(BLOCK // 2 + columns < N)[None, :])
+
+
+@pytest.mark.parametrize("N, stride", [(64, 64), (64, 96), (48, 64), (64, 32)])
+def test_two_halves_in_order(N, stride):
+    """With 32 columns from row to row the second store writes over the first one's rows."""
+    rng = np.random.default_rng(stride)
+    a, b = (rng.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
+    out, want = (np.full(64 * stride + 64, -1, np.float32) for _ in range(2))
+    halves_kernel[(1,)](a, b, out, N, stride, BLOCK=64, num_warps=4)
+    product = a.astype(np.float32) @ b.astype(np.float32)
+    for columns in (range(0, 32), range(32, N)):
+        for row in range(64):
+            want[row * stride + columns[0] : row * stride + columns[-1] + 1] = product[row, columns[0] : columns[-1] + 1]
+    assert np.array_equal(out, want)

@@ -171,9 +171,16 @@ inline LogicalResult plain(Operation *op, Place &at, const std::string &text) {
 
 // ---- bits in words
 
+/// Two floats of 16 bits as a vector. Products that share a word are one instruction, as far back as their operands pair up.
+Value pairOf(Place &at, Value low, Value high, int64_t depth);
+constexpr int64_t deepestPair = 4;
+/// Whether `pairOf` finds an instruction for both.
+bool computedAlike(Value low, Value high);
+
 /// The values' bits behind one another, the first lowest, as one integer.
 inline Value packBits(Place &at, ValueRange values, Type to) {
   if (values.size() == 1) return at.bitcast(values.front(), to);
+  if (values.size() == 2 && computedAlike(values[0], values[1])) return at.bitcast(pairOf(at, values[0], values[1], deepestPair), to);
   Type element = values.front().getType();
   Value vector = LLVM::PoisonOp::create(at.b, mlir::VectorType::get({static_cast<int64_t>(values.size())}, element));
   for (auto [index, value] : llvm::enumerate(values))

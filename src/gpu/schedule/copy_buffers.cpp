@@ -61,4 +61,25 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   return Value(function.getArgument(last));
 }
 
+//   before: ttg.descriptor_store %t to %map[...]
+//   after:  ttg.sync    ttg.store_shared %t, %p    ttg.fence_async    ttg.sync    ttg.tma_store %p to %map    ttg.tma_store_wait 0
+LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store) {
+  FailureOr<ttg::BufferType> type = bufferForCopies(store, store.getSrc().getType(), store.getOrder());
+  if (failed(type)) return failure();
+  FailureOr<Value> map = mapFor(function, store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder());
+  if (failed(map)) return failure();
+  Location loc = store.getLoc();
+  OpBuilder b(store);
+  Value buffer = ttg::AllocOp::create(b, loc, *type);
+  ttg::SyncOp::create(b, loc);
+  ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
+  ttg::FenceAsyncOp::create(b, loc);
+  ttg::SyncOp::create(b, loc);
+  auto started = ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer);
+  if (Attribute split = store->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
+  ttg::TmaStoreWaitOp::create(b, loc, 0);
+  store.erase();
+  return success();
+}
+
 } // namespace tilewright::gpu

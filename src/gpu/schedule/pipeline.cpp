@@ -34,7 +34,7 @@ public:
     SmallVector<ttg::DescriptorStoreOp> stores;
     function.walk([&](ttg::DescriptorStoreOp store) { stores.push_back(store); });
     for (ttg::DescriptorStoreOp store : stores)
-      if (failed(bufferStore(store))) return failure();
+      if (failed(bufferStore(function, store))) return failure();
 
     SmallVector<Operation *> loads;
     function.walk([&](Operation *op) {
@@ -93,27 +93,6 @@ private:
   }
 
   //===------------------------------------------------------------------------------------------- stores, loads in normal form
-
-  //   before: ttg.descriptor_store %t to %map[...]
-  //   after:  ttg.sync    ttg.store_shared %t, %p    ttg.fence_async    ttg.sync    ttg.tma_store %p to %map    ttg.tma_store_wait 0
-  LogicalResult bufferStore(ttg::DescriptorStoreOp store) {
-    FailureOr<ttg::BufferType> type = bufferForCopies(store, store.getSrc().getType(), store.getOrder());
-    if (failed(type)) return failure();
-    FailureOr<Value> map = mapFor(function, store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder());
-    if (failed(map)) return failure();
-    Location loc = store.getLoc();
-    b.setInsertionPoint(store);
-    Value buffer = ttg::AllocOp::create(b, loc, *type);
-    ttg::SyncOp::create(b, loc);
-    ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
-    ttg::FenceAsyncOp::create(b, loc);
-    ttg::SyncOp::create(b, loc);
-    auto started = ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer);
-    if (Attribute split = store->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
-    ttg::TmaStoreWaitOp::create(b, loc, 0);
-    store.erase();
-    return success();
-  }
 
   /// The buffer that is filled from `store` alone, or null.
   static ttg::AllocOp ownBuffer(ttg::StoreSharedOp store) {
@@ -295,6 +274,8 @@ private:
   int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted, scf::ForOp around, ArrayRef<DeeperBuffer> others) {
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
+      for (ttg::StoreSharedOp store : schedule.computed)
+        deeper.push_back({allocOf(store.getBuffer()), 2, schedule.loop});
       int64_t barriers = roles ? 8 * stages : 0;
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
@@ -332,14 +313,39 @@ private:
     bool goesOn = roles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
     if (!schedule.rings.empty() && noRoles) function->setAttr(ttg::noRolesName, b.getStringAttr(*noRoles));
     if (!goesOn && !schedule.rings.empty()) left.reset();
-    int64_t stages = schedule.rings.empty() ? 1 : goesOn ? left->stages : affordableStages(schedule, wanted, loop, {});
+    int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
     schedule.roles = roles;
-    if (stages > 1) placeRefills(schedule, stages, config, target);
+    if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
+    if (schedule.inFlight.empty()) schedule.computed.clear();
     if (stages > 1) stages = goThroughTiles(schedule);
     noteDecision(schedule, wanted);
-    if (stages < 2) return success();
+    if (stages < 2) return overlap(schedule), success();
     if (std::optional<std::string> wrong = wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
+    overlap(schedule);
     return expand(schedule);
+  }
+
+  /// The deepest rings that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
+  int64_t stagesOf(LoopSchedule &schedule, int64_t wanted) {
+    if (schedule.rings.empty()) {
+      SmallVector<DeeperBuffer> deeper;
+      for (ttg::StoreSharedOp store : schedule.computed)
+        deeper.push_back({allocOf(store.getBuffer()), 2, schedule.loop});
+      if (planShared(function, deeper).bytes > target.sharedBytes) schedule.computed.clear();
+      return 1;
+    }
+    int64_t stages = affordableStages(schedule, wanted, schedule.loop, {});
+    if (stages > 1 || schedule.computed.empty()) return stages;
+    schedule.computed.clear();
+    return affordableStages(schedule, wanted, schedule.loop, {});
+  }
+
+  /// Products of operands that threads compute run on while the next iteration's are made.
+  void overlap(LoopSchedule &schedule) {
+    if (schedule.computed.empty()) return;
+    Operation *before = schedule.loop;
+    overlapComputing(schedule, (registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop)) / 2);
+    llvm::replace(loops, before, schedule.loop.getOperation());
   }
 
   /// Where a loop over tiles is around the loop, its ring need not drain between them. Returns the stages there are then: that may take one
@@ -545,6 +551,7 @@ private:
       slot = around(e.loc, e.slot, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
+    if (!e.schedule.computed.empty()) ttg::SyncOp::create(b, e.loc);
     if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
     ttg::BarrierArriveOp::create(b, e.loc, empty, slot, exists);
   }

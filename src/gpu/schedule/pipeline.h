@@ -50,6 +50,7 @@ struct LoopSchedule {
   int64_t stages = 1;
   llvm::SmallVector<Ring> rings; ///< none: the loop has no load that may run ahead
   llvm::SmallVector<LoadInPlace> inPlace;
+  llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of products' operands that threads make; none if there is no space for two of each
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
   ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
@@ -87,6 +88,10 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                             mlir::Operation *top);
 
+/// Gives each buffer that threads fill for products two slots, which iterations take in turn: one is filled while products read the other.
+/// Loads to registers are made an iteration early, if `registers` of a thread reach for that.
+void overlapComputing(LoopSchedule &schedule, int64_t registers);
+
 /// Lets the products in flight run on until the next iteration's have been started. Returns the wait that retires the iteration before.
 mlir::Operation *runOn(LoopSchedule &schedule);
 
@@ -102,6 +107,8 @@ void letStoresRun(mlir::scf::ForOp tiles);
 std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
 /// A buffer for a tile that goes through a tensor map.
 mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
+/// A store through a tensor map goes by way of a buffer.
+llvm::LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store);
 /// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it.
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order);

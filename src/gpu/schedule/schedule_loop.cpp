@@ -5,6 +5,7 @@
 //   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...; wait for V; multiply; retire both;
 //   sync;
 //                                           refill V's slot i
+//   products of what threads compute:       compute; fill buffer i mod 2; sync; start product i; retire product i-1; sync
 //   three products or more:                 wait for all; multiply and compute; sync; refill all slots i for i+S
 //   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply
 // The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
@@ -136,6 +137,14 @@ static void addRing(LoopSchedule &schedule, Ring ring) {
   same->productsRead |= ring.productsRead;
 }
 
+/// Whether a buffer is filled in the loop for products alone, which stand behind it.
+static bool isForProducts(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
+  if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
+  return llvm::all_of(accessesOf(alloc), [&](Operation *access) {
+    return access == store || (isa<ttg::WgmmaOp>(access) && access->getBlock() == store->getBlock() && store->isBeforeInBlock(access));
+  });
+}
+
 LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
   LoopSchedule schedule;
   schedule.loop = loop;
@@ -144,12 +153,14 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
   for (auto store : body->getOps<ttg::StoreSharedOp>()) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-    if (!load || load->getBlock() != body || !load->getResult(0).hasOneUse() || !isa<tt::LoadOp, ttg::DescriptorLoadOp>(load)) continue;
-    if (!isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
+    bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
+    if (!isLoad && isForProducts(store, alloc)) schedule.computed.push_back(store);
+    if (!isLoad || !isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
     Ring ring;
     ring.tma = isa<ttg::DescriptorLoadOp>(load);
     ring.copies.push_back({load, store, alloc});
     Result<void> ahead = checkAhead(load, alloc, iterations, mayCopyAsync);
+    if (!ahead && isa<tt::LoadOp>(load) && isForProducts(store, alloc)) schedule.computed.push_back(store);
     if (!ahead)
       schedule.inPlace.push_back({load, ahead.error()});
     else if (!findReaders(ring, ring.copies.front(), body))
@@ -182,6 +193,7 @@ static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
     if (!alloc) return false;
     for (Ring &ring : schedule.rings)
       if (llvm::any_of(ring.copies, [&](Copy &copy) { return copy.alloc == alloc; })) return true;
+    if (llvm::any_of(schedule.computed, [&](ttg::StoreSharedOp store) { return allocOf(store.getBuffer()) == alloc; })) return true;
     return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
       return schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
     });
@@ -265,6 +277,7 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target) {
   schedule.stages = stages;
   schedule.inFlight = productsInFlight(schedule);
+  if (schedule.rings.empty()) return;
   bool byThreads = llvm::any_of(schedule.rings, [](Ring &ring) { return !ring.tma; });
   if (byThreads) {
     if (stages < 3) schedule.inFlight.clear(); // at the top of iteration i the product of iteration i-1 still reads

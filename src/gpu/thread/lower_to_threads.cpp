@@ -261,23 +261,61 @@ static void addAccesses(SmallVector<GlobalAccess> &accesses, ArrayRef<GlobalAcce
     if (known.insert(keyOf(other)).second) accesses.push_back(other);
 }
 
+/// Of the values that a loop carries, those that it loads for its next iteration: small elements come in words of 32 bits, and stay in
+/// them.
+static SmallVector<bool> carriedInWords(ThreadContext &t, scf::ForOp loop) {
+  return llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
+    if (!value.getDefiningOp<tt::LoadOp>() || !isa<RankedTensorType>(value.getType())) return false;
+    Type element = t.scalarType(getElementTypeOrSelf(value.getType()));
+    int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+    return (bits == 8 || bits == 16) && t.partsOf(value.getType()) * bits % 32 == 0;
+  });
+}
+
+static Parts gatherCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> inWords) {
+  Parts all;
+  for (auto [value, isInWords] : llvm::zip(values, inWords)) {
+    Parts parts = t.get(value);
+    size_t each = isInWords ? 32 / parts.front().getType().getIntOrFloatBitWidth() : 1;
+    for (size_t i = 0; i < parts.size(); i += each)
+      all.push_back(isInWords ? packed(t, ValueRange(parts).slice(i, each)) : parts[i]);
+  }
+  return all;
+}
+
+static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> inWords, ValueRange scalars) {
+  for (auto [value, isInWords] : llvm::zip(values, inWords)) {
+    auto count = static_cast<size_t>(t.partsOf(value.getType()));
+    Parts parts;
+    while (parts.size() < count) {
+      if (isInWords)
+        llvm::append_range(parts, unpacked(t, scalars.front(), t.scalarType(getElementTypeOrSelf(value.getType()))));
+      else
+        parts.push_back(scalars.front());
+      scalars = scalars.drop_front();
+    }
+    t.set(value, std::move(parts));
+  }
+}
+
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   finishMeeting(t);
   SmallVector<GlobalAccess> before = t.sinceBarrier;
   expectIteration(t, loop);
+  SmallVector<bool> inWords = carriedInWords(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
-                                  t.gather(loop.getInitArgs()));
+                                  gatherCarried(t, loop.getInitArgs(), inWords));
   t.set(loop.getInductionVar(), {fresh.getInductionVar()});
-  t.scatter(loop.getRegionIterArgs(), fresh.getRegionIterArgs());
   {
     OpBuilder::InsertionGuard guard(t.b);
     if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
     t.b.setInsertionPointToEnd(fresh.getBody());
+    scatterCarried(t, loop.getRegionIterArgs(), inWords, fresh.getRegionIterArgs());
     if (failed(lowerPart(t, *loop.getBody()))) return failure();
-    scf::YieldOp::create(t.b, t.gather(loop.getBody()->getTerminator()->getOperands()));
+    scf::YieldOp::create(t.b, gatherCarried(t, loop.getBody()->getTerminator()->getOperands(), inWords));
   }
   addAccesses(t.sinceBarrier, before); // there may have been no iteration
-  t.scatter(loop.getResults(), fresh.getResults());
+  scatterCarried(t, loop.getResults(), inWords, fresh.getResults());
   return success();
 }
 
@@ -366,7 +404,7 @@ static Lowering loweringOf(Operation *op) {
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
       lowerAddPtr, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,
-      lowerExtern, lowerInlineAsm, lowerMapElementwise,
+      lowerExtern, lowerInlineAsm, lowerMapElementwise, lowerUnpackE2m1,
       // between threads
       lowerConvert, lowerReduce, lowerScan, lowerGather, lowerHistogram, lowerReadBlocks,
       // global memory

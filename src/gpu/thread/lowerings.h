@@ -73,6 +73,9 @@ Parts widenBytes(ThreadContext &t, const Parts &bytes, Type format); // to f32
 /// What libm calls `name`, of floats of 16 to 64 bits; null if it is not known.
 Value mathFunction(ThreadContext &t, llvm::StringRef name, mlir::ValueRange operands);
 
+// ---- small_floats.cpp
+LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op);
+
 // ---- convert.cpp
 LogicalResult lowerConvert(ThreadContext &t, ttg::ConvertLayoutOp op);
 /// The tile in another layout, for `op`, whose scratch it may use.

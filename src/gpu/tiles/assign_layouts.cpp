@@ -198,7 +198,7 @@ private:
           setType(op->getResult(0));
           want(op, *sourceLayout(op, plan.layoutOf(op->getResult(0))));
         })
-        .Case<tt::ReshapeOp, tt::TransOp, tt::JoinOp, tt::CatOp>([&](auto) {
+        .Case<tt::ReshapeOp, tt::TransOp, tt::JoinOp, tt::CatOp, ttg::UnpackE2m1Op>([&](auto) {
           Layout source = layoutOf(op->getOperand(0));
           want(op, source);
           setResult(op->getResult(0), *resultLayout(op, source));

@@ -6,7 +6,8 @@
 // A condition of the whole tile has no bound to become: where it is false the tile starts before the tensor, where there is nothing.
 //
 // Reads and writes of the copy engine come in no order with those of threads to the same memory. So a tensor that a kernel both reads and
-// writes, or writes at two places, has no map; and that the tensors of two arguments lie apart is a fact that the launch checks.
+// writes, or writes by two stores that may meet, has no map; and that the tensors of two arguments lie apart is a fact that the launch
+// checks.
 #include "gpu/passes.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
@@ -94,7 +95,22 @@ void dropDeadCarried(scf::ForOp loop) {
 /// Who reads and writes each tensor.
 struct Accesses {
   int64_t reads = 0, writes = 0;
+  SmallVector<tt::StoreOp> stores;
 };
+
+/// Whether two tiles of one tensor, each a box of the same map, have no index in common: along some dimension one ends before the other
+/// begins.
+bool areApart(const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
+  if (x.dims.size() != y.dims.size() || x.offset != y.offset) return false;
+  auto extent = [](Value tile, int64_t dim) { return dim < 0 ? 1 : cast<RankedTensorType>(tile.getType()).getDimSize(unsigned(dim)); };
+  bool apart = false;
+  for (auto [a, b] : llvm::zip(x.dims, y.dims)) {
+    if (a.stride != b.stride || a.bound != b.bound || a.placeholder || b.placeholder || a.clamped || b.clamped) return false;
+    std::optional<int64_t> distance = (a.start - b.start).constant();
+    apart |= distance && (*distance >= extent(yTile, b.tileDim) || -*distance >= extent(xTile, a.tileDim));
+  }
+  return apart;
+}
 
 class Former {
 public:
@@ -106,11 +122,13 @@ public:
       auto load = dyn_cast<tt::LoadOp>(op);
       auto store = dyn_cast<tt::StoreOp>(op);
       if (load) countAccess(load.getPtr(), 1, 0);
-      if (store) countAccess(store.getPtr(), 0, 1);
+      if (store) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
       if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
       if (load && isCandidate(load.getType()) && feedsProduct(load)) candidates.push_back(op);
       if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
+    for (auto &[base, count] : accesses)
+      if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreApart(count)) count.writes = 1;
     for (Operation *op : candidates) {
       Result<void> formed = isa<tt::LoadOp>(op) ? formLoad(cast<tt::LoadOp>(op)) : formStore(cast<tt::StoreOp>(op));
       if (!formed) op->setAttr(ttg::noDescriptorName, b.getStringAttr(formed.error()));
@@ -124,11 +142,41 @@ private:
     return tile && tile.getRank() >= 2;
   }
 
-  void countAccess(Value pointer, int64_t reads, int64_t writes) {
+  Accesses &countAccess(Value pointer, int64_t reads, int64_t writes) {
     BlockArgument base = baseArgument(pointer);
     Accesses &count = base ? accesses[base] : unknown;
     count.reads += reads;
     count.writes += writes;
+    return count;
+  }
+
+  /// Whether no two stores of one tensor write to one place, in one run of the code around them: then they need no order.
+  bool storesAreApart(const Accesses &count) {
+    Indices indices(function, refuted);
+    std::vector<MapPlan> plans;
+    SmallVector<Value> tiles;
+    for (tt::StoreOp store : count.stores) {
+      if (store->getBlock() != count.stores.front()->getBlock() || !isCandidate(store.getValue().getType())) return false;
+      Result<MapPlan> plan = planFor(store, indices, store.getPtr(), store.getMask());
+      if (!plan) return false;
+      for (size_t i = 0; i < plans.size(); ++i)
+        if (!areApart(plans[i], tiles[i], *plan, store.getValue())) return false;
+      plans.push_back(std::move(*plan));
+      tiles.push_back(store.getValue());
+    }
+    if (!hasOneIndexEach(indices, plans.front())) return false;
+    ttg::relyOn(function, indices.facts());
+    return true;
+  }
+
+  /// Whether each element of a map's tensor has one index: no row begins before the one before it has ended, which launches are asked for.
+  static bool hasOneIndexEach(Indices &indices, const MapPlan &plan) {
+    for (size_t i = 0; i + 1 < plan.dims.size(); ++i) {
+      const MapDimension &dim = plan.dims[i];
+      std::optional<Polynomial> length = i == 0 ? dim.bound : product(dim.bound, dim.stride);
+      if (dim.bound.isZero() || !length || !indices.assumeNonNegative(plan.dims[i + 1].stride - *length)) return false;
+    }
+    return true;
   }
 
   /// Copies by the copy engine come in no order with other accesses to their memory: there must be none, through no other argument either.
@@ -216,7 +264,7 @@ private:
     const Accesses count = accesses[plan->base];
     if (unknown.reads || unknown.writes) return Failure{"the kernel has pointers whose tensor is not known"};
     if (count.reads) return Failure{"the kernel also reads " + nameOf(plan->base)};
-    if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(plan->base) + " at several places"};
+    if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(plan->base) + " by several stores, which may meet"};
     if (Result<void> fits = checkStore(indices, *plan, op.getValue().getType()); !fits) return fits;
     if (Result<void> apart = checkOthers(plan->base, /*writes=*/true); !apart) return apart;
     ttg::relyOn(function, indices.facts());

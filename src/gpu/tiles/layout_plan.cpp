@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -20,6 +22,12 @@ static int64_t bitsOf(Value tile) {
 
 //===------------------------------------------------------------------------------------------------- nature of operations
 
+static Dims identityOrder(size_t rank) {
+  Dims order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
 std::optional<Layout> resultLayout(Operation *op, const Layout &source) {
   using Maybe = std::optional<Layout>;
   return llvm::TypeSwitch<Operation *, Maybe>(op)
@@ -28,6 +36,11 @@ std::optional<Layout> resultLayout(Operation *op, const Layout &source) {
       .Case([&](tt::TransOp trans) { return Maybe(source.transposed({trans.getOrder().begin(), trans.getOrder().end()})); })
       .Case([&](tt::ExpandDimsOp expand) { return Maybe(source.withUnitDim(expand.getAxis())); })
       .Case([&](tt::JoinOp) { return Maybe(source.joined()); })
+      .Case([&](ttg::UnpackE2m1Op unpack) {
+        Dims order = identityOrder(source.shape.size());
+        order.insert(order.begin() + unpack.getDim() + 1, static_cast<int64_t>(source.shape.size()));
+        return Maybe(source.joined().transposed(order).reshaped(ttg::shapeOf(unpack.getType())));
+      })
       .Case([&](tt::CatOp) { return Maybe(source.concatenated(0)); })
       .Case([&](tt::SplitOp) {
         std::optional<Halves> halves = source.splitHalves();
@@ -56,6 +69,15 @@ std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
       .Case([&](tt::SplitOp) { return Maybe(result.joined()); })
       .Case([&](tt::JoinOp) {
         std::optional<Halves> halves = result.splitHalves();
+        return halves ? Maybe(halves->layout) : Maybe();
+      })
+      .Case([&](ttg::UnpackE2m1Op unpack) {
+        auto dim = static_cast<size_t>(unpack.getDim());
+        Dims pairs = ttg::shapeOf(unpack.getBytes().getType()), order = identityOrder(pairs.size() + 1);
+        pairs.insert(pairs.begin() + static_cast<ptrdiff_t>(dim) + 1, 2);
+        order.erase(order.begin() + static_cast<ptrdiff_t>(dim) + 1);
+        order.push_back(static_cast<int64_t>(dim) + 1);
+        std::optional<Halves> halves = result.reshaped(pairs).transposed(order).splitHalves();
         return halves ? Maybe(halves->layout) : Maybe();
       })
       .Default([](Operation *) { return Maybe(); });
@@ -126,7 +148,8 @@ void LayoutPlan::collect(Operation *op) {
       .Case<tt::JoinOp, tt::CatOp>([&](auto pair) { addBorder(op, pair.getLhs(), pair.getResult()); })
       .Case([&](tt::SplitOp split) { addBorder(op, split.getSrc(), split.getOutLHS()); })
       .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto shaped) { addBorder(op, shaped.getResult(), shaped.getSrc()); })
-      .Case<tt::ReshapeOp, tt::TransOp>([&](auto shaped) { addBorder(op, shaped.getSrc(), shaped.getResult()); });
+      .Case<tt::ReshapeOp, tt::TransOp>([&](auto shaped) { addBorder(op, shaped.getSrc(), shaped.getResult()); })
+      .Case([&](ttg::UnpackE2m1Op unpack) { addBorder(op, unpack.getBytes(), unpack.getResult()); });
 }
 
 /// Work of a class whose cost depends on its layout, or that says which it must be.

@@ -132,6 +132,13 @@ def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure]> {
   let hasFolder = 1;
 }
 
+def TTG_UnpackE2m1Op : TTGOp<"unpack_e2m1", [Pure]> {
+  let summary = "the numbers of bytes that hold two of e2m1 each, the first in the low half, as bf16 or f16; `dim` of the tile becomes twice as long";
+  let arguments = (ins TTG_Tile:$bytes, I32Attr:$dim);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$bytes attr-dict `:` type($bytes) `->` type($result)";
+}
+
 // ---- the blocks of a cluster. Which of them this is: ptx.cluster_rank.
 
 def TTG_ReadBlocksOp : TTGEffect<"read_blocks"> {

@@ -19,16 +19,16 @@ namespace {
 /// Operations at one place, on tiles of any shape.
 class Builder {
 public:
-  explicit Builder(tt::DotScaledOp op)
-      : b(op.getLoc(), op), fastMath(op.getFastMath()), group(scaleGroup(leftOf(op), rightOf(op))),
+  Builder(tt::DotScaledOp op, UnpackE2m1 unpackE2m1)
+      : b(op.getLoc(), op), unpackE2m1(unpackE2m1), fastMath(op.getFastMath()), group(scaleGroup(leftOf(op), rightOf(op))),
         isHalf(op.getAElemType() == tt::ScaleDotElemType::FP16 || op.getBElemType() == tt::ScaleDotElemType::FP16),
         number(isHalf ? Type(b.getF16Type()) : Type(b.getBF16Type())) {}
 
   /// The numbers of an operand.
   Value operand(const tt::ScaledOperand &x) {
     int64_t last = x.rank() - 1, depth = x.isLeft ? last : last - 1, outer = x.isLeft ? last - 1 : last;
-    bool fourBitNumbers = x.format == tt::ScaleDotElemType::E2M1;
-    Value numbers = fourBitNumbers ? fourBits(unpack(x.tile, x.packedAlongK ? depth : outer)) : toNumber(withFormat(x.tile, x.format));
+    Value numbers =
+        x.format == tt::ScaleDotElemType::E2M1 ? pairs(x.tile, x.packedAlongK ? depth : outer) : toNumber(withFormat(x.tile, x.format));
     if (!x.scale) return numbers;
     return arith::MulFOp::create(b, numbers, repeated(scaleNumbers(x.scale), depth));
   }
@@ -57,6 +57,12 @@ private:
     bool rounds = from.getIntOrFloatBitWidth() >= 16;
     auto nearest = rounds ? tt::RoundingModeAttr::get(b.getContext(), tt::RoundingMode::RTNE) : tt::RoundingModeAttr();
     return tt::FpToFpOp::create(b, withElement(floats, number), floats, nearest);
+  }
+
+  /// The two numbers of each byte, along `dim`.
+  Value pairs(Value bytes, int64_t dim) {
+    Value numbers = unpackE2m1 ? unpackE2m1(b, bytes, dim, number) : Value();
+    return numbers ? numbers : fourBits(unpack(bytes, dim));
   }
 
   /// Two elements for each byte along `dim`, the low half first; each in a byte of its own.
@@ -135,17 +141,18 @@ private:
   }
 
   ImplicitLocOpBuilder b;
+  UnpackE2m1 unpackE2m1;
   bool fastMath;
   int64_t group;
   bool isHalf;
   Type number;
 };
 
-LogicalResult expand(tt::DotScaledOp op) {
+LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
   if (std::string problem = problemOf(left, right, op.getC().getType()); !problem.empty())
     return refuse(op, Diag::invalidArgument, {problem, ""});
-  Builder builder(op);
+  Builder builder(op, unpackE2m1);
   Value a = builder.operand(left), b = builder.operand(right);
   OpBuilder at(op);
   auto dot = tt::DotOp::create(at, op.getLoc(), op.getType(), a, b, op.getC(), tt::InputPrecision::IEEE, 0);
@@ -157,6 +164,11 @@ LogicalResult expand(tt::DotScaledOp op) {
 } // namespace
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module) {
-  WalkResult walk = module.walk([](tt::DotScaledOp op) { return succeeded(expand(op)) ? WalkResult::advance() : WalkResult::interrupt(); });
+  return expandScaledDots(module, UnpackE2m1());
+}
+
+LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1) {
+  WalkResult walk =
+      module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });
   return failure(walk.wasInterrupted());
 }

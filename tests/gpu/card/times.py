@@ -182,7 +182,7 @@ def product_rows(ours, theirs):
             modules[triton, name] = made
         return modules[triton, name]
 
-    odd = (1000, 1025, 4100, 4104)  # rows of multiples of 16, 2, 8 and 16 bytes
+    odd = (1000, 1023, 1025, 4095, 4097, 4100, 4104)  # rows of multiples of 16, 2, 2, 2, 2, 8 and 16 bytes
     for dtype, sizes in (("fp16", (512, 1024, 2048, 4096, 8192, 16384, *odd)), ("bf16", (1024, 4096, 8192))):
         for size in sizes:
             M, N, K = (512, 512, 1024) if size == 512 else (size, size, size)
