@@ -18,7 +18,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 CODE = re.compile(r"^```.*?^```$", re.M | re.S)
-BREAK = re.compile(r"([\u3000-\u9fff\uff00-\uffef])\n(?=[\u3000-\u9fff\uff00-\uffef])")  # between Chinese characters: no space
+BREAK = re.compile(r"([\u3000-\u9fff\uff00-\uffef])\n *(?=[\u3000-\u9fff\uff00-\uffef])")  # between Chinese characters: no space
 NOTE = "*Generated from the compiler's own tables.*"
 
 
