@@ -1,6 +1,6 @@
 // A C++ program that runs the kernel of 01_vector_add.py: no Python, no compiler installed, one library to link.
 //
-//   clang++-22 -std=c++20 -Iinclude examples/host.cpp -Lbuild/lib -ltilewright -o host
+//   clang++-22 -std=c++20 -Iinclude examples/host.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o host
 //   ./host examples/01_vector_add.py
 //
 // The kernel is read from its file, compiled at the first launch for the types that it is called with, and cached. Errors

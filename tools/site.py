@@ -18,7 +18,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 CODE = re.compile(r"^```.*?^```$", re.M | re.S)
-BREAK = re.compile(r"([\u3000-\u9fff\uff00-\uffef])\n(?=[\u3000-\u9fff\uff00-\uffef])")  # between Chinese characters: no space
+BREAK = re.compile(r"([\u3000-\u9fff\uff00-\uffef])\n *(?=[\u3000-\u9fff\uff00-\uffef])")  # between Chinese characters: no space
 NOTE = "*Generated from the compiler's own tables.*"
 
 
@@ -67,8 +67,8 @@ def language_pages(build):
     known = json.loads(call(build, "explain", "--json"))
     rows = {row["name"]: (row["signature"], row["text"], row.get("reference", "")) for row in known if row["kind"] == "builtin"}
     library = {row["name"]: (row["signature"], row["text"], row.get("reference", "")) for row in known if row["kind"] == "function"}
-    examples = ("Below an expression of an example stands its value. There, `x_ptr` points at the `float32` 0, 1, …, 63, and `i_ptr` at the same "
-                "numbers as `int32`. All examples run in the project's tests, on the interpreter, on compiled code and on simulated GPU code.")
+    examples = ("Below an expression of an example stands its value. All examples run in the project's tests, on the interpreter, on compiled code and "
+                "on simulated GPU code.")
     yield "language.md", function_page(
         "The language", "The functions of `triton.language` that the compiler knows. `tl.math` has the mathematical ones under the same names. "
         "What is written in the language itself is on the page [Library](library.md). " + examples, rows)
@@ -79,15 +79,27 @@ def language_pages(build):
     yield "diagnostics.md", diagnostics_page([row for row in known if row["kind"] == "diagnostic"])
 
 
+def libdevice_types():
+    """Function -> the types of its parameters, one text for each overload."""
+    words = {"f": "fp32", "d": "fp64", "i": "int32", "l": "int64", "u": "uint32", "v": "uint64"}
+    found = collections.defaultdict(list)
+    for name, parameters in re.findall(r'^LIBDEVICE\("(\w+)", "\w", "(\w+)"', (ROOT / "src/evaluate/libdevice.def").read_text(), re.M):
+        found[name].append(words[parameters[0]] if len(set(parameters)) == 1 else f"({', '.join(words[letter] for letter in parameters)})")
+    return found
+
+
 def libdevice_page(rows):
+    types = libdevice_types()
     lines = ["# Functions of libdevice", "", NOTE, "",
              "`from triton.language.extra import libdevice`, then `libdevice.tanh(x)` in a kernel. They are there on CPUs as well, in `fp32` and",
-             "`fp64` as far as upstream has both; [Accuracy of libdevice](../libdevice.md) says how exact they are.", "", "| function | what it does |", "| --- | --- |"]
+             "`fp64` as far as upstream has both; [Accuracy of libdevice](../libdevice.md) says how exact they are. What stands here as x, y, z are the",
+             "arguments in their order, and `_rd`, `_rn`, `_ru`, `_rz` name the rounding: down, to nearest, up, towards zero.", "", "| function | of | what it does |", "| --- | --- | --- |"]
     by_text = collections.OrderedDict()
     for path, (signature, summary, _) in rows.items():
         if path.startswith("extra.libdevice."):
-            by_text.setdefault(summary, []).append(signature)
-    lines += [f"| {', '.join(f'`{signature}`' for signature in signatures)} | {summary} |" for summary, signatures in sorted(by_text.items(), key=lambda item: item[1])]
+            by_text.setdefault((", ".join(types[signature.partition("(")[0]]), summary), []).append(signature)
+    lines += [f"| {', '.join(f'`{signature}`' for signature in signatures)} | {of} | {summary} |"
+              for (of, summary), signatures in sorted(by_text.items(), key=lambda item: item[1])]
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,9 @@
 """The pages for authors of kernels do what they say: their files are written, and their commands run, in order, each page in a folder of its own.
 
 A block of Python (or C) that begins with "# NAME.py" is that file; blocks of sh are run; what follows <!-- needs torch --> is left out where there
-is none. A block of Python without a name is a part of a file of its page, or of a kernel, and compiles in one. C++ is an excerpt of examples/host.cpp.
-Blocks of text are output, and blocks of console are for other machines.
+is none, and what follows <!-- exact --> is a part of what the commands before it print. A block of Python without a name is a part of a file of
+its page, or of a kernel, and compiles in one. C++ is an excerpt of examples/host.cpp. Other blocks of text are output as it was once, and blocks of
+console are for other machines.
 """
 
 import importlib.util
@@ -23,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = ["index.md", "authors.md", *sorted(path.relative_to(DOCS).as_posix() for folder in ("tutorial", "howto", "explanation")
                                            for path in (DOCS / folder).glob("*.md") if not path.name.endswith(".zh.md"))]
-BLOCK = re.compile(r"(<!-- needs (\w+) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"(?:<!-- (needs \w+|exact) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"(?:#|//) (\w+\.(?:py|c))\n")
 LANGUAGES = {"python", "c", "sh", "text", "console", "cpp", "cmake"}
 PART = """import tilewright as triton
@@ -41,6 +42,7 @@ def run(text, folder):
     env = {**os.environ, "PATH": os.pathsep.join([str(build / "bin"), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])}
     done = subprocess.run(["bash", "-e", "-c", text], cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, text + done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def check_part(text, files, folder):
@@ -57,17 +59,19 @@ def check_part(text, files, folder):
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks(page, tmp_path):
     blocks = BLOCK.findall((DOCS / page).read_text())
-    assert {language for _, _, language, _ in blocks} <= LANGUAGES
-    files = [text for _, _, _, text in blocks if FILE.match(text)]
-    for _, needed, language, text in blocks:
-        if needed and importlib.util.find_spec(needed) is None:
+    assert {language for _, language, _ in blocks} <= LANGUAGES
+    files, output = [text for _, _, text in blocks if FILE.match(text)], ""
+    for note, language, text in blocks:
+        if note.startswith("needs") and importlib.util.find_spec(note.split()[1]) is None:
             continue
         if name := FILE.match(text):
             (tmp_path / name[1]).write_text(text)
         elif language == "python":
             check_part(text, files, tmp_path)
         elif language == "sh" and ("clang-22" not in text or shutil.which("clang-22")):
-            run(text, tmp_path)
+            output = run(text, tmp_path)
+        elif note == "exact":
+            assert [line for line in text.splitlines() if line not in output] == [], output
         elif language == "cpp":
             host = (ROOT / "examples" / "host.cpp").read_text()
             assert all(line.strip() in host for line in text.splitlines())

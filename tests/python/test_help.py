@@ -12,7 +12,7 @@ import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(tilewright.__file__).absolute().parents[2]
-COMMANDS = ["compile", "run", "tune", "verify", "bench", "explain", "info", "cache", "completion", "man"]
+COMMANDS = list(dict.fromkeys(re.findall(r'^EXAMPLE\("(\w+)"', (ROOT / "cli" / "examples.def").read_text(), re.M)))
 
 
 def run(line, folder):

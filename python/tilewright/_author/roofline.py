@@ -52,7 +52,7 @@ def draw(title, intensity, rate, bandwidth, peak):
     parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x:.1f}" y2="{top:.1f}" stroke="#d62728" stroke-dasharray="4"/>')
     share = rate / min(peak, intensity * bandwidth)
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#d62728"/>' + _text(x + 10, y + 4, f"{rate / 1e9:.4g} GFLOP/s, {share:.0%}", "start"))
-    parts.append(_text(*(place + shift for place, shift in zip(axes.place(*corners[0]), (8, -8))), f"{bandwidth / 1e9:.4g} GB/s", "start"))
+    parts.append(_text(*(place + shift for place, shift in zip(axes.place(*corners[0]), (14, 4))), f"{bandwidth / 1e9:.4g} GB/s", "start"))
     parts.append(_text(_WIDTH - _MARGIN, axes.place(*corners[2])[1] - 8, f"{peak / 1e9:.4g} GFLOP/s", "end"))
     parts.append(_text(_WIDTH / 2, _HEIGHT - 16, "operations a byte"))
     parts.append(_text(18, _HEIGHT / 2, "GFLOP/s", more=f'transform="rotate(-90 18 {_HEIGHT / 2})"'))

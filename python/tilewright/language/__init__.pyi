@@ -1168,7 +1168,7 @@ def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: A
     - acc: a tile of M x N of fp32 that the product is added to.
     - fast_math: True leaves out what a NaN scale does.
     - lhs_k_pack, rhs_k_pack: False: the two numbers of an e2m1 byte are neighbors along M, or N, and not along K.
-    - out_dtype: tl.float32 or tl.bfloat16 or tl.float16.
+    - out_dtype: tl.float32, as without it.
 
     Numbers are multiplied as bf16 or fp16, which hold all of these formats.
 
