@@ -6,6 +6,7 @@
 // A program is a function of its own, so an early return is a return.
 
 #include "cpu/evaluate.h"
+#include "cpu/explain.h"
 #include "cpu/lower.h"
 #include "cpu/operations.h"
 #include "ir/refusal.h"
@@ -179,6 +180,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   createEntry(ctx, *program, info.entry);
   info.arenaBytes = ctx.arenaPeak;
   info.facts = ctx.analysis->facts();
+  if (info.onExplained) info.onExplained(explain(ctx));
   ctx.kernel.erase();
   return success();
 }

@@ -302,7 +302,8 @@ void lowerDot(Context &ctx, DotOp op) {
   int64_t mark = ctx.arenaUsed;
   ctx.packing = true;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
-  Buffer a = stored && isReadable(*stored, plan) ? *stored : copyOperand(ctx, op, plan, limits.rows);
+  bool isInPlace = stored && isReadable(*stored, plan);
+  Buffer a = isInPlace ? *stored : copyOperand(ctx, op, plan, limits.rows);
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size();
   plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
@@ -317,7 +318,8 @@ void lowerDot(Context &ctx, DotOp op) {
         address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
       return address;
     };
-    emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, limits);
+    DotBlocks blocks = emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, limits);
+    ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), isInPlace});
   };
   if (rank == 2) {
     product({});
