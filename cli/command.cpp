@@ -149,6 +149,15 @@ bool isIrFile(const std::string &path) {
   return name.ends_with(".ttir") || name.ends_with(".mlir");
 }
 
+void splitFileWord(CommandLine &line) {
+  if (line.words.empty()) return;
+  llvm::StringRef word = line.words.front();
+  size_t colon = word.rfind(':');
+  if (colon == llvm::StringRef::npos || !word.take_front(colon).ends_with(".py")) return;
+  line.values["--kernel"].push_back(word.drop_front(colon + 1).str());
+  line.words.front() = word.take_front(colon).str();
+}
+
 std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {
   FileKernel result;
   result.module = loadModule(path, diagnostics);

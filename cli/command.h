@@ -47,6 +47,9 @@ public:
   std::map<std::string, std::vector<std::string>> values;
 };
 
+/// FILE:KERNEL says in one word what FILE --kernel KERNEL does.
+void splitFileWord(CommandLine &line);
+
 /// Nothing after --help (exit 0) or an error (exit 1); `status` says which.
 std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status);
 

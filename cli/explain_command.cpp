@@ -1,14 +1,10 @@
-// `tilewright explain`: what a builtin does, what a diagnostic means, and what became of a kernel on a GPU.
+// `tilewright explain`: what a builtin does, what a diagnostic means, and what became of a kernel (explain_kernel.h).
 
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/explain_kernel.h"
 #include "evaluate/builtins.h"
 #include "evaluate/reference.h"
-#include "gpu/explain.h"
-#include "pipeline/compile.h"
-#include "support/artifact.h"
-
-#include "mlir/IR/BuiltinOps.h"
+#include "support/target.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -114,52 +110,27 @@ static int explainName(const std::string &word) {
   return failUnknown("there is neither a builtin nor a diagnostic named '" + word + "'", path.str(), names);
 }
 
-static int explainKernel(const std::string &path, const CommandLine &line) {
-  std::string targetText = line.get("--target", defaultGpuText());
-  CompileRequest request;
-  request.gpu = gpuTargetOfText(targetText);
-  if (!request.gpu)
-    return fail("kernels are explained for GPUs, not for '" + targetText + "'; the targets are cuda: with one of " + gpuTargetNames());
-  std::optional<KernelOptions> options = readCodeOptions(line);
-  if (!options) return userError;
-  request.options = *options;
-  Diagnostics diagnostics;
-  std::optional<FileKernel> kernel = loadKernel(path, line.get("--kernel", ""), diagnostics);
-  if (!kernel) return report(diagnostics, ourError);
-  request.kernel = kernel->function.get();
-  std::optional<std::vector<ArgumentSpec>> args = parseSignature(line.get("--signature", ""), *kernel->function, diagnostics);
-  if (!args) return report(diagnostics, ourError);
-  request.args = std::move(*args);
-  gpu::Explainer explainer;
-  request.onStep = [&](const StepDone &done) {
-    if (done.module) explainer.see(done.step, *done.module);
-  };
-  std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
-  if (!artifact) return report(diagnostics, ourError);
-  report(diagnostics, success);
-  gpu::ExplainOptions wanted{line.get("--layout", "")};
-  std::optional<std::string> text = explainer.text(*artifact, wanted);
-  if (!text)
-    return fail("there is no layout '" + wanted.layout + "' in this kernel, nor a tile in such a line; without --layout, all are listed");
-  std::fwrite(text->data(), 1, text->size(), stdout);
-  return success;
-}
-
 const CommandSpec &explainSpec() {
   static const std::string targetHelp = "default " + defaultGpuText();
   static const CommandSpec spec = [] {
-    CommandSpec result{
-        "explain",
-        "[NAME ... | FILE --signature TEXT]",
-        "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or what a GPU's compiler made of a kernel. Without a name: lists "
-        "all.",
-        "Of a kernel in a Python file: the instructions of its products, which loads run ahead and how, the width of accesses to memory,\n"
-        "buffers and bank conflicts, and which thread holds which element of each tile. A signature is as in 'tilewright compile'.\n",
-        {{"--kernel", "NAME", "the function; not needed where the file has one"},
-         {"--signature", "TEXT", "what it is compiled for"},
-         {"--target", "cuda:SM", targetHelp.c_str()},
-         {"--json", "", "what is known of NAMEs, or of all, as JSON"},
-         {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"}}};
+    CommandSpec result{"explain",
+                       "[NAME ... | FILE[:KERNEL] --signature TEXT [--target TARGET] [--html OUT]]",
+                       "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or what the compiler made of a kernel. Without a "
+                       "name: lists all.",
+                       "Of a kernel in a Python file, line by line: how it reaches memory, what its products became, what was fused and "
+                       "what stored. On GPUs\n"
+                       "also which loads run ahead and how, buffers and bank conflicts, and which thread holds which element of each tile. "
+                       "A signature is as\n"
+                       "in 'tilewright compile'. The page of --html needs nothing but a browser: source, facts, the text of every stage, "
+                       "linked by lines.\n"
+                       "  tilewright explain tl.dot\n"
+                       "  tilewright explain matmul.py:kernel --target cpu --signature 'a=*fp32:16, n=i32, BLOCK=64' --html kernel.html\n",
+                       {{"--kernel", "NAME", "the function; not needed where the file has one"},
+                        {"--signature", "TEXT", "what it is compiled for"},
+                        {"--target", "cpu[:LEVEL]|cuda:SM", targetHelp.c_str()},
+                        {"--json", "", "what is known of NAMEs, of a kernel, or of all, as JSON"},
+                        {"--html", "OUT", "a kernel's page, to a file"},
+                        {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"}}};
     for (const OptionSpec &option : codeOptions())
       result.options.push_back(option);
     return result;
@@ -171,8 +142,9 @@ int explainMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(explainSpec(), argc, argv, status);
   if (!line) return status;
+  splitFileWord(*line);
   auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
-  if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(line->words.front(), *line);
+  if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(*line);
   if (line->has("--json")) return printJson(line->words);
   if (line->words.empty()) printNames();
   for (const std::string &word : line->words) {

@@ -68,16 +68,6 @@ static int exportFile(const std::string &path, llvm::ArrayRef<TunedEntry> entrie
   return success;
 }
 
-/// FILE:KERNEL says in one word what FILE --kernel KERNEL does.
-static void splitFile(CommandLine &line) {
-  if (line.words.empty()) return;
-  llvm::StringRef word = line.words.front();
-  size_t colon = word.rfind(':');
-  if (colon == llvm::StringRef::npos || !word.take_front(colon).ends_with(".py")) return;
-  line.values["--kernel"].push_back(word.drop_front(colon + 1).str());
-  line.words.front() = word.take_front(colon).str();
-}
-
 /// The kernel with the configurations of --space in place of its own. 0, or the exit status.
 static int replaceConfigs(const std::string &text, Setup &setup) {
   const JitFunction &kernel = *setup.kernel.function;
@@ -93,7 +83,7 @@ static int replaceConfigs(const std::string &text, Setup &setup) {
 
 static int measureFile(CommandLine line, Diagnostics &diagnostics) {
   int status = success;
-  splitFile(line);
+  splitFileWord(line);
   std::optional<Setup> setup = readSetup(std::move(line), "tune", status, diagnostics);
   if (!setup) return status;
   if (setup->line.has("--space"))

@@ -1,4 +1,4 @@
-# The two functions that all build files use.
+# The functions that build files use.
 
 # tilewright_library(gpu NEEDS ir support FILES a.cpp b.cpp): a static library that sees only what it needs.
 # FOR_PYTHON: the Python extension calls its functions, so that libtilewright must be able to export them (Exports.cmake chooses).
@@ -47,3 +47,15 @@ else()
   target_link_libraries(tilewright_llvm_support INTERFACE LLVM)
   target_link_libraries(tilewright_llvm INTERFACE MLIR LLVM)
 endif()
+
+# embed(prelude.inc prelude.py): files become part of the library: their bytes, as initialisers.
+function(embed name)
+  set(text "")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} more HEX)
+    string(APPEND text "${more}")
+  endforeach()
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," text "${text}")
+  file(CONFIGURE OUTPUT ${name} CONTENT "${text}\n")
+endfunction()

@@ -335,7 +335,7 @@ void TileAnalysis::cutLongChains(Operation *function) {
     if (weight > longest) weight = chainAbove(tile);
     Type element = getElementTypeOrSelf(tile);
     if (weight > longest && element.isIntOrFloat() && !element.isInteger(1)) {
-      stored.insert(tile);
+      stored.try_emplace(tile, StoredFor::longChain);
       weight = 0;
     }
     weights[tile] = weight;
@@ -429,7 +429,7 @@ bool TileAnalysis::distinctAddresses(Value pointer) {
 void TileAnalysis::decide(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (mustStore(op)) {
-    stored.insert(tile);
+    stored.try_emplace(tile, StoredFor::itsOperation);
     return;
   }
   if (isa<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) return;
@@ -454,7 +454,7 @@ void TileAnalysis::decide(Value tile) {
         disturbed |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
     }
     if (disturbed && !roots.empty()) {
-      stored.insert(tile);
+      stored.try_emplace(tile, StoredFor::laterStore);
       return;
     }
   }
@@ -476,8 +476,8 @@ void TileAnalysis::decide(Value tile) {
       everywhereSame &= step(load.getPtr(), d).isZero();
     gathers &= !everywhereSame;
   }
-  if ((own >= expensive || gathers) && (consumers > 1 || expands || nested)) stored.insert(tile);
-  if (nested && own >= 4) stored.insert(tile);
+  if ((own >= expensive || gathers) && (consumers > 1 || expands || nested)) stored.try_emplace(tile, StoredFor::manyUses);
+  if (nested && own >= 4) stored.try_emplace(tile, StoredFor::manyUses);
 }
 
 bool TileAnalysis::isReadAfter(Value tile, Operation *position) {

@@ -11,6 +11,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
+
 namespace tilewright::cpu {
 
 /// How a tile's elements change from one index to the next along one dimension.
@@ -31,6 +33,14 @@ struct BoxTerm {
   bool indexIsLhs;
   bool lower = false;   // `index >= bound`: all hold where the first does
   bool mayWrap = false; // the index may overflow inside the tile, and then all this does not hold
+};
+
+/// Why a tile lives in scratch.
+enum class StoredFor : uint8_t {
+  itsOperation, // its operation makes all of it at once
+  longChain,    // what computes it is long enough
+  laterStore,   // memory that it is loaded from may be stored to before it is wanted
+  manyUses,     // it costs much and is wanted more than once, or by a loop again and again
 };
 
 /// The shape of a tile type; empty for scalars.
@@ -79,6 +89,10 @@ public:
 
   /// Whether the tile lives in scratch rather than being recomputed.
   bool isStored(mlir::Value tile) const { return stored.contains(tile); }
+  std::optional<StoredFor> storedFor(mlir::Value tile) const {
+    auto found = stored.find(tile);
+    return found == stored.end() ? std::nullopt : std::optional(found->second);
+  }
   /// Whether some root that runs after `position` (in the same block) still reads `tile` as it is before `position`.
   bool isReadAfter(mlir::Value tile, mlir::Operation *position);
   /// Estimated instructions a vector of the tile costs when computed on demand.
@@ -107,7 +121,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step> steps;
   llvm::DenseMap<mlir::Value, bool> exact;
   llvm::DenseMap<mlir::Value, int64_t> costs;
-  llvm::DenseSet<mlir::Value> stored;
+  llvm::DenseMap<mlir::Value, StoredFor> stored;
 };
 
 } // namespace tilewright::cpu

@@ -140,6 +140,7 @@ void withConditions(Context &ctx, ValueRange tiles, int64_t dim, llvm::function_
   ImplicitLocOpBuilder &b = ctx.b;
   Value holds = conditions(ctx, tiles, dim);
   if (!holds || matchPattern(holds, m_Zero())) return body();
+  ctx.notes.versions.insert(ctx.root);
   auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
   OpBuilder::InsertionGuard guard(b);
   bool before = ctx.assumeConditions;

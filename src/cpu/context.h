@@ -7,6 +7,7 @@
 
 #include "cpu/analysis.h"
 #include "cpu/emit.h"
+#include "cpu/notes.h"
 #include "ir/refusal.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -90,7 +91,9 @@ struct Context {
   llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current operation
   int64_t currentRoot = 0;                 // counts the operations that were lowered
   llvm::DenseMap<mlir::Operation *, Readings> readings;
-  bool streams = false; // some store is a streaming one: fence at the end
+  bool streams = false;            // some store is a streaming one: fence at the end
+  mlir::Operation *root = nullptr; // the operation that code is emitted for
+  Notes notes;
   bool failedAny = false;
 };
 

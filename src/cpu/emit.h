@@ -14,6 +14,19 @@ using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
 
+/// Code that is made while this lives is of another place in the source.
+class LocationGuard {
+public:
+  LocationGuard(ImplicitLocOpBuilder &b, mlir::Location location) : b(b), before(b.getLoc()) { b.setLoc(location); }
+  ~LocationGuard() { b.setLoc(before); }
+  LocationGuard(const LocationGuard &) = delete;
+  LocationGuard &operator=(const LocationGuard &) = delete;
+
+private:
+  ImplicitLocOpBuilder &b;
+  mlir::Location before;
+};
+
 Type pointerType(mlir::MLIRContext *context);
 /// vector<lanes x element>, or `element` itself for one lane. Pointers become i64 in vectors.
 Type vectorOf(Type element, int64_t lanes);

@@ -6,6 +6,7 @@
 // A program is a function of its own, so an early return is a return.
 
 #include "cpu/evaluate.h"
+#include "cpu/explain.h"
 #include "cpu/lower.h"
 #include "cpu/operations.h"
 #include "ir/drop_wraparound.h"
@@ -185,6 +186,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   for (const LaunchFact &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
   info.facts = std::move(facts);
+  if (info.onExplained) info.onExplained(explain(ctx));
   ctx.kernel.erase();
   return success();
 }

@@ -114,7 +114,9 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   } else if (auto buffer = ctx.buffers.find(tile); buffer != ctx.buffers.end()) {
     result = readBuffer(ctx, buffer->second, getElementTypeOrSelf(tile), place);
   } else if (Operation *op = tile.getDefiningOp()) {
+    LocationGuard ofItsLine(b, op->getLoc());
     result = evaluateOp(ctx, op, tile, place);
+    if (place.vector >= 0) ctx.notes.computed.insert({op, ctx.root});
   } else {
     bug(ctx, ctx.kernel, "a tile that nobody has computed");
     result = {Lanes::uniform, constantIndex(b, 0), 0, {}};
@@ -215,8 +217,10 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
     always = maskLanes.kind == Lanes::uniform && constantMask(maskLanes.value);
     if (load.getOther()) other = evaluate(ctx, load.getOther(), place);
   }
+  auto note = [&](Way reach) { ctx.notes.add({load, reach, place.lanes, !always, ctx.careful, false}); };
   auto zero = [&]() -> Value { return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0); };
   if (place.vector < 0) {
+    note(Way::one);
     if (always) return {Lanes::uniform, cpu::load(b, element, intToPointer(b, pointer.value), bytes), 0, {}};
     Value otherwise = load.getOther() ? other.value : zero();
     auto branch = scf::IfOp::create(b, TypeRange{element}, maskLanes.value, true);
@@ -235,10 +239,12 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
   if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
     prefetchNextTurn(ctx, load, address);
+    note(Way::contiguous);
     Value value = always ? cpu::load(b, type, address, bytes) : maskedLoad(b, type, address, maskVector, otherVector, bytes);
     return {Lanes::vector, value, 0, {}};
   }
   if (pointer.kind == Lanes::affine && always) {
+    note(Way::strided);
     Value step = pointer.uniformStep ? pointer.uniformStep : constantIndex(b, pointer.step);
     Value address = arith::AddIOp::create(b, pointer.value, arith::MulIOp::create(b, position, step));
     Value result = splat(b, zero(), place.lanes);
@@ -248,6 +254,7 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
     }
     return {Lanes::vector, result, 0, {}};
   }
+  note(Way::scattered);
   Value addresses = asVector(ctx, pointer, b.getI64Type(), place);
   return {Lanes::vector, gather(b, type, addresses, maskVector, otherVector, bytes), 0, {}};
 }

@@ -5,6 +5,7 @@
 // tiles that are expensive and wanted more than once; those live in a scratch arena. Code size therefore does not follow the block size.
 #pragma once
 
+#include "ir/explanation.h"
 #include "support/launch_facts.h"
 #include "support/slots.h"
 #include "support/target.h"
@@ -13,6 +14,7 @@
 #include "llvm/Support/LogicalResult.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,10 +25,11 @@ class ModuleOp;
 namespace tilewright {
 
 struct LoopsInfo {
-  std::string entry;             // symbol of the function of type KernelEntry
-  int64_t arenaBytes = 0;        // scratch of one worker
-  std::vector<SlotKind> slots;   // of each argument
-  std::vector<LaunchFact> facts; // what the code takes for granted about a launch
+  std::string entry;                                    // symbol of the function of type KernelEntry
+  int64_t arenaBytes = 0;                               // scratch of one worker
+  std::vector<SlotKind> slots;                          // of each argument
+  std::vector<LaunchFact> facts;                        // what the code takes for granted about a launch
+  std::function<void(const Explanation &)> onExplained; // set by the caller: told what was decided
 };
 
 /// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by

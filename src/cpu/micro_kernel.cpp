@@ -76,7 +76,10 @@ public:
     steps = plan.k / plan.group;
   }
 
-  void emit(Value a, Value bPanels, Value c) {
+  DotBlocks emit(Value a, Value bPanels, Value c) {
+    DotBlocks made{instruction(), lanes, vectors, {}};
+    for (RowBlocks blocks : cutRows(plan.m, mostRows()))
+      made.rows.push_back({blocks.rows, blocks.count, partialsOf(blocks.rows)});
     stepsEnd = limits.length;
     if (stepsEnd && plan.group > 1) {
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
@@ -87,16 +90,17 @@ public:
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
       if (takesBytes()) offsets = offsetSums(panel);
       int64_t first = 0;
-      for (RowBlocks blocks : cutRows(plan.m, mostRows())) {
+      for (const DotBlocks::Rows &blocks : made.rows) {
         forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
           Value aBlock = pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), first * plan.aRow * operandBytes);
           Value cBlock =
               pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
-          emitBlock(aBlock, panel, cBlock, blocks.rows);
+          emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials);
         });
         first += blocks.count * blocks.rows;
       }
     });
+    return made;
   }
 
 private:
@@ -141,11 +145,23 @@ private:
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
 
-  /// One block of C, from load to store.
-  void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows) {
+  int64_t partialsOf(int64_t rows) const {
     int64_t partials = 1;
     while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0)
       partials *= 2;
+    return partials;
+  }
+
+  /// What addProducts becomes.
+  const char *instruction() const {
+    if (takesBytes()) return "vpdpbusd";
+    if (plan.group > 1 && plan.operand.isBF16()) return "vdpbf16ps";
+    if (plan.group > 1) return "vpmaddwd and an addition";
+    return target.fma && isa<FloatType>(plan.result) ? "fused multiply-add" : "a multiplication and an addition";
+  }
+
+  /// One block of C, from load to store.
+  void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows, int64_t partials) {
     int64_t unroll = partials;
     while (unroll < kUnroll && steps % (2 * unroll) == 0)
       unroll *= 2;
@@ -283,9 +299,9 @@ int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {
   return std::min(n, 2 * target.vectorBytes / bytesOf(result));
 }
 
-void emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
-                  const DotLimits &limits) {
-  DotEmitter(b, target, plan, fromZero, limits).emit(a, bPanels, c);
+DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c,
+                       bool fromZero, const DotLimits &limits) {
+  return DotEmitter(b, target, plan, fromZero, limits).emit(a, bPanels, c);
 }
 
 // Reading the rows one after another as one array, element (i, j) has the index i * n + j; its transpose swaps the two halves of the

@@ -3,6 +3,8 @@
 
 #include "cpu/emit.h"
 
+#include <vector>
+
 namespace tilewright::cpu {
 
 /// One product of static size. Strides count elements.
@@ -32,9 +34,20 @@ struct DotLimits {
 /// Columns in one panel of B: two vectors, or less where n is small.
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);
 
+/// How a product was cut up.
+struct DotBlocks {
+  const char *instruction;
+  int64_t lanes, vectors; // of a row of a panel
+  struct Rows {
+    int64_t rows, count; // of a block, and how many there are one below the other
+    int64_t partials;    // sums of one element that are computed side by side
+  };
+  std::vector<Rows> rows;
+};
+
 /// Emits the loops. `fromZero`: C is written, not added to. No register spills on any target.
-void emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
-                  const DotLimits &limits);
+DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c,
+                       bool fromZero, const DotLimits &limits);
 
 /// Transposes a square of vectors in registers: rows[i] lane j becomes result[j] lane i. rows.size() == lanes, a power of two up to 16.
 llvm::SmallVector<Value> transposeSquare(ImplicitLocOpBuilder &b, llvm::ArrayRef<Value> rows);

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -198,7 +199,8 @@ static void lowerConstant(Context &ctx, arith::ConstantOp constant) {
 }
 
 LogicalResult lowerOp(Context &ctx, Operation *op) {
-  ctx.b.setLoc(op->getLoc());
+  llvm::SaveAndRestore root(ctx.root, op); // what an operation needs may be lowered on its behalf
+  LocationGuard guard(ctx.b, op->getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](GetProgramIdOp id) { return ctx.scalars[id] = ctx.programId[int64_t(id.getAxis())], success(); })
       .Case([&](GetNumProgramsOp count) { return ctx.scalars[count] = ctx.numPrograms[int64_t(count.getAxis())], success(); })

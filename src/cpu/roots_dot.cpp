@@ -298,7 +298,8 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t mark = ctx.arenaUsed;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
-  Buffer a = stored && isReadable(*stored, plan) ? *stored : copyOperand(ctx, op, plan, limits.rows);
+  bool isInPlace = stored && isReadable(*stored, plan);
+  Buffer a = isInPlace ? *stored : copyOperand(ctx, op, plan, limits.rows);
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size();
   plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
@@ -313,7 +314,8 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
         address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
       return address;
     };
-    emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, limits);
+    DotBlocks blocks = emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, limits);
+    ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), isInPlace});
   };
   if (rank == 2) {
     product({});

@@ -50,7 +50,9 @@ static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data, bo
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(op.getPtr())).getPointeeType());
   Lanes to = evaluate(ctx, op.getPtr(), place);
   bool always = !mask || ctx.trueMasks.contains(mask);
+  auto note = [&](Way reach) { ctx.notes.add({op, reach, place.lanes, !always, ctx.careful, streaming}); };
   if (place.vector < 0) {
+    note(Way::one);
     if (always) return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
     auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, mask, place), false);
     OpBuilder::InsertionGuard guard(b);
@@ -59,10 +61,12 @@ static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data, bo
   }
   Value maskVector = always ? Value() : asVector(ctx, evaluate(ctx, mask, place), b.getI1Type(), place);
   if (to.kind == Lanes::affine && !to.uniformStep && to.step == bytes) {
+    note(Way::contiguous);
     Value address = pointerAt(b, intToPointer(b, to.value), place.at[place.vector].value, bytes);
     if (always) return cpu::store(b, data, address, streaming ? ctx.target.vectorBytes : bytes, streaming);
     return maskedStore(b, data, address, maskVector, bytes);
   }
+  note(Way::scattered);
   Value addresses = asVector(ctx, to, b.getI64Type(), place);
   if (!always) return scatter(b, data, addresses, maskVector, bytes);
   for (int64_t lane = 0; lane < place.lanes; ++lane)
@@ -162,6 +166,7 @@ void lowerStore(Context &ctx, StoreOp op) {
   if (!holds) {
     storeFast(ctx, op, vectorDim, chunk);
   } else {
+    ctx.notes.versions.insert(op);
     auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());

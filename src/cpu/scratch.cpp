@@ -36,6 +36,7 @@ Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element) {
   int64_t bytes = count * elementBytes(element);
   ctx.arenaUsed += (bytes + 63) / 64 * 64;
   ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
+  ctx.notes.scratch.push_back({ctx.root, bytes});
   return buffer;
 }
 

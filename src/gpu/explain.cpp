@@ -11,9 +11,9 @@
 #include "gpu/schedule/scratch.h"
 #include "gpu/tiles/registers.h"
 #include "ir/address/indices.h"
-#include "support/files.h"
 #include "support/target.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -25,13 +25,12 @@
 
 #include <bit>
 #include <map>
+#include <set>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
-
-constexpr size_t widest = 120; // columns of the text
 
 /// "128x64".
 template <typename Range> std::string extents(const Range &numbers) {
@@ -44,13 +43,6 @@ template <typename Range> std::string extents(const Range &numbers) {
 /// "{64, 128}".
 template <typename Range> std::string braced(const Range &parts) {
   return "{" + llvm::join(parts, ", ") + "}";
-}
-
-std::string many(int64_t number, const char *one, const char *several) {
-  return std::to_string(number) + " " + (number == 1 ? one : several);
-}
-std::string count(int64_t number, const char *what) {
-  return many(number, what, (what + std::string("s")).c_str());
 }
 
 std::string textOf(Type type) {
@@ -66,56 +58,6 @@ std::string textOf(Type type) {
 int64_t bitsOf(Type element) {
   return isa<IndexType>(element) ? 64 : memoryBits(element);
 }
-
-//===--------------------------------------------------------------------------------------------------------------- places
-
-struct Where {
-  std::string file;
-  int64_t line = 0;
-  auto operator<=>(const Where &) const = default;
-};
-
-/// The innermost place in the kernel's own file; functions of the language's library are on the way.
-Where placeOf(Location location, StringRef kernelFile) {
-  Where found;
-  location->walk([&](Location part) {
-    auto place = dyn_cast<FileLineColLoc>(part);
-    if (!place) return WalkResult::advance();
-    bool own = place.getFilename().getValue() == kernelFile;
-    if (own || found.file.empty()) found = {place.getFilename().str(), int64_t(place.getLine())};
-    return own ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return found;
-}
-
-/// The kernel's source, as far as it is there.
-class Source {
-public:
-  /// "matmul.py:60  a = tl.load(...)".
-  std::string line(const Where &where) {
-    if (where.file.empty()) return "(no line)";
-    std::string text = llvm::StringRef(where.file).rsplit('/').second.str();
-    if (text.empty()) text = where.file;
-    text += ":" + std::to_string(where.line);
-    StringRef code = codeOf(where).trim();
-    if (code.empty()) return text;
-    text += "  ";
-    size_t left = widest - 2 - text.size();
-    return text + (code.size() > left ? code.take_front(left - 3).str() + "..." : code.str());
-  }
-
-private:
-  StringRef codeOf(const Where &where) {
-    auto [at, isNew] = files.try_emplace(where.file);
-    if (isNew)
-      if (Result<std::string> text = readFile(where.file)) at->second = std::move(*text);
-    StringRef rest = at->second, line;
-    for (int64_t i = 0; i < where.line; ++i)
-      std::tie(line, rest) = rest.split('\n');
-    return line;
-  }
-  std::map<std::string, std::string> files;
-};
 
 //===-------------------------------------------------------------------------------------------------------------- layouts
 
@@ -159,7 +101,7 @@ std::string fittedPicture(const Layout &layout, int64_t rows) {
     std::string text = picture(layout, rows, columns);
     SmallVector<StringRef> lines;
     StringRef(text).split(lines, '\n');
-    if (llvm::all_of(lines, [](StringRef line) { return line.size() <= widest - 6; })) return text;
+    if (llvm::all_of(lines, [](StringRef line) { return line.size() <= explanationWidth - 6; })) return text;
   }
   return picture(layout, rows, 1);
 }
@@ -171,32 +113,8 @@ std::string indented(StringRef text, size_t by) {
   return result;
 }
 
-/// The facts that the code relies on, or those that it would rather have, under a heading; nothing where there are none.
-static std::string factsText(llvm::StringRef heading, llvm::ArrayRef<LaunchFact> facts, bool preferred) {
-  std::string text;
-  for (const LaunchFact &fact : facts)
-    if (fact.isPreferred == preferred) text += "  " + fact.name + "\n";
-  return text.empty() ? text : "\n" + heading.str() + "\n" + text;
-}
-
-/// Words broken into lines of at most `widest` columns.
-std::string paragraph(StringRef text, size_t indent) {
-  std::string result, line(indent, ' ');
-  bool fresh = true;
-  for (StringRef word : llvm::split(text, ' ')) {
-    if (!fresh && line.size() + 1 + word.size() > widest) {
-      result += line + "\n";
-      line.assign(indent + 2, ' ');
-      fresh = true;
-    }
-    line += (fresh ? "" : " ") + word.str();
-    fresh = false;
-  }
-  return result + line + "\n";
-}
-
 struct TileUse {
-  Where where;
+  SourceLine where;
   std::string op, type;
 };
 
@@ -210,10 +128,10 @@ struct TileLayout {
   ttg::ChoiceAttr choice = {}; // of the class that it costs most; null: it follows from others
 };
 
-/// What is said of one operation: it is found again, in later steps, by its location.
-struct Fact {
+/// A fact about an operation, which is found again, in later steps, by its location.
+struct FoundFact {
   Location location;
-  Where where;
+  SourceLine where;
   std::string text;
 };
 
@@ -227,10 +145,11 @@ struct Explainer::Impl {
   bool inMachine = false;
   std::vector<TileLayout> tiles;
   std::vector<std::pair<Layout, std::string>> families;
-  std::vector<Fact> accesses, products, reductions, loops, conversions, buffers;
-  mutable Source source;
+  std::vector<Timeline> timelines;
+  std::vector<FoundFact> accesses, products, reductions, loops, conversions, buffers;
+  mutable SourceText source;
 
-  Where place(Location location) const { return placeOf(location, file); }
+  SourceLine place(Location location) const { return sourceLineOf(location, file); }
 
   size_t layoutIndex(const Layout &layout) {
     for (size_t i = 0; i < tiles.size(); ++i)
@@ -240,11 +159,6 @@ struct Explainer::Impl {
   }
   std::string layoutName(const Layout &layout) { return "L" + std::to_string(layoutIndex(layout) + 1); }
   TileLayout &layoutOf(Type tile) { return tiles[layoutIndex(ttg::layoutOf(tile))]; }
-
-  static std::string tileText(Type type) {
-    auto tile = cast<RankedTensorType>(type);
-    return extents(tile.getShape()) + " " + textOf(tile.getElementType());
-  }
 
   /// The kernel's argument that a pointer is made from.
   static std::string baseOf(Value pointer) {
@@ -266,7 +180,7 @@ struct Explainer::Impl {
 
   /// Numbers in the order of the source, which is not that of the operations any more.
   void nameLayouts(tt::FuncOp kernel) {
-    std::map<Where, std::vector<Layout>> found;
+    std::map<SourceLine, std::vector<Layout>> found;
     kernel.walk([&](Operation *op) {
       for (Value result : op->getResults())
         if (ttg::hasLayout(result.getType()) && !isPlumbing(op->getName().stripDialect()))
@@ -279,10 +193,7 @@ struct Explainer::Impl {
   }
 
   void seeTiles(tt::FuncOp kernel) {
-    file = [&] {
-      auto found = kernel.getLoc()->findInstanceOf<FileLineColLoc>();
-      return found ? found.getFilename().str() : std::string();
-    }();
+    file = sourceFileOf(kernel);
     nameLayouts(kernel);
     noteChoices(kernel);
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -360,7 +271,7 @@ struct Explainer::Impl {
       results *= static_cast<int64_t>(reduce.getSrcs().size());
       text +=
           std::to_string(int64_t(1) << std::popcount(plan->registerMask)) + " elements in the thread, " +
-          (steps ? count(results * steps, "shuffle") + " of " + count(steps, "step") : "no shuffles") + ", " +
+          (steps ? countText(results * steps, "shuffle") + " of " + countText(steps, "step") : "no shuffles") + ", " +
           (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps meet in shared memory" : "no other warp");
     }
     reductions.push_back({reduce.getLoc(), place(reduce.getLoc()), text + splitText(reduce)});
@@ -393,9 +304,9 @@ struct Explainer::Impl {
     auto access = op->getAttrOfType<ttg::AccessAttr>(ttg::accessName);
     int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
     int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
-    return " in " + layoutName(layout) + ": " + many(layout.registersPerThread() / each, "access", "accesses") + " of " +
-           count(each * elementBytes, "byte") + " a thread; a warp's takes " + count(bytes, "byte") + " from " +
-           count(access.getSectors(), "sector") + " of 32 bytes" +
+    return " in " + layoutName(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
+           countText(each * elementBytes, "byte") + " a thread; a warp's takes " + countText(bytes, "byte") + " from " +
+           countText(access.getSectors(), "sector") + " of 32 bytes" +
            (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced") +
            (access.getNarrowed() ? "; wider ones would need a mask that neighbours share" : "");
   }
@@ -435,17 +346,17 @@ struct Explainer::Impl {
     stagesWanted = config.getStages();
     name = kernel.getName().str();
     sharedMost = target ? target->sharedBytes : 0;
-    heading = name + " for cuda:" + config.getTarget().str() + ": " + count(config.getWarps(), "warp") + ", num_stages " +
+    heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
     if (auto asked = kernel->getAttrOfType<IntegerAttr>(askedWarpsName))
-      heading += "; accumulators do not fit into the registers of the " + count(asked.getInt(), "warp") + " asked for";
+      heading += "; accumulators do not fit into the registers of the " + countText(asked.getInt(), "warp") + " asked for";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreBlocksName)) heading += "; " + why.str();
     if (kernel->hasAttr(ttg::rolesName)) heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
     auto add = [&](Operation *op, const std::string &text) {
       if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;
-      for (Fact &fact : accesses) // several, where a loop was unrolled
+      for (FoundFact &fact : accesses) // several, where a loop was unrolled
         if (fact.location == op->getLoc()) fact.text += text;
     };
     inMachine = true;
@@ -489,7 +400,7 @@ struct Explainer::Impl {
     if (plan.kind <= Conversion::registers) return; // costs nothing
     std::string text = tileText(tile) + " from " + layoutName(from) + " to " + layoutName(to) + ": ";
     if (plan.shuffle) {
-      text += count(plan.shuffle->shuffles(), "shuffle") + " within warps";
+      text += countText(plan.shuffle->shuffles(), "shuffle") + " within warps";
     } else if (plan.scratch) {
       const ScratchPlan &scratch = *plan.scratch;
       text +=
@@ -504,11 +415,11 @@ struct Explainer::Impl {
 
   static std::string accessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {
     auto conflicts = [](int64_t extra) {
-      return extra ? " with " + count(extra, "extra wavefront") + " for bank conflicts" : std::string(" without bank conflicts");
+      return extra ? " with " + countText(extra, "extra wavefront") + " for bank conflicts" : std::string(" without bank conflicts");
     };
     if (matrix) return std::string("as matrices of 8x8") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
     int64_t bytes = vectorAccess(layout, shared).bytes;
-    return "by " + count(bytes, "byte") + conflicts(bankConflicts(layout, shared, bytes));
+    return "by " + countText(bytes, "byte") + conflicts(bankConflicts(layout, shared, bytes));
   }
 
   void seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
@@ -569,32 +480,49 @@ struct Explainer::Impl {
     }
     std::string text, reason = made.getReason().str();
     if (made.getStages() > 1) {
-      text = count(made.getStages(), "stage") + " of " + count(bytes, "byte") + ": " + llvm::join(parts, ", ");
+      text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
       if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getWanted()) + ", but " + reason;
     } else {
       text = "not pipelined, each iteration waits for what it loads: " + reason;
     }
-    if (made.getInFlight()) text += "; " + count(made.getInFlight(), "product") + " may be in flight";
+    if (made.getInFlight()) text += "; " + countText(made.getInFlight(), "product") + " may be in flight";
     if (loop->hasAttr(throughTilesName)) text += "; goes on from tile to tile";
     if (made.getStartsAhead()) text += "; a product of the next iteration is started early";
     if (made.getStages() > 1 && loads) text += "; other loads go to registers in their own iteration";
     loops.push_back({loop.getLoc(), place(loop.getLoc()), text});
+    if (made.getStages() > 1) seeTimeline(loop, made.getStages());
+  }
+
+  /// Who does what in one iteration. Copies belong to a later one: as many as the ring has further slots.
+  void seeTimeline(scf::ForOp loop, int64_t stages) {
+    Timeline timeline{place(loop.getLoc()), stages, {}};
+    bool hasRoles = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::rolesName);
+    auto add = [&](Operation *op, const char *worker, int64_t ahead) {
+      TimelineEvent event{place(op->getLoc()), worker, op->getName().stripDialect().str(), ahead};
+      bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
+      if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
+    };
+    loop.getBody()->walk([&](Operation *op) {
+      if (op->getParentOfType<scf::ForOp>() != loop) return;
+      if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
+        add(op, hasRoles ? "producer warp" : "copies", stages - 1);
+      else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp>(op))
+        add(op, "products", 0);
+      else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)
+        add(op, "memory", 0);
+      else if (isa<tt::ReduceOp>(op) || (isa<math::MathDialect>(op->getDialect()) && llvm::any_of(op->getResultTypes(), ttg::hasLayout)))
+        add(op, hasRoles ? "other warps" : "threads", 0);
+    });
+    timelines.push_back(std::move(timeline));
   }
 
   //===----------------------------------------------------------------------------------------------------------- as text
 
-  std::string section(const char *title, const std::vector<Fact> &facts) const {
-    if (facts.empty()) return "";
-    std::string text = std::string("\n") + title + "\n";
-    Where before;
-    llvm::SmallSet<std::string, 16> told;
-    for (const Fact &fact : facts) {
-      if (!told.insert(source.line(fact.where) + fact.text).second) continue;
-      if (fact.where != before) text += "  " + source.line(fact.where) + "\n";
-      before = fact.where;
-      text += paragraph(fact.text, 6);
-    }
-    return text;
+  static FactSection section(const char *title, const std::vector<FoundFact> &found) {
+    FactSection section{title, {}};
+    for (const FoundFact &fact : found)
+      section.facts.push_back({fact.where, fact.text});
+    return section;
   }
 
   /// What spreads scalars and lines to tiles goes without saying.
@@ -614,7 +542,7 @@ struct Explainer::Impl {
     int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
     std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": ";
     if (tile.held)
-      text += count(registers, "element") + " a thread, up to " + count(words, "register");
+      text += countText(registers, "element") + " a thread, up to " + countText(words, "register");
     else
       text += "goes to shared memory without passing through registers";
     llvm::SmallSet<std::string, 4> told;
@@ -623,7 +551,7 @@ struct Explainer::Impl {
     text += "\n";
     if (tile.held && tile.choice) text += paragraph(choiceText(tile.choice), 6);
     if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
-    std::map<Where, std::vector<std::string>> lines;
+    std::map<SourceLine, std::vector<std::string>> lines;
     for (const TileUse &use : tile.uses) {
       if (use.where.file.empty()) continue;
       std::vector<std::string> &ops = lines[use.where];
@@ -631,11 +559,36 @@ struct Explainer::Impl {
       if (!isPlumbing(use.op) && !llvm::is_contained(ops, what)) ops.push_back(what);
     }
     for (auto &[where, ops] : lines) {
-      text += "      " + source.line(where) + "\n";
+      text += "      " + source.titled(where) + "\n";
       if (!ops.empty()) text += paragraph(llvm::join(ops, ", "), 10);
     }
     if (tile.held && (tile.worth || large)) text += indented(fittedPicture(tile.layout, large ? 16 : 4), 6);
     return text;
+  }
+
+  /// A corner of the tile, for a drawing.
+  LayoutPicture layoutPicture(size_t index) const {
+    const TileLayout &tile = tiles[index];
+    constexpr int64_t most = 64;
+    LayoutPicture made;
+    made.name = "L" + std::to_string(index + 1), made.text = layoutText(index, false);
+    std::set<int64_t> lines;
+    for (const TileUse &use : tile.uses)
+      if (use.where.file == file) lines.insert(use.where.line);
+    made.lines.assign(lines.begin(), lines.end());
+    if (!tile.held || !tile.worth || tile.layout.shape.empty()) return made;
+    int64_t columns = tile.layout.shape.back(), rows = elementCount(tile.layout.shape) / columns;
+    made.rows = std::min(rows, most), made.columns = std::min(columns, most);
+    made.owners.resize(static_cast<size_t>(made.rows * made.columns));
+    LinearMap map = tile.layout.map();
+    int64_t inBlock = tile.layout.bits(Axis::reg) + tile.layout.bits(Axis::lane) + tile.layout.bits(Axis::warp);
+    for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // of several holders the first is shown
+      int64_t at = map.apply(static_cast<uint64_t>(input));
+      if (at / columns >= made.rows || at % columns >= made.columns) continue;
+      Place place = tile.layout.placeOf(static_cast<uint64_t>(input));
+      made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {place.warp, place.lane, place.reg};
+    }
+    return made;
   }
 };
 
@@ -649,36 +602,38 @@ void Explainer::see(StringRef step, ModuleOp module) {
   }
 }
 
-std::optional<std::string> Explainer::text(const GpuArtifact &artifact, const ExplainOptions &options) const {
+std::optional<std::string> Explainer::layouts(StringRef wanted) const {
   std::string text;
-  if (!options.layout.empty()) {
-    int64_t line = 0;
-    bool isLine = !StringRef(options.layout).getAsInteger(10, line);
-    for (size_t i = 0; i < impl->tiles.size(); ++i) {
-      bool wanted = isLine ? llvm::any_of(impl->tiles[i].uses, [&](const TileUse &use) { return use.where.line == line; })
-                           : StringRef(options.layout).equals_insensitive("L" + std::to_string(i + 1));
-      if (wanted) text += impl->layoutText(i, true);
-    }
-    if (text.empty()) return std::nullopt;
-    return text.substr(1);
+  int64_t line = 0;
+  bool isLine = !wanted.getAsInteger(10, line);
+  for (size_t i = 0; i < impl->tiles.size(); ++i) {
+    bool isWanted = isLine ? llvm::any_of(impl->tiles[i].uses, [&](const TileUse &use) { return use.where.line == line; })
+                           : wanted.equals_insensitive("L" + std::to_string(i + 1));
+    if (isWanted) text += impl->layoutText(i, true);
   }
-  text = impl->heading + "\n  shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMost) +
-         " bytes\n";
-  text += "  registers       ";
-  if (artifact.registers < 0)
-    text += "not known without ptxas\n";
-  else
-    text += std::to_string(artifact.registers) + " a thread, " +
-            (artifact.spillBytes > 0 ? count(artifact.spillBytes, "byte") + " spilled" : "no spills") + "\n";
-  text += factsText("Taken for granted, and checked at every launch", artifact.facts, false);
-  text += factsText("Faster code is made for launches that break that", artifact.facts, true);
-  text += impl->section("Products", impl->products) + impl->section("Loops", impl->loops) + impl->section("Memory", impl->accesses);
-  text += impl->section("Reductions", impl->reductions) + impl->section("Conversions between layouts", impl->conversions);
-  text += impl->section("Buffers in shared memory", impl->buffers);
-  text += "\nLayouts: what each thread holds, in the order of the program\n";
+  if (text.empty()) return std::nullopt;
+  return text.substr(1);
+}
+
+Explanation Explainer::explanation(const GpuArtifact &artifact) const {
+  Explanation made;
+  made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
+  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMost) +
+                           " bytes");
+  std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
+  made.resources.push_back("registers       " + (artifact.registers < 0 ? "not known without ptxas"
+                                                                        : std::to_string(artifact.registers) + " a thread, " + spills));
+  made.facts = artifact.facts;
+  made.sections = {Impl::section("Products", impl->products),
+                   Impl::section("Loops", impl->loops),
+                   Impl::section("Memory", impl->accesses),
+                   Impl::section("Reductions", impl->reductions),
+                   Impl::section("Conversions between layouts", impl->conversions),
+                   Impl::section("Buffers in shared memory", impl->buffers)};
   for (size_t i = 0; i < impl->tiles.size(); ++i)
-    text += impl->layoutText(i, false);
-  return text;
+    made.layouts.push_back(impl->layoutPicture(i));
+  made.timelines = impl->timelines;
+  return made;
 }
 
 } // namespace tilewright::gpu

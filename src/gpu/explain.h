@@ -4,12 +4,13 @@
 //     allocate-shared   which loads became copies, rings, buffers, conversions
 #pragma once
 
-#include "gpu/layout/layout.h"
+#include "ir/explanation.h"
 #include "support/artifact.h"
 
 #include "llvm/ADT/StringRef.h"
 
 #include <memory>
+#include <optional>
 
 namespace mlir {
 class ModuleOp;
@@ -17,18 +18,15 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
-struct ExplainOptions {
-  std::string layout; ///< "L3", or the number of a line: only its layouts, in larger pictures. Empty: all there is to say
-};
-
 class Explainer {
 public:
   Explainer();
   ~Explainer();
   /// After the GPU step `step`, by its name in the pipeline.
   void see(llvm::StringRef step, mlir::ModuleOp module);
-  /// Nothing if no layout is what the options ask for.
-  std::optional<std::string> text(const GpuArtifact &artifact, const ExplainOptions &options) const;
+  Explanation explanation(const GpuArtifact &artifact) const;
+  /// The layouts of one name ("L3"), or of a line by its number, in larger pictures. Nothing if there is none.
+  std::optional<std::string> layouts(llvm::StringRef wanted) const;
 
 private:
   struct Impl;

@@ -21,6 +21,7 @@ class ModuleOp;
 namespace tilewright {
 
 struct GpuArtifact; // support/artifact.h
+struct Explanation; // ir/explanation.h
 
 /// A compiled kernel for a CPU. Relocatable object code; position independent; its one entry has the type KernelEntry.
 struct CpuArtifact {
@@ -56,6 +57,7 @@ struct CompileRequest {
   /// Facts about launches (support/launch_facts.h) that the code must do without, by their names.
   std::vector<std::string> refutedFacts;
   std::function<void(const StepDone &)> onStep;
+  std::function<void(const Explanation &)> onExplained; // for processors: what lower-to-loops has decided
   std::string dump; // for messages: the folder to which `onStep` writes what each step leaves, if it does
 };
 

@@ -1,5 +1,6 @@
 #include "pipeline/ir_text.h"
 
+#include "ir/explanation.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
 
@@ -8,6 +9,7 @@
 #include "mlir/Parser/Parser.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -101,6 +103,51 @@ static std::string printed(ModuleOp module, bool named) {
 
 std::string irText(ModuleOp module) {
   return printed(module, true);
+}
+
+static LinkedText unlinked(llvm::StringRef text) {
+  LinkedText linked;
+  for (llvm::StringRef line : llvm::split(text.rtrim(), '\n'))
+    linked.text.push_back(line.str());
+  linked.lines.resize(linked.text.size());
+  return linked;
+}
+
+LinkedText linkedIrText(ModuleOp module, llvm::StringRef file) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  AsmState::LocationMap places;
+  AsmState state(module, OpPrintingFlags().printNameLocAsPrefix(true), &places);
+  module->print(stream, state);
+  LinkedText linked = unlinked(text);
+  for (const auto &[op, place] : places) {
+    SourceLine source = sourceLineOf(op->getLoc(), file);
+    if (source.file == file && place.first >= 1 && place.first <= linked.lines.size()) linked.lines[place.first - 1] = source.line;
+  }
+  return linked;
+}
+
+LinkedText linkedAssembly(llvm::StringRef assembly, llvm::StringRef file) {
+  auto [folder, name] = file.rsplit('/');
+  if (name.empty()) name = file;
+  llvm::StringSet<> ours; // numbers of the kernel's file; PTX says them at its end
+  for (llvm::StringRef text : llvm::split(assembly, '\n'))
+    if (llvm::StringRef number = text.trim(); number.consume_front(".file") && number.contains(name))
+      ours.insert(number.ltrim().split(' ').first);
+  LinkedText linked;
+  int64_t line = 0;
+  for (llvm::StringRef text : llvm::split(assembly.rtrim(), '\n')) {
+    llvm::StringRef word = text.trim(), place = word;
+    if (place.consume_front(".loc")) {
+      auto [number, rest] = place.ltrim().split(' ');
+      if (!ours.contains(number) || rest.split(' ').first.getAsInteger(10, line)) line = 0;
+    }
+    if (word.starts_with(".loc") || word.starts_with(".file") || word.starts_with(".Ltmp")) continue;
+    bool isCode = !word.empty() && !word.starts_with(".") && !word.ends_with(":");
+    linked.text.push_back(text.str());
+    linked.lines.push_back(isCode ? line : 0);
+  }
+  return linked;
 }
 
 std::string numberedIrText(ModuleOp module) {

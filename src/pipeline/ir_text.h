@@ -5,6 +5,11 @@
 
 #include "mlir/IR/OwningOpRef.h"
 
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <vector>
+
 namespace mlir {
 class MLIRContext;
 class ModuleOp;
@@ -19,6 +24,15 @@ mlir::OwningOpRef<mlir::ModuleOp> readIrText(mlir::MLIRContext &context, const S
 
 /// A module as text that readIrText takes back. Values have the names of the source's variables.
 std::string irText(mlir::ModuleOp module);
+/// The lines of a text, each with the line of a kernel's file that it comes from; 0: none.
+struct LinkedText {
+  std::vector<std::string> text;
+  std::vector<int64_t> lines;
+};
+/// irText with the lines of `file`.
+LinkedText linkedIrText(mlir::ModuleOp module, llvm::StringRef file);
+/// Assembly or PTX with debug information (codegen/debug_info.h), by its .file and .loc, which are left out.
+LinkedText linkedAssembly(llvm::StringRef assembly, llvm::StringRef file);
 /// The same with MLIR's own names of values: %0, %c11_i32.
 std::string numberedIrText(mlir::ModuleOp module);
 

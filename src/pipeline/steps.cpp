@@ -32,6 +32,7 @@ static LogicalResult link(Compilation &c) {
 /// Loops are the first that know about a launch: the slots of its arguments, the scratch of a worker.
 static LogicalResult toLoops(Compilation &c) {
   LoopsInfo info;
+  info.onExplained = c.request.onExplained;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     c.cpu.writes = writtenArguments(kernel);
   if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, c.request.refutedFacts, info))) return failure();

@@ -1,0 +1,243 @@
+// The lowering's notes (notes.h) as sentences. An example:
+//     softmax.py:12  x = tl.load(x_ptr + at, mask=at < n)
+//         1024 f32 from x_ptr: 16 at a time (64 bytes), contiguous along dimension 0; masked lane by lane at the edge; 64 cache lines
+//     softmax.py:13  e = tl.exp(x - tl.max(x, 0))
+//         1024 f32, 4096 bytes: it costs much and is wanted more than once
+// Nothing is decided here, and nothing guessed: steps, reasons and blocks are those that the lowering went by.
+#include "cpu/explain.h"
+
+#include "ir/address/indices.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+namespace {
+
+constexpr int64_t lineBytes = 64;
+
+void sortByLine(FactSection &section) {
+  llvm::sort(section.facts, [](const Fact &a, const Fact &b) { return std::tie(a.where, a.text) < std::tie(b.where, b.text); });
+}
+
+struct Explainer {
+  Context &ctx;
+  std::string file;
+
+  SourceLine place(Operation *op) const { return sourceLineOf(op->getLoc(), file); }
+
+  //===------------------------------------------------------------------------------------------------------------- memory
+
+  static Value pointerOf(Operation *op) { return isa<LoadOp>(op) ? cast<LoadOp>(op).getPtr() : cast<StoreOp>(op).getPtr(); }
+
+  static int64_t bytesOf(Value pointer) { return elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType()); }
+
+  /// The dimension along which elements lie side by side; -1: none.
+  int64_t contiguousDim(Value pointer) const {
+    for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d)
+      if (Step s = ctx.analysis->step(pointer, d); s.kind == Step::constant && s.amount == bytesOf(pointer)) return d;
+    return -1;
+  }
+
+  /// Cache lines that the whole tile lies in where it starts at the beginning of one, as far as the steps tell.
+  std::string linesText(Value pointer) const {
+    double lines = 1;
+    bool isKnown = true;
+    int64_t run = bytesOf(pointer);
+    for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
+      Step s = ctx.analysis->step(pointer, d);
+      int64_t extent = shapeOf(pointer)[d];
+      if (extent == 1 || s.isZero()) continue;
+      bool isNear = s.kind == Step::constant && std::abs(s.amount) < lineBytes && run == bytesOf(pointer);
+      if (isNear)
+        run = (extent - 1) * std::abs(s.amount) + run;
+      else
+        lines *= static_cast<double>(extent), isKnown &= s.kind == Step::constant;
+    }
+    lines *= static_cast<double>((run + lineBytes - 1) / lineBytes);
+    return std::string(isKnown ? "" : "up to ") + countText(static_cast<int64_t>(lines), "cache line");
+  }
+
+  /// "16 at a time (64 bytes), contiguous along dimension 1".
+  std::string wayText(const AccessNote &note) const {
+    Value pointer = pointerOf(note.op);
+    std::string each = std::to_string(note.lanes) + " at a time";
+    switch (note.way) {
+    case Way::one: return "one element at a time";
+    case Way::contiguous: {
+      std::string where = " along dimension " + std::to_string(contiguousDim(pointer));
+      return each + " (" + std::to_string(note.lanes * bytesOf(pointer)) + " bytes), contiguous" + where;
+    }
+    case Way::strided: return each + ", gathered one by one at a constant distance";
+    case Way::scattered:
+      if (isa<StoreOp>(note.op)) return each + ", scattered";
+      return each + (ctx.target.gather ? ", by gather instructions" : ", gathered one by one");
+    }
+    return "";
+  }
+
+  std::string accessText(Operation *op, ArrayRef<AccessNote> notes) const {
+    Value pointer = pointerOf(op);
+    BlockArgument base = address::baseArgument(pointer);
+    Type type = isa<LoadOp>(op) ? op->getResult(0).getType() : cast<StoreOp>(op).getValue().getType();
+    std::string text = tileText(type) + (isa<LoadOp>(op) ? " from " : " to ") + (base ? address::nameOf(base) : "memory") + ": ";
+    std::vector<std::string> ways;
+    bool isMasked = false, isWhole = false, streams = false;
+    bool hasVectors = llvm::any_of(notes, [](const AccessNote &note) { return note.way != Way::one; });
+    for (const AccessNote &note : notes) {
+      if (note.careful || (hasVectors && note.way == Way::one)) continue; // one element stands for all that is masked off
+      std::string way = wayText(note);
+      if (!llvm::is_contained(ways, way)) ways.push_back(std::move(way));
+      isMasked |= note.masked, isWhole |= !note.masked, streams |= note.streaming;
+    }
+    text += llvm::join(ways, ", or ");
+    if (isMasked) text += isWhole ? "; masked at the edge" : "; masked everywhere";
+    if (streams) text += "; past the caches where all of the output is larger than those";
+    return text + "; " + linesText(pointer);
+  }
+
+  FactSection memory() const {
+    FactSection section{"Memory", {}};
+    llvm::MapVector<Operation *, std::vector<AccessNote>> byOp;
+    ctx.kernel.walk([&](Operation *op) {
+      if (isa<LoadOp, StoreOp>(op) && isTile(pointerOf(op))) byOp[op] = {};
+      if (isa<AtomicRMWOp, AtomicCASOp>(op) && isTile(op->getOperand(0)))
+        section.facts.push_back({place(op), tileText(op->getOperand(1).getType()) + ": atomically, one element after the other"});
+    });
+    for (const AccessNote &note : ctx.notes.accesses)
+      if (auto found = byOp.find(note.op); found != byOp.end()) found->second.push_back(note);
+    for (const auto &[op, notes] : byOp)
+      if (llvm::any_of(notes, [](const AccessNote &note) { return !note.careful; }))
+        section.facts.push_back({place(op), accessText(op, notes)});
+    sortByLine(section);
+    return section;
+  }
+
+  //===----------------------------------------------------------------------------------------------------------- products
+
+  /// How much of the core's multiply-adds a micro-kernel can have: two of them and two loads start in a cycle, a sum is ready after four
+  /// (Zen 2 and later, Skylake and later), and what a vector has fewer lanes than the machine's is lost.
+  static double shareOfPeak(const ProductNote &note) {
+    double cycles = 0, needed = 0;
+    for (const DotBlocks::Rows &block : note.blocks.rows) {
+      auto rows = static_cast<double>(block.rows), vectors = static_cast<double>(note.blocks.vectors);
+      double work = rows * vectors / 2, loads = (rows + vectors) / 2, chain = 4.0 / static_cast<double>(block.partials);
+      needed += work * static_cast<double>(block.count);
+      cycles += std::max({work, loads, chain}) * static_cast<double>(block.count);
+    }
+    return needed / cycles * static_cast<double>(note.blocks.lanes) / static_cast<double>(note.mostLanes);
+  }
+
+  static std::string productText(const ProductNote &note) {
+    auto dot = cast<DotOp>(note.op);
+    int64_t columns = note.blocks.lanes * note.blocks.vectors;
+    std::vector<std::string> blocks;
+    for (const DotBlocks::Rows &block : note.blocks.rows)
+      blocks.push_back(std::to_string(block.count) + " of " + std::to_string(block.rows) + "x" + std::to_string(columns) +
+                       (block.partials > 1 ? " (" + std::to_string(block.partials) + " partial sums)" : ""));
+    std::string text = tileText(dot.getA().getType()) + " * " + tileText(dot.getB().getType()) + " -> " + tileText(dot.getType()) + ": ";
+    text += std::string(note.blocks.instruction) + " on " + std::to_string(note.blocks.lanes) + " lanes; blocks of C in registers: ";
+    text += llvm::join(blocks, " and ") + " a panel";
+    text += note.readsStoredA ? "; A is read where it lies" : "; A is copied";
+    text += ", B packed into panels of " + countText(columns, "column");
+    return text + "; the micro-kernel can reach " + std::to_string(std::lround(100 * shareOfPeak(note))) + " % of the core's peak";
+  }
+
+  FactSection products() const {
+    FactSection section{"Products", {}};
+    for (const ProductNote &note : ctx.notes.products)
+      section.facts.push_back({place(note.op), productText(note)});
+    return section;
+  }
+
+  //===------------------------------------------------------------------------------------------- what is stored, what is not
+
+  static const char *reasonText(StoredFor reason) {
+    switch (reason) {
+    case StoredFor::itsOperation: return "its operation makes all of it at once";
+    case StoredFor::longChain: return "what computes it is long enough";
+    case StoredFor::laterStore: return "memory that it is loaded from may be stored to before it is wanted";
+    case StoredFor::manyUses: return "it costs much and is wanted more than once, or by a loop again and again";
+    }
+    return "";
+  }
+
+  std::string scratchText(const ScratchNote &note) const {
+    std::string bytes = countText(note.bytes, "byte");
+    if (isa<DotOp>(note.op)) return bytes + ": a product's operand, copied, or its result";
+    if (isa<scf::ForOp, scf::WhileOp>(note.op)) return bytes + ": a tile that the loop carries";
+    if (isa<scf::IfOp>(note.op)) return bytes + ": a tile that the branch decides on";
+    if (isa<StoreOp>(note.op)) return bytes + ": what a store may overwrite before it is read, or takes long to compute";
+    Value tile = note.op->getNumResults() == 1 ? note.op->getResult(0) : Value();
+    std::optional<StoredFor> reason = tile ? ctx.analysis->storedFor(tile) : std::nullopt;
+    if (!reason) return bytes + ": what " + note.op->getName().stripDialect().str() + " works on";
+    return tileText(tile.getType()) + ", " + bytes + ": " + reasonText(*reason);
+  }
+
+  FactSection scratch() const {
+    FactSection section{"Scratch memory", {}};
+    std::map<std::pair<SourceLine, std::string>, int64_t> times;
+    for (const ScratchNote &note : ctx.notes.scratch)
+      ++times[{place(note.op), scratchText(note)}];
+    for (const auto &[fact, count] : times)
+      section.facts.push_back({fact.first, (count > 1 ? std::to_string(count) + " times " : "") + fact.second});
+    sortByLine(section);
+    return section;
+  }
+
+  /// Addresses and masks cost next to nothing, and lines that only make them are not worth a word.
+  static bool isWorth(Operation *op) {
+    return isa<LoadOp>(op) || (op->getNumResults() == 1 && isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) &&
+                               !isa<arith::ConstantOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(op));
+  }
+
+  FactSection fused() const {
+    FactSection section{"Fused: computed element by element where it is wanted, never stored", {}};
+    std::map<SourceLine, std::set<SourceLine>> wanted;
+    for (const auto &[op, root] : ctx.notes.computed)
+      if (isWorth(op) && place(op) != place(root) && root) wanted[place(op)].insert(place(root));
+    for (const auto &[where, roots] : wanted) {
+      std::vector<std::string> lines;
+      for (const SourceLine &root : roots)
+        if (!root.file.empty()) lines.push_back("line " + std::to_string(root.line));
+      if (!where.file.empty() && !lines.empty())
+        section.facts.push_back({where, "in the loops of " + llvm::join(lines, ", and again of ")});
+    }
+    return section;
+  }
+
+  FactSection versions() const {
+    FactSection section{"Two versions, chosen when a program runs", {}};
+    for (Operation *op : ctx.notes.versions)
+      section.facts.push_back({place(op), "the fast one, and one for indices that wrap around or tensors that overlap"});
+    sortByLine(section);
+    return section;
+  }
+};
+
+} // namespace
+
+Explanation explain(Context &ctx) {
+  Explainer explainer{ctx, sourceFileOf(ctx.kernel)};
+  Explanation made;
+  made.kernel = ctx.kernel.getName().str(), made.target = "cpu:" + ctx.target.name, made.file = explainer.file;
+  made.heading = made.kernel + " for " + made.target + ": vectors of " + std::to_string(ctx.target.vectorBytes) + " bytes, " +
+                 std::to_string(ctx.target.registers) + " registers";
+  made.resources.push_back("scratch memory  " + countText(ctx.arenaPeak, "byte") + " a worker, of " + std::to_string(ctx.target.l2Bytes) +
+                           " in its L2 cache");
+  made.facts = ctx.analysis->facts();
+  made.sections = {explainer.products(), explainer.memory(), explainer.scratch(), explainer.fused(), explainer.versions()};
+  return made;
+}
+
+} // namespace tilewright::cpu

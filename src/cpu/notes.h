@@ -1,0 +1,57 @@
+// What the lowering has decided, taken down as it decides it: for `tilewright explain` (explain.cpp), and for nothing else. Operations are
+// those of the kernel, which exist until the lowering is over.
+#pragma once
+
+#include "cpu/micro_kernel.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace mlir {
+class Operation;
+}
+
+namespace tilewright::cpu {
+
+/// How the elements of one access to memory are got to.
+enum class Way : uint8_t { one, contiguous, strided, scattered };
+
+struct AccessNote {
+  mlir::Operation *op; // a load or a store
+  Way way;
+  int64_t lanes;
+  bool masked;    // lane by lane
+  bool careful;   // in the version that nothing is assumed of
+  bool streaming; // past the caches
+  bool operator==(const AccessNote &) const = default;
+};
+
+struct ProductNote {
+  mlir::Operation *op;
+  DotBlocks blocks;
+  int64_t mostLanes; // that a vector of the machine has
+  bool readsStoredA; // A is multiplied where it lies
+};
+
+/// A tile's place in scratch memory.
+struct ScratchNote {
+  mlir::Operation *op; // for which it is
+  int64_t bytes;
+};
+
+struct Notes {
+  void add(const AccessNote &note) {
+    if (!llvm::is_contained(accesses, note)) accesses.push_back(note);
+  }
+
+  std::vector<AccessNote> accesses;
+  std::vector<ProductNote> products;
+  std::vector<ScratchNote> scratch;
+  llvm::DenseSet<std::pair<mlir::Operation *, mlir::Operation *>> computed; // on demand: what, and in the loops of which operation
+  llvm::DenseSet<mlir::Operation *> versions;                               // those with a second version, chosen when the program runs
+};
+
+} // namespace tilewright::cpu

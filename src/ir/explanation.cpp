@@ -1,0 +1,209 @@
+#include "ir/explanation.h"
+
+#include "ir/tt.h"
+#include "support/files.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright {
+
+SourceLine sourceLineOf(Location location, StringRef kernelFile) {
+  SourceLine found;
+  location->walk([&](Location part) {
+    auto place = dyn_cast<FileLineColLoc>(part);
+    if (!place) return WalkResult::advance();
+    bool own = place.getFilename().getValue() == kernelFile;
+    if (own || found.file.empty()) found = {place.getFilename().str(), int64_t(place.getLine())};
+    return own ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+std::string sourceFileOf(Operation *function) {
+  auto found = function->getLoc()->findInstanceOf<FileLineColLoc>();
+  return found ? found.getFilename().str() : std::string();
+}
+
+//===----------------------------------------------------------------------------------------------------------- parts of sentences
+
+std::string tileText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  Type element = type;
+  if (auto tile = dyn_cast<RankedTensorType>(type)) {
+    element = tile.getElementType();
+    if (tile.getRank() == 0) stream << "one element";
+    llvm::interleave(tile.getShape(), stream, "x");
+    stream << " ";
+  }
+  if (auto pointer = dyn_cast<tt::PointerType>(element))
+    stream << "pointers to " << pointer.getPointeeType();
+  else
+    stream << element;
+  return text;
+}
+
+std::string countText(int64_t number, StringRef one, StringRef several) {
+  return std::to_string(number) + " " + (number == 1 ? one : several).str();
+}
+
+std::string countText(int64_t number, StringRef one) {
+  return countText(number, one, one.str() + "s");
+}
+
+std::string paragraph(StringRef text, size_t indent) {
+  std::string result, line(indent, ' ');
+  bool fresh = true;
+  for (StringRef word : llvm::split(text, ' ')) {
+    if (!fresh && line.size() + 1 + word.size() > explanationWidth) {
+      result += line + "\n";
+      line.assign(indent + 2, ' ');
+      fresh = true;
+    }
+    line += (fresh ? "" : " ") + word.str();
+    fresh = false;
+  }
+  return result + line + "\n";
+}
+
+StringRef SourceText::code(const SourceLine &where) {
+  auto [at, isNew] = files.try_emplace(where.file);
+  if (isNew)
+    if (Result<std::string> text = readFile(where.file)) at->second = std::move(*text);
+  StringRef rest = at->second, line;
+  for (int64_t i = 0; i < where.line; ++i)
+    std::tie(line, rest) = rest.split('\n');
+  return line;
+}
+
+std::string SourceText::titled(const SourceLine &where) {
+  if (where.file.empty()) return "(no line)";
+  std::string text = StringRef(where.file).rsplit('/').second.str();
+  if (text.empty()) text = where.file;
+  text += ":" + std::to_string(where.line);
+  StringRef line = code(where).trim();
+  if (line.empty()) return text;
+  text += "  ";
+  size_t left = explanationWidth - 2 - text.size();
+  return text + (line.size() > left ? line.take_front(left - 3).str() + "..." : line.str());
+}
+
+//===---------------------------------------------------------------------------------------------------------------------- as text
+
+/// The facts that the code relies on, or those that it would rather have, under a heading; nothing where there are none.
+static std::string launchFactsText(StringRef heading, ArrayRef<LaunchFact> facts, bool preferred) {
+  std::string text;
+  for (const LaunchFact &fact : facts)
+    if (fact.isPreferred == preferred) text += "  " + fact.name + "\n";
+  return text.empty() ? text : "\n" + heading.str() + "\n" + text;
+}
+
+static std::string sectionText(const FactSection &section, SourceText &source) {
+  if (section.facts.empty()) return "";
+  std::string text = "\n" + section.title + "\n";
+  SourceLine before;
+  for (const Fact &fact : section.facts) {
+    if (fact.where != before) text += "  " + source.titled(fact.where) + "\n";
+    before = fact.where;
+    text += paragraph(fact.text, 6);
+  }
+  return text;
+}
+
+std::string explanationText(const Explanation &explanation) {
+  SourceText source;
+  std::string text = explanation.heading + "\n";
+  for (const std::string &resource : explanation.resources)
+    text += "  " + resource + "\n";
+  text += launchFactsText("Taken for granted, and checked at every launch", explanation.facts, false);
+  text += launchFactsText("Faster code is made for launches that break that", explanation.facts, true);
+  for (const FactSection &section : explanation.sections)
+    text += sectionText(section, source);
+  if (!explanation.layouts.empty()) text += "\nLayouts: what each thread holds, in the order of the program\n";
+  for (const LayoutPicture &layout : explanation.layouts)
+    text += layout.text;
+  return text;
+}
+
+//===---------------------------------------------------------------------------------------------------------------------- as JSON
+
+static llvm::json::Object placed(const SourceLine &where) {
+  if (where.file.empty()) return {};
+  return llvm::json::Object{{"file", where.file}, {"line", where.line}};
+}
+
+static llvm::json::Array factsJson(ArrayRef<Fact> facts) {
+  llvm::json::Array array;
+  for (const Fact &fact : facts) {
+    llvm::json::Object object = placed(fact.where);
+    object["text"] = fact.text;
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+static llvm::json::Object layoutJson(const LayoutPicture &layout) {
+  llvm::json::Array owners;
+  for (const LayoutPicture::Owner &owner : layout.owners)
+    owners.push_back(llvm::json::Array{owner.warp, owner.lane, owner.element});
+  return llvm::json::Object{{"name", layout.name},
+                            {"text", StringRef(layout.text).trim()},
+                            {"lines", llvm::json::Array(layout.lines)},
+                            {"rows", layout.rows},
+                            {"columns", layout.columns},
+                            {"owners", std::move(owners)}};
+}
+
+static llvm::json::Object timelineJson(const Timeline &timeline) {
+  llvm::json::Array events;
+  for (const TimelineEvent &event : timeline.events) {
+    llvm::json::Object object = placed(event.where);
+    object["worker"] = event.worker;
+    object["what"] = event.what;
+    object["ahead"] = event.ahead;
+    events.push_back(std::move(object));
+  }
+  llvm::json::Object object = placed(timeline.loop);
+  object["stages"] = timeline.stages;
+  object["events"] = std::move(events);
+  return object;
+}
+
+void dropRepeated(Explanation &explanation) {
+  for (FactSection &section : explanation.sections) {
+    std::set<std::pair<SourceLine, std::string>> told;
+    llvm::erase_if(section.facts, [&](const Fact &fact) { return !told.insert({fact.where, fact.text}).second; });
+  }
+}
+
+llvm::json::Object explanationJson(const Explanation &explanation) {
+  llvm::json::Array facts, sections, layouts, timelines;
+  for (const LaunchFact &fact : explanation.facts)
+    facts.push_back(llvm::json::Object{{"text", fact.name}, {"preferred", fact.isPreferred}});
+  for (const FactSection &section : explanation.sections)
+    if (!section.facts.empty()) sections.push_back(llvm::json::Object{{"title", section.title}, {"facts", factsJson(section.facts)}});
+  for (const LayoutPicture &layout : explanation.layouts)
+    layouts.push_back(layoutJson(layout));
+  for (const Timeline &timeline : explanation.timelines)
+    timelines.push_back(timelineJson(timeline));
+  return llvm::json::Object{{"kernel", explanation.kernel},
+                            {"target", explanation.target},
+                            {"file", explanation.file},
+                            {"heading", explanation.heading},
+                            {"resources", llvm::json::Array(explanation.resources)},
+                            {"launch_facts", std::move(facts)},
+                            {"sections", std::move(sections)},
+                            {"layouts", std::move(layouts)},
+                            {"timelines", std::move(timelines)}};
+}
+
+} // namespace tilewright

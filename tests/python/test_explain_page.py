@@ -1,0 +1,113 @@
+"""`tilewright explain --html`: one file that needs nothing else, whose script works in a browser."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+import tilewright
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
+pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
+MATMUL = ROOT / "examples" / "03_matmul_basic.py"
+SIGNATURE = ("a_ptr=*fp16:16, b_ptr=*fp16:16, c_ptr=*fp32:16, M=i32, N=i32:16, K=i32, stride_am=i32:16, stride_ak=1, stride_bk=i32:16, "
+             "stride_bn=1, stride_cm=i32:16, stride_cn=1, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64")
+
+
+def line_of(text):
+    return 1 + [text in line for line in MATMUL.read_text().splitlines()].index(True)
+
+
+def made_page(folder, target):
+    page = folder / "page.html"
+    subprocess.run([COMMAND, "explain", f"{MATMUL}:matmul_kernel", "--target", target, "--signature", SIGNATURE, "--num-warps", "8",
+                    "--num-stages", "4", "--html", page], check=True)
+    return page
+
+
+class _Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.outside, self.data, self.is_data = [], "", False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.outside += [value for name, value in attributes.items() if name in ("src", "href", "srcset", "action")]
+        self.is_data = tag == "script" and attributes.get("id") == "data"
+
+    def handle_data(self, data):
+        if self.is_data:
+            self.data += data
+
+    def handle_endtag(self, tag):
+        self.is_data = False
+
+
+@pytest.mark.parametrize("target", ["cpu:avx2", "cuda:sm_90a"])
+def test_a_page_holds_all_that_it_shows(target, tmp_path):
+    text = made_page(tmp_path, target).read_text()
+    page = _Page(text)
+    assert page.outside == [] and "@import" not in text and "url(" not in text
+    data = json.loads(page.data)
+    assert data["kernel"] == "matmul_kernel" and data["target"] == target
+    assert data["source"]["text"] == MATMUL.read_text().rstrip().split("\n")
+    dot = line_of("tl.dot(a, b)")
+    linked = {stage["name"]: [text for text, line in zip(stage["text"], stage["lines"]) if line == dot] for stage in data["stages"]}
+    assert any("tt.dot" in text for text in linked["emit-tiles"])
+    code = linked["generate-ptx" if "cuda" in target else "generate-code"]
+    assert any(("wgmma.mma_async" if "cuda" in target else "vfmadd") in text for text in code)
+    assert not any(text.lstrip().startswith((".loc", ".file")) for stage in data["stages"] for text in stage["text"])
+    products = next(section for section in data["sections"] if section["title"] == "Products")
+    assert [fact["line"] for fact in products["facts"]] == [dot]
+
+
+def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
+    data = json.loads(_Page(made_page(tmp_path, "cuda:sm_90a").read_text()).data)
+    accumulator = next(layout for layout in data["layouts"] if "accumulator of wgmma" in layout["text"])
+    rows, columns, owners = accumulator["rows"], accumulator["columns"], accumulator["owners"]
+    assert len(owners) == rows * columns == 64 * 64
+    # m64n128: a warp has sixteen rows, a group of four lanes one of eight, a lane two neighbours.
+    for row in range(rows):
+        for column in range(columns):
+            warp, lane, element = owners[row * columns + column]
+            assert (warp, lane) == (row // 16, row % 8 * 4 + column % 8 // 2)
+            assert element == column // 8 * 4 + row % 16 // 8 * 2 + column % 2
+    (timeline,) = data["timelines"]
+    assert timeline["stages"] == 4 and timeline["line"] == line_of("for k in range")
+    assert [(event["worker"], event["line"], event["ahead"]) for event in timeline["events"]] == [
+        ("products", line_of("tl.dot(a, b)"), 0), ("copies", line_of("a = tl.load"), 3), ("copies", line_of("b = tl.load"), 3)]
+
+
+@pytest.fixture(scope="module")
+def browse(tmp_path_factory):
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if not browser:
+        pytest.skip("neither chromium nor google-chrome is here: the page's script is not run")
+
+    def document(page, fragment):
+        """What the page's script has made of it, as the browser sees it."""
+        profile = tmp_path_factory.mktemp("profile")
+        done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--dump-dom",
+                               "--virtual-time-budget=5000", f"{page.as_uri()}#{fragment}"], capture_output=True, text=True, timeout=120)
+        return done.stdout.split("</script>", 2)[0].split('<script type="application/json"')[0]
+    return document
+
+
+def test_a_browser_shows_a_line_in_every_stage(browse, tmp_path):
+    page, dot = made_page(tmp_path, "cuda:sm_90a"), line_of("tl.dot(a, b)")
+    shown = browse(page, f"stages&{dot}")
+    assert f"Line {dot} in every stage" in shown and "wgmma.mma_async" in shown and "ttg.wgmma" in shown
+    assert f'class="line linked pinned lit" data-line="{dot}"' in shown
+    assert '<div class="tab" id="facts-tab" hidden="">' in shown and '<div class="tab" id="stages-tab">' in shown
+    assert shown.count("<rect") > 64 * 64  # layouts and the timeline
+
+
+def test_a_browser_shows_the_facts_of_a_processor(browse, tmp_path):
+    shown = browse(made_page(tmp_path, "cpu:avx2"), "facts")
+    assert "128x64 f16 from a_ptr: 8 at a time (16 bytes), contiguous along dimension 1" in shown
+    assert 'data-tab="layouts"' not in shown and 'data-tab="stages"' in shown
