@@ -166,3 +166,48 @@ def test_the_viewer(capsys):
     done = subprocess.run([sys.executable, "-m", "tilewright", "-m", "triton.profiler.viewer", "-l", "profile.hatchet"], capture_output=True,
                           text=True, timeout=60, check=True)
     assert "- bytes" in done.stdout and "- time" in done.stdout
+
+
+class FakeEvent:
+    """An event of a GPU whose work takes a microsecond an event. One that a graph has captured has no time, as on a card."""
+
+    clock = 0
+    captures = False
+
+    def __init__(self, enable_timing):
+        self.at = None
+
+    def record(self):
+        FakeEvent.clock += 1
+        self.at = None if FakeEvent.captures else FakeEvent.clock
+
+    def synchronize(self):
+        if self.at is None:
+            raise RuntimeError("invalid argument")
+
+    def elapsed_time(self, other):
+        return (other.at - self.at) / 1e3
+
+
+class FakeDevice:
+    Event = FakeEvent
+
+    @staticmethod
+    def is_current_stream_capturing():
+        return FakeEvent.captures
+
+
+def test_work_that_a_graph_captures_has_no_time(monkeypatch):
+    monkeypatch.setattr(proton.clock, "on_device", lambda: True)
+    monkeypatch.setattr(type(triton.runtime.driver.active), "get_device_interface", lambda self: FakeDevice)
+    proton.start("profile")
+    for captures in (False, True):
+        FakeEvent.captures = captures
+        with proton.scope("captured" if captures else "run"):
+            launch()
+    FakeEvent.captures = False
+    proton.finalize()
+    tree, _ = json.load(open("profile.hatchet"))
+    assert child(child(tree, "run"), "fill")["metrics"]["time (ns)"] == 1000
+    captured = child(child(tree, "captured"), "fill")["metrics"]
+    assert captured["count"] == 1 and captured["time (ns)"] == 0
