@@ -9,6 +9,7 @@ how, and rivals.py and rivals.c for against whom.
 """
 
 import argparse
+import functools
 import importlib.util
 import math
 import os
@@ -55,7 +56,11 @@ def strides(array):
 class Bench:
     def __init__(self, report, seconds):
         self.report, self.seconds = report, seconds
-        self.hand_c, self.blas, self.torch = rivals.HandC(out_folder), rivals.OpenBlas(), rivals.torch_or_none()
+        self.blas, self.torch = rivals.openblas_or_none(), rivals.torch_or_none()
+
+    @functools.cached_property
+    def hand_c(self):
+        return rivals.HandC(out_folder)
 
     example = staticmethod(example)
 

@@ -70,6 +70,13 @@ class OpenBlas:
             ctypes.c_float(0), pointer(c), ctypes.c_int(n))
 
 
+def openblas_or_none():
+    try:
+        return OpenBlas()
+    except OSError:
+        return None
+
+
 def torch_or_none():
     try:
         import torch

@@ -1,7 +1,7 @@
 """Sweeps over sizes that suit nobody, so that no cliff hides between the round ones (`benchmarks/bench.py --sweep`).
 
 Products of 64 to 4096, every multiple of 48 and sizes next to powers of two, and thin ones; rows of softmax and layer norm
-of 100 to 50257 elements. The rivals are OpenBLAS and, where it is installed, PyTorch. What counts here is the fastest of
+of 100 to 50257 elements. The rivals are OpenBLAS and PyTorch, as far as they are installed. What counts here is the fastest of
 many turns: a sweep is long, and a neighbor that takes the processor for a while must not look like a cliff. Writes
 sweep.jsonl and a picture of each sweep, and ends with the worst ratios.
 """
@@ -43,10 +43,11 @@ class Sweep:
     def product(self, name, m, n, k):
         a, b = randn((m, k), seed=1), randn((k, n), seed=2)
         c, expected = aligned((m, n)), aligned((m, n))
-        calls = {"ours": self.bench.tuned(a, b, c, self.threads),
-                 "OpenBLAS": lambda: self.bench.blas.matmul(a, b, expected, self.threads)}
+        calls = {"ours": self.bench.tuned(a, b, c, self.threads)}
+        if self.bench.blas:
+            calls["OpenBLAS"] = lambda: self.bench.blas.matmul(a, b, expected, self.threads)
         if self.torch:
-            tensors = [self.torch.from_numpy(array) for array in (a, b, aligned((m, n)))]
+            tensors = [self.torch.from_numpy(array) for array in (a, b, expected)]
             calls["torch"] = lambda: self.torch.mm(tensors[0], tensors[1], out=tensors[2])
         for call in calls.values():
             call()
@@ -102,6 +103,8 @@ class Sweep:
 
 
 def run(bench, folder, threads, largest, only):
+    if not (bench.blas or bench.torch):
+        return print("a sweep needs a rival: OpenBLAS, or PyTorch")
     report = Report(folder / "sweep.jsonl")
     report.header()
     sweep = Sweep(bench, report, folder, threads, largest)

@@ -5,6 +5,7 @@
 #include "runtime/cache.h"
 #include "runtime/pool.h"
 #include "support/files.h"
+#include "support/processor.h"
 #include "support/target.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -42,6 +43,24 @@ static llvm::json::Object cacheFacts(const CacheUse &use) {
   return llvm::json::Object{{"folder", cacheDirectory()}, {"on", cacheEnabled()}, {"entries", use.entries}, {"bytes", use.bytes}};
 }
 
+static llvm::json::Object machineFacts(const HostProcessor &host) {
+  llvm::json::Object narrow;
+  for (const ProcessorFeature &feature : host.narrow)
+    narrow[feature.name] = feature.isUsed;
+  return llvm::json::Object{
+      {"model", host.model}, {"narrow_products_used", std::move(narrow)}, {"reported_llc_bytes", host.lastLevelBytes}};
+}
+
+/// "AMD EPYC; products of narrow types: vnni, bf16, amx bf16 (unused)"
+static std::string machineText(const HostProcessor &host) {
+  std::string text = host.model.empty() ? "unknown" : host.model, separator = "; products of narrow types: ";
+  for (const ProcessorFeature &feature : host.narrow) {
+    text += separator + feature.name + (feature.isUsed ? "" : " (unused)");
+    separator = ", ";
+  }
+  return text;
+}
+
 static int printJson(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Object values;
   for (const Setting &setting : settings) {
@@ -51,6 +70,7 @@ static int printJson(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Value info = llvm::json::Object{{"tilewright", TILEWRIGHT_VERSION},
                                               {"build", buildId()},
                                               {"llvm", LLVM_VERSION_STRING},
+                                              {"machine", machineFacts(hostProcessor())},
                                               {"processor", cpu.cpu},
                                               {"level", cpu.name},
                                               {"vector_bytes", cpu.vectorBytes},
@@ -74,11 +94,13 @@ int infoMain(int argc, char **argv) {
   if (line->has("--json")) return printJson(cpu, use);
   std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
   std::printf("llvm        %s\n", LLVM_VERSION_STRING);
+  HostProcessor host = hostProcessor();
+  std::printf("machine     %s\n", machineText(host).c_str());
   std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
               static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers), cpu.bf16Dot ? ", products of bf16" : "",
               cpu.byteDot ? ", products of bytes" : "");
-  std::printf("caches      %lld KiB L2, %lld KiB last level\n", static_cast<long long>(cpu.l2Bytes / 1024),
-              static_cast<long long>(cpu.llcBytes / 1024));
+  std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported\n", static_cast<long long>(cpu.l2Bytes / 1024),
+              static_cast<long long>(cpu.llcBytes / 1024), static_cast<long long>(host.lastLevelBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));
   std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",
               static_cast<long long>(use.entries), static_cast<long long>(use.bytes / 1024));

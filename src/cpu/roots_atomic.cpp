@@ -103,6 +103,23 @@ static void lowerScalarAtomic(Context &ctx, Atomic &atomic) {
   ctx.scalars[atomic.result] = branch.getResult(0);
 }
 
+/// Scattered addresses: a line of the cache that is far away, or another processor's, is asked for so many elements ahead that it is there,
+/// and ours, when the operation comes to it; one operation waits for the one before it, and would wait for each line. (Zen 5, additions of
+/// fp32 to a table of 2^24 and of 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and 5.7 with it, two threads 45.7 and 20.3, 8.5
+/// and 9.6; 16 ahead 8.2 and 5.8, 18 and 11.8; 128 ahead 6.5 and 6.2, 12.6 and 11.4.)
+static void askAhead(Context &ctx, Atomic &atomic, const Place &place) {
+  constexpr int64_t ahead = 48;
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto shape = shapeOf(atomic.pointer);
+  int64_t last = int64_t(shape.size()) - 1;
+  if (shape[last] <= ahead || ctx.analysis->step(atomic.pointer, last).kind != Step::other) return;
+  Place then = place;
+  Value index = arith::AddIOp::create(b, place.at[last].value, constantIndex(b, ahead));
+  then.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
+  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, then));
+  LLVM::Prefetch::create(b, address, /*rw=*/1, /*hint=*/3, /*cache=*/1);
+}
+
 void lowerAtomic(Context &ctx, Operation *op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Atomic atomic(op);
@@ -114,6 +131,7 @@ void lowerAtomic(Context &ctx, Operation *op) {
       ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
         const Place &place = places[0];
+        askAhead(ctx, atomic, place);
         Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, place));
         llvm::SmallVector<Value> operands;
         for (Value operand : atomic.operands)

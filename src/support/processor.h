@@ -1,0 +1,23 @@
+// What this machine's processor is and has, for people: `tilewright info`. What code is made for is a CpuTarget (target.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct ProcessorFeature {
+  std::string name;
+  bool isUsed; // by code that the compiler makes
+};
+
+struct HostProcessor {
+  std::string model;                    // "AMD EPYC"; empty where the system does not say
+  std::vector<ProcessorFeature> narrow; // what it has for products of narrow types
+  int64_t lastLevelBytes = 0;           // as the system reports it, the neighbors' share included; 0: not known
+};
+
+HostProcessor hostProcessor();
+
+} // namespace tilewright
