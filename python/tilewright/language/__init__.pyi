@@ -881,6 +881,7 @@ def load(pointer: Any, mask: Any = ..., other: Any = ..., boundary_check: Any = 
 
     The result has the pointer's shape and the type that it points to; bool is stored as a byte and becomes int1.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> tl.load(x_ptr + tl.arange(0, 4))
     [0.0, 1.0, 2.0, 3.0]
     >>> at = tl.arange(0, 4)
@@ -905,6 +906,7 @@ def store(pointer: Any, value: Any, mask: Any = ..., boundary_check: Any = ..., 
 
     Within a program, a load that follows sees what was stored. Between programs only atomic operations order anything.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> at = tl.arange(0, 4)
     >>> tl.store(x_ptr + at, at * at, mask=at > 1)
     >>> tl.load(x_ptr + at)
@@ -925,6 +927,7 @@ def make_block_ptr(base: Any, shape: Any, strides: Any, offsets: Any, block_shap
     - block_shape: the block's extents, known at compile time, each a power of two.
     - order: the dimensions from the fastest in memory to the slowest: (1, 0) for rows.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> block = tl.make_block_ptr(x_ptr, (3, 8), (8, 1), (0, 0), (4, 2), (1, 0))
     >>> tl.load(block, boundary_check=(0,), padding_option="zero")
     [[0.0, 1.0], [8.0, 9.0], [16.0, 17.0], [0.0, 0.0]]
@@ -937,6 +940,7 @@ def advance(base: Any, offsets: Any) -> tensor:
     - base: a block pointer.
     - offsets: by how many elements along each dimension.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> block = tl.make_block_ptr(x_ptr, (8, 8), (8, 1), (0, 0), (2, 2), (1, 0))
     >>> tl.load(tl.advance(block, (1, 2)))
     [[10.0, 11.0], [18.0, 19.0]]
@@ -955,6 +959,7 @@ def make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any
 
     A kernel on a GPU brings its own scratch memory for descriptors; `triton.set_allocator` is accepted and not called.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> desc = tl.make_tensor_descriptor(x_ptr, [3, 8], [8, 1], [4, 4])
     >>> desc.load([0, 4])
     [[4.0, 5.0, 6.0, 7.0], [12.0, 13.0, 14.0, 15.0], [20.0, 21.0, 22.0, 23.0], [0.0, 0.0, 0.0, 0.0]]
@@ -969,6 +974,7 @@ def load_tensor_descriptor(desc: Any, offsets: Any) -> tensor:
     - desc: a tensor descriptor.
     - offsets: one int32 for each dimension. Elements outside of the tensor are zero, or NaN where the descriptor says so.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 4])
     >>> tl.load_tensor_descriptor(desc, [1, 0])
     [[8.0, 9.0, 10.0, 11.0]]
@@ -982,6 +988,7 @@ def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> tensor:
     - offsets: one int32 for each dimension.
     - value: a tile of the descriptor's block shape.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> desc = tl.make_tensor_descriptor(x_ptr, [1, 8], [8, 1], [1, 4])
     >>> tl.store_tensor_descriptor(desc, [0, 0], tl.zeros((1, 4), tl.float32))
     >>> tl.load(x_ptr + tl.arange(0, 8))
@@ -1000,6 +1007,7 @@ def atomic_add(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 
     The result is what was in memory before. Sums of floats depend on the order in which programs come, and so differ by a rounding from run to run.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> tl.atomic_add(x_ptr + tl.arange(0, 4), 10.0)
     [0.0, 1.0, 2.0, 3.0]
     >>> tl.load(x_ptr + tl.arange(0, 4))
@@ -1017,6 +1025,7 @@ def atomic_max(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 
     The result is what was in memory before.
 
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
     [0, 1, 2, 3]
     >>> tl.load(i_ptr + tl.arange(0, 4))
@@ -1034,6 +1043,7 @@ def atomic_min(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 
     The result is what was in memory before.
 
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
     [0, 1, 2, 3]
     >>> tl.load(i_ptr + tl.arange(0, 4))
@@ -1051,6 +1061,8 @@ def atomic_and(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 
     The result is what was in memory before.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
     [0, 1]
     >>> tl.load(i_ptr + tl.arange(0, 2))
@@ -1070,6 +1082,8 @@ def atomic_or(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: An
 
     The result is what was in memory before.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
     [0, 1]
     >>> tl.load(i_ptr + tl.arange(0, 2))
@@ -1089,6 +1103,8 @@ def atomic_xor(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 
     The result is what was in memory before.
 
+    >>> # x_ptr points at the float32 0, 1, ..., 63
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
     [0, 1]
     >>> tl.load(i_ptr + tl.arange(0, 2))
@@ -1108,6 +1124,7 @@ def atomic_xchg(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: 
 
     A lock is freed with it: `tl.atomic_xchg(lock, 0, sem="release")`.
 
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_xchg(i_ptr + 5, 9)
     5
     >>> tl.load(i_ptr + 5)
@@ -1125,6 +1142,7 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = ..., scope: Any = ..
 
     The result is what was in memory before: it equals cmp where val was written.
 
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_cas(i_ptr + 5, 5, 1)
     5
     >>> tl.atomic_cas(i_ptr + 5, 5, 2)
@@ -1486,6 +1504,7 @@ def atomic_poll(pointer: Any, expected: Any, sem: Any = ..., scope: Any = ..., t
 
     The result is true.
 
+    >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_poll(i_ptr + 3, 3)
     True
     """
