@@ -163,7 +163,8 @@ def test_files_that_cannot_be_judged(judge, changes, message):
 
 
 @pytest.mark.parametrize("change, message", [
-    (("return x + y", "return (x + y).astype(np.float64)"), "output 0 is float32[2048] from kernel_fn, and float64[2048] from reference_fn"),
+    (("return x + y", "return (x + y).astype(np.float16)"), "output 0 is float32[2048] from kernel_fn, and float16[2048] from reference_fn"),
+    (("return x + y", "return (x + y).astype(np.int64)"), "output 0 is float32[2048] from kernel_fn, and int64[2048] from reference_fn"),
     (("return x + y", "return (x + y)[None]"), "output 0 is float32[2048] from kernel_fn, and float32[1, 2048] from reference_fn"),
     (("return x + y", "return x + y, x"), "kernel_fn returns 1 results, and reference_fn 2"),
     (("    return out", ""), "kernel_fn returns nothing, and reference_fn 1 result"),
@@ -172,6 +173,12 @@ def test_files_that_cannot_be_judged(judge, changes, message):
 def test_results_that_cannot_be_compared(judge, change, message):
     report = judge(change, kinds=("given",))
     assert not report.correct and message in report.verdicts[0].details
+
+
+def test_reference_in_a_wider_type(judge):
+    assert judge(("return x + y", "return x.astype(np.float64) + y")).correct
+    report = judge(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))
+    assert not report.correct and "2048 of 2048" in report.verdicts[0].details, report.verdicts[0].details
 
 
 def test_command(tmp_path):

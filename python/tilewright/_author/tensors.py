@@ -4,6 +4,7 @@ Memory that is given to a kernel is *guarded*: it lies in the middle of a larger
 pattern. What a kernel did not write still has the pattern, and so has what lies around its tensors, unless it wrote out of bounds.
 """
 
+import re
 import sys
 
 import numpy
@@ -65,7 +66,13 @@ def describe(value):
 
 
 def is_integer(value):
-    return dtype_name(value).startswith(("int", "uint"))
+    return kind(value) in ("int", "uint")
+
+
+def kind(value):
+    """"int", "uint", "float" (bfloat16, too), "bool" or "complex"."""
+    name = re.match("[a-z]+", dtype_name(value))[0]
+    return "float" if name == "bfloat" else name
 
 
 def to_numpy(value):
