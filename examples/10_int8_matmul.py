@@ -45,6 +45,8 @@ def int8_matmul_kernel(
 def int8_matmul(a, b, row_scale, column_scale, out=None):
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"int8_matmul cannot multiply {a.shape} by {b.shape}: the inner sizes differ")
+    if not (common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
+        raise ValueError("int8_matmul needs scales that lie side by side; pass numpy.ascontiguousarray(scale)")
     (M, K), N = a.shape, b.shape[1]
     out = (common.empty((M, N), a, "int32"), common.empty((M, N), a, "fp32")) if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))

@@ -194,8 +194,10 @@ def attention_backward(q, k, v, attended, lse, grad, causal=False, scratch=None,
     for other in (k, v, attended, grad):
         if other.shape != q.shape:
             raise ValueError(f"attention_backward needs tensors of one shape, not {q.shape} and {other.shape}")
-    if head_dim & (head_dim - 1):
+    if head_dim < 1 or head_dim & (head_dim - 1):
         raise ValueError(f"attention_backward needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
+    if not common.is_contiguous(lse):
+        raise ValueError("attention_backward needs lse without gaps; pass numpy.ascontiguousarray(lse)")
     dq, dk, dv = (common.empty(q.shape, q) for _ in range(3)) if out is None else out
     delta, log = (common.empty(q.shape[:3], q, "fp32") for _ in range(2)) if scratch is None else scratch
     scale = 1.0 / math.sqrt(head_dim)
@@ -213,29 +215,30 @@ def attention_backward(q, k, v, attended, lse, grad, causal=False, scratch=None,
 kernel_fn = attention_backward
 
 
+def scores_of(q, k, causal):
+    scores = q.astype(np.float64) @ k.astype(np.float64).swapaxes(-1, -2) / math.sqrt(max(q.shape[-1], 1))
+    return np.where(np.tri(q.shape[2], dtype=bool), scores, -np.inf) if causal else scores
+
+
 def forward(q, k, v, causal):
-    """Weights, output and lse in float64."""
-    q, k, v = (x.astype(np.float64) for x in (q, k, v))
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if causal:
-        scores = np.where(np.tri(q.shape[2], dtype=bool), scores, -np.inf)
+    """Output and lse in float64."""
+    scores = scores_of(q, k, causal)
     largest = scores.max(axis=-1, keepdims=True)
     lse = largest + np.log(np.exp(scores - largest).sum(axis=-1, keepdims=True))
-    weights = np.exp(scores - lse)
-    return weights, weights @ v, lse[..., 0]
+    return np.exp(scores - lse) @ v.astype(np.float64), lse[..., 0]
 
 
 def reference_fn(q, k, v, out, lse, grad, causal=False):
-    weights, exact, _ = forward(q, k, v, causal)
-    q, k, v, grad = (x.astype(np.float64) for x in (q, k, v, grad))
-    delta = (grad * exact).sum(axis=-1, keepdims=True)
-    grad_scores = weights * (grad @ v.swapaxes(-1, -2) - delta) / math.sqrt(q.shape[-1])
+    weights = np.exp(scores_of(q, k, causal) - lse[..., None])
+    q, k, v, out, grad = (x.astype(np.float64) for x in (q, k, v, out, grad))
+    delta = (grad * out).sum(axis=-1, keepdims=True)
+    grad_scores = weights * (grad @ v.swapaxes(-1, -2) - delta) / math.sqrt(max(q.shape[-1], 1))
     return grad_scores @ k, grad_scores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ grad
 
 
 def get_inputs(batches=1, heads=4, n_ctx=512, head_dim=64, dtype="fp32", causal=False):
     q, k, v, grad = (common.randn(batches, heads, n_ctx, head_dim, dtype=dtype, seed=seed) for seed in (1, 2, 3, 4))
-    _, out, lse = forward(q, k, v, causal)
+    out, lse = forward(q, k, v, causal)
     return [q, k, v, out.astype(q.dtype), lse.astype(np.float32), grad, causal]
 
 

@@ -1,6 +1,7 @@
 """`tilewright verify`: kernels with a known mistake are found out, and told where."""
 
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -9,6 +10,8 @@ import pytest
 
 from tilewright import verify
 from tilewright._author.kernel_file import KernelFileError
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 _ADD = """
 import numpy as np
@@ -179,6 +182,14 @@ def test_reference_in_a_wider_type(judge):
     assert judge(("return x + y", "return x.astype(np.float64) + y")).correct
     report = judge(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))
     assert not report.correct and "2048 of 2048" in report.verdicts[0].details, report.verdicts[0].details
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("[01]*.py")), ids=lambda path: path.stem)
+def test_gallery(example, monkeypatch):
+    """Strided, empty and odd inputs as well: each is computed or refused."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    report = verify.verify(str(example))
+    assert report.correct, [verdict for verdict in report.verdicts if verdict.outcome == "wrong"]
 
 
 def test_command(tmp_path):
