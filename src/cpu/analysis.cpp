@@ -1,4 +1,4 @@
-// Deciding what is recomputed and what is stored.
+// This decides what is recomputed and what is stored.
 //
 //   %x = tt.load ...            used by a max and by an exp: loaded twice (nothing is written in between)
 //   %e = math.exp (%x - %max)   used by a sum and by a store: expensive and wanted twice, so it is stored once

@@ -1,4 +1,5 @@
-// Loops and branches. A tile that a loop carries lives in one buffer, updated in place where nothing reads the old value any more.
+// This lowers loops and branches. A tile that a loop carries lives in one buffer, updated in place where nothing reads the old value any
+// more.
 
 #include "cpu/control_flow.h"
 

@@ -1,4 +1,4 @@
-// Loops and branches.
+// This lowers loops and branches.
 #pragma once
 
 #include "cpu/context.h"

@@ -1,4 +1,4 @@
-// A tile's value at a place, computed when somebody asks for it.
+// This computes a tile's value at a place when somebody asks for it.
 //
 // What does not change along the vector dimension comes out as one scalar; what changes by a constant step comes out as the scalar at index
 // 0 and the step, so that `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing inside. Code goes to the

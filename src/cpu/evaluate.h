@@ -1,4 +1,4 @@
-// A tile's value at a place.
+// This computes a tile's value at a place.
 #pragma once
 
 #include "cpu/context.h"

@@ -1,4 +1,4 @@
-// Loop nests over a tile's index space.
+// This makes loop nests over a tile's index space.
 //
 //   store %ptrs, %v, (%rows < %M) & (%cols < %N)
 //   for i in [0, M')                    M' = how many rows the mask leaves

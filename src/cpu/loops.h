@@ -1,4 +1,4 @@
-// Loop nests over an index space.
+// This makes loop nests over an index space.
 #pragma once
 
 #include "cpu/context.h"

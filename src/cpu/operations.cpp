@@ -1,6 +1,5 @@
-// Operations in program order.
-//
-// Scalars become scalars. A tile operation emits nothing unless its tile is stored; then its loops stand here, where it is defined. A tile
+// Lowers operations in program order. Scalars become scalars. A tile operation emits nothing unless its tile is stored; then its loops
+// stand here, where it is defined.
 
 #include "cpu/operations.h"
 

@@ -1,4 +1,4 @@
-// Operations in program order.
+// Operations are lowered in program order.
 #pragma once
 
 #include "cpu/context.h"

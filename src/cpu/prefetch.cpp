@@ -1,4 +1,4 @@
-// Asking for the next iteration's data while this one computes.
+// A loop asks for the next iteration's data while this one computes.
 //
 //   for row in range(first, rows, step):         the rows of one program do not follow each other in memory, so that no
 //     x = load(row)                              hardware knows which one comes next: each begins with the whole way to memory

@@ -1,4 +1,4 @@
-// What makes loops.
+// Roots are the operations that make loops; here is what lowers each of them.
 #pragma once
 
 #include "cpu/context.h"

@@ -1,4 +1,4 @@
-// Stores to memory.
+// This lowers stores to memory.
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"

@@ -1,4 +1,4 @@
-// Tiles in scratch memory.
+// These functions put tiles into scratch memory and take them from there.
 #pragma once
 
 #include "cpu/context.h"

@@ -1,9 +1,8 @@
 // The inside of the evaluator of module-level Python. What kernels' own emission needs is in module.h.
 //
 // Which file evaluates what, and when:
-// - module_scope.cpp: the names of a file. Reads the file's statements into a table of who binds what, and evaluates a name when a kernel
-// or
-//   another name asks for it. imports.cpp, language_module.cpp, python_modules.cpp: what `import` finds for it.
+// - module_scope.cpp: the names of a file. It reads the file's statements into a table of which statement binds which name, and evaluates a
+//   name when a kernel or another name asks for it. imports.cpp, language_module.cpp, python_modules.cpp: what `import` finds for it.
 // - evaluate.cpp: one expression, and the call of a plain function. execute.cpp: one statement. These are the recursive heart; everything
 //   that follows is called from there.
 // - operators.cpp, attributes.cpp, methods.cpp, format.cpp, python_functions.cpp: operators, `x.name`, `x.name()`, texts, and Python's own

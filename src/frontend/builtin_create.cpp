@@ -1,4 +1,4 @@
-// Builtins that make tiles and change their shape.
+// Here are the builtins that make tiles and change their shape.
 
 #include "frontend/builtin_emitters.h"
 

@@ -1,8 +1,7 @@
 // Every small float is a sign, E bits of exponent and M bits of fraction, so one pair of routines converts them all from and to f32:
 //
-//   wider:    the bits without the sign, moved so that their fraction meets f32's, are the value times a power of two - subnormals included
-//   -
-//             so one multiplication puts the exponent right.
+//   wider:    the bits without the sign, moved so that their fraction meets f32's, are the value times a power of two. This holds for
+//             subnormal numbers, too, so one multiplication puts the exponent right.
 //   narrower: normal results: add half a unit of the last place kept to the bits (and one more if that place is odd), shift, correct
 //             the exponent. Subnormal results: add the power of two at which f32's own last place is theirs.
 //

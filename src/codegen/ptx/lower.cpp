@@ -3,7 +3,7 @@
 // becomes
 //     llvm.func ptx_kernelcc @add(%x: i64, %m: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64})
 //         attributes {passthrough = [["nvvm.reqntid", "128"]]}
-// The instructions are spelled first (ptx_spell.cpp), then the frame is changed, then the upstream patterns turn loops and arithmetic into
+// The instructions are spelled first (spell.cpp), then the frame is changed, then the upstream patterns turn loops and arithmetic into
 // the LLVM dialect as they do for the CPU.
 #include "codegen/ptx/lower.h"
 

@@ -1,4 +1,4 @@
-// Gaussian elimination over F2 with one machine word a vector.
+// Questions about maps are answered by Gaussian elimination over F2, with one machine word a vector.
 #include "gpu/layout/map.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 //   %sum = scf.for %i = %lo to %hi step %c iter_args(%s = %zero) { ... }     lanes may run different numbers of iterations:
 //     mask = lanes with i < hi; while any is left: run the body under it, step i, take lanes out
 //
-// A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed. If a whole round brings nobody
-// further and the copy engine has nothing left to do, the block is deadlocked.
+// A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed, and some of them far ahead of the
+// rest. If a whole round brings nobody further and the copy engine has nothing left to do, the block is deadlocked.
 #include "gpu/machine/index_below.h"
 #include "gpu/machine/simulate_program.h"
 

@@ -1,8 +1,7 @@
 // A product waits for its operands, and the copy engine idles while it multiplies. Loads that only feed a buffer are made to run ahead:
 //   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
 //   after:  start the copies of iterations 0 .. S-2 into slots of a ring
-//           scf.for %i { wait for slot i mod S    ttg.wgmma %slot    retire the product before    sync    start the copy of iteration i+S-1
-//           }
+//           scf.for %i { wait for slot i mod S    ttg.wgmma %slot    retire the product before    sync    start the copy of i + S-1 }
 // Each ring has one mbarrier a slot; slot and parity are carried, through loops around the loop, too, so that nothing is divided and
 // barriers are initialised once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map go by way
 // of a buffer: what is left has no tile that the copy engine moves. What an iteration looks like is decided in schedule_loop.cpp.

@@ -1,10 +1,9 @@
 // What may run ahead in a loop, and in what order an iteration does its work. Of iteration i, with S slots:
 //   products that accumulate in place:      wait for slot i; start product i; retire product i-1; sync; refill slot i-1 for i+S-1
-//   products that are waited for:           wait for K; multiply; sync; refill K's slot i for i+S, V's slot i-1 for i+S-1; ...; wait for V;
-//                                           multiply
-//   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...; wait for V; multiply; retire both;
-//   sync;
-//                                           refill V's slot i
+//   products that are waited for:           wait for K; multiply; sync; refill K's slot i for i+S, V's slot i-1 for i+S-1; ...;
+//                                           wait for V; multiply
+//   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...;
+//                                           wait for V; multiply; retire both; sync; refill V's slot i
 //   products of what threads compute:       compute; fill buffer i mod 2; sync; start product i; retire product i-1; sync
 //   three products or more:                 wait for all; multiply and compute; sync; refill all slots i for i+S
 //   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply

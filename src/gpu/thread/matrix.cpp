@@ -1,7 +1,7 @@
 // Products. The layouts have been chosen so that a thread already holds what its instruction wants; what is left is to find the registers
 // of each instruction, and where in shared memory its operands start:
-//   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps -> a warpgroup multiplies its 64 rows: 4 wgmma m64n256k16, 32 bytes further along K
-//   each
+//   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
+//   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 

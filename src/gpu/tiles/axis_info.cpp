@@ -236,8 +236,10 @@ struct Transfer {
       info.divisibility[dim] = std::min(a.divisibilityAt(dim, rising), std::min(most, b.divisibilityAt(dim, rising) * scale));
       info.constancy[dim] = std::min(a.constancy[dim], b.constancy[dim]);
     }
-    if (a.constant && b.constant && !isa<tt::PointerType>(getElementTypeOrSelf(type)))
-      info.constant = minus ? *a.constant - *b.constant : *a.constant + *b.constant;
+    if (a.constant && b.constant && !isa<tt::PointerType>(getElementTypeOrSelf(type))) { // it wraps around, as 64 bits do
+      auto x = static_cast<uint64_t>(*a.constant), y = static_cast<uint64_t>(*b.constant);
+      info.constant = static_cast<int64_t>(minus ? x - y : x + y);
+    }
     return info;
   }
 
@@ -390,7 +392,7 @@ static AxisInfo ofRemainder(const Transfer &t) {
 /// With 2^n - 1 it is a remainder.
 static AxisInfo ofAnd(const Transfer &t) {
   std::optional<int64_t> mask = t.in[1].constant;
-  if (mask && *mask >= 0 && llvm::isPowerOf2_64(static_cast<uint64_t>(*mask) + 1))
+  if (mask && *mask >= 0 && *mask < INT64_MAX && llvm::isPowerOf2_64(static_cast<uint64_t>(*mask) + 1))
     return t.remainder(t.in[0], t.powerOfTwo(*mask + 1), /*floors=*/true);
   return t.elementwise([](int64_t a, int64_t b) { return std::max(a, b); });
 }

@@ -1,4 +1,4 @@
-// The reference interpreter: runs the programs of a kernel one after another, each operation by its meaning (interpret_program.h). Here is
+// The reference interpreter: runs the programs of a kernel one after another, each operation by its meaning (program.h). Here is
 // what goes around single operations: control flow, calls, locations of errors, and the walk through the grid.
 //
 // A region is run block by block until an operation leaves it; that operation's operands are the region's results. So tt.return, scf.yield,

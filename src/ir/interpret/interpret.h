@@ -1,6 +1,6 @@
 // The executable meaning of tt IR: a reference interpreter that runs a kernel with plain loops, one element at a time. It is the oracle
 // for both back ends, the engine behind `tilewright run --interpret` and TRITON_INTERPRET=1, and, given the ranges of memory that a
-// kernel may touch, the slow path of the sanitiser that names the operation behind a bad access.
+// kernel may touch, the slow path of the sanitizer that names the operation behind a bad access.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"

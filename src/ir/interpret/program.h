@@ -1,4 +1,4 @@
-// The inside of the interpreter: how values are held, and what an operation's meaning may use. Private to interpret*.cpp.
+// The inside of the interpreter: how values are held, and what an operation's meaning may use. Nothing outside of this folder includes it.
 #pragma once
 
 #include "ir/interpret/history.h"
