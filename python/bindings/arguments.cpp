@@ -485,23 +485,35 @@ void *streamFor(int64_t device) {
   return reinterpret_cast<void *>(stream);
 }
 
+static Family knownFamily(nb::handle object) {
+  auto &families = tables().families;
+  PyTypeObject *type = Py_TYPE(object.ptr());
+  if (auto found = families.find(type); found != families.end()) return found->second;
+  Family family = familyOf(object);
+  if (families.size() < 1024) {
+    Py_INCREF(reinterpret_cast<PyObject *>(type));
+    families[type] = family;
+  }
+  return family;
+}
+
+Argument toConstant(nb::handle object, const char *parameter) {
+  if (object.is_none() || knownFamily(object) != Family::ours || !toValue(object).asHost()) return toArgument(object, parameter);
+  static nb::handle named = packageObject("runtime.fingerprint", "named_constant");
+  static auto *scopes =
+      new llvm::DenseMap<PyObject *, std::shared_ptr<Namespace>>; // by the objects that `named` keeps, one of those that are equal
+  nb::object known = named(object);                               // (object, name)
+  std::shared_ptr<Namespace> &scope = (*scopes)[nb::object(known[0]).ptr()];
+  std::string name = nb::cast<std::string>(known[1]);
+  if (!scope || scope->path() != name) scope = objectScope(known[0], name);
+  return Argument::constant(Value::nameSpace(scope));
+}
+
 Argument toArgument(nb::handle object, const char *parameter) {
   PyObject *raw = object.ptr();
   if (raw == Py_None) return Argument::none();
   if (raw == Py_True || raw == Py_False) return Argument::boolean(raw == Py_True);
-  auto &families = tables().families;
-  PyTypeObject *type = Py_TYPE(raw);
-  Family family;
-  if (auto found = families.find(type); found != families.end()) {
-    family = found->second;
-  } else {
-    family = familyOf(object);
-    if (families.size() < 1024) {
-      Py_INCREF(reinterpret_cast<PyObject *>(type));
-      families[type] = family;
-    }
-  }
-  switch (family) {
+  switch (knownFamily(object)) {
   case Family::integer: return integerArgument(object);
   case Family::floating: return Argument::floating(PyFloat_AsDouble(raw));
   case Family::array: return arrayArgument(object, parameter);

@@ -149,14 +149,20 @@ struct SplitArguments {
   llvm::SmallVector<NamedArgument, 16> named;
 };
 
+static Argument argumentOf(nb::handle object, const JitFunction &function, size_t parameter) {
+  const char *name = parameterName(function, parameter);
+  bool isConstant = parameter < function.parameters.size() && function.parameters[parameter].isConstexpr;
+  return isConstant ? toConstant(object, name) : toArgument(object, name);
+}
+
 SplitArguments splitArguments(const JitFunction &function, const PyArguments &arguments, const CallShape &shape) {
   SplitArguments split;
   for (size_t i = 0; i < arguments.positional; ++i)
-    split.positional.push_back(toArgument(arguments.values[i], parameterName(function, i)));
+    split.positional.push_back(argumentOf(arguments.values[i], function, i));
   for (size_t i = 0; i < shape.keywords.size(); ++i) {
     if (shape.keywords[i].parameter < 0) continue;
     llvm::StringRef name = textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i)));
-    split.named.push_back({name, toArgument(arguments.values[arguments.positional + i], name.data())});
+    split.named.push_back({name, argumentOf(arguments.values[arguments.positional + i], function, size_t(shape.keywords[i].parameter))});
   }
   return split;
 }
@@ -227,10 +233,10 @@ void readCall(PyKernel::State &state, const JitFunction &function, const PyArgum
   BoundArguments &bound = call.arguments;
   bound.resize(count);
   for (size_t i = 0; i < arguments.positional; ++i)
-    bound[i] = toArgument(arguments.values[i], parameterName(function, i));
+    bound[i] = argumentOf(arguments.values[i], function, i);
   for (size_t i = 0; i < shape->keywords.size(); ++i)
     if (int64_t parameter = shape->keywords[i].parameter; parameter >= 0)
-      bound[static_cast<size_t>(parameter)] = toArgument(keywordValues[i], parameterName(function, static_cast<size_t>(parameter)));
+      bound[static_cast<size_t>(parameter)] = argumentOf(keywordValues[i], function, static_cast<size_t>(parameter));
   for (const auto &[index, value] : shape->defaults)
     bound[index] = value;
   // A constant sequence for a run-time parameter is taken apart.

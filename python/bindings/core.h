@@ -106,6 +106,8 @@ std::shared_ptr<Namespace> objectScope(nb::handle object, std::string path);
 // ---- arguments.cpp
 
 Argument toArgument(nb::handle object, const char *parameter);
+/// For a constexpr parameter, which takes any object that has a hash: kernels read its attributes.
+Argument toConstant(nb::handle object, const char *parameter);
 
 /// What the arguments that this thread converted since `reset` say about the stream to launch on.
 struct StreamHints {

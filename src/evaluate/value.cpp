@@ -519,7 +519,7 @@ std::string Value::describe() const {
   if (std::shared_ptr<const JitFunction> v = asFunction()) return "the jit function '" + v->name + "'";
   if (const Builtin *v = asBuiltin()) return "the builtin '" + v->path.str() + "'";
   if (std::shared_ptr<Namespace> v = asNamespace())
-    return (v->classInfo() || llvm::StringRef(v->path()).starts_with("the class ") ? "" : "the module ") + v->path();
+    return (v->classInfo() || llvm::StringRef(v->path()).starts_with("the ") ? "" : "the module ") + v->path();
   if (std::shared_ptr<const Callable> v = asCallable()) return "the function '" + v->name() + "'";
   if (const HostValue *v = asHost()) return v->description;
   return "a value";

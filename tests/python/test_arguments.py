@@ -1,6 +1,10 @@
 """What may be an argument: arrays of several libraries and layouts, numbers, types, functions."""
 
 import array
+import dataclasses
+import os
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -234,3 +238,66 @@ def test_bad_descriptors_are_refused(change, message):
     fields = dict(base=np.zeros((8, 8), np.float32), shape=[8, 8], strides=[8, 1], block_shape=[8, 8]) | change
     with pytest.raises((ValueError, OverflowError, TypeError), match=message):
         constant_kernel[(1,)](np.zeros(1, np.float32), Described(**fields))
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    rows: int
+    name: str = "x"
+
+    def twice(self):
+        return 2 * self.rows
+
+
+@triton.jit
+def shaped_kernel(out_ptr, SHAPE: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, SHAPE.rows), SHAPE.twice())
+
+
+def test_any_object_is_a_constant():
+    out = np.zeros(8, np.int32)
+    shaped_kernel[(1,)](out, Shape(4))
+    np.testing.assert_array_equal(out, [8] * 4 + [0] * 4)
+    shaped_kernel[(1,)](out, SHAPE=Shape(8))
+    np.testing.assert_array_equal(out, [16] * 8)
+    compiled = shaped_kernel._compiled_count()
+    assert shaped_kernel[(1,)](out, Shape(4)) is shaped_kernel[(1,)](out, Shape(4)) and shaped_kernel._compiled_count() == compiled
+    with pytest.raises(triton.CompilationError, match="has no 'columns'|columns"):
+        @triton.jit
+        def wrong(out_ptr, SHAPE: tl.constexpr):
+            tl.store(out_ptr, SHAPE.columns)
+        wrong[(1,)](out, Shape(4))
+    with pytest.raises(TypeError, match="unhashable"):
+        shaped_kernel[(1,)](out, type("Box", (), {"__eq__": lambda a, b: True})())
+    with pytest.raises(TypeError, match="failed to specialize argument of type: Shape"):
+        shaped_kernel[(1,)](Shape(4), 8)
+
+
+def test_an_object_in_another_process_is_told_apart(tmp_path):
+    """Code is kept by what an object holds; where nobody can say what that is, other processes do not find it."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import sys
+import numpy as np
+import tilewright as triton
+import tilewright.language as tl
+
+class Held:
+    def __init__(self, value, hold=None):
+        self.value, self.hold = value, hold
+
+@triton.jit
+def kernel(out_ptr, HELD: tl.constexpr):
+    tl.store(out_ptr, HELD.value)
+
+out = np.zeros(1, np.int32)
+compiled = kernel[(1,)](out, Held(int(sys.argv[1]), (lambda: 0) if sys.argv[2] == "closed" else None))
+print(out[0], compiled.from_cache)
+""")
+    env = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(*arguments):
+        return subprocess.run([sys.executable, script, *arguments], env=env, capture_output=True, text=True, check=True).stdout.split()
+
+    assert [run("1", "open"), run("1", "open"), run("2", "open")] == [["1", "False"], ["1", "True"], ["2", "False"]]
+    assert [run("3", "closed"), run("4", "closed")] == [["3", "False"], ["4", "False"]]

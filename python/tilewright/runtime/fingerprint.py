@@ -5,6 +5,8 @@ key of the compiled kernel: the function's byte code, its constants, and the fun
 """
 
 import hashlib
+import pickle
+import secrets
 import types
 
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
@@ -59,3 +61,22 @@ def named_fingerprint(function):
     _feed(digest, function, set())
     name = getattr(function, "__name__", None) or type(function).__name__
     return f"{name} [{digest.hexdigest()}]"
+
+
+_CONSTANTS = {}  # objects that kernels were given as constants, each with its name
+
+
+def named_constant(value):
+    """(object, name): the object that stands for all that are equal to this one, and a name that enters cache keys.
+
+    What it is made of is in the name as far as pickle knows. Another process must not find code for an object that pickle does not know.
+    """
+    found = _CONSTANTS.get(value)
+    if found is None:
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        try:
+            digest = hashlib.blake2b(pickle.dumps(value), digest_size=12).hexdigest()
+        except Exception:  # pickle lets through whatever an object's methods raise
+            digest = secrets.token_hex(12)
+        found = _CONSTANTS[value] = (value, f"the {kind} object [{digest}]")
+    return found
