@@ -11,10 +11,12 @@ how, and rivals.py and rivals.c for against whom.
 import argparse
 import functools
 import importlib.util
+import json
 import math
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -51,6 +53,24 @@ def example(name):
 
 def strides(array):
     return tuple(step // array.itemsize for step in array.strides)
+
+
+# Kernels that repeat one statement.
+LONG_HEAD = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def long_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    y = x
+"""
+LONG_KERNELS = {
+    "statements": lambda count: "".join(f"    y = y * {1 + i % 7 * 0.125} + x\n" for i in range(count)),
+    "exp(x) + load": lambda count: "    y = tl.exp(y) + tl.load(x_ptr + i + j)\n",
+    "loads and sums": lambda count: "    y += tl.sum(tl.load(x_ptr + i + j * BLOCK), axis=0)\n",
+}
 
 
 class Bench:
@@ -278,6 +298,32 @@ class Bench:
             "compile 64 Ki block", "cold", "fp32", 1, "ms", large, {"1 Ki block": small}, "1 Ki block", 1 / 1.5, 1 / 1.1,
             more_is_better=False)
 
+    def compile_steps(self, name, count):
+        """Of a kernel that repeats one statement: milliseconds of the processor, and those of each step by the clock."""
+        path = out_folder / f"long_{count}.py"
+        loop = "" if name == "statements" else f"    for j in tl.static_range({count}):\n    "
+        path.write_text(LONG_HEAD + loop + LONG_KERNELS[name](count) + "    tl.store(out_ptr + i, y)\n")
+        command = [root / "build" / "bin" / "tilewright", "compile", path, "--signature", "*fp32:16,*fp32:16,1024", "--emit", "obj"]
+        command += ["--time", "-o", out_folder / "long.o"]
+        used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+        before = used()
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True)
+        rows = map(str.split, (done.stdout + done.stderr).splitlines())
+        return 1e3 * (used() - before), {words[2]: float(words[0]) for words in rows if words[1:2] == ["ms"]}
+
+    def compile_profile(self):
+        """How compile time grows with a kernel, and in which steps it goes: build/bench/compile_steps.jsonl."""
+        with (out_folder / "compile_steps.jsonl").open("w") as file:
+            for name, count, goal in [("statements", 10000, 5000), ("exp(x) + load", 1000, 2000), ("loads and sums", 500, 2000)]:
+                taken = {}
+                for n in (count // 2, count):
+                    taken[n], steps = min((self.compile_steps(name, n) for _ in range(3)), key=lambda each: each[0])
+                    file.write(json.dumps({"kernel": name, "count": n, "ms": taken[n], "steps": steps}) + "\n")
+                shown, half = f"{count} {name}"[:16], {"half as long": taken[count // 2]}
+                self.report.row("compile long kernel", shown, "fp32", 1, "ms", taken[count], {"goal": goal}, "goal", 1.0, None, False)
+                # Twice the length takes at most 2.3 times as long.
+                self.report.row("compile twice as long", shown, "fp32", 1, "ms", taken[count], half, "half as long", 1 / 2.3, None, False)
+
     def launching(self):
         path = out_folder / "empty.py"
         path.write_text("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef empty_kernel(x_ptr, n):\n    pass\n")
@@ -315,7 +361,8 @@ class Bench:
 
 
 ORDER = [
-    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "compiling", "size",
+    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "compiling",
+    "compile_profile", "size",
 ]
 
 

@@ -10,6 +10,10 @@ def text(x, y, content, anchor="middle", more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12" font-family="sans-serif" {more}>{content}</text>'
 
 
+def line(x1, y1, x2, y2):
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#ddd"/>'
+
+
 def lines(title, across, upward, sizes, series):
     """`series`: by name, one number for each size."""
     low, high = math.log2(min(sizes)), math.log2(max(sizes))
@@ -23,10 +27,10 @@ def lines(title, across, upward, sizes, series):
              '<rect width="100%" height="100%" fill="white"/>', text(WIDTH / 2, 24, title, more='font-weight="bold"')]
     for power in range(math.ceil(low), math.floor(high) + 1):
         x = place_x(2**power)
-        parts.append(f'<line x1="{x:.1f}" y1="{MARGIN}" x2="{x:.1f}" y2="{HEIGHT - MARGIN}" stroke="#ddd"/>' + text(x, HEIGHT - MARGIN + 18, 2**power))
+        parts.append(line(x, MARGIN, x, HEIGHT - MARGIN) + text(x, HEIGHT - MARGIN + 18, 2**power))
     for i in range(int(top / step) + 1):
         y = place_y(i * step)
-        parts.append(f'<line x1="{MARGIN}" y1="{y:.1f}" x2="{WIDTH - MARGIN}" y2="{y:.1f}" stroke="#ddd"/>' + text(MARGIN - 6, y + 4, f"{i * step:g}", "end"))
+        parts.append(line(MARGIN, y, WIDTH - MARGIN, y) + text(MARGIN - 6, y + 4, f"{i * step:g}", "end"))
     for color, (name, values) in zip(COLORS, series.items()):
         points = [(place_x(size), place_y(value)) for size, value in zip(sizes, values)]
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

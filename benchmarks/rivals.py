@@ -1,4 +1,4 @@
-"""The rivals: OpenBLAS through its C interface, and hand-written C (rivals.c), built here for the machine, or for the level in TILEWRIGHT_CPU."""
+"""The rivals: OpenBLAS through its C interface, and hand-written C (rivals.c), built here for the machine, or for TILEWRIGHT_CPU."""
 
 import ctypes
 import os

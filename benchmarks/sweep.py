@@ -93,7 +93,8 @@ class Sweep:
             ours, theirs, check = calls(rows, columns)
             ours(), theirs(), check()
             rates.append(self.row(f"{name} sweep", f"{rows}x{columns}", "GB/s", 8e-9 * rows * columns, {"ours": ours, "torch": theirs}))
-        self.draw(name.replace(" ", "_"), f"{name} of rows, fp32, {self.threads} threads", "columns", "GB/s read and written", COLUMNS, rates)
+        title = f"{name} of rows, fp32, {self.threads} threads"
+        self.draw(name.replace(" ", "_"), title, "columns", "GB/s read and written", COLUMNS, rates)
 
     def draw(self, name, title, across, upward, sizes, rates):
         lines = {each: [rate[each] for rate in rates] for each in rates[0]}
@@ -112,6 +113,7 @@ def run(bench, folder, threads, largest, only):
         getattr(sweep, name)()
     worst = sorted((row for row in report.rows if row["ratio"]), key=lambda row: row["ratio"])[:10]
     ratios = [row["ratio"] for row in report.rows if row["ratio"]]
-    print(f"{len(ratios)} sizes, geometric mean {math.exp(np.mean(np.log(ratios))):.2f}, {sum(ratio < REACH for ratio in ratios)} below {REACH}")
+    mean, low = math.exp(np.mean(np.log(ratios))), sum(ratio < REACH for ratio in ratios)
+    print(f"{len(ratios)} sizes, geometric mean {mean:.2f}, {low} below {REACH}")
     for row in worst:
         print(f"  {row['name']} {row['size']}: {row['ratio']:.2f}")
