@@ -30,7 +30,9 @@ std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
 FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<int32_t> order) {
   MLIRContext *context = op->getContext();
   auto type = cast<RankedTensorType>(tile);
-  auto shared = SharedLayout::swizzled(ttg::shapeOf(type), std::max<int64_t>(8, type.getElementTypeBitWidth()), 128, dimsOf(order));
+  int64_t bits = std::max<int64_t>(8, type.getElementTypeBitWidth());
+  auto shared = type.getRank() == 1 ? SharedLayout::rowMajor(ttg::shapeOf(type), bits, dimsOf(order))
+                                    : SharedLayout::swizzled(ttg::shapeOf(type), bits, 128, dimsOf(order));
   auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, shared));
   if (!boxOf(buffer, order)) return bug(op, "the copy engine has no box for " + spelled(tile));
   return buffer;
