@@ -5,9 +5,9 @@ so far, the sum of the exponentials so far and the weighted sum of the values so
 what was added up before is scaled down by exp(old maximum - new maximum): the result is that of a softmax over the whole
 row, though no whole row ever existed.
 
-Two things make it fast. The scale and log2(e) are multiplied into Q once, so that the inner loop needs only exp2. And the
-keys are walked in two phases: blocks that every query of the program sees in full need no mask; only those on the
-diagonal (causal), or behind the end of the sequence, are masked.
+Two things make it fast. Scores are multiplied by the scale and by log2(e) where the maximum is subtracted, in one instruction, so that the
+inner loop needs only exp2 and Q is used as it lies in memory. And the keys are walked in two phases: blocks that every query of the program
+sees in full need no mask; only those on the diagonal (causal), or behind the end of the sequence, are masked.
 """
 
 import math
@@ -27,7 +27,7 @@ def get_autotune_configs():
 
 @triton.jit
 def attend(
-    acc, row_sum, row_max, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, first, last, n_ctx, offs_m,
+    acc, row_sum, row_max, q, scale2, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, first, last, n_ctx, offs_m,
     HEAD_DIM: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr,
 ):
     offs_d = tl.arange(0, HEAD_DIM)
@@ -47,8 +47,8 @@ def attend(
             if CAUSAL:
                 seen = seen & (offs_n[None, :] <= offs_m[:, None])
             scores = tl.where(seen, scores, -float("inf"))
-        new_max = tl.maximum(row_max, tl.max(scores, 1))
-        weights = tl.exp2(scores - new_max[:, None])
+        new_max = tl.maximum(row_max, tl.max(scores, 1) * scale2)
+        weights = tl.exp2(scores * scale2 - new_max[:, None])
         rescale = tl.exp2(row_max - new_max)
         row_sum = row_sum * rescale + tl.sum(weights, 1)
         acc = tl.dot(weights.to(v.dtype), v, acc * rescale[:, None])
@@ -76,7 +76,7 @@ def attention_kernel(
     offs_d = tl.arange(0, HEAD_DIM)
     rows = offs_m[:, None] < n_ctx
     q = tl.load(q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd, mask=rows, other=0.0)
-    q = (q * (scale * 1.4426950408889634)).to(q.dtype)  # log2(e): exp(x) = exp2(x * log2(e))
+    scale2 = scale * 1.4426950408889634  # log2(e): exp(x) = exp2(x * log2(e))
 
     acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
     row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
@@ -88,10 +88,10 @@ def attention_kernel(
         full = n_ctx // BLOCK_N * BLOCK_N
         last = n_ctx
     acc, row_sum, row_max = attend(
-        acc, row_sum, row_max, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, 0, full, n_ctx, offs_m,
+        acc, row_sum, row_max, q, scale2, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, 0, full, n_ctx, offs_m,
         HEAD_DIM, BLOCK_N, False, CAUSAL)
     acc, row_sum, row_max = attend(
-        acc, row_sum, row_max, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, full, last, n_ctx, offs_m,
+        acc, row_sum, row_max, q, scale2, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, full, last, n_ctx, offs_m,
         HEAD_DIM, BLOCK_N, True, CAUSAL)
 
     out = acc / row_sum[:, None]

@@ -24,17 +24,36 @@
 // CHECK: } else {
 // CHECK: ptx.max_registers true 240
 // CHECK: ttg.barrier_expect %[[q]]
+// The first scores, if there are any; what they give is handed to the second part of the iteration, which runs late.
+// CHECK: %[[first:.*]]:5 = scf.if
 // CHECK: ttg.barrier_wait %[[keys]]
 // CHECK-NEXT: ttg.wgmma
-// CHECK: scf.for
+// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK: arith.truncf
+// The second warpgroup gives the first one its turn.
+// CHECK: ptx.barrier_arrive {id = 2
+// CHECK: scf.for {{.*}}, %[[slot:[^ ]*]] = %[[first]]#2, %[[parity:[^ ]*]] = %[[first]]#3, %[[weights:[^ ]*]] = %[[first]]#4
 // CHECK-NOT: barrier_expect
 // CHECK-NOT: ttg.sync
 // CHECK: ttg.barrier_wait %[[keys]]
-// CHECK-NEXT: %[[next:.*]] = ttg.wgmma
-// CHECK: math.exp2
+// CHECK: ptx.barrier {id = 2
+// CHECK: ptx.barrier {id = 3
+// CHECK: %[[next:.*]] = ttg.wgmma
+// CHECK-NEXT: ttg.barrier_wait %[[values]][%[[slot]]], %[[parity]]
+// CHECK-NEXT: %[[sum:.*]] = ttg.wgmma %[[weights]]
+// CHECK: ptx.barrier_arrive {id = 3
+// CHECK: ptx.barrier_arrive {id = 2
+// CHECK: %[[s:.*]] = ttg.wgmma_wait 1, %[[next]]
+// CHECK-NEXT: %[[e:.*]] = math.exp2 %[[s]]
+// CHECK-NEXT: %[[both:.*]]:2 = ttg.wgmma_wait 0, %[[sum]], %[[e]]
+// CHECK-NEXT: arith.truncf %[[both]]#1
+// CHECK-NEXT: ttg.barrier_arrive %[[empty]][%[[slot]]]
+// CHECK: scf.yield
+// The last iteration's second part.
+// CHECK: scf.if
 // CHECK: ttg.barrier_wait %[[values]]
-// CHECK-NEXT: %[[sum:.*]] = ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0, %[[sum]], %[[next]]
+// CHECK-NEXT: ttg.wgmma
+// CHECK-NEXT: ttg.wgmma_wait 0
 // CHECK-NEXT: ttg.barrier_arrive %[[empty]]
 // CHECK: scf.yield
 tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {

@@ -59,6 +59,57 @@ def test_attention(n, stages):
 
 
 @triton.jit
+def walking_kernel(
+    q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, n, programs, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    """A program walks over tiles of queries; each key has a bias; the sum shrinks apart from the product."""
+    for tile in range(tl.program_id(0), tl.cdiv(n, BLOCK_M), programs):
+        offs_m = tile * BLOCK_M + tl.arange(0, BLOCK_M)
+        offs_d = tl.arange(0, HEAD_DIM)
+        q = tl.load(q_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], mask=offs_m[:, None] < n, other=0.0)
+        acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+        row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+        row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+        last = n
+        if CAUSAL:
+            last = min((tile + 1) * BLOCK_M, n)
+        for start in range(0, last, BLOCK_N):
+            offs_n = start + tl.arange(0, BLOCK_N)
+            k = tl.load(k_ptr + offs_d[:, None] + offs_n[None, :] * HEAD_DIM, mask=offs_n[None, :] < n, other=0.0)
+            v = tl.load(v_ptr + offs_n[:, None] * HEAD_DIM + offs_d[None, :], mask=offs_n[:, None] < n, other=0.0)
+            bias = tl.load(bias_ptr + offs_n, mask=offs_n < n, other=0.0)
+            scores = tl.dot(q, k) * 0.5 + bias[None, :]
+            seen = offs_n[None, :] < n
+            if CAUSAL:
+                seen = seen & (offs_n[None, :] <= offs_m[:, None])
+            scores = tl.where(seen, scores, -float("inf"))
+            new_max = tl.maximum(row_max, tl.max(scores, 1))
+            weights = tl.exp2(scores - new_max[:, None])
+            rescale = tl.exp2(row_max - new_max)
+            row_sum = row_sum * rescale + tl.sum(weights, 1)
+            acc = acc * rescale[:, None] + tl.dot(weights.to(v.dtype), v)
+            row_max = new_max
+        tl.store(out_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], (acc / row_sum[:, None]).to(tl.float16), mask=offs_m[:, None] < n)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("n, programs", [(128, 1), (400, 2), (640, 2)])
+def test_attention_that_walks(n, programs, causal):
+    rng = np.random.default_rng(n)
+    q, k, v = (rng.standard_normal((n, 64)).astype(np.float16) for _ in range(3))
+    bias = rng.standard_normal(n).astype(np.float32)
+    out = np.full_like(q, np.nan)
+    walking_kernel[(programs,)](q, k, v, bias, out, n, programs, HEAD_DIM=64, BLOCK_M=128, BLOCK_N=128, CAUSAL=causal, num_warps=8, num_stages=3)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T * 0.5 + bias
+    if causal:
+        scores = np.where(np.tri(n, dtype=bool), scores, -np.inf)
+    weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    want = weights @ v.astype(np.float64) / weights.sum(axis=1, keepdims=True)
+    assert np.linalg.norm(out - want) <= 4e-3 * np.linalg.norm(want)
+
+
+@triton.jit
 def persistent_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     columns = tl.cdiv(N, BLOCK_N)
     for tile in tl.range(tl.program_id(0), tl.cdiv(M, BLOCK_M) * columns, programs, warp_specialize=True):

@@ -2,6 +2,7 @@
 //     ptx.wgmma %da, %db, %c... {n = 64, bf16, bf16, f32}   asm "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, ...}, $64, $65,
 //     1, ..."
 #include "codegen/ptx/asm.h"
+#include "gpu/machine/computed_before.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 
@@ -106,16 +107,35 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   return success();
 }
 
-/// The accumulators pass through the instruction, though it does not name them: nothing that uses them can move above it.
+/// A store to shared memory whose predicate depends on a value: ptxas computes the value first, and leaves the store where it stands. It
+/// never takes place, since there are multiprocessors, but ptxas cannot know how many.
+static std::string computeFirst(const std::string &value, const std::string &multiprocessors) {
+  return "{ .reg .pred never; .reg .b32 bits; mov.b32 bits, " + value + "; setp.eq.s32 never, " + multiprocessors +
+         ", 0; setp.eq.and.b32 never, bits, 0x7fa00001, never; @never st.shared.b32 [bits], bits; } ";
+}
+
+/// The accumulators pass through the instruction, though it does not name them: nothing that uses them can move above it. Of what is to be
+/// computed before, the last two values hold nearly all of it: ptxas computes in order.
 static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
+  constexpr int64_t named = 2;
   if (failed(need(op, at, at.target.wgmma))) return failure();
   if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "what goes through a wait keeps its types");
   Asm code(at);
+  SmallVector<std::string> names;
   for (Value value : op.getResults())
-    code.out(value.getType());
+    names.push_back(code.out(value.getType()));
   for (auto [index, value] : llvm::enumerate(op.getValues()))
     code.tie(value, index);
-  replace(op, code.emit("wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
+  std::string text;
+  if (auto computed = op->getAttrOfType<IntegerAttr>(ptx::computedBeforeName)) {
+    Asm count(at);
+    std::string result = count.out(IntegerType::get(op.getContext(), 32));
+    std::string multiprocessors = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
+    size_t end = names.size(), begin = end - static_cast<size_t>(std::min(computed.getInt(), named));
+    for (size_t i = begin; i < end; ++i)
+      if (op.getValues()[i].getType().isF32()) text += computeFirst(names[i], multiprocessors);
+  }
+  replace(op, code.emit(text + "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
   return success();
 }
 

@@ -30,7 +30,9 @@ std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
 FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<int32_t> order) {
   MLIRContext *context = op->getContext();
   auto type = cast<RankedTensorType>(tile);
-  auto shared = SharedLayout::swizzled(ttg::shapeOf(type), std::max<int64_t>(8, type.getElementTypeBitWidth()), 128, dimsOf(order));
+  int64_t bits = std::max<int64_t>(8, type.getElementTypeBitWidth());
+  auto shared = type.getRank() == 1 ? SharedLayout::rowMajor(ttg::shapeOf(type), bits, dimsOf(order))
+                                    : SharedLayout::swizzled(ttg::shapeOf(type), bits, 128, dimsOf(order));
   auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, shared));
   if (!boxOf(buffer, order)) return bug(op, "the copy engine has no box for " + spelled(tile));
   return buffer;
@@ -59,27 +61,6 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   unsigned last = function.getNumArguments();
   if (failed(function.insertArgument(last, map.getType(), attributes, argument.getLoc()))) return failure();
   return Value(function.getArgument(last));
-}
-
-//   before: ttg.descriptor_store %t to %map[...]
-//   after:  ttg.sync    ttg.store_shared %t, %p    ttg.fence_async    ttg.sync    ttg.tma_store %p to %map    ttg.tma_store_wait 0
-LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store) {
-  FailureOr<ttg::BufferType> type = bufferForCopies(store, store.getSrc().getType(), store.getOrder());
-  if (failed(type)) return failure();
-  FailureOr<Value> map = mapFor(function, store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder());
-  if (failed(map)) return failure();
-  Location loc = store.getLoc();
-  OpBuilder b(store);
-  Value buffer = ttg::AllocOp::create(b, loc, *type);
-  ttg::SyncOp::create(b, loc);
-  ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
-  ttg::FenceAsyncOp::create(b, loc);
-  ttg::SyncOp::create(b, loc);
-  auto started = ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer);
-  if (Attribute split = store->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
-  ttg::TmaStoreWaitOp::create(b, loc, 0);
-  store.erase();
-  return success();
 }
 
 } // namespace tilewright::gpu

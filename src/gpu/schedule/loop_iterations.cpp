@@ -115,6 +115,20 @@ Value LoopIterations::existsIteration(OpBuilder &b, int64_t iteration) {
   return reaches(b, loop.getLoc(), loop.getLowerBound(), loop, iteration);
 }
 
+Value LoopIterations::count(OpBuilder &b, int64_t modulus) {
+  Location loc = loop.getLoc();
+  Type type = loop.getStep().getType();
+  auto constant = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value)); };
+  // ceil(length / step) of a positive length is (length - 1) / step + 1.
+  Value length = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getLowerBound());
+  Value last = arith::DivUIOp::create(b, loc, arith::SubIOp::create(b, loc, length, constant(1)), loop.getStep());
+  Value some = arith::RemUIOp::create(b, loc, arith::AddIOp::create(b, loc, last, constant(1)), constant(modulus));
+  Value rest = arith::SelectOp::create(b, loc, existsIteration(b, 0), some, constant(0));
+  if (type == b.getI32Type()) return rest;
+  return cast<IntegerType>(type).getWidth() > 32 ? Value(arith::TruncIOp::create(b, loc, b.getI32Type(), rest))
+                                                 : Value(arith::ExtUIOp::create(b, loc, b.getI32Type(), rest));
+}
+
 //===------------------------------------------------------------------------------------------------------------- state
 
 scf::ForOp withMoreCarried(scf::ForOp loop, ValueRange inits) {

@@ -8,6 +8,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/shared_plan.h"
+#include "gpu/schedule/skeleton.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -30,21 +31,7 @@ public:
       : function(function), config(config), target(target), b(function.getContext()) {}
 
   LogicalResult run() {
-    SmallVector<ttg::DescriptorStoreOp> stores;
-    function.walk([&](ttg::DescriptorStoreOp store) { stores.push_back(store); });
-    for (ttg::DescriptorStoreOp store : stores)
-      if (failed(bufferStore(function, store))) return failure();
-
-    SmallVector<Operation *> loads;
-    function.walk([&](Operation *op) {
-      if (isa<ttg::DescriptorLoadOp, tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType())) loads.push_back(op);
-    });
-    for (Operation *load : loads) {
-      mergeBuffers(load);
-      if (auto descriptor = dyn_cast<ttg::DescriptorLoadOp>(load))
-        if (failed(giveBuffers(descriptor))) return failure();
-    }
-
+    if (failed(bufferTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
     roles = chooseRoles();
     for (size_t i = 0; i < loops.size(); ++i)
@@ -75,101 +62,6 @@ private:
     b.setInsertionPointToStart(&function.getBody().front());
     return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count),
                                         static_cast<uint32_t>(arrivals));
-  }
-
-  /// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
-  static void eraseStore(ttg::StoreSharedOp store) {
-    Operation *before = store->getPrevNode(), *after = store->getNextNode();
-    store->erase();
-    if (isa_and_nonnull<ttg::StoreSharedOp>(before) || isa_and_nonnull<ttg::StoreSharedOp>(after)) return;
-    if (isa_and_nonnull<ttg::SyncOp>(before)) before->erase();
-    if (isa_and_nonnull<ttg::FenceAsyncOp>(after)) {
-      Operation *next = after->getNextNode();
-      after->erase();
-      after = next;
-    }
-    if (isa_and_nonnull<ttg::SyncOp>(after)) after->erase();
-  }
-
-  //===------------------------------------------------------------------------------------------- stores, loads in normal form
-
-  /// The buffer that is filled from `store` alone, or null.
-  static ttg::AllocOp ownBuffer(ttg::StoreSharedOp store) {
-    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-    if (!alloc || alloc.getType().getDepth() != 1) return {};
-    for (Operation *access : accessesOf(alloc))
-      if (access != store && !isa<ttg::LoadSharedOp, ttg::FmaDotOp, ttg::WgmmaOp>(access)) return {};
-    return alloc;
-  }
-
-  /// A tile that several products read is stored once for each: one buffer does where the layouts agree.
-  void mergeBuffers(Operation *load) {
-    SmallVector<ttg::StoreSharedOp> stores;
-    for (Operation *user : load->getResult(0).getUsers())
-      if (auto store = dyn_cast<ttg::StoreSharedOp>(user))
-        if (store->getBlock() == load->getBlock() && ownBuffer(store)) stores.push_back(store);
-    llvm::sort(stores, [](ttg::StoreSharedOp x, ttg::StoreSharedOp y) { return x->isBeforeInBlock(y); });
-    for (size_t i = 0; i < stores.size(); ++i) {
-      ttg::AllocOp kept = ownBuffer(stores[i]);
-      if (!kept) continue;
-      for (size_t j = i + 1; j < stores.size();) {
-        ttg::AllocOp other = ownBuffer(stores[j]);
-        if (other.getType() != kept.getType()) {
-          ++j;
-          continue;
-        }
-        kept->moveBefore(load);
-        eraseStore(stores[j]);
-        other.replaceAllUsesWith(kept.getResult());
-        other.erase();
-        stores.erase(stores.begin() + static_cast<ptrdiff_t>(j));
-      }
-    }
-  }
-
-  /// Afterwards every load through a map has one use: it is stored to a buffer that the copy engine can fill, in the same block.
-  LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
-    SmallVector<OpOperand *> others;
-    SmallVector<ttg::StoreSharedOp> direct;
-    for (OpOperand &use : load.getResult().getUses()) {
-      auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
-      ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
-      if (alloc && boxOf(alloc.getType(), load.getOrder()) &&
-          alloc.getType().getElementType() == cast<RankedTensorType>(load.getType()).getElementType())
-        direct.push_back(store);
-      else
-        others.push_back(&use);
-    }
-    b.setInsertionPointAfter(load);
-    Location loc = load.getLoc();
-    bool taken = false;
-    auto another = [&]() -> Value {
-      if (!taken) return taken = true, load.getResult();
-      return b.clone(*load)->getResult(0);
-    };
-    for (ttg::StoreSharedOp store : direct)
-      store.getSrcMutable().assign(another());
-    if (others.empty()) return success();
-    FailureOr<ttg::BufferType> type = bufferForCopies(load, load.getType(), load.getOrder());
-    if (failed(type)) return failure();
-    Value source = another();
-    // As late as may be: where it is first read, and not between stores that stand together.
-    Operation *reader = nullptr;
-    for (OpOperand *use : others) {
-      Operation *here = load->getBlock()->findAncestorOpInBlock(*use->getOwner());
-      if (!reader || here->isBeforeInBlock(reader)) reader = here;
-    }
-    while (isa<ttg::StoreSharedOp>(reader) && isa<ttg::StoreSharedOp, ttg::SyncOp>(reader->getPrevNode()))
-      reader = reader->getPrevNode();
-    b.setInsertionPoint(reader);
-    Value buffer = ttg::AllocOp::create(b, loc, *type);
-    ttg::SyncOp::create(b, loc);
-    ttg::StoreSharedOp::create(b, loc, source, buffer);
-    ttg::SyncOp::create(b, loc);
-    Value held = ttg::LoadSharedOp::create(b, loc, load.getType(), buffer);
-    for (OpOperand *use : others)
-      use->set(held);
-    return success();
   }
 
   //===---------------------------------------------------------------------------------------------------- loads without a loop
@@ -314,9 +206,10 @@ private:
     if (!goesOn && !schedule.rings.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
     schedule.roles = roles;
+    if (roles && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
     if (schedule.inFlight.empty()) schedule.computed.clear();
-    if (stages > 1) stages = goThroughTiles(schedule);
+    if (stages > 1 && !roles) stages = goThroughTiles(schedule);
     noteDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule), success();
     if (std::optional<std::string> wrong = wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
@@ -359,6 +252,24 @@ private:
     letStoresRun(tiles);
     placeRefills(schedule, stages, config, target);
     return stages;
+  }
+
+  /// The same for a loop whose copies have a producer: it fills the ring for the next tile while this one is stored, if the ring's bytes
+  /// have no other use meanwhile.
+  int64_t keepThroughTiles(LoopSchedule &schedule, int64_t stages, bool goesOn) {
+    constexpr int64_t enough = 3;
+    auto tiles = dyn_cast<scf::ForOp>(schedule.loop->getParentOp());
+    if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp())) return stages;
+    SmallVector<DeeperBuffer> shared; // by a loop behind this one that goes on with the ring
+    for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
+      if (!schedule.loop->isBeforeInBlock(next)) continue;
+      for (const Ring &ring : scheduleLoop(next, target.cpAsync).rings)
+        for (const Copy &copy : ring.copies)
+          shared.push_back({copy.alloc, 0, next});
+    }
+    int64_t kept = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
+    schedule.throughTiles = kept >= std::min(stages, enough);
+    return schedule.throughTiles ? kept : stages;
   }
 
   /// The buffers and barriers of a ring.
@@ -461,7 +372,10 @@ private:
       return done;
     }
     if (left) {
-      update(SmallVector<Value>(left->state));
+      SmallVector<Value> before(left->state), after = update(before);
+      Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
+      for (auto [old, now] : llvm::zip(before, after))
+        end->replaceUsesOfWith(old, now);
       return done;
     }
     if (failed(carryState(schedule.loop, {zero, zero}, update, replaced))) return failure();
@@ -537,7 +451,8 @@ private:
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty()) giveBackLast(e, empty, state);
     left.reset();
-    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp())) left = {e.schedule.loop, e.stages, e.slots, empty, state};
+    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles)
+      left = {e.schedule.loop, e.stages, e.slots, empty, state};
     return success();
   }
 
@@ -763,6 +678,7 @@ private:
     Value flip = arith::ExtUIOp::create(b, e.loc, b.getI32Type(), wraps);
     Value nextParity = arith::XOrIOp::create(b, e.loc, e.parity, flip);
     yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
+    if (e.schedule.ahead && e.schedule.roles) return rotate(e, state);
     if (e.schedule.ahead) {
       Operation *before = loop;
       loop = e.schedule.loop = startAhead(e.schedule, arrival, state, {nextSlot, nextParity}, nextParity.getDefiningOp());
@@ -773,6 +689,31 @@ private:
     }
     b.setInsertionPointAfter(loop);
     if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for iterations that are none
+  }
+
+  /// A loop that goes through its iterations in two parts (rotate_loop.cpp) has one iteration less: the producer gets a loop of its own.
+  void rotate(Expansion &e, SmallVector<Value> &state) {
+    scf::ForOp loop = e.schedule.loop;
+    b.setInsertionPoint(loop);
+    Skeleton copies(loop->getParentOp());
+    SmallVector<Operation *> work;
+    loop.walk([&](Operation *op) {
+      if (!op->hasAttr(ttg::producerName)) return;
+      copies.keep(op);
+      work.push_back(op);
+    });
+    IRMapping map;
+    copies.clone(loop, b, map)->setAttr(ttg::producerName, b.getUnitAttr());
+    for (Operation *op : work)
+      op->erase();
+    // So that neither needs the other's loop, where the ring goes on follows from the number of iterations.
+    Value rounds = LoopIterations(loop).count(b, 2 * e.stages);
+    Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.loc, e.stages);
+    Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(e.loc, 1));
+    state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
+    e.schedule.loop = rotateLoop(loop, e.schedule.ahead);
+    llvm::replace(loops, loop.getOperation(), e.schedule.loop.getOperation());
+    b.setInsertionPointAfter(e.schedule.loop);
   }
 
   tt::FuncOp function;

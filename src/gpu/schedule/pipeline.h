@@ -92,6 +92,12 @@ mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arr
 /// Loads to registers are made an iteration early, if `registers` of a thread reach for that.
 void overlapComputing(LoopSchedule &schedule, int64_t registers);
 
+/// Whether an iteration of the loop, from its first product `ahead` on, can be cut in two parts, of which the second runs an iteration
+/// late.
+bool canRotate(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
+/// Cuts it: the loop has one iteration less, and what is missing stands in front of it and behind it. Returns the new loop.
+mlir::scf::ForOp rotateLoop(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
+
 /// Lets the products in flight run on until the next iteration's have been started. Returns the wait that retires the iteration before.
 mlir::Operation *runOn(LoopSchedule &schedule);
 
@@ -107,11 +113,15 @@ void letStoresRun(mlir::scf::ForOp tiles);
 std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
 /// A buffer for a tile that goes through a tensor map.
 mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
-/// A store through a tensor map goes by way of a buffer.
-llvm::LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store);
 /// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it.
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order);
+
+/// Gives every transfer through a tensor map buffers of its own (transfer_buffers.cpp): afterwards each load through a map has one use, the
+/// store to a buffer that the copy engine can fill, in the same block, and no store through a map is left.
+llvm::LogicalResult bufferTransfers(tt::FuncOp function);
+/// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
+void eraseStore(ttg::StoreSharedOp store);
 
 /// The alloc behind slots and views; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);
@@ -132,6 +142,8 @@ public:
   /// Whether that iteration takes place, as an i1.
   mlir::Value existsLater(mlir::OpBuilder &b, int64_t iterations);
   mlir::Value existsIteration(mlir::OpBuilder &b, int64_t iteration);
+  /// The number of iterations modulo `modulus`, as an i32, before the loop.
+  mlir::Value count(mlir::OpBuilder &b, int64_t modulus);
 
 private:
   mlir::Value increment(mlir::BlockArgument carried);

@@ -258,13 +258,16 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
     for (Operation *access : accessesOf(alloc))
       if (schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return {};
   }
-  int64_t registers = registersOf(product.getType()) + accumulatorsOf(schedule.loop), products = 0;
+  bool rotates = schedule.roles && canRotate(schedule.loop, product);
+  int64_t registers = accumulatorsOf(schedule.loop) + (rotates ? 0 : registersOf(product.getType())), products = 0;
   bool inBody = true;
   ttg::WgmmaWaitOp last;
   schedule.loop.walk([&](ttg::WgmmaOp other) {
     inBody &= other->getBlock() == body;
     products += other != product;
+    if (rotates && isa<RankedTensorType>(other.getA().getType())) registers += registersOf(other.getA().getType());
   });
+  if (schedule.roles && !rotates) return {};
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
   // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
@@ -291,7 +294,7 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
       ring.lag = 1;
     return;
   }
-  // A producer is told of an iteration's slots at its end, when the next one's product has already been waiting: it takes a third slot.
+  // A producer is told of an iteration's slots at its end, and the next one's first product has started then: it takes a third slot.
   if (!schedule.roles || stages > 2) schedule.ahead = productAhead(schedule, config, target);
   if (schedule.ahead || schedule.roles) {
     // All of the iteration is over behind its last product. The first ring's slot has been free since the iteration before: it is filled at

@@ -8,134 +8,18 @@
 // whole warpgroups: it keeps few, and the others take what it leaves.
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/skeleton.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
-namespace {
 
 constexpr int64_t warpsOfGroup = 4, producerRegisters = 24, registerStep = 8, mostRegisters = 240;
-
-/// The part of a kernel that some of its operations need to run: loops and branches around them, and scalars that are computed.
-class Skeleton {
-public:
-  /// The operation, and all that it needs.
-  void keep(Operation *op) {
-    if (isa<tt::FuncOp>(op) || !kept.insert(op).second) return;
-    keep(op->getParentOp());
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-        need(bound);
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      need(branch.getCondition());
-    } else if (op->getNumRegions() != 0) {
-      computable = false;
-    } else {
-      for (Value operand : op->getOperands())
-        need(operand);
-    }
-  }
-
-  void need(Value value) {
-    if (!needed.insert(value).second) return;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Operation *around = argument.getOwner()->getParentOp();
-      if (isa<tt::FuncOp>(around)) return;
-      keep(around);
-      auto loop = dyn_cast<scf::ForOp>(around);
-      if (!loop) {
-        computable = false;
-      } else if (argument != loop.getInductionVar()) {
-        need(loop.getTiedLoopInit(argument)->get());
-        need(loop.getTiedLoopYieldedValue(argument)->get());
-      }
-      return;
-    }
-    Operation *op = value.getDefiningOp();
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      need(loop.getRegionIterArg(number));
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      keep(op);
-      need(branch.thenYield().getOperand(number));
-      need(branch.elseYield().getOperand(number));
-    } else {
-      computable &= !isa<RankedTensorType>(value.getType()) && (isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp>(op));
-      keep(op);
-    }
-  }
-
-  /// Whether all of it can be computed a second time, by one warp.
-  bool isComputable() const { return computable; }
-
-  /// The kept operations of a block, at the builder's place.
-  void clone(Block &from, OpBuilder &b, IRMapping &map) {
-    for (Operation &op : from.without_terminator()) {
-      if (!kept.contains(&op)) continue;
-      if (auto loop = dyn_cast<scf::ForOp>(op))
-        clone(loop, b, map);
-      else if (auto branch = dyn_cast<scf::IfOp>(op))
-        clone(branch, b, map);
-      else
-        b.clone(op, map);
-    }
-  }
-
-private:
-  void clone(scf::ForOp loop, OpBuilder &b, IRMapping &map) {
-    SmallVector<BlockArgument> carried =
-        llvm::filter_to_vector(loop.getRegionIterArgs(), [&](BlockArgument argument) { return needed.contains(argument); });
-    auto mapped = [&](auto tied) {
-      return llvm::map_to_vector(carried, [&](BlockArgument each) { return map.lookupOrDefault(tied(each)); });
-    };
-    SmallVector<Value> inits = mapped([&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
-    auto fresh = scf::ForOp::create(b, loop.getLoc(), map.lookupOrDefault(loop.getLowerBound()), map.lookupOrDefault(loop.getUpperBound()),
-                                    map.lookupOrDefault(loop.getStep()), inits);
-    fresh.setUnsignedCmp(loop.getUnsignedCmp());
-    map.map(loop.getInductionVar(), fresh.getInductionVar());
-    for (auto [each, now, result] : llvm::zip(carried, fresh.getRegionIterArgs(), fresh.getResults())) {
-      map.map(each, now);
-      map.map(loop.getTiedLoopResult(each), result);
-    }
-    OpBuilder::InsertionGuard guard(b);
-    if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
-    b.setInsertionPointToEnd(fresh.getBody());
-    clone(*loop.getBody(), b, map);
-    scf::YieldOp::create(b, loop.getLoc(), mapped([&](BlockArgument each) { return loop.getTiedLoopYieldedValue(each)->get(); }));
-  }
-
-  void clone(scf::IfOp branch, OpBuilder &b, IRMapping &map) {
-    SmallVector<OpResult> results = llvm::filter_to_vector(branch->getResults(), [&](OpResult result) { return needed.contains(result); });
-    auto fresh =
-        scf::IfOp::create(b, branch.getLoc(), TypeRange(llvm::map_to_vector(results, [](OpResult each) { return each.getType(); })),
-                          map.lookupOrDefault(branch.getCondition()), !branch.getElseRegion().empty());
-    for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
-      if (from.empty()) continue;
-      OpBuilder::InsertionGuard guard(b);
-      if (!to.front().empty()) to.front().back().erase();
-      b.setInsertionPointToEnd(&to.front());
-      clone(from.front(), b, map);
-      SmallVector<Value> yielded = llvm::map_to_vector(
-          results, [&](OpResult each) { return map.lookupOrDefault(from.front().getTerminator()->getOperand(each.getResultNumber())); });
-      scf::YieldOp::create(b, branch.getLoc(), yielded);
-    }
-    for (auto [each, now] : llvm::zip(results, fresh.getResults()))
-      map.map(each, now);
-  }
-
-  llvm::DenseSet<Operation *> kept;
-  llvm::DenseSet<Value> needed;
-  bool computable = true;
-};
-
-} // namespace
 
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
   int64_t groups = config.getWarps() / warpsOfGroup, all = target.registersPerProcessor / (warpsOfGroup << laneBits);
@@ -173,11 +57,12 @@ std::optional<std::string> whyNoRoles(ttg::ConfigAttr config, const GpuTarget &t
 std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (loops.empty()) return "no loop loads ahead";
   if (std::optional<std::string> why = whyNoRoles(config, target)) return why;
-  Skeleton producer;
+  Skeleton producer(scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>());
   for (const LoopSchedule &schedule : loops)
     for (const Ring &ring : schedule.rings) {
       if (!ring.tma) return "a loop's tiles are not copied by TMA";
-      if (!ring.productsRead) return "a loop's tiles are read by no product of warpgroups";
+      bool isRow = llvm::all_of(ring.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+      if (!ring.productsRead && !isRow) return "a loop's tiles are read by no product of warpgroups";
       for (const Copy &copy : ring.copies) {
         producer.keep(copy.load->getParentOp());
         for (Value operand : copy.load->getOperands())
@@ -189,7 +74,7 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  Skeleton skeleton;
+  Skeleton skeleton(function);
   function.walk([&](Operation *op) {
     auto sync = dyn_cast<ttg::SyncOp>(op);
     if (op->hasAttr(ttg::producerName) || (sync && sync.getEverybody())) skeleton.keep(op);

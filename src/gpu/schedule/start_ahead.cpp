@@ -49,7 +49,7 @@ scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, 
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, loc, product.getC());
   b.setInsertionPointAfter(branch);
-  if (!schedule.roles) ttg::SyncOp::create(b, loc); // its slot is filled again at the top of the loop
+  ttg::SyncOp::create(b, loc); // its slot is filled again at the top of the loop
 
   loop = withMoreCarried(loop, branch.getResults());
   slot = arrival.getIndex(); // the new loop's

@@ -195,6 +195,16 @@ static LogicalResult lowerWarpId(ThreadContext &t, ptx::WarpIdOp op) {
   return success();
 }
 
+static LogicalResult lowerNamed(ThreadContext &t, ptx::BarrierOp op) {
+  ptx::BarrierOp::create(t.b, op.getId(), op.getThreads());
+  return success();
+}
+
+static LogicalResult lowerNamedArrive(ThreadContext &t, ptx::BarrierArriveOp op) {
+  ptx::BarrierArriveOp::create(t.b, op.getId(), op.getThreads());
+  return success();
+}
+
 static LogicalResult lowerMaxRegisters(ThreadContext &t, ptx::MaxRegistersOp op) {
   ptx::MaxRegistersOp::create(t.b, op.getIncrease(), op.getCount());
   return success();
@@ -400,7 +410,7 @@ static Lowering loweringOf(Operation *op) {
       // control flow
       lowerFor, lowerIf, lowerWhile,
       // places, constants, shapes
-      lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerMaxRegisters, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
+      lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
       lowerAddPtr, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,

@@ -2,7 +2,9 @@
 // of each instruction, and where in shared memory its operands start:
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
+#include "gpu/machine/computed_before.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/tile_classes.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -343,6 +345,10 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   Parts values = t.gather(op.getTiles());
   auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
+  int64_t computed = 0; // what is no product's result is to be computed before
+  for (Value tile : op.getTiles())
+    if (Operation *from = tile.getDefiningOp(); from && isElementwiseOnTiles(from)) computed += static_cast<int64_t>(t.get(tile).size());
+  if (computed) wait->setAttr(ptx::computedBeforeName, t.b.getI64IntegerAttr(computed));
   t.scatter(op.getResults(), wait.getResults());
   return success();
 }

@@ -1,6 +1,7 @@
 // Types, values and places of one thread: see thread_context.h.
 #include "gpu/thread/thread_context.h"
 
+#include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/scratch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -110,7 +111,7 @@ Value isFirstThread(ThreadContext &t) {
 
 void sync(ThreadContext &t) {
   if (t.hasProducer)
-    ptx::BarrierOp::create(t.b, 1, static_cast<uint32_t>(t.config.getWarps() << laneBits));
+    ptx::BarrierOp::create(t.b, tilesBarrier, static_cast<uint32_t>(t.config.getWarps() << laneBits));
   else
     ptx::BarrierOp::create(t.b);
 }

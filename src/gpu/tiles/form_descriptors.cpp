@@ -133,10 +133,23 @@ public:
       Result<void> formed = isa<tt::LoadOp>(op) ? formLoad(cast<tt::LoadOp>(op)) : formStore(cast<tt::StoreOp>(op));
       if (!formed) op->setAttr(ttg::noDescriptorName, b.getStringAttr(formed.error()));
     }
+    function.walk([&](tt::LoadOp load) {
+      if (goesWithTiles(load)) (void)formLoad(load);
+    });
     function.walk(dropDeadCarried);
   }
 
 private:
+  /// A row of numbers that each iteration loads beside a product's tiles (the sums of a softmax, scales): the copy engine brings it with
+  /// them, and no thread holds it in registers until it is used.
+  static bool goesWithTiles(tt::LoadOp load) {
+    constexpr int64_t longest = 256, unit = 16; // of a box, in elements; of the copy engine, in bytes
+    auto row = dyn_cast<RankedTensorType>(load.getType());
+    if (!row || row.getRank() != 1 || row.getDimSize(0) > longest || !isa<scf::ForOp>(load->getParentOp())) return false;
+    if (!row.getElementType().isIntOrFloat() || row.getDimSize(0) * row.getElementTypeBitWidth() / 8 % unit != 0) return false;
+    return !load->getBlock()->getOps<ttg::DescriptorLoadOp>().empty();
+  }
+
   static bool isCandidate(Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
     return tile && tile.getRank() >= 2;

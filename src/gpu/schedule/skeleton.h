@@ -1,0 +1,35 @@
+// The part of a kernel that some of its operations need to run: loops and branches around them, and scalars that are computed. A warp that
+// starts copies runs a program of its own; this is what it has in common with the others'.
+#pragma once
+
+#include "gpu/tiles/ttg.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tilewright::gpu {
+
+class Skeleton {
+public:
+  /// Of what lies in `within`, a function or a loop: its arguments are there.
+  explicit Skeleton(mlir::Operation *within) : within(within) {}
+  /// The operation, and all that it needs.
+  void keep(mlir::Operation *op);
+  void need(mlir::Value value);
+  /// Whether all of it can be computed a second time, by one warp.
+  bool isComputable() const { return computable; }
+  /// The kept operations of a block, at the builder's place.
+  void clone(mlir::Block &from, mlir::OpBuilder &b, mlir::IRMapping &map) const;
+  /// The same of one loop.
+  mlir::scf::ForOp clone(mlir::scf::ForOp loop, mlir::OpBuilder &b, mlir::IRMapping &map) const;
+
+private:
+  void clone(mlir::scf::IfOp branch, mlir::OpBuilder &b, mlir::IRMapping &map) const;
+
+  mlir::Operation *within;
+  llvm::DenseSet<mlir::Operation *> kept;
+  llvm::DenseSet<mlir::Value> needed;
+  bool computable = true;
+};
+
+} // namespace tilewright::gpu
