@@ -80,7 +80,7 @@ struct Command {
 llvm::ArrayRef<Command> allCommands();
 
 const CommandSpec &compileSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
-    &completionSpec();
+    &profileSpec(), &completionSpec();
 int compileMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int tuneMain(int argc, char **argv);
@@ -89,6 +89,7 @@ int cacheMain(int argc, char **argv);
 int explainMain(int argc, char **argv);
 int verifyMain(int argc, char **argv);
 int benchMain(int argc, char **argv);
+int profileMain(int argc, char **argv);
 int completionMain(int argc, char **argv);
 
 } // namespace tilewright
