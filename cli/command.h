@@ -86,7 +86,7 @@ struct Command {
 llvm::ArrayRef<Command> allCommands();
 
 const CommandSpec &compileSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
-    &completionSpec(), &manSpec();
+    &profileSpec(), &completionSpec(), &manSpec();
 int compileMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int tuneMain(int argc, char **argv);
@@ -95,6 +95,7 @@ int cacheMain(int argc, char **argv);
 int explainMain(int argc, char **argv);
 int verifyMain(int argc, char **argv);
 int benchMain(int argc, char **argv);
+int profileMain(int argc, char **argv);
 int completionMain(int argc, char **argv);
 int manMain(int argc, char **argv);
 

@@ -1,4 +1,4 @@
-// `tilewright verify` and `tilewright bench`. A kernel file holds Python functions, which Python runs: these commands check their options
+// `tilewright verify`, `bench` and `profile`. A kernel file holds Python functions, which Python runs: these commands check their options
 // as the others do, and then become `python -m tilewright.verify`. What they need of the compiler is C++ again, behind the package.
 
 #include "cli/command.h"
@@ -7,6 +7,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -59,6 +60,21 @@ const CommandSpec &benchSpec() {
   return spec;
 }
 
+const CommandSpec &profileSpec() {
+  static const CommandSpec spec{
+      "profile",
+      "[options] SCRIPT [ARGUMENTS ...]",
+      "Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s, and "
+      "the "
+      "share of this machine's measured roof.",
+      "The script's own options stand behind its name.\n"
+      "  tilewright profile --trace trace.json script.py --its-own-option\n",
+      {{"--json", "", "one JSON object on the standard output"},
+       {"--trace", "FILE", "write launches, and compilations step by step, as Chrome's tracing viewer reads them"},
+       {"--no-roof", "", "do not measure the machine"}}};
+  return spec;
+}
+
 /// The Python that TILEWRIGHT_PYTHON names, or the one that the package beside the command was built for, or the PATH's.
 static std::string pythonProgram() {
   if (const char *named = std::getenv("TILEWRIGHT_PYTHON"); named && *named) return named;
@@ -76,9 +92,7 @@ static void showPackage() {
   ::setenv("PYTHONPATH", paths.c_str(), 1);
 }
 
-static int runModule(const CommandSpec &spec, int argc, char **argv) {
-  int status = 0;
-  if (!readCommandLine(spec, argc, argv, status)) return status;
+static int startModule(const CommandSpec &spec, int argc, char **argv) {
   std::string program = pythonProgram(), module = std::string("tilewright.") + spec.name, option = "-m";
   showPackage();
   std::vector<char *> words = {program.data(), option.data(), module.data()};
@@ -89,12 +103,27 @@ static int runModule(const CommandSpec &spec, int argc, char **argv) {
               "; TILEWRIGHT_PYTHON names another");
 }
 
+static int runModule(const CommandSpec &spec, int argc, char **argv) {
+  int status = 0;
+  return readCommandLine(spec, argc, argv, status) ? startModule(spec, argc, argv) : status;
+}
+
 int verifyMain(int argc, char **argv) {
   return runModule(verifySpec(), argc, argv);
 }
 
 int benchMain(int argc, char **argv) {
   return runModule(benchSpec(), argc, argv);
+}
+
+/// What stands behind the script is the script's.
+int profileMain(int argc, char **argv) {
+  int own = 0, status = 0;
+  while (own < argc && argv[own][0] == '-')
+    own += std::strcmp(argv[own], "--trace") == 0 ? 2 : 1;
+  if (!readCommandLine(profileSpec(), std::min(own + 1, argc), argv, status)) return status;
+  if (own >= argc) return fail("profile wants a SCRIPT");
+  return startModule(profileSpec(), argc, argv);
 }
 
 } // namespace tilewright

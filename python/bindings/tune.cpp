@@ -2,11 +2,14 @@
 
 #include "kernel.h"
 
+#include "tune/estimate.h"
+#include "tune/guess.h"
 #include "tune/measure.h"
 #include "tune/result_check.h"
 #include "tune/tuner.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -138,6 +141,50 @@ static std::vector<double> measureCalls(nb::callable before, nb::callable run, n
   return *times;
 }
 
+static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwargs) {
+  Call call;
+  readKnownCall(function, UnpackedArguments(args, kwargs), call);
+  Diagnostics diagnostics;
+  if (!place(function, call, diagnostics)) raiseErrors(diagnostics, &function);
+  return call;
+}
+
+/// A guess at the seconds of a launch, all parameters given. None where it does not compile.
+static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs, int64_t programs) {
+  std::shared_ptr<const JitFunction> function = kernel.jit();
+  Call call = placedCall(*function, args, kwargs);
+  Diagnostics diagnostics;
+  WithoutGil release;
+  Compiling compiling;
+  return estimateLaunch(function, call.arguments, call.options, programs, diagnostics);
+}
+
+/// Operations of one program outside of products, and in them. None where it does not compile.
+static std::optional<std::pair<double, double>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs) {
+  std::shared_ptr<const JitFunction> function = kernel.jit();
+  Call call = placedCall(*function, args, kwargs);
+  Diagnostics diagnostics;
+  WithoutGil release;
+  Compiling compiling;
+  std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, diagnostics);
+  if (!work) return std::nullopt;
+  return std::pair(work->arithmetic, work->products);
+}
+
+/// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.
+static nb::object guessLaunch(const std::vector<std::string> &names, bool isGpu, nb::callable estimate) {
+  std::vector<OpenSize> open = openSizes(names, isGpu);
+  auto named = [&](llvm::ArrayRef<int64_t> sizes) {
+    nb::dict values;
+    for (auto [size, value] : llvm::zip(open, sizes))
+      values[size.name.c_str()] = value;
+    return values;
+  };
+  std::optional<Guess> guess = guessSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return nb::cast<double>(estimate(named(sizes))); });
+  if (!guess) return nb::none();
+  return nb::make_tuple(named(guess->sizes), guess->other.empty() ? nb::object(nb::none()) : nb::object(named(guess->other)));
+}
+
 void defineTuner(nb::module_ &module) {
   nb::class_<TuneProblem>(module, "TuneProblem")
       .def_ro("kernel", &TuneProblem::kernel)
@@ -169,6 +216,10 @@ void defineTuner(nb::module_ &module) {
   module.def("results_are_checked", &resultsAreChecked);
   module.def("other_results", &otherResults, "config"_a, "first"_a, "difference"_a);
   module.def("is_other_results", [](const std::string &failure) { return isOtherResults(failure); }, "failure"_a);
+  module.def("estimate", &estimateCall, "kernel"_a, "args"_a, "kwargs"_a, "programs"_a);
+  module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a);
+  module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
+  module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0, "needs_quiet"_a = true);

@@ -1,5 +1,7 @@
 #include "codegen/debug_info.h"
 
+#include "codegen/jitdump.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -77,6 +79,7 @@ DebuggedObject::DebuggedObject(const std::string &object, const std::vector<Load
   entry->code = {nullptr, nullptr, entry->object.data(), entry->object.size()};
   std::lock_guard<std::mutex> guard(listLock());
   appendToPerfMap(functions);
+  appendToJitDump(object, sections, functions);
   jit_code_entry *first = __jit_debug_descriptor.first;
   entry->code.next = first;
   if (first) first->previous = &entry->code;

@@ -147,10 +147,11 @@ MaybeValue autotune(const NativeCall &call) {
   const Value *configs = call.argument(0, "configs"), *key = call.argument(1, "key");
   Autotune tuning;
   const Sequence *list = configs ? configs->asSequence() : nullptr;
-  if (!list && !(configs && configs->asHost()))
+  bool isGuessed = configs && configs->asString() && *configs->asString() == "auto"; // at the launch, from Python
+  if (!list && !isGuessed && !(configs && configs->asHost()))
     return fail(call.diagnostics, call.range, Diag::badConfig,
                 {"autotune needs a list of configs, not " + (configs ? configs->describe() : "nothing"),
-                 "write configs=[triton.Config({...}), ...]"});
+                 "write configs=[triton.Config({...}), ...], or \"auto\" for a guess"});
   for (const Value &item : list ? list->items : Values{}) {
     auto config = std::dynamic_pointer_cast<ConfigObject>(item.asNamespace());
     if (!config && !item.asHost())

@@ -125,6 +125,12 @@ std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, 
   return std::make_unique<TileProgram>(c.context.shared(), std::move(c.module));
 }
 
+std::unique_ptr<TileProgram> TileProgram::createSimplified(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::tt, diagnostics);
+  if (!runSteps(c, "", "simplify")) return nullptr;
+  return std::make_unique<TileProgram>(c.context.shared(), std::move(c.module));
+}
+
 std::unique_ptr<ThreadProgram> ThreadProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
   Compilation c(request, Stage::threads, diagnostics);
   if (!runSteps(c, "", lastStepOf(Stage::threads, true))) return nullptr;

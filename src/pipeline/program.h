@@ -36,6 +36,8 @@ private:
 class TileProgram {
 public:
   static std::unique_ptr<TileProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
+  /// The same in simpler terms: one function, whose memory is reached by tiles of pointers alone.
+  static std::unique_ptr<TileProgram> createSimplified(const CompileRequest &request, Diagnostics &diagnostics);
   HeldModule hold() const { return owned.hold(); }
   TileProgram(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module);
 

@@ -5,12 +5,14 @@
 
 #include "evaluate/module.h"
 #include "runtime/pool.h"
+#include "tune/estimate.h"
 #include "tune/measure.h"
 #include "tune/prune.h"
 #include "tune/result_check.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace tilewright {
 
@@ -188,6 +190,27 @@ std::optional<std::vector<const TunedKernel::Candidate *>> TunedKernel::prune(co
   return kept;
 }
 
+/// Infinite for a configuration that does not work.
+double TunedKernel::estimate(const Candidate &candidate, const Call &call) const {
+  Diagnostics problems;
+  double never = std::numeric_limits<double>::infinity();
+  std::optional<Choice> choice = complete(candidate, call, problems);
+  std::optional<Grid> grid = choice ? call.grid(choice->arguments, problems) : std::nullopt;
+  std::optional<int64_t> programs = grid ? programCount(*grid, problems) : std::nullopt;
+  if (!programs) return never;
+  std::optional<double> seconds = estimateLaunch(plain.functionPointer(), choice->arguments, choice->options, *programs, problems);
+  return seconds.value_or(never);
+}
+
+void TunedKernel::sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const {
+  std::vector<std::pair<double, const Candidate *>> guessed;
+  for (const Candidate *candidate : kept)
+    guessed.emplace_back(estimate(*candidate, call), candidate);
+  llvm::stable_sort(guessed, llvm::less_first());
+  for (auto [place, guess] : llvm::enumerate(guessed))
+    kept[place] = guess.second;
+}
+
 std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench) {
   Diagnostics problems;
   std::shared_ptr<const CompiledKernel> compiled = plain.compile(choice.arguments, choice.options, problems);
@@ -286,6 +309,7 @@ std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, s
     return std::nullopt;
   }
   std::optional<std::vector<const Candidate *>> kept = prune(call.known, diagnostics);
+  if (kept && guessesFirst) sortByEstimate(*kept, call);
   std::optional<TuneOutcome> outcome = kept ? tuneAmong(*kept, call, report->problem, diagnostics) : std::nullopt;
   underWay.erase(mine);
   if (!outcome) return std::nullopt;

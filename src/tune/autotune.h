@@ -52,8 +52,9 @@ public:
                                const LaunchOptions &options, Diagnostics &diagnostics);
   // Set before the first launch:
   std::function<void(const Config &config, const Measured &result)> progress; // called with each configuration as it is measured
-  double budget = 0;                                                          // seconds of measuring, see TuneDoor
-  bool measuresAnew = false;                                                  // although a winner is known on disk
+  bool guessesFirst = false; // measures in the order of the estimates (tune/estimate.h), not of the list
+  double budget = 0;         // seconds of measuring, see TuneDoor
+  bool measuresAnew = false; // although a winner is known on disk
 
 private:
   /// A configuration with its parameters looked up.
@@ -96,6 +97,8 @@ private:
   void reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
   /// The candidates that prune_configs_by leaves. Nothing after an error.
   std::optional<std::vector<const Candidate *>> prune(const BoundArguments &known, Diagnostics &diagnostics) const;
+  double estimate(const Candidate &candidate, const Call &call) const;
+  void sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const;
 
   Kernel plain;
   std::vector<bool> isKey; // by parameter

@@ -14,6 +14,8 @@ namespace tilewright {
 
 static constexpr double measureSeconds = 0.04; // for one configuration; the fastest ones are measured several times
 static constexpr size_t leastRuns = 3, mostRuns = 200;
+static constexpr double quietSeconds = 0.01, quietScatter = 0.05; // enough where runs take one time, from the 20th to the 80th percentile
+static constexpr size_t quietRuns = 25;
 static constexpr double triedSeconds = 0.02; // for one that is far behind
 static constexpr size_t triedRuns = 5;
 
@@ -196,6 +198,17 @@ Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, 
   return times ? Measured{std::move(*times), ""} : Measured{{}, firstError(problems)};
 }
 
+/// Median, 20th and 80th percentile.
+static std::vector<double> percentiles(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return {times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]};
+}
+
+static bool areQuiet(const std::vector<double> &times) {
+  std::vector<double> found = percentiles(times);
+  return found[2] - found[1] <= quietScatter * found[0];
+}
+
 std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best) {
   if (!once()) return std::nullopt; // compiles, and warms up
   std::vector<double> times;
@@ -207,9 +220,9 @@ std::optional<std::vector<double>> measureRuns(const std::function<std::optional
     // A few runs may be slow by chance, so short ones are tried more often.
     bool isTried = times.size() >= triedRuns || (times.size() >= 2 && secondsNow() - start > triedSeconds);
     if (best && isTried && *std::min_element(times.begin(), times.end()) > 2 * *best) break;
+    if (times.size() % quietRuns == 0 && secondsNow() - start > quietSeconds && areQuiet(times)) break;
   }
-  std::sort(times.begin(), times.end());
-  return std::vector<double>{times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]};
+  return percentiles(std::move(times));
 }
 
 // ---- caches

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -114,6 +115,59 @@ def test_breakpoints_and_backtraces_in_gdb(script):
     # A kernel that only moved has other lines, although the cache has its code.
     shown = in_gdb(script(before="#\n#\n"), f"break grow.py:{STORE + 2}", "run", "kill")
     assert re.search(rf"Breakpoint 1, grow_kernel.*:{STORE + 2}", shown), shown
+
+
+def records_of(dump):
+    """The records of a jitdump: (kind, bytes behind the prefix)."""
+    magic, version, size, machine, _, process = struct.unpack_from("<6I", dump)
+    assert (magic, version, size, machine) == (0x4A695444, 1, 40, 62)
+    records, at = [], size
+    while at < len(dump):
+        kind, length = struct.unpack_from("<2I", dump, at)
+        records.append((kind, dump[at + 16:at + length]))
+        at += length
+    assert at == len(dump)
+    return process, records
+
+
+def test_jitdump_holds_code_and_lines(script, tmp_path):
+    path = script()
+    done = subprocess.run([sys.executable, "-m", "tilewright", path], capture_output=True, text=True,
+                          env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1", "JITDUMPDIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    (dump,) = tmp_path.glob("jit-*.dump")
+    process, records = records_of(dump.read_bytes())
+    assert dump.name == f"jit-{process}.dump"
+    placed = dict(re.findall(r"^([0-9a-f]+) [0-9a-f]+ (grow_kernel\.\w+)$", done.stdout, re.M))
+    loads = {}
+    for kind, bytes in records:
+        if kind == 0:
+            _, _, _, begin, size, _ = struct.unpack_from("<2I4Q", bytes)
+            name, code = bytes[40:].split(b"\0", 1)
+            assert len(code) == size and any(code)
+            loads[name.decode()] = begin
+    assert {name: int(begin, 16) for begin, name in placed.items()} == {name: begin for name, begin in loads.items() if "grow_kernel" in name}
+    lines, at = set(), 16
+    (bytes,) = [bytes for kind, bytes in records if kind == 2 and struct.unpack_from("<Q", bytes)[0] == loads["grow_kernel.program"]]
+    for _ in range(struct.unpack_from("<2Q", bytes)[1]):
+        _, line, _ = struct.unpack_from("<Q2I", bytes, at)
+        end = bytes.index(b"\0", at + 16)
+        if bytes[at + 16:end].decode() == str(path):
+            lines.add(line)
+        at = end + 1
+    assert at == len(bytes) and {9, 10, STORE} <= lines
+
+
+@pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf here")
+def test_lines_in_perf(script, tmp_path):
+    data, jitted = tmp_path / "perf.data", tmp_path / "jit.data"
+    done = subprocess.run(["perf", "record", "-q", "-k", "mono", "-e", "cpu-clock", "-o", data, sys.executable, "-m", "tilewright", script(times=20000)],
+                          capture_output=True, text=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1", "JITDUMPDIR": str(tmp_path)})
+    if done.returncode or not data.exists():
+        pytest.skip(f"perf cannot record here: {done.stderr.strip()[:100]}")
+    subprocess.run(["perf", "inject", "--jit", "-i", data, "-o", jitted], check=True, capture_output=True, cwd=tmp_path)
+    report = subprocess.run(["perf", "report", "-i", jitted, "--stdio", "--sort", "dso,symbol,srcline"], capture_output=True, text=True).stdout
+    assert re.search(r"jitted-\d+-\d+\.so\s.*grow_kernel\.program\s+grow\.py:(9|10|11)", report), report[:3000]
 
 
 @pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf here")

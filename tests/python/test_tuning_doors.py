@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -173,6 +174,22 @@ def test_processes_that_tune_at_once_agree(folder):
     assert len(entries()) == 1
     kept = by_python(folder)
     assert kept[2] is False and kept[:2] in [one[:2] for one in found]
+
+
+def test_the_store_survives_the_death_of_any_process(folder):
+    words = ["run", "kernel.py", "--grid", "cdiv(n, BLOCK)", "--arg", "x_ptr=zeros:f32[1000]", "--arg", "mode='fast'"]
+    for delay in (0.05, 0.15, 0.3, 0.5):  # while they start, compile, measure, store
+        running = [subprocess.Popen([COMMAND, *words, "--arg", f"n={1000 - one}"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   for one in range(3)]
+        time.sleep(delay)
+        for process in running[:2]:
+            process.kill()
+        assert [process.wait() for process in running][2] == 0
+        command(folder, "tune", "--list", "--json")  # whatever is there is whole
+    assert len(entries()) >= 1
+    assert by_command(folder, n=998)[2] is False and by_python(folder, n=998)[2] is False
+    by_command(folder, n=1000)
+    assert by_python(folder, n=1000)[2] is False
 
 
 def test_number_of_threads_counts(folder):

@@ -1,6 +1,9 @@
 // The tuner apart from kernels: which configuration wins, and what is remembered. Doors are played by tables of times.
 
 #include "support/files.h"
+#include "support/target.h"
+#include "tune/estimate.h"
+#include "tune/guess.h"
 #include "tune/measure.h"
 #include "tune/result_check.h"
 #include "tune/tuner.h"
@@ -9,6 +12,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -326,6 +330,76 @@ TEST_F(Tune, AllEntriesAreListedInOrder) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].problem.kernel, "alpha");
   EXPECT_EQ(all[1].problem.kernel, "zeta");
+}
+
+TEST(Measure, QuietRunsAreSoonEnough) {
+  auto count = [](std::vector<double> table) {
+    int64_t runs = 0;
+    measureRuns(
+        [&]() -> std::optional<double> {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return table[static_cast<size_t>(runs++) % table.size()];
+        },
+        std::nullopt);
+    return runs;
+  };
+  EXPECT_EQ(count({1e-5}), 26); // the first run warms up
+  EXPECT_GT(count({1e-5, 3e-5}), 26);
+}
+
+TEST(Guess, GoesToTheLeastCost) {
+  std::vector<OpenSize> open = openSizes({"BLOCK_M", "BLOCK_N", "GROUP_M"}, false);
+  int64_t asked = 0;
+  auto cost = [&](llvm::ArrayRef<int64_t> sizes) {
+    ++asked;
+    return std::abs(static_cast<double>(sizes[0]) - 128) + std::abs(static_cast<double>(sizes[1]) - 32) + static_cast<double>(sizes[2]);
+  };
+  std::optional<Guess> guess = guessSizes(open, cost);
+  ASSERT_TRUE(guess);
+  EXPECT_EQ(guess->sizes, (std::vector<int64_t>{128, 32, 1}));
+  ASSERT_EQ(guess->other.size(), 3u);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_NE(guess->other[i], guess->sizes[i]);
+  EXPECT_LT(asked, 40); // of 75 combinations
+}
+
+TEST(Guess, PassesOverWhatDoesNotWork) {
+  double never = std::numeric_limits<double>::infinity();
+  auto onlySmall = [&](llvm::ArrayRef<int64_t> sizes) { return sizes[0] * sizes[1] > 1024 ? never : 1.0 / static_cast<double>(sizes[0]); };
+  std::optional<Guess> guess = guessSizes(openSizes({"BLOCK_M", "BLOCK_N"}, false), onlySmall);
+  ASSERT_TRUE(guess);
+  EXPECT_LE(guess->sizes[0] * guess->sizes[1], 1024);
+  EXPECT_FALSE(guessSizes(openSizes({"BLOCK"}, true), [&](llvm::ArrayRef<int64_t>) { return never; }));
+}
+
+TEST(Guess, KnowsSizesByTheirNames) {
+  for (const char *name : {"BLOCK_SIZE", "block_m", "TILE", "GROUP_SIZE_M", "XBLOCK"})
+    EXPECT_TRUE(isSizeName(name)) << name;
+  for (const char *name : {"CAUSAL", "HEAD_DIM", "SPLIT_K", "num_stages"})
+    EXPECT_FALSE(isSizeName(name)) << name;
+  EXPECT_EQ(openSizes({"BLOCK"}, true).back().name, "num_warps");
+}
+
+// Of an H100: what does not fit is never taken, and an idle half of the machine costs.
+TEST(Estimate, OfAGpu) {
+  GpuTarget target = *gpuTargetOfText("cuda:sm_90a");
+  KernelOptions options;
+  options.numWarps = 4, options.numStages = 3;
+  auto product = [](double m, double n, double k, double length) {
+    ProgramWork work;
+    double steps = length / k;
+    work.products = 2 * m * n * length;
+    work.bytes = (m + n) * k * 2 * steps + m * n * 2;
+    work.tileBytes = (m + n) * k * 2;
+    work.sumBytes = m * n * 4;
+    return work;
+  };
+  EXPECT_TRUE(std::isinf(estimateSeconds(product(256, 256, 64, 1024), 16, options, &target)));  // registers
+  EXPECT_TRUE(std::isinf(estimateSeconds(product(128, 128, 512, 1024), 64, options, &target))); // shared memory
+  double large = estimateSeconds(product(128, 128, 64, 1024), 64, options, &target);
+  double small = estimateSeconds(product(16, 16, 64, 1024), 4096, options, &target);
+  EXPECT_LT(large, small);
+  EXPECT_LT(estimateSeconds(product(64, 128, 64, 1024), 128, options, &target), large); // 64 programs leave half of it idle
 }
 
 } // namespace

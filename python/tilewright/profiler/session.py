@@ -206,14 +206,19 @@ def deactivate(session=None, flushing=False):
                 _sessions[number].root.settle()
 
 
+def end(number):
+    """Ends a profile without a file: what was taken."""
+    with _lock:
+        hooks.HookManager.unregister(number)
+        return _sessions.pop(number)
+
+
 def finalize(session=None, output_format=""):
     """Ends a profile, or all, and writes its file."""
     with _lock:
         for number in _chosen(session):
-            ended = _sessions[number]
-            hooks.HookManager.unregister(number)
+            ended = end(number)
             ended.write(output_format or _SUFFIX[ended.data])
-            del _sessions[number]
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from .. import _core, _measure, knobs
 from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASError
 from ..backends.driver import CPUDriver
 from .driver import driver
+from .guess import guess
 from .jit import JITFunction, KernelInterface
 
 
@@ -109,6 +110,12 @@ def _rules_and_kernel(fn):
     return rules, fn if isinstance(fn, JITFunction) else None
 
 
+def _config_of(sizes):
+    """A guess (guess.py) as a Config."""
+    options = {name: value for name, value in sizes.items() if name in _OPTIONS}
+    return Config({name: value for name, value in sizes.items() if name not in options}, **options)
+
+
 def _kept_on_disk(asked, measures_itself):
     """Whether winners are kept: always where the user says so; where they do not say, if the measure is one that all doors share."""
     setting = os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING")
@@ -146,7 +153,10 @@ class Autotuner(KernelInterface):
         self.__doc__ = self.base_fn.__doc__
         self.arg_names = arg_names
         self._arg_set = set(arg_names)
-        self.configs = list(configs) or [Config({})]
+        self.guesses = configs == "auto"
+        if isinstance(configs, str) and not self.guesses:
+            raise TypeError(f"@autotune needs a list of Config, or 'auto' for a guess, and not {configs!r}")
+        self.configs = [] if self.guesses else list(configs) or [Config({})]
         for config in self.configs:
             if not hasattr(config, "all_kwargs"):
                 raise TypeError(f"@autotune needs a list of Config, and {config!r} is none")
@@ -311,6 +321,10 @@ class Autotuner(KernelInterface):
 
     def _choose(self, key, args, kwargs):
         """Sets cache[key]. True if the configurations were measured now."""
+        if self.guesses:
+            self.cache[key] = guess(self, _jit_function(self.fn), _config_of, args, kwargs, _FAILURES)
+            self.configs_timings, self.bench_time = {}, 0
+            return False
         configs = self.prune_configs(kwargs)
         self._check_conflicts(kwargs, configs)
         kernel = _jit_function(self.fn)
@@ -451,7 +465,8 @@ class Autotuner(KernelInterface):
         outer = self.nargs
         self.nargs = dict(zip(self.arg_names, args))
         try:
-            return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
+            configs = [self._first(self._key(args, kwargs), args, {**kwargs, "warmup": True})] if self.guesses else self.prune_configs(kwargs)
+            return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in configs]
         finally:
             self.nargs = outer
 
@@ -463,6 +478,8 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
              use_cuda_graph=False, do_bench=None, cache_results=None):
     """Lets measurements choose among `configs`, anew for each combination of values of the parameters named in `key`.
 
+    configs="auto": nothing is measured; the constexpr parameters that a launch leaves open, and whose names speak of blocks, tiles or
+    groups, get sizes by an estimate. Two combinations run once and are compared: where they disagree, the launch is refused.
     prune_configs_by: {"early_config_prune": function, "perf_model": function, "top_k": number}. reset_to_zero, restore_value:
     tensors to zero before, or to put back after, each measured run. pre_hook(kwargs, reset_only), post_hook(kwargs, exception)
     replace both. do_bench(call, quantiles) measures. cache_results: whether winners are kept on disk; without a word they are

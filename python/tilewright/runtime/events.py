@@ -24,11 +24,13 @@ class JitFunctionInfo:
 
 
 class LazyDict:
-    """The facts about a launch that its hooks see, made when one asks for them. `kernel`: the compiled kernel."""
+    """The facts about a launch that its hooks see, made when one asks for them. `kernel`: the compiled kernel. `launch`: what is launched,
+    (kernel, arguments, keywords, grid), where that is known."""
 
     def __init__(self, data, kernel):
         self.data = data
         self.kernel = kernel
+        self.launch = None
         self.extras = []
 
     def add(self, function, arguments):

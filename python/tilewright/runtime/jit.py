@@ -208,6 +208,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         if kernel is None:  # a hook does not want it compiled
             return None
         metadata = LazyDict({"name": kernel.name, "function": kernel.function, "stream": driver.active.get_current_stream()}, kernel)
+        metadata.launch = (self, args, kwargs, grid)
         if self.launch_metadata is not None:
             metadata.add(self._described_launch, (kernel, grid, args, kwargs))
         if runtime.launch_enter_hook:

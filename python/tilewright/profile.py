@@ -1,0 +1,186 @@
+"""python -m tilewright.profile script.py [arguments]: where a program's time goes, kernel by kernel, and how near to the machine's roof.
+
+What moves is counted as `tilewright bench` counts it: each tensor of a launch once. Operations are those of its first program, times the
+number of programs, so that masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
+"""
+
+import math
+import os
+import runpy
+import sys
+import time
+
+from . import _alias, _core, knobs
+from ._author import command, roof
+from .profiler import hooks, session
+
+_DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
+and the share of this machine's measured roof. The script's own options stand behind its name."""
+
+
+def _parser():
+    parser = command.Parser("profile", description=_DESCRIPTION)
+    parser.add_argument("--json", action="store_true", help="one JSON object on the standard output")
+    parser.add_argument("--trace", metavar="FILE", help="write launches, and compilations step by step, as Chrome's tracing viewer reads them")
+    parser.add_argument("--no-roof", action="store_true", help="do not measure the machine")
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument("arguments", nargs=command.argparse.REMAINDER, metavar="...")
+    return parser
+
+
+def _is_tensor(value):
+    return hasattr(value, "dtype") and (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__"))
+
+
+def _bytes_of(values):
+    """Of the tensors among the arguments, each once."""
+    tensors = {id(value): value for value in values if _is_tensor(value)}
+    return sum(tensor.nbytes for tensor in tensors.values())
+
+
+class WorkHook(hooks.LaunchHook):
+    """What each launch computes and moves, told by its author or counted."""
+
+    def __init__(self):
+        super().__init__()
+        self._known = {}
+
+    def describe(self, metadata):
+        described = super().describe(metadata)
+        if described is None:
+            return None
+        name, metrics = described
+        told = any(metric.startswith("flops") for metric in metrics)
+        counted = self._count(metadata.launch) if metadata.launch else {}
+        if told:
+            counted = {metric: value for metric, value in counted.items() if metric == "bytes"}
+        return name, {**counted, **metrics}
+
+    def _count(self, launch):
+        kernel, args, kwargs, grid = launch
+        bound = kernel._bind(*args, **kwargs)
+        extents = grid(bound) if callable(grid) else grid
+        programs = math.prod(extents) if isinstance(extents, (tuple, list)) else extents
+        key = (kernel, tuple(value.dtype if _is_tensor(value) else value if isinstance(value, (int, float)) else repr(value)
+                             for value in bound.values()))
+        if key not in self._known:
+            try:
+                self._known[key] = _core.program_work(kernel, args, {name: value for name, value in kwargs.items() if name != "warmup"})
+            except Exception:  # then the launch tells why, better than a profile could
+                self._known[key] = None
+        work = self._known[key]
+        counted = {"bytes": _bytes_of(bound.values())}
+        if work is not None:
+            counted |= {"flops": (work[0] + work[1]) * programs, "product flops": work[1] * programs}
+        return counted
+
+
+def _flops(metrics):
+    return sum(value for metric, value in metrics.items() if metric.startswith("flops"))
+
+
+def rows_of(frame):
+    """Kernels of a profile's tree, wherever they stand in it, summed up by name; the longest first."""
+    sums = {}
+
+    def walk(node):
+        metrics = node["metrics"]
+        if "time (ns)" in metrics and not node["children"]:
+            row = sums.setdefault(node["frame"]["name"], {"calls": 0, "seconds": 0.0, "bytes": 0, "flops": 0, "product_flops": 0})
+            row["calls"] += metrics["count"]
+            row["seconds"] += metrics["time (ns)"] / 1e9
+            row["bytes"] += metrics.get("bytes", 0)
+            row["flops"] += _flops(metrics)
+            row["product_flops"] += metrics.get("product flops", 0)
+        for child in node["children"]:
+            walk(child)
+
+    walk(frame)
+    whole = sum(row["seconds"] for row in sums.values()) or 1
+    rows = [{"kernel": name, **row, "share_of_time": row["seconds"] / whole} for name, row in sums.items()]
+    return sorted(rows, key=lambda row: -row["seconds"])
+
+
+def add_rates(rows, machine):
+    """GB/s, TFLOP/s, and the greater share of what memory and arithmetic allow."""
+    for row in rows:
+        seconds = max(row["seconds"], 1e-12)
+        row["gb_per_s"], row["tflop_per_s"] = row["bytes"] / seconds / 1e9, row["flops"] / seconds / 1e12
+        if machine:
+            peak = roof.peak(machine, "float32", row["product_flops"] > 0)
+            row["share_of_roof"] = max(row["bytes"] / seconds / machine["bytes_per_second"], row["flops"] / seconds / peak)
+
+
+def text_of(rows):
+    lines = [f"{'kernel':32} {'calls':>7} {'time':>11} {'a call':>11} {'share':>6} {'GB/s':>9} {'TFLOP/s':>9} {'of roof':>8}"]
+    for row in rows:
+        at_roof = f"{row['share_of_roof']:7.0%}" if "share_of_roof" in row else "-"
+        lines.append(f"{row['kernel'][:32]:32} {row['calls']:7} {row['seconds'] * 1e3:8.3f} ms {row['seconds'] / row['calls'] * 1e6:8.2f} us "
+                     f"{row['share_of_time']:6.0%} {row['gb_per_s']:9.2f} {row['tflop_per_s']:9.4f} {at_roof:>8}")
+    return "\n".join(lines) if rows else "no kernel was launched"
+
+
+class CompileTrace:
+    """Compilations as events of a trace, step by step: they end when the listener is told."""
+
+    def __init__(self):
+        self.events = []
+        self._before = knobs.compilation.listener
+
+    def __call__(self, *, src, metadata, times, cache_hit, **others):
+        steps = [] if cache_hit else [("emit-tiles", times.ir_initialization), *times.lowering_stages, ("store", times.store_results)]
+        begin = time.perf_counter_ns() / 1e3 - sum(microseconds for _, microseconds in steps)
+        for step, microseconds in steps:
+            self.events.append({"name": f"{metadata['name']}: {step}", "cat": "compile", "ph": "X", "ts": begin, "dur": microseconds,
+                                "pid": os.getpid(), "tid": 0})
+            begin += microseconds
+        if self._before is not None:
+            self._before(src=src, metadata=metadata, times=times, cache_hit=cache_hit, **others)
+
+
+def _run(script, arguments):
+    _alias.install()
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    runpy.run_path(script, run_name="__main__")
+
+
+def profile(script, arguments=(), trace=None, wants_roof=True):
+    """Runs a script; rows of its kernels, the longest first."""
+    compilations = CompileTrace()
+    knobs.compilation.listener = compilations
+    number = session.start("profile", hook=WorkHook(), data="trace")
+    try:
+        _run(script, arguments)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            print(f"tilewright: '{script}' ended with status {end.code}", file=sys.stderr)
+    finally:
+        taken = session.end(number)
+        knobs.compilation.listener = compilations._before
+    tree, devices = taken.database()
+    if trace:
+        whole = taken.trace()
+        whole["traceEvents"] += compilations.events
+        with open(trace, "w") as file:
+            command.json.dump(whole, file)
+    rows = rows_of(tree)
+    device = "cpu" if "CPU" in devices else f"cuda:{next(iter(devices['CUDA']))}"
+    add_rates(rows, roof.roof_of(device) if wants_roof and rows else None)
+    return rows
+
+
+def main(words=None):
+    options = _parser().parse_args(words)
+    if not os.path.exists(options.script):
+        command.fail(f"cannot read '{options.script}'")
+    with command.results_alone() as results:
+        rows = profile(options.script, options.arguments, options.trace, not options.no_roof)
+        if options.json:
+            command.write_json({"kernels": rows}, results)
+        else:
+            print(text_of(rows), file=results)
+
+
+if __name__ == "__main__":
+    main()

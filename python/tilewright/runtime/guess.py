@@ -1,0 +1,85 @@
+"""autotune(configs="auto"): sizes by the estimate of src/tune, which runs nothing, and a second combination as their witness.
+
+A parameter that is called BLOCK may be no free choice (a softmax's block is as long as its row). Then two combinations leave
+different results, and the launch is refused.
+"""
+
+import math
+
+from .. import _core
+from .._errors import AutotunerError
+
+
+def _rules(tuner):
+    """The functions of @heuristics between the tuner and its kernel, in their order."""
+    fn, rules = tuner.fn, {}
+    while hasattr(fn, "fn"):
+        rules.update(getattr(fn, "values", {}))
+        fn = fn.fn
+    return rules
+
+
+def _programs(grid, named):
+    if grid is None:
+        return 1
+    extents = grid(named) if callable(grid) else grid
+    return math.prod(extents) if isinstance(extents, (tuple, list)) else extents
+
+
+def _estimate(tuner, kernel, args, kwargs, failures):
+    """Seconds by values of what is open; infinite for those that do not work."""
+    launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+    rules = _rules(tuner)
+
+    def seconds(chosen):
+        named = {**tuner.nargs, **launch, **chosen}
+        try:
+            ruled = {}
+            for name, rule in rules.items():
+                ruled[name] = named[name] = rule(named)
+            guess = _core.estimate(kernel, args, {**launch, **chosen, **ruled}, _programs(kwargs.get("grid"), named))
+        except (*failures, ArithmeticError):
+            return math.inf
+        return math.inf if guess is None else guess
+
+    return seconds
+
+
+def _difference(tuner, args, kwargs, configs, failures):
+    """How the results of the second configuration differ from the first's; None where they do not, or nobody can tell."""
+    if kwargs.get("warmup") or not tuner._checks_results():
+        return None
+    tuner._call.check = None
+    try:
+        for config in configs:
+            current = {**kwargs, **config.all_kwargs()}
+            named = {**tuner.nargs, **current}
+            difference = tuner._try_out(args, current, named, lambda: tuner.pre_hook(named), lambda: tuner.fn.run(*args, **current),
+                                        lambda: tuner.post_hook(named, exception=None))
+            if difference:
+                return _core.other_results(str(config), str(configs[0]), difference)
+    except failures:
+        return None
+    finally:
+        if tuner._call.check is not None:
+            tuner._call.check.restore()
+            tuner._call.check = None
+    return None
+
+
+def guess(tuner, kernel, make_config, args, kwargs, failures):
+    """A configuration for this launch. Raises AutotunerError where none is to be had."""
+    given = {**tuner.nargs, **kwargs, **_rules(tuner)}
+    names = [p.name for p in kernel.params if p.is_constexpr and p.name not in given and not p.has_default and _core.is_size_name(p.name)]
+    launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+    is_gpu = not _core.tune_problem(kernel, "", [], args, launch).device.startswith("cpu")
+    found = _core.guess_sizes(names, is_gpu, _estimate(tuner, kernel, args, kwargs, failures))
+    wanted = ", ".join(names) or "the sizes"
+    advice = 'pass them, or list configurations in place of "auto"'
+    if found is None:
+        raise AutotunerError(f"there is no guess at {wanted} of kernel '{tuner.__name__}': no combination works; {advice}")
+    configs = [make_config(sizes) for sizes in found if sizes is not None]
+    difference = _difference(tuner, args, kwargs, configs, failures) if names and len(configs) == 2 else None
+    if difference:
+        raise AutotunerError(f"there is no guess at {wanted} of kernel '{tuner.__name__}': {difference}; {advice}")
+    return configs[0]

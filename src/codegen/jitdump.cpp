@@ -1,0 +1,160 @@
+// The format is that of tools/perf/Documentation/jitdump-specification.txt: a header, then records, all in the machine's byte order. Times
+// are those of CLOCK_MONOTONIC, which -k mono makes perf's.
+#include "codegen/jitdump.h"
+
+#include "llvm/DebugInfo/DWARF/DWARFContext.h"
+#include "llvm/Object/ObjectFile.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <mutex>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace tilewright {
+
+static uint64_t nanoseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+}
+
+namespace {
+
+enum RecordKind : uint32_t { codeLoad = 0, debugInfo = 2 };
+
+/// Bytes of one record.
+class Record {
+public:
+  explicit Record(RecordKind kind) {
+    add(uint32_t(kind));
+    add(uint32_t(0)); // its size, when it is known
+    add(nanoseconds());
+  }
+  template <typename Number> void add(Number number) { bytes.append(reinterpret_cast<const char *>(&number), sizeof(number)); }
+  void add(const std::string &text) { bytes.append(text.c_str(), text.size() + 1); }
+  void addCode(const LoadedFunction &function) {
+    bytes.append(reinterpret_cast<const char *>(function.begin), function.end - function.begin);
+  }
+  std::string take() {
+    auto size = static_cast<uint32_t>(bytes.size());
+    bytes.replace(4, 4, reinterpret_cast<const char *>(&size), 4);
+    return std::move(bytes);
+  }
+
+private:
+  std::string bytes;
+};
+
+/// The dump of this process. A child that was forked writes none: its functions are its parent's.
+class JitDump {
+public:
+  static JitDump &get() {
+    static auto *dump = new JitDump;
+    return *dump;
+  }
+
+  std::mutex lock;
+  uint64_t functions = 0;
+
+  void write(const std::string &bytes) {
+    if (file && process == ::getpid()) std::fwrite(bytes.data(), 1, bytes.size(), file), std::fflush(file);
+  }
+
+private:
+  JitDump() : process(::getpid()) {
+    const char *folder = std::getenv("JITDUMPDIR");
+    std::string path = std::string(folder && *folder ? folder : "/tmp") + "/jit-" + std::to_string(process) + ".dump";
+    file = std::fopen(path.c_str(), "w+");
+    if (!file) return;
+    constexpr uint32_t magic = 0x4A695444, version = 1, headerBytes = 40, x86_64 = 62;
+    for (uint32_t word : {magic, version, headerBytes, x86_64, uint32_t(0), static_cast<uint32_t>(process)})
+      std::fwrite(&word, 4, 1, file);
+    for (uint64_t word : {nanoseconds(), uint64_t(0)})
+      std::fwrite(&word, 8, 1, file);
+    std::fflush(file);
+    // Nothing is read there: perf takes note of the mapping, and of the file's name with it.
+    ::mmap(nullptr, static_cast<size_t>(::sysconf(_SC_PAGESIZE)), PROT_READ | PROT_EXEC, MAP_PRIVATE, ::fileno(file), 0);
+  }
+
+  std::FILE *file = nullptr;
+  pid_t process;
+};
+
+struct LineEntry {
+  uint64_t address;
+  uint32_t line;
+  std::string file;
+};
+
+} // namespace
+
+/// The line table of an object that lies at these places.
+static std::vector<LineEntry> linesOf(const std::string &bytes, ArrayRef<LoadedSection> sections) {
+  std::vector<LineEntry> lines;
+  Expected<std::unique_ptr<object::ObjectFile>> object = object::ObjectFile::createObjectFile(MemoryBufferRef(bytes, "kernel"));
+  if (!object) return consumeError(object.takeError()), lines;
+  std::vector<uint64_t> places; // by the section's index in the object
+  for (const object::SectionRef &section : (*object)->sections()) {
+    Expected<StringRef> name = section.getName();
+    uint64_t place = 0;
+    for (const LoadedSection &loaded : sections)
+      if (name && loaded.name == *name) place = loaded.address;
+    if (!name) consumeError(name.takeError());
+    places.resize(std::max<size_t>(places.size(), section.getIndex() + 1));
+    places[section.getIndex()] = place;
+  }
+  std::unique_ptr<DWARFContext> context = DWARFContext::create(**object);
+  for (const std::unique_ptr<DWARFUnit> &unit : context->compile_units()) {
+    const DWARFDebugLine::LineTable *table = context->getLineTableForUnit(unit.get());
+    if (!table) continue;
+    for (const DWARFDebugLine::Row &row : table->Rows) {
+      uint64_t index = row.Address.SectionIndex;
+      std::string file;
+      bool isKnown =
+          index < places.size() && places[index] && !row.EndSequence && row.Line > 0 &&
+          table->getFileNameByIndex(row.File, unit->getCompilationDir(), DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath, file);
+      if (isKnown) lines.push_back({places[index] + row.Address.Address, row.Line, std::move(file)});
+    }
+  }
+  return lines;
+}
+
+void appendToJitDump(const std::string &object, const std::vector<LoadedSection> &sections, const std::vector<LoadedFunction> &functions) {
+  std::vector<LineEntry> lines = linesOf(object, sections);
+  JitDump &dump = JitDump::get();
+  std::lock_guard<std::mutex> guard(dump.lock);
+  for (const LoadedFunction &function : functions) {
+    std::vector<LineEntry> own;
+    for (const LineEntry &line : lines)
+      if (line.address >= function.begin && line.address < function.end) own.push_back(line);
+    if (!own.empty()) {
+      Record record(debugInfo);
+      record.add(function.begin);
+      record.add(uint64_t(own.size()));
+      for (const LineEntry &line : own) {
+        record.add(line.address);
+        record.add(line.line);
+        record.add(uint32_t(0)); // which of several copies
+        record.add(line.file);
+      }
+      dump.write(record.take());
+    }
+    Record record(codeLoad);
+    record.add(static_cast<uint32_t>(::getpid()));
+    record.add(static_cast<uint32_t>(::syscall(SYS_gettid)));
+    record.add(function.begin);
+    record.add(function.begin);
+    record.add(function.end - function.begin);
+    record.add(++dump.functions);
+    record.add(function.name);
+    record.addCode(function);
+    dump.write(record.take());
+  }
+}
+
+} // namespace tilewright

@@ -1,0 +1,37 @@
+// Sizes for a kernel that lists none: autotune(configs="auto"). Of each open parameter a ladder of values is tried against the estimate
+// (tune/estimate.h), one parameter at a time, until none gets better: a few dozen estimates, where all combinations were hundreds.
+//
+// Nothing is measured. A guess is no excuse for a wrong number either: whoever takes it runs a second combination as well, and compares
+// (result_check.h), because a parameter that is called BLOCK may be no free choice: a row's softmax needs a block as long as the row.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Something to choose, and what may be chosen: smallest first.
+struct OpenSize {
+  std::string name; // a parameter of the kernel, or num_warps
+  std::vector<int64_t> values;
+};
+
+/// Whether a constexpr parameter that a launch leaves open is a size, by its name: BLOCK_M, TILE, GROUP_SIZE_M.
+bool isSizeName(llvm::StringRef name);
+/// The ladders of these parameters; on a GPU the number of warps is open, too.
+std::vector<OpenSize> openSizes(llvm::ArrayRef<std::string> names, bool isGpu);
+
+struct Guess {
+  std::vector<int64_t> sizes; // in the order of the ladders
+  std::vector<int64_t> other; // the best of those that differ in each parameter; empty: none of them works
+};
+/// `estimate`: seconds, infinite for what does not work. Nothing where nothing works.
+std::optional<Guess> guessSizes(llvm::ArrayRef<OpenSize> open, llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate);
+
+} // namespace tilewright

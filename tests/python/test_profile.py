@@ -1,0 +1,85 @@
+"""`tilewright profile`: a script's kernels, with what they move and compute."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import tilewright
+
+COMMAND = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
+
+_SCRIPT = """
+import sys
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2.0 + 1.0, mask=at < n)
+
+@triton.jit(launch_metadata=lambda grid, kernel, args: {"name": "named", "flops": 1e6, "bytes": 5000})
+def told_kernel(x_ptr):
+    tl.store(x_ptr, 1.0)
+
+x = np.ones(4096, np.float32)
+y = np.empty_like(x)
+for _ in range(int(sys.argv[1])):
+    scale_kernel[(4,)](x, y, x.size, BLOCK=1024)
+told_kernel[(1,)](x)
+print("the script has run", sys.argv[2])
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(_SCRIPT)
+
+    def profile(*options, arguments=("3", "--json")):
+        return subprocess.run([sys.executable, "-m", "tilewright.profile", *options, script, *arguments], capture_output=True, text=True)
+    return profile
+
+
+def test_kernels_with_calls_bytes_and_operations(run, tmp_path):
+    done = run("--json", "--no-roof", "--trace", tmp_path / "trace.json")
+    assert done.returncode == 0, done.stderr
+    assert "the script has run --json" in done.stderr
+    rows = {row["kernel"]: row for row in json.loads(done.stdout)["kernels"]}
+    scale = rows["scale_kernel"]
+    assert (scale["calls"], scale["bytes"], scale["flops"]) == (3, 3 * 2 * 4096 * 4, 3 * 2 * 4096)
+    assert scale["gb_per_s"] == pytest.approx(scale["bytes"] / scale["seconds"] / 1e9) and "share_of_roof" not in scale
+    assert (rows["named"]["bytes"], rows["named"]["flops"]) == (5000, 1e6)
+    assert sum(row["share_of_time"] for row in rows.values()) == pytest.approx(1)
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [event["name"] for event in events if event["cat"] == "kernel"].count("scale_kernel") == 3
+    steps = {event["name"] for event in events if event["cat"] == "compile"}
+    assert {"scale_kernel: lower-to-loops", "scale_kernel: generate-code"} <= steps or not steps  # empty: found in the cache folder
+
+
+def test_a_table_beside_the_roof(run):
+    done = run(arguments=("2", "x"))
+    assert done.returncode == 0, done.stderr
+    heading, *lines = done.stdout.splitlines()
+    assert heading.split() == ["kernel", "calls", "time", "a", "call", "share", "GB/s", "TFLOP/s", "of", "roof"]
+    assert any(line.startswith("scale_kernel") and line.rstrip().endswith("%") for line in lines)
+
+
+def test_a_script_that_fails_is_told(run, tmp_path):
+    done = run("--no-roof", arguments=())
+    assert done.returncode != 0 and "IndexError" in done.stderr
+    missing = subprocess.run([sys.executable, "-m", "tilewright.profile", tmp_path / "none.py"], capture_output=True, text=True)
+    assert missing.returncode == 1 and "cannot read" in missing.stderr
+
+
+@pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
+def test_the_command(tmp_path):
+    (tmp_path / "script.py").write_text(_SCRIPT)
+    done = subprocess.run([COMMAND, "profile", "--no-roof", tmp_path / "script.py", "2", "--whatever"], capture_output=True, text=True)
+    assert done.returncode == 0 and "scale_kernel" in done.stdout and "the script has run --whatever" in done.stderr
+    wrong = subprocess.run([COMMAND, "profile", "--traces", tmp_path / "script.py"], capture_output=True, text=True)
+    assert wrong.returncode == 1 and "--trace" in wrong.stderr
