@@ -146,7 +146,7 @@ def test_the_end_of_a_stored_row_is_there_for_all_readers(n, fill):
 
 
 @triton.jit
-def row_kernel(x_ptr, out_ptr, stride, columns, BLOCK: tl.constexpr):
+def row_a_program_kernel(x_ptr, out_ptr, stride, columns, BLOCK: tl.constexpr):
     """A row a program, read twice: asks for the next program's. The last program has none behind it."""
     offsets = tl.arange(0, BLOCK)
     mask = offsets < columns
@@ -158,5 +158,5 @@ def row_kernel(x_ptr, out_ptr, stride, columns, BLOCK: tl.constexpr):
 def test_a_row_a_program(rows, columns):
     x = np.random.default_rng(3).standard_normal((rows, columns)).astype(np.float32)
     out = np.zeros_like(x)
-    row_kernel[(rows,)](x, out, columns, columns, BLOCK=BLOCK)
+    row_a_program_kernel[(rows,)](x, out, columns, columns, BLOCK=BLOCK)
     np.testing.assert_array_equal(out, x - x.max(1, keepdims=True))
