@@ -115,7 +115,8 @@ static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
     if (inquiry.stages) inquiry.stages->see(done);
   };
   request.onExplained = [&](const Explanation &explanation) { inquiry.explanation = explanation; };
-  if (!request.gpu) return emitStage(request, Stage::assembly, diagnostics).has_value();
+  // Of a processor all is decided once there are loops.
+  if (!request.gpu) return emitStage(request, inquiry.wantsStages ? Stage::assembly : Stage::loops, diagnostics).has_value();
   std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
   if (artifact) inquiry.explanation = inquiry.gpu.explanation(*artifact);
   return artifact != nullptr;

@@ -4,6 +4,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -11,7 +12,10 @@ import pytest
 import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
 COMMAND = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
+from gallery import KERNELS  # noqa: E402
+
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
 MATMUL = ROOT / "examples" / "03_matmul_basic.py"
 SIGNATURE = ("a_ptr=*fp16:16, b_ptr=*fp16:16, c_ptr=*fp32:16, M=i32, N=i32:16, K=i32, stride_am=i32:16, stride_ak=1, stride_bk=i32:16, "
@@ -81,6 +85,21 @@ def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
     assert timeline["stages"] == 4 and timeline["line"] == line_of("for k in range")
     assert [(event["worker"], event["line"], event["ahead"]) for event in timeline["events"]] == [
         ("products", line_of("tl.dot(a, b)"), 0), ("copies", line_of("a = tl.load"), 3), ("copies", line_of("b = tl.load"), 3)]
+
+
+@pytest.mark.parametrize("target", ["cpu:avx512", "cuda:sm_90a"])
+def test_every_kernel_of_the_gallery_is_explained(target):
+    for example, kernel, signature, warps, stages in KERNELS:
+        done = subprocess.run([COMMAND, "explain", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--signature", signature, "--target",
+                               target, "--num-warps", str(warps), "--num-stages", str(stages), "--json"], capture_output=True, text=True)
+        if "out of resource" in done.stderr:
+            continue  # a tuner leaves it out, too
+        assert done.returncode == 0, (example, kernel, done.stderr)
+        said = json.loads(done.stdout)
+        titles = {section["title"] for section in said["sections"]}
+        assert "Memory" in titles and ("Products" in titles) == (".dot" in (ROOT / "examples" / f"{example}.py").read_text()), (kernel, titles)
+        for section in said["sections"]:
+            assert all(fact["text"] and fact.get("line", 1) > 0 for fact in section["facts"])
 
 
 @pytest.fixture(scope="module")
