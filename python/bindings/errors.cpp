@@ -114,6 +114,10 @@ void showWarnings(const Diagnostics &diagnostics) {
   raiseKept();
   for (const Diagnostic &record : diagnostics.all()) {
     if (record.severity != Severity::warning) continue;
+    if (record.id == Diag::staticPrint) { // no warning, but what the kernel's author wants to see
+      nb::print(record.message.c_str());
+      continue;
+    }
     std::string text = record.message + (record.hint.empty() ? "" : " (" + record.hint + ")");
     if (!record.file.empty()) text = record.file + ":" + std::to_string(record.line) + ":" + std::to_string(record.column) + ": " + text;
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();

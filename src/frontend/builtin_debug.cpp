@@ -77,14 +77,24 @@ Maybe emitStaticAssert(Emitter &e, Arguments &args) {
   return e.ops.fail(Diag::staticAssertFailed, {text.empty() ? "" : ": " + text});
 }
 
-// What is known of a value while compiling: a constexpr's value, a run-time value's type.
+// What is known of a run-time value while compiling: "int32[constexpr[128]]", "fp32[]" for a scalar.
+static std::string typeText(const Operand &value) {
+  if (!value.isRuntime()) return value.describe();
+  std::string text = (value.isBlock() ? value.type.element() : value.type).str() + "[";
+  if (value.isBlock())
+    for (auto [i, size] : llvm::enumerate(value.type.shape()))
+      text += (i ? ", constexpr[" : "constexpr[") + std::to_string(size) + "]";
+  return text + "]";
+}
+
+// A constexpr shows its value.
 Maybe emitStaticPrint(Emitter &e, Arguments &args) {
   std::optional<std::string> separator = args.string(1);
   if (!separator) return std::nullopt;
   std::string text;
   for (size_t i = 0; i < args[0].items.size(); ++i) {
     std::optional<Value> value = args[0].items[i].value();
-    text += (i ? *separator : "") + (value ? strOf(*value) : args[0].items[i].describe());
+    text += (i ? *separator : "") + (value ? strOf(*value) : typeText(args[0].items[i]));
   }
   spend(200); // a line that nobody reads among a million
   e.unit.diagnostics->warning(args.range, Diag::staticPrint, {text});

@@ -51,13 +51,19 @@ def test_a_small_checkout(tmp_path):
     (tmp_path / "source/python/test/conftest.py").write_text(CONFTEST)
     (unit / "test_few.py").write_text(TESTS)
     (unit / "test_broken.py").write_text("import triton.no_such_module\n")
+    kernels = tmp_path / "source/python/triton_kernels/tests"
+    kernels.mkdir(parents=True)
+    (kernels / "conftest.py").write_text(CONFTEST)
+    (kernels.parent / "triton_kernels.py").write_text("answer = 42\n")
+    (kernels / "test_one.py").write_text("import triton_kernels\ndef test_answer(): assert triton_kernels.answer == 42\n")
     (tutorials / "01-first.py").write_text("import triton\nprint(triton.cdiv(7, 2))\n")
     page = tmp_path / "page.md"
     command = [sys.executable, RUN, "--triton-src", tmp_path / "source", "--jobs", "2", "--limit", "5", "--page", page, "--results", tmp_path / "results"]
     done = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     text = page.read_text() if page.exists() else ""
     assert "| language/test_few.py | 5 | 2 |  | 1 | 1 | 1 |  |" in text, done.stdout
+    assert "| triton_kernels/test_one.py | 1 |" in text, done.stdout
     assert "| language/test_broken.py |  |  | 1 |" in text and "| tutorials/01-first.py | 1 |" in text, text
     assert "| WRONG NUMBER | another result than upstream's | 1 | `test_few.py::test_number` |" in text, text
-    assert "Of 11 cases that are neither skipped nor expected to fail, 6 pass" in text, text
-    assert "1 of them are for hardware that is not here: of the other 10, 60.0 % pass" in text, text
+    assert "Of 12 cases that are neither skipped nor expected to fail, 7 pass" in text, text
+    assert "1 of them are for hardware that is not here: of the other 11, 63.6 % pass" in text, text

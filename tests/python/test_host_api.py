@@ -538,3 +538,14 @@ def test_where_a_kernel_is_defined():
 
     assert kernel.file_name == __file__ and kernel.def_file_col_number == 5
     assert open(__file__).read().splitlines()[kernel.def_file_line_number - 1] == "    def kernel(x):"
+
+
+def test_static_print(capsys):
+    @triton.jit
+    def kernel(x, N: tl.constexpr):
+        tile = tl.load(x + tl.arange(0, 4)[:, None] * N + tl.arange(0, N)[None, :])
+        tl.static_print("kernel", N, tile, tl.sum(tile), tl.float16)
+        tl.store(x, tl.sum(tile))
+
+    compiled_for(CPU, kernel, {"N": 8})
+    assert capsys.readouterr() == ("kernel 8 fp32[constexpr[4], constexpr[8]] fp32[] fp16\n", "")
