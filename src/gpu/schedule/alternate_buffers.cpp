@@ -11,6 +11,7 @@
 //   where registers reach for three sets: at the end of the iteration before the last one, whose back edge no load passes
 //   for two: at the top of the iteration before, and a barrier of the warp, which no load passes either, behind them
 #include "gpu/schedule/pipeline.h"
+#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -34,6 +35,16 @@ static ttg::SyncOp syncBefore(const LoopSchedule &schedule, ttg::StoreSharedOp s
   for (; auto before = dyn_cast_or_null<ttg::StoreSharedOp>(op); op = op->getPrevNode())
     if (!waitsForItself(before)) return {};
   return dyn_cast_or_null<ttg::SyncOp>(op);
+}
+
+int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
+  for (int64_t slots = 3; slots > 1; --slots) {
+    SmallVector<DeeperBuffer> deeper;
+    for (ttg::StoreSharedOp store : schedule.computed)
+      deeper.push_back({allocOf(store.getBuffer()), slots, schedule.loop});
+    if (planShared(function, deeper).bytes <= target.sharedBytes) return slots;
+  }
+  return 1;
 }
 
 static void alternateBuffers(LoopSchedule &schedule) {

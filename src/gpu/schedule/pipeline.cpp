@@ -325,21 +325,10 @@ private:
     return expand(schedule);
   }
 
-  /// How many slots there is space for, of each buffer that threads fill. With three, nobody waits for the readers of one.
-  int64_t slotsForComputed(const LoopSchedule &schedule) {
-    for (int64_t slots = 3; slots > 1; --slots) {
-      SmallVector<DeeperBuffer> deeper;
-      for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back({allocOf(store.getBuffer()), slots, schedule.loop});
-      if (planShared(function, deeper).bytes <= target.sharedBytes) return slots;
-    }
-    return 1;
-  }
-
   /// The deepest rings that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
   int64_t stagesOf(LoopSchedule &schedule, int64_t wanted) {
     if (schedule.rings.empty()) {
-      schedule.computedSlots = slotsForComputed(schedule);
+      schedule.computedSlots = slotsForComputed(schedule, function, target);
       if (schedule.computedSlots < 2) schedule.computed.clear();
       return 1;
     }

@@ -89,6 +89,8 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                             mlir::Operation *top);
 
+/// How many slots there is space for, of each buffer that threads fill for products; with three, nobody waits for the readers of one.
+int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target);
 /// Gives each buffer that threads fill for products slots, which iterations take in turn: one is filled while products read the others.
 /// Loads to registers are made an iteration early, if `registers` of a thread reach for that.
 void overlapComputing(LoopSchedule &schedule, int64_t registers);
