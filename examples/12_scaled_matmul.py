@@ -48,7 +48,7 @@ def scaled_matmul(a, a_scale, b, b_scale, out=None):
     out = common.empty((M, N), a, "fp32") if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
     row = [common.strides(x)[0] for x in (a, b, a_scale, b_scale, out)]
-    scaled_matmul_kernel[grid](a, a_scale, b, b_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64)
+    scaled_matmul_kernel[grid](a, a_scale, b, b_scale, out, M, N, K, *row, BLOCK_M=256, BLOCK_N=128, BLOCK_K=64, num_warps=8)
     return out
 
 

@@ -136,3 +136,25 @@ tt.func public @same_transposed(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<
   tt.store %out, %g : tensor<64x64x!tt.ptr<f32>>
   tt.return
 }
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// Bits that were loaded as integers and mean floats: the buffer holds them as they were loaded, so that a copy can bring them.
+// CHECK-LABEL: tt.func public @bits
+// CHECK: %[[bits:.*]] = ttg.alloc : <1 x i8,
+// CHECK: %[[floats:.*]] = ttg.view %[[bits]] {{.*}} -> <1 x f8E4M3FN,
+// CHECK-NOT: tt.bitcast
+// CHECK: ttg.wgmma %[[floats]],
+tt.func public @bits(%p: !tt.ptr<i8> {tt.divisibility = 16 : i32}, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %as = tt.splat %p : !tt.ptr<i8> -> tensor<64x64x!tt.ptr<i8>>
+  %x = tt.load %as : tensor<64x64x!tt.ptr<i8>>
+  %a = tt.bitcast %x : tensor<64x64xi8> -> tensor<64x64xf8E4M3FN>
+  %t = tt.trans %a {order = array<i32: 1, 0>} : tensor<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+  %d = tt.dot %a, %t, %zero : tensor<64x64xf8E4M3FN> * tensor<64x64xf8E4M3FN> -> tensor<64x64xf32>
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}

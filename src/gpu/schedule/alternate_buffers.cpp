@@ -2,8 +2,16 @@
 // buffer threads and tensor cores take turns; with two, threads fill one while the product before reads the other:
 //   before: for i { compute    sync    store to %p    fence    sync    start product i    wait 0 }
 //   after:  for i { compute    store to %p[i mod 2]   fence    sync    start product i    wait 1: product i - 1 is over    sync }
-// Slot i mod 2 was read by product i - 2. Its warp has waited for it behind product i - 1, and the last sync has shown that to all.
+// Slot i mod 2 was read by product i - 2. Its warp has waited for it behind product i - 1, and the last sync has shown that to all. With
+// three slots the sync in front of product i - 1 has shown that product i - 3 is over, and there is no other one.
+//
+// What threads load to registers they load before the iteration. ptxas moves a load behind the arithmetic, which takes fewer registers;
+// then the fence waits for it (mxfp8 product of 4096 on an H200: a third of all stalls). So loads stand where nothing can be put in
+// between:
+//   where registers reach for three sets: at the end of the iteration before the last one, whose back edge no load passes
+//   for two: at the top of the iteration before, and a barrier of the warp, which no load passes either, behind them
 #include "gpu/schedule/pipeline.h"
+#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -29,6 +37,16 @@ static ttg::SyncOp syncBefore(const LoopSchedule &schedule, ttg::StoreSharedOp s
   return dyn_cast_or_null<ttg::SyncOp>(op);
 }
 
+int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
+  for (int64_t slots = 3; slots > 1; --slots) {
+    SmallVector<DeeperBuffer> deeper;
+    for (ttg::StoreSharedOp store : schedule.computed)
+      deeper.push_back({allocOf(store.getBuffer()), slots, schedule.loop});
+    if (planShared(function, deeper).bytes <= target.sharedBytes) return slots;
+  }
+  return 1;
+}
+
 static void alternateBuffers(LoopSchedule &schedule) {
   scf::ForOp old = schedule.loop;
   Location loc = old.getLoc();
@@ -43,14 +61,17 @@ static void alternateBuffers(LoopSchedule &schedule) {
     ttg::AllocOp alloc = allocOf(store.getBuffer());
     ttg::BufferType type = alloc.getType();
     b.setInsertionPoint(loop);
-    Value both = ttg::AllocOp::create(b, alloc.getLoc(), ttg::BufferType::get(b.getContext(), 2, type.getElementType(), type.getLayout()));
+    Value both = ttg::AllocOp::create(
+        b, alloc.getLoc(), ttg::BufferType::get(b.getContext(), schedule.computedSlots, type.getElementType(), type.getLayout()));
     b.setInsertionPointToStart(loop.getBody());
     alloc.getResult().replaceAllUsesWith(ttg::SlotOp::create(b, alloc.getLoc(), type, both, slot));
     alloc.erase();
   }
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   b.setInsertionPoint(yield);
-  Value next = arith::XOrIOp::create(b, loc, slot, number(1));
+  Value following = arith::AddIOp::create(b, loc, slot, number(1));
+  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, following, number(schedule.computedSlots));
+  Value next = arith::SelectOp::create(b, loc, wraps, number(0), following);
   yield->insertOperands(yield->getNumOperands(), next);
 }
 
@@ -71,30 +92,55 @@ static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Val
   return copy.getResult();
 }
 
+/// The loads to registers that can be made in another iteration.
+static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  LoopIterations iterations(loop);
+  return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
+    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !load.getIsVolatile() && !mayBeWritten(load, loop) &&
+           llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
+  });
+}
+
+/// Registers of a thread for what a load brings, which stays in words if it comes in words.
+static int64_t heldBy(tt::LoadOp load) {
+  auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  auto tile = cast<RankedTensorType>(load.getType());
+  bool inWords = width && width.getInt() * tile.getElementTypeBitWidth() % 32 == 0;
+  return inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
+}
+
+/// Makes the load `distance` iterations early, in front of `place`, in a loop that carries what it brings.
+static void makeEarly(LoopSchedule &schedule, tt::LoadOp load, int64_t distance, Operation *place) {
+  OpBuilder b(schedule.loop);
+  LoopIterations before(schedule.loop);
+  SmallVector<Value> first;
+  for (int64_t iteration = 0; iteration < distance; ++iteration) {
+    b.setInsertionPoint(schedule.loop);
+    first.push_back(loadOf(b, load, before.ofIteration(b, load->getOperands(), iteration), before.existsIteration(b, iteration)));
+  }
+  schedule.loop = withMoreCarried(schedule.loop, first);
+  SmallVector<Value> held(schedule.loop.getRegionIterArgs().take_back(static_cast<size_t>(distance)));
+  LoopIterations iterations(schedule.loop);
+  b.setInsertionPoint(place);
+  held.push_back(loadOf(b, load, iterations.later(b, load->getOperands(), distance), iterations.existsLater(b, distance)));
+  load.replaceAllUsesWith(held.front());
+  Operation *yield = schedule.loop.getBody()->getTerminator();
+  yield->insertOperands(yield->getNumOperands(), ArrayRef(held).drop_front());
+  load.erase();
+}
+
 static void loadAhead(LoopSchedule &schedule, int64_t registers) {
-  SmallVector<tt::LoadOp> loads;
-  for (auto load : schedule.loop.getBody()->getOps<tt::LoadOp>()) {
-    if (!isa<RankedTensorType>(load.getType()) || isCopied(schedule, load)) continue;
-    if (load.getIsVolatile() || mayBeWritten(load, schedule.loop)) continue;
-    LoopIterations iterations(schedule.loop);
-    if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); })) continue;
-    registers -= registersOf(load.getType());
-    loads.push_back(load);
-  }
-  if (registers < 0) return;
-  for (tt::LoadOp load : loads) {
-    OpBuilder b(schedule.loop);
-    LoopIterations before(schedule.loop);
-    Value first = loadOf(b, load, before.ofIteration(b, load->getOperands(), 0), before.existsIteration(b, 0));
-    schedule.loop = withMoreCarried(schedule.loop, first);
-    LoopIterations iterations(schedule.loop);
-    b.setInsertionPoint(load);
-    Value next = loadOf(b, load, iterations.later(b, load->getOperands(), 1), iterations.existsLater(b, 1));
-    load.replaceAllUsesWith(schedule.loop.getRegionIterArgs().back());
-    Operation *yield = schedule.loop.getBody()->getTerminator();
-    yield->insertOperands(yield->getNumOperands(), next);
-    load.erase();
-  }
+  SmallVector<tt::LoadOp> loads = movableLoads(schedule);
+  int64_t held = 0;
+  for (tt::LoadOp load : loads)
+    held += heldBy(load);
+  if (loads.empty() || 2 * held > registers) return;
+  bool twoEarly = 3 * held <= registers;
+  OpBuilder top = OpBuilder::atBlockBegin(schedule.loop.getBody());
+  Operation *place = twoEarly ? schedule.inFlight.back()->getNextNode() : ptx::WarpBarrierOp::create(top, schedule.loop.getLoc());
+  for (tt::LoadOp load : loads)
+    makeEarly(schedule, load, twoEarly ? 2 : 1, place);
 }
 
 void overlapComputing(LoopSchedule &schedule, int64_t registers) {
@@ -103,7 +149,7 @@ void overlapComputing(LoopSchedule &schedule, int64_t registers) {
   if (!schedule.rings.empty()) return; // the pipeline lets the products run on
   OpBuilder b(schedule.loop);
   b.setInsertionPointAfter(runOn(schedule));
-  ttg::SyncOp::create(b, schedule.loop.getLoc());
+  if (schedule.computedSlots == 2) ttg::SyncOp::create(b, schedule.loop.getLoc());
 }
 
 } // namespace tilewright::gpu

@@ -166,7 +166,7 @@ private:
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back({allocOf(store.getBuffer()), 2, schedule.loop});
+        deeper.push_back({allocOf(store.getBuffer()), schedule.computedSlots, schedule.loop});
       int64_t barriers = roles ? 8 * stages : 0;
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
@@ -220,10 +220,8 @@ private:
   /// The deepest rings that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
   int64_t stagesOf(LoopSchedule &schedule, int64_t wanted) {
     if (schedule.rings.empty()) {
-      SmallVector<DeeperBuffer> deeper;
-      for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back({allocOf(store.getBuffer()), 2, schedule.loop});
-      if (planShared(function, deeper).bytes > target.sharedBytes) schedule.computed.clear();
+      schedule.computedSlots = slotsForComputed(schedule, function, target);
+      if (schedule.computedSlots < 2) schedule.computed.clear();
       return 1;
     }
     int64_t stages = affordableStages(schedule, wanted, schedule.loop, {});
@@ -236,7 +234,7 @@ private:
   void overlap(LoopSchedule &schedule) {
     if (schedule.computed.empty()) return;
     Operation *before = schedule.loop;
-    overlapComputing(schedule, (registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop)) / 2);
+    overlapComputing(schedule, registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop));
     llvm::replace(loops, before, schedule.loop.getOperation());
   }
 

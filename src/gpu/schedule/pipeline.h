@@ -51,6 +51,7 @@ struct LoopSchedule {
   llvm::SmallVector<Ring> rings; ///< none: the loop has no load that may run ahead
   llvm::SmallVector<LoadInPlace> inPlace;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of products' operands that threads make; none if there is no space for two of each
+  int64_t computedSlots = 2;                      ///< how many there are of each
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
   ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
@@ -88,7 +89,9 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                             mlir::Operation *top);
 
-/// Gives each buffer that threads fill for products two slots, which iterations take in turn: one is filled while products read the other.
+/// How many slots there is space for, of each buffer that threads fill for products; with three, nobody waits for the readers of one.
+int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target);
+/// Gives each buffer that threads fill for products slots, which iterations take in turn: one is filled while products read the others.
 /// Loads to registers are made an iteration early, if `registers` of a thread reach for that.
 void overlapComputing(LoopSchedule &schedule, int64_t registers);
 

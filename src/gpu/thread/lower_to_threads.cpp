@@ -205,6 +205,11 @@ static LogicalResult lowerNamedArrive(ThreadContext &t, ptx::BarrierArriveOp op)
   return success();
 }
 
+static LogicalResult lowerWarpBarrier(ThreadContext &t, ptx::WarpBarrierOp) {
+  ptx::WarpBarrierOp::create(t.b);
+  return success();
+}
+
 static LogicalResult lowerMaxRegisters(ThreadContext &t, ptx::MaxRegistersOp op) {
   ptx::MaxRegistersOp::create(t.b, op.getIncrease(), op.getCount());
   return success();
@@ -271,14 +276,18 @@ static void addAccesses(SmallVector<GlobalAccess> &accesses, ArrayRef<GlobalAcce
     if (known.insert(keyOf(other)).second) accesses.push_back(other);
 }
 
-/// Of the values that a loop carries, those that it loads for its next iteration: small elements come in words of 32 bits, and stay in
-/// them.
+/// Of the values that a loop carries, those that it loads for a later iteration: small elements that come in words of 32 bits stay in them.
 static SmallVector<bool> carriedInWords(ThreadContext &t, scf::ForOp loop) {
   return llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
-    if (!value.getDefiningOp<tt::LoadOp>() || !isa<RankedTensorType>(value.getType())) return false;
+    auto argument = dyn_cast<BlockArgument>(value); // of what is loaded several iterations before, a later one's
+    if (argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar())
+      value = loop.getTiedLoopYieldedValue(argument)->get();
+    auto load = value.getDefiningOp<tt::LoadOp>();
+    if (!load || !isa<RankedTensorType>(value.getType())) return false;
+    auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
     Type element = t.scalarType(getElementTypeOrSelf(value.getType()));
     int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-    return (bits == 8 || bits == 16) && t.partsOf(value.getType()) * bits % 32 == 0;
+    return (bits == 8 || bits == 16) && width && width.getInt() * bits % 32 == 0 && t.partsOf(value.getType()) * bits % 32 == 0;
   });
 }
 
@@ -410,7 +419,7 @@ static Lowering loweringOf(Operation *op) {
       // control flow
       lowerFor, lowerIf, lowerWhile,
       // places, constants, shapes
-      lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
+      lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerWarpBarrier, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
       lowerAddPtr, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,

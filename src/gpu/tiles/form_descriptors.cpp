@@ -40,7 +40,7 @@ bool isElementwise(Operation *op) {
 bool feedsProduct(Value tile) {
   return llvm::any_of(tile.getUses(), [](OpOperand &use) {
     if (isa<tt::DotOp>(use.getOwner())) return use.getOperandNumber() < 2;
-    return isa<tt::TransOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsProduct(use.getOwner()->getResult(0));
+    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsProduct(use.getOwner()->getResult(0));
   });
 }
 

@@ -22,6 +22,7 @@ namespace {
 /// An operand, and how its dimensions are those of the tile that goes to shared memory.
 struct Source {
   Value tile;
+  Type element;               // of the operand: the tile has the same bits, perhaps as another type
   SmallVector<int32_t> order; // dimension i of the operand is dimension order[i] of the tile
 };
 
@@ -40,15 +41,18 @@ public:
 private:
   static Source asItIs(Value operand) {
     auto rank = static_cast<int32_t>(cast<RankedTensorType>(operand.getType()).getRank());
-    return {operand, llvm::to_vector(llvm::seq<int32_t>(0, rank))};
+    return {operand, getElementTypeOrSelf(operand.getType()), llvm::to_vector(llvm::seq<int32_t>(0, rank))};
   }
 
-  /// Conversions and transpositions in front of a buffer cost nothing: it is written in any layout and read along any dimension.
+  /// Conversions, transpositions and other names of the same bits cost nothing in front of a buffer: it is written in any layout, and read
+  /// along any dimension and as any type.
   static Source sourceOf(Value operand) {
     Source source = asItIs(operand);
     while (Operation *op = source.tile.getDefiningOp()) {
       if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) {
         source.tile = convert.getSrc();
+      } else if (auto cast = dyn_cast<tt::BitcastOp>(op)) {
+        source.tile = cast.getSrc();
       } else if (auto transposed = dyn_cast<tt::TransOp>(op)) {
         for (int32_t &dim : source.order)
           dim = transposed.getOrder()[static_cast<size_t>(dim)];
@@ -105,9 +109,10 @@ private:
         hoisted[key] = buffer;
       }
     }
-    if (llvm::is_sorted(source.order)) return buffer;
+    Type seen = element.isInteger(1) ? stored : source.element;
+    if (llvm::is_sorted(source.order) && seen == stored) return buffer;
     Dims order(source.order.begin(), source.order.end());
-    auto view = ttg::BufferType::get(b.getContext(), 1, stored, ttg::SharedAttr::get(b.getContext(), layout.transposed(order)));
+    auto view = ttg::BufferType::get(b.getContext(), 1, seen, ttg::SharedAttr::get(b.getContext(), layout.transposed(order)));
     b.setInsertionPointAfter(buffer.getDefiningOp());
     return ttg::ViewOp::create(b, dot.getLoc(), view, buffer, source.order);
   }
@@ -205,7 +210,7 @@ private:
     if (d.getType() != type) d = arith::TruncFOp::create(b, dot.getLoc(), type, d);
     llvm::SmallSetVector<Operation *, 4> unused; // conversions and transpositions that buffers may have replaced
     auto consider = [&](Value tile) {
-      if (isa_and_nonnull<ttg::ConvertLayoutOp, tt::TransOp>(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
+      if (isa_and_nonnull<ttg::ConvertLayoutOp, tt::TransOp, tt::BitcastOp>(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
     };
     consider(dot.getA());
     consider(dot.getB());

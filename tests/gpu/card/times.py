@@ -436,11 +436,13 @@ def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
     from backward_rows import backward_rows
     from model_rows import model_rows
+    from quantized_rows import gallery_rows, scaled_rows
 
     failed = 0
     write(machine(theirs))
     backward = lambda ours, theirs: backward_rows(Row, ours, theirs, tutorials)
-    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, model_rows):
+    scaled, gallery = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, gallery_rows))
+    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, model_rows, scaled, gallery):
         torch.manual_seed(0)
         for row in make(ours, theirs):
             if not wanted(row.title):

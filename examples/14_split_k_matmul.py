@@ -1,0 +1,101 @@
+"""Product of a few rows with a large matrix, as in generating text: K is split among programs.
+
+A product of 16 rows has few tiles of results, fewer than a GPU has multiprocessors, and reading B is all of its work. Programs
+that share a tile each take a part of K and leave their sums in a workspace; a second kernel adds them up, always in one order, so
+that every run gives the same bits.
+"""
+
+import numpy as np
+import triton
+import triton.language as tl
+
+import common
+
+
+@triton.jit
+def partial_product_kernel(
+    a_ptr, b_ptr, sums_ptr, M, N, K, stride_am, stride_bk, stride_bn, PART: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    tile, part = tl.program_id(0), tl.program_id(1)
+    tiles_n = tl.cdiv(N, BLOCK_N)
+    offs_m = tile // tiles_n * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tile % tiles_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_k = tl.arange(0, BLOCK_K)
+    first = part * PART
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(first, min(first + PART, K), BLOCK_K):
+        inside = k + offs_k < K
+        a = tl.load(a_ptr + offs_m[:, None] * stride_am + (k + offs_k)[None, :], mask=(offs_m < M)[:, None] & inside[None, :], other=0)
+        b = tl.load(b_ptr + (k + offs_k)[:, None] * stride_bk + offs_n[None, :] * stride_bn,
+                    mask=inside[:, None] & (offs_n < N)[None, :], other=0)
+        acc = tl.dot(a, b, acc)
+    at = (part * M + offs_m).to(tl.int64)[:, None] * N + offs_n[None, :]
+    tl.store(sums_ptr + at, acc, mask=(offs_m < M)[:, None] & (offs_n < N)[None, :])
+
+
+@triton.jit
+def add_parts_kernel(sums_ptr, c_ptr, elements, PARTS: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for part in tl.static_range(PARTS):
+        total += tl.load(sums_ptr + part * elements + at, mask=at < elements, other=0)
+    tl.store(c_ptr + at, total.to(c_ptr.dtype.element_ty), mask=at < elements)
+
+
+BLOCK_N, BLOCK_K = 128, 64
+
+
+def rows_of(M):
+    return 16 if M <= 16 else 64
+
+
+def parts_of(M, N, K):
+    """Enough programs for two on each multiprocessor of a large GPU, each with something to do."""
+    tiles = triton.cdiv(M, rows_of(M)) * triton.cdiv(N, BLOCK_N)
+    return max(1, min(triton.next_power_of_2(triton.cdiv(256, tiles)), 16, K // 256))
+
+
+def split_k_matmul(a, b, out=None, sums=None):
+    """a: [M, K], rows of neighbors. b: [K, N], any strides. `sums`: a workspace of [parts, M, N] in fp32, if there is one already."""
+    if a.shape[1] != b.shape[0] or common.strides(a)[1] != 1:
+        raise ValueError(f"split_k_matmul cannot multiply {a.shape} by {b.shape}: inner sizes must agree, and a's rows be contiguous")
+    (M, K), N = a.shape, b.shape[1]
+    parts = parts_of(M, N, K)
+    part = triton.cdiv(triton.cdiv(K, parts), BLOCK_K) * BLOCK_K
+    out = np.empty((M, N), a.dtype) if out is None else out
+    sums = np.empty((parts, M, N), np.float32) if sums is None else sums
+    tiles = triton.cdiv(M, rows_of(M)) * triton.cdiv(N, BLOCK_N)
+    partial_product_kernel[(tiles, parts)](
+        a, b, sums, M, N, K, common.strides(a)[0], *common.strides(b), PART=part, BLOCK_M=rows_of(M), BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K,
+        num_warps=4, num_stages=6)
+    add_parts_kernel[(triton.cdiv(M * N, 1024),)](sums, out, M * N, PARTS=parts, BLOCK=1024)
+    return out
+
+
+kernel_fn = split_k_matmul
+
+
+def reference_fn(a, b):
+    return a.astype(np.float64) @ b.astype(np.float64)
+
+
+def get_inputs(M=16, N=512, K=2048, dtype="fp32"):
+    return [common.randn(M, K, dtype=dtype), common.randn(K, N, dtype=dtype, seed=1)]
+
+
+def cases(quick):
+    for M, N, K, dtype in [(1, 1, 1, "fp32"), (3, 70, 1000, "fp32"), (20, 130, 515, "fp16")]:
+        yield common.Case(f"{M}x{N}x{K}", dtype, get_inputs(M, N, K, dtype), terms=K)
+    a, b = get_inputs(16, 256, 512)
+    yield common.Case("16x256x512 B'", "fp32", [a, np.ascontiguousarray(b.T).T], terms=512)
+    N = 256 if quick else 4096
+    yield common.Case(f"16x{N}x{N}", "fp16", get_inputs(16, N, N, "fp16"), terms=N, flops=32.0 * N * N)
+
+
+def run(quick=False):
+    return common.run("matmul, split K", kernel_fn, reference_fn, cases(quick), quick)
+
+
+if __name__ == "__main__":
+    common.main(run)

@@ -1,0 +1,87 @@
+"""Product of matrices of 8-bit floats with a scale for each row of A and each column of B, as quantised models have them.
+
+The numbers are e4m3; tensor cores multiply them as they are. B lies as N x K, the only order in which they read bytes. Sums are kept
+exact: every 128 elements of K they leave the tensor cores, which add with fewer bits than fp32 has (`max_num_imprecise_acc`).
+"""
+
+import numpy as np
+import triton
+import triton.language as tl
+
+import common
+
+
+@triton.jit
+def fp8_matmul_kernel(
+    a_ptr, b_ptr, row_scale_ptr, column_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_cm,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, EXACT_EVERY: tl.constexpr,
+):
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_k = tl.arange(0, BLOCK_K)
+    rows, columns = offs_m < M, offs_n < N
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        inside = k + offs_k < K
+        a = tl.load(a_ptr + offs_m[:, None] * stride_am + (k + offs_k)[None, :], mask=rows[:, None] & inside[None, :], other=0)
+        b = tl.load(b_ptr + offs_n[:, None] * stride_bn + (k + offs_k)[None, :], mask=columns[:, None] & inside[None, :], other=0)
+        a, b = a.to(tl.float8e4nv, bitcast=True), b.to(tl.float8e4nv, bitcast=True)
+        acc = tl.dot(a, b.T, acc, max_num_imprecise_acc=EXACT_EVERY)
+    row_scale = tl.load(row_scale_ptr + offs_m, mask=rows, other=0.0)
+    column_scale = tl.load(column_scale_ptr + offs_n, mask=columns, other=0.0)
+    c = acc * row_scale[:, None] * column_scale[None, :]
+    tl.store(c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :], c.to(c_ptr.dtype.element_ty), mask=rows[:, None] & columns[None, :])
+
+
+def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128):
+    """a: e4m3 as bytes, [M, K]. b: the same, [N, K]. Scales: fp32, [M] and [N]."""
+    (M, K), N = a.shape, b.shape[0]
+    if b.shape[1] != K:
+        raise ValueError(f"fp8_matmul cannot multiply {a.shape} by {b.shape}, which has a row for each column of the result: K differs")
+    out = np.empty((M, N), np.float32) if out is None else out
+    grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
+    row = [common.strides(x)[0] for x in (a, b, out)]
+    fp8_matmul_kernel[grid](
+        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=128, BLOCK_K=128, EXACT_EVERY=exact_every, num_warps=8,
+        num_stages=4)
+    return out
+
+
+kernel_fn = fp8_matmul
+
+
+def e4m3(bits):
+    """Sign, four bits of exponent with a bias of 7, three of fraction."""
+    exponent, fraction = bits >> 3 & 15, bits & 7
+    size = np.where(exponent, (8 + fraction) * 2.0 ** (exponent - 10.0), fraction * 2.0**-9)
+    return np.where(bits & 128, -size, size)
+
+
+def reference_fn(a, b, row_scale, column_scale):
+    return e4m3(a) @ e4m3(b).T * row_scale[:, None].astype(np.float64) * column_scale[None, :].astype(np.float64)
+
+
+def get_inputs(M=512, N=512, K=512):
+    rng = np.random.default_rng(0)
+
+    def numbers(rows):
+        bits = rng.integers(0, 256, (rows, K), np.uint8)
+        bits[bits & 127 > 72] &= 0xBF  # nothing above 4, so that no number outweighs the rest, and no NaN
+        return bits
+
+    return [numbers(M), numbers(N), rng.random(M, np.float32), rng.random(N, np.float32)]
+
+
+def cases(quick):
+    for M, N, K in [(1, 1, 1), (100, 70, 160)]:
+        yield common.Case(f"{M}x{N}x{K}", "fp32", get_inputs(M, N, K), terms=K)
+    size = 256 if quick else 1024
+    yield common.Case(f"{size}", "fp32", get_inputs(size, size, size), terms=size, flops=2.0 * size**3)
+
+
+def run(quick=False):
+    return common.run("matmul, fp8", kernel_fn, reference_fn, cases(quick), quick)
+
+
+if __name__ == "__main__":
+    common.main(run)
