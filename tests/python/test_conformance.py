@@ -66,4 +66,4 @@ def test_a_small_checkout(tmp_path):
     assert "| language/test_broken.py |  |  | 1 |" in text and "| tutorials/01-first.py | 1 |" in text, text
     assert "| WRONG NUMBER | another result than upstream's | 1 | `test_few.py::test_number` |" in text, text
     assert "Of 12 cases that are neither skipped nor expected to fail, 7 pass" in text, text
-    assert "1 of them are for hardware that is not here: of the other 11, 63.6 % pass" in text, text
+    assert "1 of them want hardware or tools that are not here: of the other 11, 63.6 % pass" in text, text

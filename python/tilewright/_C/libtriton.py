@@ -18,7 +18,7 @@ class CublasLt:
         one = torch.ones((), dtype=torch.float32, device=a.device)
         # cuBLAS gives no fp8 without a scale for the result, PyTorch's wrapper takes none.
         wide = dtype if dtype.itemsize > 1 else torch.float32
-        return torch._scaled_mm(a, b.T, scale_a=one, scale_b=one, out_dtype=wide)
+        return torch._scaled_mm(a, b.contiguous().T, scale_a=one, scale_b=one, out_dtype=wide, use_fast_accum=True)
 
     def matmul(self, a, b, c):
         """c = a @ b.T, for fp8, fp16, bf16 and fp32."""

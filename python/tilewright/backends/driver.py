@@ -176,14 +176,17 @@ class _CUDADevice:
 class CUDADriver(GPUDriver):
     @classmethod
     def is_active(cls):
-        """Whether there is a GPU that kernels are compiled for."""
-        if _core.cuda_device_count() == 0:
-            return False
-        try:
-            _core.cuda_device(0)
-        except RuntimeError:
-            return False
-        return True
+        """Whether there is a GPU that kernels are compiled for. Once there is one there always is: a forked process, which compiles for
+        its parent, cannot ask the driver."""
+        if not cls._found and _core.cuda_device_count() > 0:
+            try:
+                _core.cuda_device(0)
+                cls._found = True
+            except RuntimeError:
+                pass
+        return cls._found
+
+    _found = False
 
     def __init__(self):
         self.utils = _CUDAUtils()
