@@ -43,7 +43,7 @@ def scaled_matmul(a, a_scale, b, b_scale, out=None):
     (M, K), N = a.shape, b.shape[0]
     if b.shape[1] * 2 != K or K % GROUP:
         raise ValueError(f"scaled_matmul cannot multiply {a.shape} by {b.shape}: K is a multiple of {GROUP}, b has K / 2 bytes a row")
-    if not all(common.is_contiguous(x[:1]) for x in (a, a_scale, b, b_scale)):
+    if not all(map(common.has_plain_rows, (a, a_scale, b, b_scale))):
         raise ValueError("scaled_matmul needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))

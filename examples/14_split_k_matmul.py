@@ -52,19 +52,19 @@ def rows_of(M):
 
 def parts_of(M, N, K):
     """Enough programs for two on each multiprocessor of a large GPU, each with something to do."""
-    tiles = triton.cdiv(M, rows_of(M)) * triton.cdiv(N, BLOCK_N)
+    tiles = max(1, triton.cdiv(M, rows_of(M)) * triton.cdiv(N, BLOCK_N))
     return max(1, min(triton.next_power_of_2(triton.cdiv(256, tiles)), 16, K // 256))
 
 
 def split_k_matmul(a, b, out=None, sums=None):
     """a: [M, K], rows of neighbors. b: [K, N], any strides. `sums`: a workspace of [parts, M, N] in fp32, if there is one already."""
-    if a.shape[1] != b.shape[0] or common.strides(a)[1] != 1:
+    if a.shape[1] != b.shape[0] or not common.has_plain_rows(a):
         raise ValueError(f"split_k_matmul cannot multiply {a.shape} by {b.shape}: inner sizes must agree, and a's rows be contiguous")
     (M, K), N = a.shape, b.shape[1]
     parts = parts_of(M, N, K)
     part = triton.cdiv(triton.cdiv(K, parts), BLOCK_K) * BLOCK_K
-    out = np.empty((M, N), a.dtype) if out is None else out
-    sums = np.empty((parts, M, N), np.float32) if sums is None else sums
+    out = common.empty((M, N), a) if out is None else out
+    sums = common.empty((parts, M, N), a, "fp32") if sums is None else sums
     tiles = triton.cdiv(M, rows_of(M)) * triton.cdiv(N, BLOCK_N)
     partial_product_kernel[(tiles, parts)](
         a, b, sums, M, N, K, common.strides(a)[0], *common.strides(b), PART=part, BLOCK_M=rows_of(M), BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K,

@@ -47,7 +47,9 @@ def grouped_matmul(x, w, sizes, out=None, table=None):
     (rows, K), (groups, depth, N) = x.shape, w.shape
     if depth != K or len(sizes) != groups or sum(sizes) != rows:
         raise ValueError(f"grouped_matmul cannot multiply {x.shape} by {w.shape}: K must agree, and {len(sizes)} sizes cover all rows")
-    out = np.empty((rows, N), x.dtype) if out is None else out
+    if not (common.has_plain_rows(x) and common.has_plain_rows(w)):
+        raise ValueError("grouped_matmul needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+    out = common.empty((rows, N), x) if out is None else out
     group, first, end = table_of(sizes) if table is None else table
     if len(group):
         grouped_product_kernel[(len(group), triton.cdiv(N, 128))](

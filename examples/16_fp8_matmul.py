@@ -38,7 +38,9 @@ def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128):
     (M, K), N = a.shape, b.shape[0]
     if b.shape[1] != K:
         raise ValueError(f"fp8_matmul cannot multiply {a.shape} by {b.shape}, which has a row for each column of the result: K differs")
-    out = np.empty((M, N), np.float32) if out is None else out
+    if not (common.has_plain_rows(a) and common.has_plain_rows(b) and common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
+        raise ValueError("fp8_matmul needs rows and scales whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+    out = common.empty((M, N), a, "fp32") if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
     row = [common.strides(x)[0] for x in (a, b, out)]
     fp8_matmul_kernel[grid](

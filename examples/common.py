@@ -81,6 +81,11 @@ def is_contiguous(array):
     return array.is_contiguous() if hasattr(array, "is_contiguous") else array.flags.c_contiguous
 
 
+def has_plain_rows(array):
+    """Whether the elements of each row lie side by side."""
+    return array.shape[-1] < 2 or strides(array)[-1] == 1
+
+
 def empty(shape, like, dtype=None):
     """An array of the kind of `like`, with its elements' type or the one of a name in DTYPES."""
     if hasattr(like, "new_empty"):

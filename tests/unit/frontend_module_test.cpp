@@ -499,7 +499,7 @@ TEST(Kernels, Errors) {
               "k"),
       "4:27: Config has no option 'num_warp' | did you mean 'num_warps'?");
   EXPECT_EQ(errorOf(start + "@triton.autotune(configs=3, key=[])\n@triton.jit\ndef k(B): pass\n", "k"),
-            "4:2: autotune needs a list of configs, not an int | write configs=[triton.Config({...}), ...]");
+            "4:2: autotune needs a list of configs, not an int | write configs=[triton.Config({...}), ...], or \"auto\" for a guess");
   EXPECT_EQ(errorOf(start + "@triton.jit\n@triton.autotune(configs=[], key=[])\ndef k(B): pass\n", "k"),
             "5:2: @triton.autotune needs a kernel, not the function 'k' | write it above @triton.jit");
   EXPECT_EQ(errorOf(start + "@triton.jit\ndef k(**kw): pass\n", "k"),
