@@ -15,6 +15,7 @@ import pytest
 import tilewright as triton
 import tilewright.language as tl
 from tilewright.backends import backends
+from tilewright.backends import driver as driver_module
 from tilewright.backends.compiler import GPUTarget
 from tilewright.compiler import ASTSource, CompiledKernel, make_backend
 
@@ -52,6 +53,25 @@ def test_the_machines_by_name():
     assert (options.num_warps, options.num_stages, options.debug, options.warp_size) == (8, 3, False, 32)
     with pytest.raises(RuntimeError, match="0 compatible backends"):
         make_backend(GPUTarget("hip", "gfx942", 64))
+
+
+def test_a_forked_worker_knows_of_the_gpu_that_pytorch_has_counted(monkeypatch):
+    """CUDA tells a forked process nothing; torch.cuda keeps what it counted before. Where CUDA answers, its word counts."""
+    driver = backends["nvidia"].driver
+    monkeypatch.setattr(driver, "_found", False)
+    monkeypatch.setattr(driver_module, "_torch_cuda", lambda: None)
+    monkeypatch.setattr(driver_module._core, "cuda_device_count", lambda: 0)
+    assert not driver.is_active()
+    monkeypatch.setattr(driver_module, "_torch_cuda", object)
+    assert driver.is_active()
+    monkeypatch.setattr(driver, "_found", False)
+    monkeypatch.setattr(driver_module._core, "cuda_device_count", lambda: 1)
+
+    def too_old(number):
+        raise RuntimeError
+
+    monkeypatch.setattr(driver_module._core, "cuda_device", too_old)
+    assert not driver.is_active()
 
 
 def test_what_generated_helpers_import_beside_public_names():

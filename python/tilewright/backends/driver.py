@@ -173,17 +173,21 @@ class _CUDADevice:
         return (facts["major"], facts["minor"])
 
 
+def _is_usable():
+    try:
+        _core.cuda_device(0)
+    except RuntimeError:
+        return False
+    return True
+
+
 class CUDADriver(GPUDriver):
     @classmethod
     def is_active(cls):
-        """Whether there is a GPU that kernels are compiled for. Once there is one there always is: a forked process, which compiles for
-        its parent, cannot ask the driver."""
-        if not cls._found and _core.cuda_device_count() > 0:
-            try:
-                _core.cuda_device(0)
-                cls._found = True
-            except RuntimeError:
-                pass
+        """Whether there is a GPU that kernels are compiled for. A forked process, which compiles for its parent, cannot ask CUDA: it knows what
+        its parent has found, or what PyTorch has counted there."""
+        if not cls._found:
+            cls._found = _is_usable() if _core.cuda_device_count() else _torch_cuda() is not None
         return cls._found
 
     _found = False

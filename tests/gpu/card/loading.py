@@ -4,12 +4,10 @@ import importlib
 import importlib.util
 import os
 import sys
-import types
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(ROOT, "examples"))
-common = importlib.import_module("common")
 LINKED = ("triton", "triton.language", "triton.runtime", "triton.testing", "triton.tools", "triton.tools.tensor_descriptor")
 counter = 0
 
@@ -38,14 +36,9 @@ def load_file(path, triton_module):
 
 
 def load(name, triton_module):
-    """A fresh module of a file in examples/ or beside this one.
-
-    The host functions of the examples work on PyTorch's tensors then: strides are all they ask NumPy's arrays for.
-    """
+    """A fresh module of a file in examples/ or beside this one."""
     folder = HERE if os.path.exists(os.path.join(HERE, name + ".py")) else os.path.join(ROOT, "examples")
-    module = load_file(os.path.join(folder, name + ".py"), triton_module)
-    module.common = types.SimpleNamespace(strides=lambda tensor: tensor.stride(), warps_for=common.warps_for)
-    return module
+    return load_file(os.path.join(folder, name + ".py"), triton_module)
 
 
 def retune(module, kernel, triton_module, configs, key):
