@@ -3,6 +3,7 @@
 # any time: with nothing missing it is done in a moment and touches neither apt nor pip.
 #
 #   tools/setup.sh            compiler, libraries, and build/venv with the packages of tools/requirements.txt
+#   tools/setup.sh --browser  also Chromium, in which the page of `tilewright explain --html` is tested
 #   tools/setup.sh --torch    also PyTorch in build/venv (several GB), for tests and benchmarks that use it when present
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +18,8 @@ packages=(
   # the Python package, and the rival in the matrix benchmarks
   python3 python3-dev python3-venv libopenblas-dev
 )
+
+[[ ${1:-} == --browser ]] && packages+=(chromium)
 
 installed=$(dpkg-query -W -f='${Package} ${db:Status-Abbrev}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()

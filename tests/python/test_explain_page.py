@@ -108,7 +108,7 @@ def test_every_kernel_of_the_gallery_is_explained(target):
 def browse(tmp_path_factory):
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if not browser:
-        pytest.skip("neither chromium nor google-chrome is here: the page's script is not run")
+        pytest.skip("neither chromium nor google-chrome is here (tools/setup.sh --browser)")
 
     def document(page, fragment):
         """What the page's script has made of it, as the browser sees it."""
