@@ -1,4 +1,5 @@
-"""What the assembler says of the gallery's kernels for an H100: no register is spilled, no product is serialised."""
+"""What the assembler says of the gallery's kernels for an H100: no register is spilled, no product is serialised. And a kernel's code is
+the same each time it is compiled."""
 
 import pathlib
 import re
@@ -49,3 +50,14 @@ def test_room_for_two_blocks():
                           stderr=subprocess.STDOUT, text=True).stdout
     registers = re.search(r"registers +(\d+) a thread, no spills", said)
     assert registers and int(registers[1]) <= 128, said
+
+
+def test_code_depends_on_the_kernel_alone():
+    """Eight processes, in whose memory values lie elsewhere each, make the same code."""
+    if not COMMAND.exists():
+        pytest.skip("the command is not built")
+    example, kernel, signature, *_ = next(row for row in HEAVY if row[0] == "07_attention" and "CAUSAL=True" in row[2])
+    command = [COMMAND, "compile", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--target", "cuda:sm_80", "--emit", "ptx", "--num-warps",
+               "4", "--num-stages", "2", "--signature", signature]
+    texts = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(8)}
+    assert len(texts) == 1

@@ -29,8 +29,9 @@ constexpr int deepest = 16;                          // operations that a form l
 constexpr size_t mostTerms = 3;                      // of a factor
 constexpr int64_t farthest = (int64_t(1) << 23) - 1; // of a constant in a load or a store
 
-/// A product of at most two values: i64, or i32 that are sign-extended.
-using Monomial = std::vector<void *>;
+/// A product of at most two values: i64, or i32 that are sign-extended. They are numbered as they are met, so that code does not depend on
+/// where values lie in the compiler's memory.
+using Monomial = std::vector<size_t>;
 using Terms = std::map<Monomial, int64_t>;
 
 /// constant + sum of factor * monomial.
@@ -68,6 +69,12 @@ private:
     Form form;
   };
 
+  size_t numberOf(Value value) {
+    auto [entry, isNew] = numbers.try_emplace(value, values.size());
+    if (isNew) values.push_back(value);
+    return entry->second;
+  }
+
   const Form &formOf(Value value, int depth) {
     auto found = forms.find(value);
     if (found != forms.end()) return found->second;
@@ -99,7 +106,7 @@ private:
           shift && matchPattern(shift.getRhs(), m_ConstantInt(&number)) && number.ult(32))
         return form.add(formOf(shift.getLhs(), depth + 1), int64_t(1) << number.getZExtValue()), form;
     }
-    form.terms[{value.getAsOpaquePointer()}] = 1;
+    form.terms[{numberOf(value)}] = 1;
     return form;
   }
 
@@ -133,7 +140,7 @@ private:
            llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, depth + 1); });
   }
   bool isUniform(const Monomial &monomial) {
-    return llvm::all_of(monomial, [&](void *value) { return isUniform(Value::getFromOpaquePointer(value), 0); });
+    return llvm::all_of(monomial, [&](size_t number) { return isUniform(values[number], 0); });
   }
 
   static bool isVisible(Value value, Operation *user) {
@@ -173,18 +180,20 @@ private:
     operand.set(moved);
   }
 
-  static Value movedBy(OpBuilder &b, Location loc, Value address, const Form &distance) {
-    auto number = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
+  Value movedBy(OpBuilder &b, Location loc, Value address, const Form &distance) {
+    auto constant = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
     for (const auto &[monomial, factor] : distance.terms) {
-      Value bytes = number(factor);
-      for (void *value : monomial)
-        bytes = arith::MulIOp::create(b, loc, arith::ExtSIOp::create(b, loc, b.getI64Type(), Value::getFromOpaquePointer(value)), bytes);
+      Value bytes = constant(factor);
+      for (size_t number : monomial)
+        bytes = arith::MulIOp::create(b, loc, arith::ExtSIOp::create(b, loc, b.getI64Type(), values[number]), bytes);
       address = arith::AddIOp::create(b, loc, address, bytes);
     }
-    return distance.constant ? Value(arith::AddIOp::create(b, loc, address, number(distance.constant))) : address;
+    return distance.constant ? Value(arith::AddIOp::create(b, loc, address, constant(distance.constant))) : address;
   }
 
   tt::FuncOp function;
+  SmallVector<Value> values;
+  DenseMap<Value, size_t> numbers;
   DenseMap<Value, Form> forms;
   std::map<Terms, SmallVector<Known>> bases;
 };

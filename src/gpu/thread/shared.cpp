@@ -306,8 +306,17 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   });
 }
 
+/// Whether stores of an iteration before may still be under way, which come in no order with this one. Those of one iteration are apart.
+static bool mayOvertake(ttg::TmaStoreOp op) {
+  if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return false;
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
+    if (isa<ttg::TmaStoreOp>(before)) return false; // it has waited for all of them
+  return true;
+}
+
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
   Value predicate = isFirstThread(t);
+  if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), at, address, predicate, ptx::ReduxAttr());
   });
