@@ -4,7 +4,7 @@
 # The copy engine promises no order of two stores by one thread. In a loop that stores to one place again and again, the store of the iteration
 # before is over, not only read, before the next one starts. For what fills its buffer it is enough that it was read.
 # CHECK: cp.async.bulk.wait_group 0;
-# CHECK: cp.async.bulk.tensor.2d.global.shared::cta.bulk_group
+# CHECK: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
 # CHECK: cp.async.bulk.commit_group
 # CHECK: cp.async.bulk.wait_group.read 0;
 # LAST: least 0, greatest 0
