@@ -32,7 +32,7 @@ def softmax(x, out=None):
     n_rows, n_cols = x.shape
     if n_cols > MAX_BLOCK:
         raise ValueError(f"softmax holds a row in one block of at most {MAX_BLOCK} elements; this row has {n_cols}")
-    if n_cols > 1 and common.strides(x)[1] != 1:
+    if not common.has_plain_rows(x):
         raise ValueError("softmax needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty(x.shape, x) if out is None else out
     # One program a row: programs run in order, so memory is read in order. Beyond the limit each takes several.

@@ -38,7 +38,7 @@ def layer_norm(x, weight, bias, eps=1e-5, out=None):
     n_rows, n_cols = x.shape
     if n_cols > MAX_BLOCK:
         raise ValueError(f"layer_norm holds a row in one block of at most {MAX_BLOCK} elements; this row has {n_cols}")
-    if n_cols > 1 and common.strides(x)[1] != 1:
+    if not common.has_plain_rows(x):
         raise ValueError("layer_norm needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     if out is None:
         out = common.empty(x.shape, x), common.empty((n_rows,), x, "fp32"), common.empty((n_rows,), x, "fp32")

@@ -178,6 +178,10 @@ def test_results_that_cannot_be_compared(judge, change, message):
     assert not report.correct and message in report.verdicts[0].details
 
 
+def test_reference_that_gives_a_scalar_of_numpy(judge):
+    assert judge(("return out", "return out.sum(keepdims=True).reshape(())"), ("return x + y", "return (x + y).sum()"), kinds=("given",)).correct
+
+
 def test_reference_in_a_wider_type(judge):
     assert judge(("return x + y", "return x.astype(np.float64) + y")).correct
     report = judge(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))

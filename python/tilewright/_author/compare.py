@@ -43,7 +43,7 @@ def _differences(result, expected):
     if result.dtype.kind in "iu":
         return numpy.where(result > expected, result - expected, expected - result).astype(numpy.float64)
     with numpy.errstate(invalid="ignore", over="ignore"):
-        difference = numpy.abs(result - expected)
+        difference = numpy.asarray(numpy.abs(result - expected))  # also where there are no dimensions
     difference[(result == expected) | (numpy.isnan(result) & numpy.isnan(expected))] = 0
     difference[numpy.isnan(difference)] = numpy.inf
     return difference
