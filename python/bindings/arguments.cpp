@@ -183,9 +183,13 @@ Argument torchSubclassArgument(nb::handle object, const char *parameter) {
 
 // PyTorch's own types, whose methods nobody overrides.
 Argument torchArgument(nb::handle object, const char *parameter) {
-  if (std::optional<Argument> argument = readTorchTensor(object)) {
+  if (std::optional<TorchTensor> tensor = readTorchTensor(object)) {
+    int64_t bytes = byteSize(tensor->element);
+    Extent extent =
+        extentOf(tensor->rank, [&](int64_t i) { return tensor->sizes[i]; }, [&](int64_t i) { return tensor->strides[i]; }, bytes, bytes);
+    if (tensor->device < 0) return pointerTo(tensor->address, tensor->element, extent, false, -1);
     StreamHints::current().torch = true;
-    return *argument;
+    return Argument::pointer(tensor->address, tensor->element, extent.bytes, tensor->device);
   }
   Argument argument = torchSubclassArgument(object, parameter);
   learnTorchTensor(object, argument.element());

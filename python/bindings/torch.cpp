@@ -24,7 +24,8 @@ using GetAddress = int32_t (*)(void *tensor, void **result);
 using GetWide = int32_t (*)(void *tensor, int64_t *result);
 using GetList = int32_t (*)(void *tensor, int64_t **result);
 using GetStream = int32_t (*)(int32_t device, void **stream);
-constexpr int32_t cudaType = 1; // c10::DeviceType
+constexpr int32_t cpuType = 0, cudaType = 1; // c10::DeviceType
+constexpr int32_t stridedLayout = 0;         // c10::Layout; what has another, has no address, and asking for one writes to stderr
 
 /// What was found out. It never changes, so threads may read it without a lock.
 struct Interface {
@@ -32,8 +33,8 @@ struct Interface {
   bool mayBorrow = false;
   GetAddress address = nullptr;
   GetWide rank = nullptr;
-  GetList sizes = nullptr, strides = nullptr; // null, all three: nobody knows how large tensors are
-  GetNumber dtype = nullptr, deviceType = nullptr, device = nullptr;
+  GetList sizes = nullptr, strides = nullptr;
+  GetNumber dtype = nullptr, layout = nullptr, deviceType = nullptr, device = nullptr;
 };
 constinit std::atomic<const Interface *> interface{nullptr}; // null: not looked for yet, or not there
 constinit std::atomic<bool> lookedFor{false};
@@ -65,11 +66,10 @@ std::optional<Interface> findInterface(nb::handle tensor) {
   Interface found;
   if (!find(found.address, "libtorch_cpu.so", "aoti_torch_get_data_ptr") || !find(found.dtype, "libtorch_cpu.so", "aoti_torch_get_dtype") ||
       !find(found.device, "libtorch_cpu.so", "aoti_torch_get_device_index") ||
-      !find(found.deviceType, "libtorch_cpu.so", "aoti_torch_get_device_type"))
+      !find(found.deviceType, "libtorch_cpu.so", "aoti_torch_get_device_type") ||
+      !find(found.layout, "libtorch_cpu.so", "aoti_torch_get_layout") || !find(found.rank, "libtorch_cpu.so", "aoti_torch_get_dim") ||
+      !find(found.sizes, "libtorch_cpu.so", "aoti_torch_get_sizes") || !find(found.strides, "libtorch_cpu.so", "aoti_torch_get_strides"))
     return std::nullopt;
-  if (!find(found.rank, "libtorch_cpu.so", "aoti_torch_get_dim") || !find(found.sizes, "libtorch_cpu.so", "aoti_torch_get_sizes") ||
-      !find(found.strides, "libtorch_cpu.so", "aoti_torch_get_strides"))
-    found.sizes = found.strides = nullptr;
   nb::object data = memberOr(tensor, "_cdata", nb::none());
   if (!PyLong_Check(data.ptr())) return std::nullopt;
   uint64_t expected = PyLong_AsUnsignedLongLong(data.ptr());
@@ -96,34 +96,26 @@ int32_t dtypeOf(const Interface &found, void *handle) {
   return dtype;
 }
 
-/// From the first element of a tensor to behind its last one; 0 if that is not known.
-int64_t bytesOf(const Interface &found, void *handle, int64_t itemBytes) {
-  int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
-  if (!found.sizes || !found.strides) return 0;
-  if (found.rank(handle, &rank) != 0 || found.sizes(handle, &sizes) != 0 || found.strides(handle, &strides) != 0) return 0;
-  int64_t last = 0;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (sizes[i] == 0 || strides[i] < 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
-  }
-  return (last + 1) * itemBytes;
-}
-
 } // namespace
 
-std::optional<Argument> readTorchTensor(nb::handle tensor) {
+std::optional<TorchTensor> readTorchTensor(nb::handle tensor) {
   const Interface *found = interface.load(std::memory_order_acquire);
   if (!found) return std::nullopt;
-  void *handle = handleOf(*found, tensor.ptr()), *address = nullptr;
-  int32_t type = -1, device = -1;
-  if (!handle || found->deviceType(handle, &type) != 0 || type != cudaType) return std::nullopt;
+  void *handle = handleOf(*found, tensor.ptr());
+  int32_t type = -1, layout = -1;
+  if (!handle || found->deviceType(handle, &type) != 0 || (type != cpuType && type != cudaType)) return std::nullopt;
+  if (found->layout(handle, &layout) != 0 || layout != stridedLayout) return std::nullopt;
+  TorchTensor read;
   int32_t dtype = dtypeOf(*found, handle);
   uint8_t scalar = dtype < 0 ? 0 : scalars[static_cast<size_t>(dtype)].load(std::memory_order_relaxed);
-  if (scalar == 0 || found->device(handle, &device) != 0 || found->address(handle, &address) != 0) return std::nullopt;
+  if (scalar == 0 || found->address(handle, &read.address) != 0) return std::nullopt;
   // An empty tensor, or one that only describes one: its methods tell.
-  if (!address) return std::nullopt;
-  return Argument::pointer(address, static_cast<Scalar>(scalar - 1), bytesOf(*found, handle, byteSize(static_cast<Scalar>(scalar - 1))),
-                           device);
+  if (!read.address) return std::nullopt;
+  if (type == cudaType && found->device(handle, &read.device) != 0) return std::nullopt;
+  if (found->rank(handle, &read.rank) != 0 || found->sizes(handle, &read.sizes) != 0 || found->strides(handle, &read.strides) != 0)
+    return std::nullopt;
+  read.element = static_cast<Scalar>(scalar - 1);
+  return read;
 }
 
 void learnTorchTensor(nb::handle tensor, Scalar scalar) {

@@ -7,8 +7,17 @@
 
 namespace tilewright::python {
 
-/// A tensor whose type is exactly torch.Tensor or torch.nn.Parameter, if it is on a CUDA device and of an element type that was learnt.
-std::optional<Argument> readTorchTensor(nb::handle tensor);
+/// A tensor of PyTorch; sizes and strides, `rank` of each and in elements, belong to the tensor.
+struct TorchTensor {
+  void *address = nullptr;
+  Scalar element{};
+  int32_t device = -1; // of CUDA; -1: the CPU's memory
+  int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
+};
+
+/// A tensor whose type is exactly torch.Tensor or torch.nn.Parameter, if it is on a CPU or a CUDA device, has elements, and those are of a
+/// type that was learnt.
+std::optional<TorchTensor> readTorchTensor(nb::handle tensor);
 /// Tells the element type of such a tensor, found by its attributes.
 void learnTorchTensor(nb::handle tensor, Scalar scalar);
 

@@ -7,6 +7,8 @@ a bound of its size and of its rounding error, by which the results are judged; 
 
 import random
 
+from constructs import CONSTRUCTS, HELPERS
+
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SHORT = ["float8e5", "float8e4nv"]
@@ -495,6 +497,10 @@ class Generator:
         self.line(f"{name} = tl.histogram(tl.reshape({tile.name}, ({self.count},)) & {bins - 1}, {bins})")
         self.add(f"{tile.name} ^ tl.max({name}, 0)", "int32")
 
+    def make_construct(self):
+        if not self.any_size:
+            self.rng.choice(CONSTRUCTS)(self)
+
     # ---------------------------------------------------------------- control flow
 
     def update(self, slots):
@@ -583,7 +589,7 @@ class Generator:
 
     def statement(self):
         weights = {self.make_load: 5, self.make_broadcast_load: 2, self.make_integer: 6, self.make_float: 5, self.make_reduction: 4, self.make_scan: 1.5,
-                   self.make_move: 4, self.make_dot: 2, self.make_product_loop: 1, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_turn: 1.2, self.make_store: 1.5}
+                   self.make_move: 4, self.make_dot: 2, self.make_product_loop: 1, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_turn: 1.2, self.make_store: 1.5, self.make_construct: 12}
         if self.depth <= 2:
             weights |= {self.make_loop: 2, self.make_branch: 1}
         self.rng.choices(list(weights), list(weights.values()))[0]()
@@ -611,7 +617,7 @@ class Generator:
             self.store_to(name, tile)
         names = [name for name, _ in self.inputs] + [name for name, _, _ in self.outputs] + list(self.scalars)
         head = ["import tilewright as triton", "import tilewright.language as tl", "", "", "@triton.jit", "def larger(a, b):", "    return tl.maximum(a, b)",
-                "", "", f"@triton.jit{'(any_size=True)' if self.any_size else ''}", f"def kernel({', '.join(names)}):"]
+                "", *HELPERS.splitlines(), "", "", f"@triton.jit{'(any_size=True)' if self.any_size else ''}", f"def kernel({', '.join(names)}):"]
         return "\n".join(head + self.lines) + "\n"
 
     def stride(self, d):

@@ -176,6 +176,25 @@ def test_torch_tensors():
         out = torch.zeros_like(x)
         copy_kernel[(1,)](x, out, 60, BLOCK=64)
         assert torch.equal(x, out)
+    # The first launch with an element type reads tensors by their methods; later ones do not, and must find the same.
+    x, out = torch.arange(16, dtype=torch.float32), torch.zeros(16)
+    for _ in range(3):
+        out.zero_()
+        copy_kernel[(1,)](x[4:], out[2:], 12, BLOCK=16)
+        assert torch.equal(out[2:14], x[4:]) and not out[:2].any() and not out[14:].any()
+        copy_kernel[(1,)](torch.nn.Parameter(x), out, 16, BLOCK=16)
+        assert torch.equal(out, x)
+        copy_kernel[(1,)](torch.zeros(0), torch.zeros(0), 0, BLOCK=16)
+        copy_kernel[(1,)](torch.tensor(3.0), out, 1, BLOCK=16)
+        assert out[0] == 3
+        with pytest.raises(ValueError, match="writes to 'out_ptr', a broadcast view"):
+            copy_kernel[(1,)](x, torch.zeros(1).expand(16), 16, BLOCK=16)
+        with pytest.raises(ValueError, match="the memory of this tensor cannot be reached"):
+            copy_kernel[(1,)](x.to_sparse(), out, 16, BLOCK=16)
+        with pytest.raises(ValueError, match="it has elements but no memory"):
+            copy_kernel[(1,)](torch.zeros(16, device="meta"), out, 16, BLOCK=16)
+        with pytest.raises(TypeError, match="kernels have no element type .*complex64"):
+            copy_kernel[(1,)](x.to(torch.complex64), out, 16, BLOCK=16)
 
 
 class Described:
