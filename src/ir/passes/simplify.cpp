@@ -15,10 +15,14 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+#include <map>
+#include <vector>
 
 using namespace mlir;
 using namespace tilewright;
@@ -213,6 +217,38 @@ LogicalResult atomicWithTrueMask(tt::AtomicRMWOp op, PatternRewriter &rewriter) 
   return success();
 }
 
+/// What a loop or a branch hands on twice: where two results, or two arguments of a region, get the same values from everywhere, one is
+/// enough.
+struct MergeEqualInputs : OpInterfaceRewritePattern<RegionBranchOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(RegionBranchOpInterface op, PatternRewriter &rewriter) const override {
+    using Sources = std::vector<std::pair<Operation *, void *>>; // who hands it on, and what that is
+    RegionBranchInverseSuccessorMapping operands;
+    op.getSuccessorInputOperandMapping(operands);
+    bool changed = false;
+    auto merge = [&](ValueRange inputs) {
+      std::map<Sources, Value> first;
+      for (Value input : inputs) {
+        auto found = operands.find(input);
+        if (found == operands.end() || input.use_empty()) continue;
+        Sources sources;
+        for (OpOperand *operand : found->second)
+          sources.emplace_back(operand->getOwner(), operand->get().getAsOpaquePointer());
+        llvm::sort(sources);
+        auto [entry, isNew] = first.try_emplace(std::move(sources), input);
+        if (isNew) continue;
+        rewriter.replaceAllUsesWith(input, entry->second);
+        changed = true;
+      }
+    };
+    merge(op->getResults());
+    for (Region &region : op->getRegions())
+      merge(region.getArguments());
+    return success(changed);
+  }
+};
+
 FrozenRewritePatternSet collectPatterns(MLIRContext *context) {
   RewritePatternSet patterns(context);
   for (StringRef name : {"arith", "math", "scf", "ub"})
@@ -224,6 +260,11 @@ FrozenRewritePatternSet collectPatterns(MLIRContext *context) {
                ShapeOfSplat<tt::TransOp>, AddToDot<arith::AddFOp>, AddToDot<arith::AddIOp>>(context);
   patterns.add(unsplatOfSplat).add(broadcastOfBroadcast).add(splitOfJoin).add(bitcastOfBitcast).add(pointerOfAddress).add(addOffsets);
   patterns.add(uniformOffsetFirst).add(selectOfLoad).add(loadWithKnownMask).add(storeWithKnownMask).add(atomicWithTrueMask);
+  // MLIR's own pattern for it compares each two, most of the time of a loop that carries a hundred registers.
+  llvm::erase_if(patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
+    return pattern->getDebugName().ends_with("::RemoveDuplicateSuccessorInputUses");
+  });
+  patterns.add<MergeEqualInputs>(context);
   return std::move(patterns);
 }
 
