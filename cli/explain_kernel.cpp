@@ -1,11 +1,13 @@
 // The kernel is compiled as for a launch, with observers that take down what each step has decided and, for the page, what it has left.
 #include "cli/explain_kernel.h"
 
+#include "cli/explain_time.h"
 #include "cli/options.h"
 #include "gpu/explain.h"
 #include "ir/explanation.h"
 #include "pipeline/ir_text.h"
 #include "pipeline/steps.h"
+#include "runtime/cuda/device.h"
 #include "support/files.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -67,6 +69,8 @@ private:
 struct Inquiry {
   CompileRequest request;
   FileKernel kernel;
+  std::optional<DescribedLaunch> launch;
+  std::optional<Grid> grid;
   bool wantsStages = false;
   std::optional<StageTexts> stages;
   Explanation explanation;
@@ -88,6 +92,54 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
               "cpu:avx512-dot and cuda: with one of " + gpuTargetNames());
 }
 
+/// --grid over the constants of a signature. 0, or the exit status.
+static int readGrid(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
+  if (!line.has("--grid")) return success;
+  Setup setup{line, inquiry.kernel, {}, {}, {}, {}, {}};
+  addGridFunctions(setup.names);
+  for (auto [parameter, spec] : llvm::zip(inquiry.kernel.function->parameters, inquiry.request.args))
+    if (spec.constant) setup.names[parameter.name] = *spec.constant;
+  inquiry.grid = evaluateGrid(setup, {}, diagnostics);
+  return inquiry.grid && programCount(*inquiry.grid, diagnostics) ? int(success) : report(diagnostics, userError);
+}
+
+/// What the kernel is compiled for: by --signature, or as it is for the launch that --arg and --grid describe. 0, or the exit status.
+static int readArguments(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
+  CompileRequest &request = inquiry.request;
+  std::optional<std::vector<ArgumentSpec>> args;
+  if (line.has("--arg")) {
+    if (line.has("--signature")) return fail("--arg says what --signature says, and more; give one of them");
+    int status = success;
+    inquiry.launch = readLaunch(line, status, diagnostics);
+    if (!inquiry.launch) return status;
+    inquiry.kernel = inquiry.launch->setup.kernel;
+    inquiry.grid = inquiry.launch->grid;
+    request.options = inquiry.launch->choice.options.kernel;
+    args = specialize(*inquiry.kernel.function, inquiry.launch->choice.arguments, diagnostics);
+  } else {
+    std::optional<FileKernel> kernel = loadKernel(line.words.front(), line.get("--kernel", ""), diagnostics);
+    if (!kernel) return report(diagnostics, ourError);
+    inquiry.kernel = std::move(*kernel);
+    args = parseSignature(line.get("--signature", ""), *inquiry.kernel.function, diagnostics);
+  }
+  if (!args) return report(diagnostics, ourError);
+  request.kernel = inquiry.kernel.function.get();
+  request.args = std::move(*args);
+  return inquiry.launch ? int(success) : readGrid(line, inquiry, diagnostics);
+}
+
+/// Whether the machine that the kernel is explained for is here. 0, or the exit status.
+static int checkTime(const Inquiry &inquiry, Diagnostics &diagnostics) {
+  if (!inquiry.launch) return fail("--time runs the kernel, and wants --arg and --grid");
+  const CompileRequest &request = inquiry.request;
+  if (!request.gpu)
+    return request.target.name == hostCpu().name ? int(success) : fail("--time wants code for this processor, cpu:" + hostCpu().name);
+  const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics);
+  if (!device) return report(diagnostics, userError);
+  return device->target.name == request.gpu->name ? int(success)
+                                                  : fail("--time wants code for the GPU that is here, cuda:" + device->target.name);
+}
+
 /// 0, or the exit status.
 static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
@@ -96,14 +148,8 @@ static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &d
   std::optional<KernelOptions> options = readCodeOptions(line);
   if (!options) return userError;
   request.options = *options;
-  std::optional<FileKernel> kernel = loadKernel(line.words.front(), line.get("--kernel", ""), diagnostics);
-  if (!kernel) return report(diagnostics, ourError);
-  inquiry.kernel = std::move(*kernel);
-  request.kernel = inquiry.kernel.function.get();
-  std::optional<std::vector<ArgumentSpec>> args = parseSignature(line.get("--signature", ""), *inquiry.kernel.function, diagnostics);
-  if (!args) return report(diagnostics, ourError);
-  request.args = std::move(*args);
-  return success;
+  if (int failed = readArguments(line, inquiry, diagnostics)) return failed;
+  return line.has("--time") ? checkTime(inquiry, diagnostics) : int(success);
 }
 
 /// Compiles it, which fills the explanation. False after an error.
@@ -115,11 +161,16 @@ static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
     if (inquiry.stages) inquiry.stages->see(done);
   };
   request.onExplained = [&](const Explanation &explanation) { inquiry.explanation = explanation; };
-  // Of a processor all is decided once there are loops.
-  if (!request.gpu) return emitStage(request, inquiry.wantsStages ? Stage::assembly : Stage::loops, diagnostics).has_value();
-  std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
-  if (artifact) inquiry.explanation = inquiry.gpu.explanation(*artifact);
-  return artifact != nullptr;
+  if (request.gpu) {
+    std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
+    if (!artifact) return false;
+    inquiry.explanation = inquiry.gpu.explanation(*artifact);
+  } else if (!emitStage(request, inquiry.wantsStages ? Stage::assembly : Stage::loops,
+                        diagnostics)) { // all is decided once there are loops
+    return false;
+  }
+  const DescribedLaunch *launch = inquiry.launch ? &*inquiry.launch : nullptr;
+  return explainTime(request, launch, inquiry.grid, inquiry.explanation, diagnostics);
 }
 
 /// The lines of the kernel's file; all of them, as a kernel calls functions beside it.
@@ -151,6 +202,8 @@ int explainKernel(const CommandLine &line) {
   // Only code that knows its lines can be shown beside them.
   if (inquiry.wantsStages) setenv("TILEWRIGHT_DEBUG_INFO", "1", 1);
   if (!ask(inquiry, diagnostics)) return report(diagnostics, ourError);
+  if (line.has("--time") && !measureTime(inquiry.request, *inquiry.launch, inquiry.explanation, diagnostics))
+    return report(diagnostics, ourError);
   report(diagnostics, success);
   dropRepeated(inquiry.explanation);
   if (!html.empty()) return writePage(inquiry, html);

@@ -42,8 +42,7 @@ std::optional<std::pair<std::string, std::string>> splitPair(const std::string &
   return std::make_pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
-// Functions of grids are known without being imported by the kernel file.
-static void addGridFunctions(llvm::StringMap<Value> &names) {
+void addGridFunctions(llvm::StringMap<Value> &names) {
   for (const char *name : {"cdiv", "next_power_of_2"}) {
     std::optional<Value> function = pythonFunction(std::string("triton.") + name);
     if (!function) function = pythonFunction(name);
@@ -136,17 +135,6 @@ std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> ar
     if (!value) return std::nullopt;
   }
   return gridOf(*value, diagnostics);
-}
-
-std::string secondsText(double seconds) {
-  char text[64];
-  if (seconds < 1e-3)
-    std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
-  else if (seconds < 1)
-    std::snprintf(text, sizeof(text), "%.3f ms", seconds * 1e3);
-  else
-    std::snprintf(text, sizeof(text), "%.3f s", seconds);
-  return text;
 }
 
 std::string timingText(const std::string &config, const Measured &result, bool isBest) {

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/tensor.h"
+#include "ir/explanation.h"
 #include "tune/autotune.h"
 
 namespace tilewright {
@@ -33,13 +34,13 @@ extern const char *const launchDetails;
 /// Reads FILE and the options above. Nothing after an error; `status` says which.
 std::optional<Setup> readSetup(CommandLine line, const char *command, int &status, Diagnostics &diagnostics);
 
+/// Functions of grids are known without being imported by the kernel file.
+void addGridFunctions(llvm::StringMap<Value> &names);
 /// The grid over all arguments, chosen ones included; an expression, or a lambda of the dict of arguments as Triton's hosts write it.
 std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
 
 /// "NAME=REST"
 std::optional<std::pair<std::string, std::string>> splitPair(const std::string &text);
-/// "12.40 us"
-std::string secondsText(double seconds);
 /// One line for a configuration: a star where it is the best, its time, its name.
 std::string timingText(const std::string &config, const Measured &result, bool isBest);
 

@@ -149,24 +149,27 @@ static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwa
   return call;
 }
 
-/// A guess at the seconds of a launch, all parameters given. None where it does not compile.
+/// A guess at the seconds of a launch of so many programs, all parameters given. None where it does not compile.
 static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs, int64_t programs) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
   Call call = placedCall(*function, args, kwargs);
   Diagnostics diagnostics;
   WithoutGil release;
   Compiling compiling;
-  return estimateLaunch(function, call.arguments, call.options, programs, diagnostics);
+  return estimateLaunch(function, call.arguments, call.options, Grid(programs), diagnostics);
 }
 
-/// Operations of one program outside of products, and in them. None where it does not compile.
-static std::optional<std::pair<double, double>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs) {
+/// Operations of a program of the grid, outside of products and in them: the mean of a few. None where it does not compile.
+static std::optional<std::pair<double, double>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
+                                                           const std::vector<int64_t> &extents) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
   Call call = placedCall(*function, args, kwargs);
   Diagnostics diagnostics;
   WithoutGil release;
   Compiling compiling;
-  std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, diagnostics);
+  Grid grid;
+  std::copy_n(extents.begin(), std::min(extents.size(), grid.extent.size()), grid.extent.begin());
+  std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, grid, diagnostics);
   if (!work) return std::nullopt;
   return std::pair(work->arithmetic, work->products);
 }
@@ -217,7 +220,7 @@ void defineTuner(nb::module_ &module) {
   module.def("other_results", &otherResults, "config"_a, "first"_a, "difference"_a);
   module.def("is_other_results", [](const std::string &failure) { return isOtherResults(failure); }, "failure"_a);
   module.def("estimate", &estimateCall, "kernel"_a, "args"_a, "kwargs"_a, "programs"_a);
-  module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a);
+  module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a, "grid"_a);
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());

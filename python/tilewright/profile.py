@@ -1,7 +1,7 @@
 """python -m tilewright.profile script.py [arguments]: where a program's time goes, kernel by kernel, and how near to the machine's roof.
 
-What moves is counted as `tilewright bench` counts it: each tensor of a launch once. Operations are those of its first program, times the
-number of programs, so that masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
+What moves is counted as `tilewright bench` counts it: each tensor of a launch once. Operations are those of a few programs, spread
+over the grid, times the number of programs; masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
 """
 
 import math
@@ -60,12 +60,14 @@ class WorkHook(hooks.LaunchHook):
         kernel, args, kwargs, grid = launch
         bound = kernel._bind(*args, **kwargs)
         extents = grid(bound) if callable(grid) else grid
-        programs = math.prod(extents) if isinstance(extents, (tuple, list)) else extents
-        key = (kernel, tuple(value.dtype if _is_tensor(value) else value if isinstance(value, (int, float)) else repr(value)
+        extents = tuple(extents) if isinstance(extents, (tuple, list)) else (extents,)
+        programs = math.prod(extents)
+        key = (kernel, extents, tuple(value.dtype if _is_tensor(value) else value if isinstance(value, (int, float)) else repr(value)
                              for value in bound.values()))
         if key not in self._known:
             try:
-                self._known[key] = _core.program_work(kernel, args, {name: value for name, value in kwargs.items() if name != "warmup"})
+                self._known[key] = _core.program_work(
+                    kernel, args, {name: value for name, value in kwargs.items() if name != "warmup"}, list(extents))
             except Exception:  # then the launch tells why, better than a profile could
                 self._known[key] = None
         work = self._known[key]

@@ -10,8 +10,11 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -69,6 +72,7 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   const Target *found = TargetRegistry::lookupTarget(triple, error);
   if (!found) return nullptr;
   TargetOptions options;
+  options.EmitCallSiteInfo = debugInfoIsOn() && !triple.isNVPTX();
   options.AllowFPOpFusion = fuse ? FPOpFusion::Fast : FPOpFusion::Standard;
   return std::unique_ptr<TargetMachine>(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
                                                                    generator.model,
@@ -131,12 +135,43 @@ static std::optional<std::string> emitFile(Module &module, TargetMachine &machin
   return std::string(bytes);
 }
 
-/// Line tables. In PTX the directives .file and .loc alone: ptxas takes sections with DWARF only where it optimises nothing.
+/// Scopes for lines; a kernel for CPUs has brought its own, with variables (cpu/debug_variables.h). In PTX the directives .file and .loc
+/// alone: ptxas takes sections with DWARF only where it optimises nothing.
 static mlir::LogicalResult addDebugInfo(mlir::ModuleOp module, bool isPtx) {
   using Kind = mlir::LLVM::DIEmissionKind;
   mlir::PassManager passes(module.getContext());
-  passes.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass({isPtx ? Kind::DebugDirectivesOnly : Kind::LineTablesOnly}));
+  passes.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass({isPtx ? Kind::DebugDirectivesOnly : Kind::Full}));
   return passes.run(module);
+}
+
+/// Debuggers are told of variables that are nowhere, too, so that they say "optimized out" and not that there is no such variable.
+static void keepVariables(Module &module) {
+  for (Function &function : module) {
+    SetVector<Metadata *> variables;
+    for (const Instruction &instruction : instructions(function))
+      for (const DbgVariableRecord &record : filterDbgVars(instruction.getDbgRecordRange()))
+        variables.insert(record.getVariable());
+    if (DISubprogram *scope = function.getSubprogram(); scope && !variables.empty())
+      scope->replaceRetainedNodes(MDTuple::get(module.getContext(), variables.getArrayRef()));
+  }
+}
+
+/// Says of functions that call others where they call them and with what, so that a debugger finds a program's arguments in its caller when
+/// their registers have been used for something else. MLIR has no word for it.
+static void describeCalls(Module &module) {
+  for (Function &function : module) {
+    DISubprogram *scope = function.getSubprogram();
+    bool calls = any_of(instructions(function), [](const Instruction &instruction) {
+      auto call = dyn_cast<CallInst>(&instruction);
+      return call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration();
+    });
+    if (!scope || !calls) continue;
+    DISubprogram *described = MDNode::replaceWithDistinct(scope->cloneWithFlags(scope->getFlags() | DINode::FlagAllCallsDescribed));
+    function.setSubprogram(described);
+    for (Instruction &instruction : instructions(function))
+      if (const DebugLoc &at = instruction.getDebugLoc(); at && at->getScope() == scope)
+        instruction.setDebugLoc(DILocation::get(module.getContext(), at.getLine(), at.getCol(), described, at.getInlinedAt()));
+  }
 }
 
 std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind) {
@@ -157,6 +192,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
     refuse(module, Diag::codeRefused, {problem});
     return std::nullopt;
   }
+  if (debugInfoIsOn() && !generator.triple.starts_with("nvptx")) keepVariables(*translated), describeCalls(*translated);
   for (Function &function : *translated)
     generator.prepare(function);
   if (llvmOptimizes()) cleanUp(*translated, *machine);

@@ -5,6 +5,7 @@
 //
 // A program is a function of its own, so an early return is a return.
 
+#include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
 #include "cpu/explain.h"
 #include "cpu/lower.h"
@@ -67,6 +68,7 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
   }
   ctx.arena = body->getArgument(count + gridNumbers);
   ctx.zeroIndex = ctx.indexConstants[0] = constantIndex(b, 0);
+  if (info.namesVariables) declareVariables(ctx, program.function, source);
   return program;
 }
 
@@ -112,9 +114,11 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
   }
   for (Block &block : source.getBody()) {
     b.setInsertionPointToEnd(blocks[&block]);
+    noteArguments(ctx, block);
     for (Operation &op : block.without_terminator()) {
       ++ctx.currentRoot;
       if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
+      noteVariables(ctx, &op);
     }
     if (failed(lowerTerminator(ctx, block.getTerminator(), blocks))) return failure();
   }

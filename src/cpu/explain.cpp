@@ -49,10 +49,13 @@ struct Explainer {
     return -1;
   }
 
+  struct Lines {
+    double count = 1;
+    bool isKnown = true; // else there are so many at most
+  };
   /// Cache lines that the whole tile lies in where it starts at the beginning of one, as far as the steps tell.
-  std::string linesText(Value pointer) const {
-    double lines = 1;
-    bool isKnown = true;
+  Lines linesOf(Value pointer) const {
+    auto [lines, isKnown] = Lines();
     int64_t run = bytesOf(pointer);
     for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
       Step s = ctx.analysis->step(pointer, d);
@@ -64,8 +67,26 @@ struct Explainer {
       else
         lines *= static_cast<double>(extent), isKnown &= s.kind == Step::constant;
     }
-    lines *= static_cast<double>((run + lineBytes - 1) / lineBytes);
-    return std::string(isKnown ? "" : "up to ") + countText(static_cast<int64_t>(lines), "cache line");
+    return {lines * static_cast<double>((run + lineBytes - 1) / lineBytes), isKnown};
+  }
+
+  std::string linesText(Value pointer) const {
+    Lines lines = linesOf(pointer);
+    return std::string(lines.isKnown ? "" : "up to ") + countText(static_cast<int64_t>(lines.count), "cache line");
+  }
+
+  /// Accesses that touch more of memory than they want.
+  std::vector<AccessWaste> waste() const {
+    std::vector<AccessWaste> found;
+    ctx.kernel.walk([&](Operation *op) {
+      if (!isa<LoadOp, StoreOp>(op) || !isTile(pointerOf(op))) return;
+      double wanted = static_cast<double>(bytesOf(pointerOf(op)));
+      for (int64_t extent : shapeOf(pointerOf(op)))
+        wanted *= static_cast<double>(extent);
+      double ratio = linesOf(pointerOf(op)).count * static_cast<double>(lineBytes) / wanted;
+      if (ratio > 1) found.push_back({place(op), ratio});
+    });
+    return found;
   }
 
   /// "16 at a time (64 bytes), contiguous along dimension 1".
@@ -236,6 +257,7 @@ Explanation explain(Context &ctx) {
   made.resources.push_back("scratch memory  " + countText(ctx.arenaPeak, "byte") + " a worker, of " + std::to_string(ctx.target.l2Bytes) +
                            " in its L2 cache");
   made.facts = ctx.analysis->facts();
+  made.waste = explainer.waste();
   made.sections = {explainer.products(), explainer.memory(), explainer.scratch(), explainer.fused(), explainer.versions()};
   return made;
 }

@@ -30,6 +30,7 @@ struct LoopsInfo {
   std::vector<SlotKind> slots;                          // of each argument
   std::vector<LaunchFact> facts;                        // what the code takes for granted about a launch
   std::function<void(const Explanation &)> onExplained; // set by the caller: told what was decided
+  bool namesVariables = false;                          // likewise: debuggers are to find the kernel's variables
 };
 
 /// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by

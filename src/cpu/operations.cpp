@@ -4,6 +4,7 @@
 #include "cpu/operations.h"
 
 #include "cpu/control_flow.h"
+#include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
@@ -52,9 +53,11 @@ Value indexConstant(Context &ctx, int64_t value) {
 }
 
 LogicalResult lowerBlock(Context &ctx, Block &block) {
+  noteArguments(ctx, block);
   for (Operation &op : block) {
     ++ctx.currentRoot;
     if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
+    noteVariables(ctx, &op);
   }
   return success();
 }

@@ -9,6 +9,7 @@
 
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shift.h"
 #include "gpu/tiles/registers.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
@@ -146,6 +147,7 @@ struct Explainer::Impl {
   std::vector<TileLayout> tiles;
   std::vector<std::pair<Layout, std::string>> families;
   std::vector<Timeline> timelines;
+  std::vector<AccessWaste> waste;
   std::vector<FoundFact> accesses, products, reductions, loops, conversions, buffers;
   mutable SourceText source;
 
@@ -304,6 +306,8 @@ struct Explainer::Impl {
     auto access = op->getAttrOfType<ttg::AccessAttr>(ttg::accessName);
     int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
     int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
+    if (access.getSectors() > needed)
+      waste.push_back({place(op->getLoc()), static_cast<double>(access.getSectors()) / static_cast<double>(needed)});
     return " in " + layoutName(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
            countText(each * elementBytes, "byte") + " a thread; a warp's takes " + countText(bytes, "byte") + " from " +
            countText(access.getSectors(), "sector") + " of 32 bytes" +
@@ -456,6 +460,16 @@ struct Explainer::Impl {
     buffers.push_back({op.getLoc(), place(op.getLoc()), text + " " + llvm::join(parts, "; ")});
   }
 
+  /// The buffers in turn of operands that the loop's threads compute (alternate_buffers.cpp); 0 where there is one or none.
+  static int64_t computedSlots(scf::ForOp loop) {
+    int64_t slots = 0;
+    loop.getBody()->walk([&](ttg::StoreSharedOp store) {
+      ttg::AllocOp alloc = allocOf(store.getBuffer());
+      if (alloc && alloc.getType().getDepth() > 1) slots = std::max(slots, alloc.getType().getDepth());
+    });
+    return slots;
+  }
+
   void seeLoop(scf::ForOp loop) {
     auto made = loop->getAttrOfType<ttg::PipelineAttr>(ttg::pipelineName);
     if (!made) return;
@@ -482,6 +496,9 @@ struct Explainer::Impl {
     if (made.getStages() > 1) {
       text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
       if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getWanted()) + ", but " + reason;
+    } else if (int64_t slots = computedSlots(loop)) {
+      text = "operands that threads compute are made in " + countText(slots, "buffer") +
+             ", while the product before reads another; no copies run ahead: " + reason;
     } else {
       text = "not pipelined, each iteration waits for what it loads: " + reason;
     }
@@ -498,6 +515,7 @@ struct Explainer::Impl {
     Timeline timeline{place(loop.getLoc()), stages, {}};
     bool hasRoles = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::rolesName);
     auto add = [&](Operation *op, const char *worker, int64_t ahead) {
+      if (auto shift = op->getAttrOfType<IntegerAttr>(shiftName)) ahead += shift.getInt();
       TimelineEvent event{place(op->getLoc()), worker, op->getName().stripDialect().str(), ahead};
       bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
       if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
@@ -513,6 +531,11 @@ struct Explainer::Impl {
       else if (isa<tt::ReduceOp>(op) || (isa<math::MathDialect>(op->getDialect()) && llvm::any_of(op->getResultTypes(), ttg::hasLayout)))
         add(op, hasRoles ? "other warps" : "threads", 0);
     });
+    int64_t least = 0; // the iteration that the latest work belongs to is the one that the others are ahead of
+    for (const TimelineEvent &event : timeline.events)
+      least = std::min(least, event.ahead);
+    for (TimelineEvent &event : timeline.events)
+      event.ahead -= least;
     timelines.push_back(std::move(timeline));
   }
 
@@ -633,6 +656,7 @@ Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   for (size_t i = 0; i < impl->tiles.size(); ++i)
     made.layouts.push_back(impl->layoutPicture(i));
   made.timelines = impl->timelines;
+  made.waste = impl->waste;
   return made;
 }
 

@@ -8,8 +8,10 @@
 #include "mlir/IR/Operation.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -50,6 +52,24 @@ std::string tileText(Type type) {
   else
     stream << element;
   return text;
+}
+
+std::string secondsText(double seconds) {
+  auto [factor, unit, form] = seconds < 1e-3 ? std::tuple(1e6, "us", "{0:f2} {1}")
+                              : seconds < 1  ? std::tuple(1e3, "ms", "{0:f3} {1}")
+                                             : std::tuple(1.0, "s", "{0:f3} {1}");
+  return llvm::formatv(form, seconds * factor, unit).str();
+}
+
+std::string scaledText(double number, StringRef unit) {
+  StringRef prefixes[] = {"", "k", "M", "G", "T", "P"};
+  size_t i = 0;
+  for (; number >= 999.5 && i + 1 < std::size(prefixes); ++i)
+    number /= 1000;
+  const char *form = number >= 99.95 || (i == 0 && number == std::floor(number)) ? "{0:f0} {1}{2}"
+                     : number >= 9.995                                           ? "{0:f1} {1}{2}"
+                                                                                 : "{0:f2} {1}{2}";
+  return llvm::formatv(form, number, prefixes[i], unit).str();
 }
 
 std::string countText(int64_t number, StringRef one, StringRef several) {
@@ -119,15 +139,42 @@ static std::string sectionText(const FactSection &section, SourceText &source) {
   return text;
 }
 
+/// The bound, the estimate and the measured time, a line each.
+static std::vector<std::string> timeLines(const LaunchTime &time) {
+  std::vector<std::string> lines;
+  std::string program = scaledText(time.programBytes, "B") + " loaded and stored, " + scaledText(time.programOperations, "FLOP");
+  if (time.programBytes > 0) program += llvm::formatv(", {0:f2} a byte", time.programOperations / time.programBytes).str();
+  lines.push_back("a program       " + program + (time.isExact ? "" : "; loops of unknown length count as one iteration"));
+  if (!time.programs) return lines;
+  lines.push_back("a launch        " + countText(time.programs, "program") + "; " + time.machine + ": " +
+                  scaledText(time.bytesPerSecond, "B/s") + ", " + scaledText(time.operationsPerSecond, "FLOP/s"));
+  double bound = std::max(time.memory, time.arithmetic);
+  std::string moved =
+      time.tensorBytes > 0 ? scaledText(time.tensorBytes, "B") + " of tensors, each once" : "if no two programs load the same";
+  lines.push_back("bound           " + secondsText(bound) + ", by " + (time.memory >= time.arithmetic ? "memory" : "arithmetic") +
+                  ": memory " + secondsText(time.memory) + " (" + moved + "), arithmetic " + secondsText(time.arithmetic));
+  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly");
+  if (time.measured.size() == 3)
+    lines.push_back("measured        " + secondsText(time.measured[0]) + " (20 % " + secondsText(time.measured[1]) + ", 80 % " +
+                    secondsText(time.measured[2]) + "): " + std::to_string(std::lround(100 * bound / time.measured[0])) +
+                    " % of what the bound allows");
+  return lines;
+}
+
 std::string explanationText(const Explanation &explanation) {
   SourceText source;
   std::string text = explanation.heading + "\n";
   for (const std::string &resource : explanation.resources)
     text += "  " + resource + "\n";
-  text += launchFactsText("Taken for granted, and checked at every launch", explanation.facts, false);
-  text += launchFactsText("Faster code is made for launches that break that", explanation.facts, true);
+  if (explanation.time) {
+    text += "\nTime\n";
+    for (const std::string &line : timeLines(*explanation.time))
+      text += paragraph(line, 2);
+  }
   for (const FactSection &section : explanation.sections)
     text += sectionText(section, source);
+  text += launchFactsText("Taken for granted, and checked at every launch", explanation.facts, false);
+  text += launchFactsText("Faster code is made for launches that break that", explanation.facts, true);
   if (!explanation.layouts.empty()) text += "\nLayouts: what each thread holds, in the order of the program\n";
   for (const LayoutPicture &layout : explanation.layouts)
     text += layout.text;
@@ -178,7 +225,27 @@ static llvm::json::Object timelineJson(const Timeline &timeline) {
   return object;
 }
 
+static llvm::json::Object timeJson(const LaunchTime &time) {
+  llvm::json::Object object{{"text", llvm::json::Array(timeLines(time))},
+                            {"program_bytes", time.programBytes},
+                            {"program_operations", time.programOperations},
+                            {"exact", time.isExact}};
+  if (!time.programs) return object;
+  object["programs"] = time.programs;
+  object["machine"] = time.machine;
+  object["bytes_per_second"] = time.bytesPerSecond;
+  object["operations_per_second"] = time.operationsPerSecond;
+  object["memory_seconds"] = time.memory;
+  object["arithmetic_seconds"] = time.arithmetic;
+  object["bound_seconds"] = std::max(time.memory, time.arithmetic);
+  object["predicted_seconds"] = time.predicted;
+  if (!time.measured.empty()) object["measured_seconds"] = time.measured.front();
+  return object;
+}
+
 void dropRepeated(Explanation &explanation) {
+  std::set<std::string> toldFacts;
+  llvm::erase_if(explanation.facts, [&](const LaunchFact &fact) { return !toldFacts.insert(fact.name).second; });
   for (FactSection &section : explanation.sections) {
     std::set<std::pair<SourceLine, std::string>> told;
     llvm::erase_if(section.facts, [&](const Fact &fact) { return !told.insert({fact.where, fact.text}).second; });
@@ -195,11 +262,13 @@ llvm::json::Object explanationJson(const Explanation &explanation) {
     layouts.push_back(layoutJson(layout));
   for (const Timeline &timeline : explanation.timelines)
     timelines.push_back(timelineJson(timeline));
+  llvm::json::Object time = explanation.time ? timeJson(*explanation.time) : llvm::json::Object();
   return llvm::json::Object{{"kernel", explanation.kernel},
                             {"target", explanation.target},
                             {"file", explanation.file},
                             {"heading", explanation.heading},
                             {"resources", llvm::json::Array(explanation.resources)},
+                            {"time", std::move(time)},
                             {"launch_facts", std::move(facts)},
                             {"sections", std::move(sections)},
                             {"layouts", std::move(layouts)},

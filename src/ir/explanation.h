@@ -9,6 +9,7 @@
 #include "llvm/Support/JSON.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,11 +67,33 @@ struct Timeline {
   std::vector<TimelineEvent> events; // of one iteration
 };
 
+/// How much more than what an access wants it takes along: cache lines or sectors of memory that it touches, for the bytes of its elements.
+struct AccessWaste {
+  SourceLine where;
+  double ratio = 1; // 8: of eight bytes that come from memory one is wanted
+};
+
+/// What a launch has to do, and how long that takes at least, by estimate, and as measured: seconds.
+struct LaunchTime {
+  double programBytes = 0, programOperations = 0; // what one program loads and stores, and computes
+  bool isExact = true;                            // how often each loop runs is known
+
+  int64_t programs = 0;              // of the launch; 0: nobody has described one, and nothing more is known
+  std::string machine;               // whose roof, and who says so
+  double tensorBytes = 0;            // of all tensors, each once; 0: not known, and all that programs load and store counts
+  double memory = 0, arithmetic = 0; // at the rates of the roof; the launch takes the longer of the two at least
+  double bytesPerSecond = 0, operationsPerSecond = 0; // of the roof
+  double predicted = 0;
+  std::vector<double> measured; // the median, the 20th and the 80th percentile; empty: it did not run
+};
+
 struct Explanation {
   std::string kernel, target, file, heading;
   std::vector<std::string> resources; // "shared memory   98304 of 232448 bytes"
+  std::optional<LaunchTime> time;
   std::vector<LaunchFact> facts;
   std::vector<FactSection> sections;
+  std::vector<AccessWaste> waste; // of accesses that take along more than they want
   std::vector<LayoutPicture> layouts;
   std::vector<Timeline> timelines;
 };
@@ -84,6 +107,10 @@ llvm::json::Object explanationJson(const Explanation &explanation);
 
 /// "128x64 f16"; pointers as "pointers to f16".
 std::string tileText(mlir::Type type);
+/// "12.40 us".
+std::string secondsText(double seconds);
+/// Three digits and a unit: "1.18 MB" of 1180000 and "B".
+std::string scaledText(double number, llvm::StringRef unit);
 /// "1 byte", "2 bytes"; `several` where an s is not enough.
 std::string countText(int64_t number, llvm::StringRef one, llvm::StringRef several);
 std::string countText(int64_t number, llvm::StringRef one);

@@ -1,5 +1,6 @@
 #include "pipeline/ir_text.h"
 
+#include "codegen/debug_info.h"
 #include "ir/explanation.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -93,10 +94,11 @@ OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, c
   return nullptr;
 }
 
+/// With debug information the text has the places of its operations, and whoever reads it again has them, too.
 static std::string printed(ModuleOp module, bool named) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream, OpPrintingFlags().printNameLocAsPrefix(named));
+  module->print(stream, OpPrintingFlags().printNameLocAsPrefix(named).enableDebugInfo(debugInfoIsOn()));
   stream << "\n";
   return text;
 }

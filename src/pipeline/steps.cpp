@@ -1,5 +1,6 @@
 #include "pipeline/steps.h"
 
+#include "codegen/debug_info.h"
 #include "codegen/lower.h"
 #include "codegen/object.h"
 #include "codegen/ptx/lower.h"
@@ -33,6 +34,7 @@ static LogicalResult link(Compilation &c) {
 static LogicalResult toLoops(Compilation &c) {
   LoopsInfo info;
   info.onExplained = c.request.onExplained;
+  info.namesVariables = debugInfoIsOn();
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     c.cpu.writes = writtenArguments(kernel);
   if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, c.request.refutedFacts, info))) return failure();

@@ -1,6 +1,7 @@
 #include "runtime/roof.h"
 
 #include "runtime/pool.h"
+#include "support/hash.h"
 #include "support/target.h"
 
 #include <algorithm>
@@ -100,6 +101,15 @@ Roof measureRoof() {
   roof.float64 = measureArithmetic(bytes == 64 ? doubles512 : bytes == 32 ? doubles256 : doubles128, bytes / 8, sums);
 #endif
   return roof;
+}
+
+std::string processorText() {
+  return hostCpu().cpu + " " + hostCpu().name + " " + std::to_string(defaultThreads());
+}
+
+std::string roofKey(std::string_view machine) {
+  constexpr int64_t form = 2; // of the numbers that are kept
+  return Hasher().add("roof").addInteger(form).add(machine).hex();
 }
 
 } // namespace tilewright

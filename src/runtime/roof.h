@@ -2,6 +2,9 @@
 // memory and neighbours decide what is.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 namespace tilewright {
 
 struct Roof {
@@ -11,5 +14,11 @@ struct Roof {
 
 /// Takes about half a second, on all threads that launches use.
 Roof measureRoof();
+
+/// What this processor is to launches, in words: "znver5 avx512 2", with its level and the threads.
+std::string processorText();
+/// The key in the cache folder (runtime/cache.h) of what a machine was measured to do: JSON, {"bytes_per_second": ..., "float32": ...}. Of
+/// a GPU it also has the rates of products by type, which PyTorch's measure (python/tilewright/_author/roof.py).
+std::string roofKey(std::string_view machine);
 
 } // namespace tilewright

@@ -196,9 +196,8 @@ double TunedKernel::estimate(const Candidate &candidate, const Call &call) const
   double never = std::numeric_limits<double>::infinity();
   std::optional<Choice> choice = complete(candidate, call, problems);
   std::optional<Grid> grid = choice ? call.grid(choice->arguments, problems) : std::nullopt;
-  std::optional<int64_t> programs = grid ? programCount(*grid, problems) : std::nullopt;
-  if (!programs) return never;
-  std::optional<double> seconds = estimateLaunch(plain.functionPointer(), choice->arguments, choice->options, *programs, problems);
+  if (!grid) return never;
+  std::optional<double> seconds = estimateLaunch(plain.functionPointer(), choice->arguments, choice->options, *grid, problems);
   return seconds.value_or(never);
 }
 

@@ -8,10 +8,12 @@ import struct
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import tilewright as triton
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(triton.__file__).absolute().parents[2] / "bin" / "tilewright"
 needs_command = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built beside the package")
 
@@ -115,6 +117,74 @@ def test_breakpoints_and_backtraces_in_gdb(script):
     # A kernel that only moved has other lines, although the cache has its code.
     shown = in_gdb(script(before="#\n#\n"), f"break grow.py:{STORE + 2}", "run", "kill")
     assert re.search(rf"Breakpoint 1, grow_kernel.*:{STORE + 2}", shown), shown
+
+
+VARIABLES = """
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def rows_kernel(x_ptr, out_ptr, factor, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + pid * BLOCK + at)
+    weights = tl.exp(x - tl.max(x, 0))
+    share = weights / tl.sum(weights, 0) * factor
+    count = n + pid
+    for step in range(count):
+        share += step * 0.5
+    tl.store(out_ptr + pid * BLOCK + at, share)
+
+x = np.tile(np.arange(64, dtype=np.float32), (4, 1)) / 64
+rows_kernel[(4,)](x, np.empty_like(x), 2.5, 3, BLOCK=64)
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="there is no gdb here")
+def test_variables_in_gdb(tmp_path):
+    path = tmp_path / "rows.py"
+    path.write_text(VARIABLES)
+    load, step, store = (1 + VARIABLES.splitlines().index(line) for line in (
+        "    x = tl.load(x_ptr + pid * BLOCK + at)", "        share += step * 0.5", "    tl.store(out_ptr + pid * BLOCK + at, share)"))
+    shown = in_gdb(path, f"break rows.py:{load}", "run", "print factor", "print x_ptr[2]",
+                   f"tbreak rows.py:{step}", "continue", "print x", "print pid", "print n", "print count", "ptype weights",
+                   f"tbreak rows.py:{store}", "continue", "print share[0]", "print share[63]", "kill")
+    if "ptrace" in shown and "Breakpoint 1," not in shown:
+        pytest.skip("processes must not be traced here")
+    values = re.findall(r"^\$\d+ = (.*)$", shown, re.M)
+    assert float(values[0]) == 2.5 and float(values[1]) == 2 / 64, shown
+    assert values[2] == "<optimized out>", shown  # computed where it is wanted, and nowhere as a whole
+    assert values[3:6] == ["0", "3", "3"] and "type = float32 [64]" in shown, shown
+    weights = np.exp(np.arange(64) / 64 - 63 / 64)
+    for value, weight in zip(values[6:], (weights[0], weights[63])):
+        assert float(value) == pytest.approx(2.5 * weight / weights.sum() + 1.5, rel=1e-5), shown
+
+
+@needs_command
+def test_variables_change_no_instruction_of_the_gallery(tmp_path):
+    sys.path.insert(0, str(ROOT / "tools"))
+    from gallery import KERNELS
+    for example, kernel, signature, warps, stages in KERNELS[::3]:
+        code = [subprocess.run([COMMAND, "compile", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--signature", signature, "--emit", "asm"],
+                               capture_output=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": on, "TILEWRIGHT_CACHE": "0"}).stdout for on in "01"]
+        assert b".debug_info" in code[1] and b".debug_info" not in code[0]
+        assert instructions(code[0]) == instructions(code[1]), (example, kernel)
+
+
+@needs_command
+def test_places_in_text_of_tiles(script, tmp_path):
+    path = script()
+    plain, placed = emitted(path, "tt", "0"), emitted(path, "tt", "1")
+    assert b"loc(" not in plain
+    assert re.search(rb'loc\("%s":%d:' % (re.escape(str(path).encode()), STORE), placed) and b'"y"' in placed
+    # Read back, they are the places of the code that is made from the text.
+    text = tmp_path / "grow.ttir"
+    text.write_bytes(placed)
+    code = subprocess.run([COMMAND, "compile", text, "--emit", "asm"], capture_output=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1"}).stdout
+    assert b'"grow.py"' in code and STORE in {int(number) for number in re.findall(rb"\.loc\s+\d+\s+(\d+)", code)}
+    again = subprocess.run([COMMAND, "compile", text, "--emit", "tt"], capture_output=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1"}).stdout
+    assert again == placed
 
 
 def records_of(dump):

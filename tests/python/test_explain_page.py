@@ -87,6 +87,18 @@ def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
         ("products", line_of("tl.dot(a, b)"), 0), ("copies", line_of("a = tl.load"), 3), ("copies", line_of("b = tl.load"), 3)]
 
 
+def test_a_timeline_shows_work_of_other_iterations(tmp_path):
+    from gallery import ATTENTION
+    page, source = tmp_path / "page.html", ROOT / "examples" / "07_attention.py"
+    subprocess.run([COMMAND, "explain", f"{source}:attention_kernel", "--target", "cuda:sm_90a", "--num-warps", "8", "--html", page, "--signature",
+                    f"{ATTENTION},HEAD_DIM=128,CAUSAL=False,BLOCK_M=128,BLOCK_N=128"], check=True)
+    timelines = json.loads(_Page(page.read_text()).data)["timelines"]
+    scores, sums = (1 + [text in line for line in source.read_text().splitlines()].index(True) for text in ("tl.dot(q, k)", "acc = tl.dot(weights"))
+    for timeline in timelines:
+        ahead = {event["line"]: event["ahead"] for event in timeline["events"] if event["worker"] == "products"}
+        assert ahead == {scores: 1, sums: 0}  # the next scores start before these weights are multiplied
+
+
 @pytest.mark.parametrize("target", ["cpu:avx512", "cuda:sm_90a"])
 def test_every_kernel_of_the_gallery_is_explained(target):
     for example, kernel, signature, warps, stages in KERNELS:

@@ -1,6 +1,7 @@
 """`tilewright profile`: a script's kernels, with what they move and compute."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -41,7 +42,8 @@ def run(tmp_path):
     script.write_text(_SCRIPT)
 
     def profile(*options, arguments=("3", "--json")):
-        return subprocess.run([sys.executable, "-m", "tilewright.profile", *options, script, *arguments], capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-m", "tilewright.profile", *options, script, *arguments], capture_output=True, text=True,
+                              env={**os.environ, "TILEWRIGHT_CACHE": "0"})
     return profile
 
 
@@ -58,7 +60,31 @@ def test_kernels_with_calls_bytes_and_operations(run, tmp_path):
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert [event["name"] for event in events if event["cat"] == "kernel"].count("scale_kernel") == 3
     steps = {event["name"] for event in events if event["cat"] == "compile"}
-    assert {"scale_kernel: lower-to-loops", "scale_kernel: generate-code"} <= steps or not steps  # empty: found in the cache folder
+    assert {"scale_kernel: lower-to-loops", "scale_kernel: generate-code"} <= steps
+    assert all(event["ph"] == "X" and event["dur"] >= 0 and event["ts"] > 0 for event in events)
+
+
+def test_programs_that_differ_are_counted_together(tmp_path):
+    script = tmp_path / "causal.py"
+    script.write_text("""
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def causal_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0)
+    total = tl.zeros([BLOCK], tl.float32)
+    for row in range(0, at + 1):
+        total += tl.load(x_ptr + row * BLOCK + tl.arange(0, BLOCK))
+    tl.store(out_ptr + at * BLOCK + tl.arange(0, BLOCK), total)
+
+x = np.ones((100, 256), np.float32)
+causal_kernel[(100,)](x, np.empty_like(x), BLOCK=256)
+""")
+    done = subprocess.run([sys.executable, "-m", "tilewright.profile", "--json", "--no-roof", script], capture_output=True, text=True)
+    (row,) = json.loads(done.stdout)["kernels"]
+    assert row["flops"] == pytest.approx(256 * 100 * 101 / 2, rel=0.02)  # the first program does one addition a lane, the last one 100
 
 
 def test_a_table_beside_the_roof(run):

@@ -1,20 +1,17 @@
 """What this machine was measured to be able to do: once, and kept in the cache folder until `tilewright bench --measure-roof`."""
 
-import hashlib
 import json
 
 from .. import _core
 from . import tensors
 
-_FORM = 1
 
-
-def _device_facts(device):
+def _machine(device):
+    """Its name for a person and in the cache folder, where `tilewright explain` looks for it as well."""
     if device == "cpu":
-        facts = _core.target()
-        return [facts["cpu"], facts["level"], facts["threads"]]
+        return _core.processor_text()
     facts = tensors.torch().cuda.get_device_properties(device)
-    return [facts.name, facts.multi_processor_count, facts.total_memory]
+    return f"{facts.name} {facts.multi_processor_count} {facts.total_memory}"
 
 
 def _seconds_on_gpu(call):
@@ -50,13 +47,13 @@ def _measure_gpu(device):
 
 def roof_of(device, anew=False):
     """{"bytes_per_second": ..., "float32": operations a second, ...} of "cpu" or a CUDA device of PyTorch's."""
-    facts = _device_facts(device)
-    key = hashlib.sha256(json.dumps(["roof", _FORM, _core.__version__, facts]).encode()).hexdigest()
+    machine = _machine(device)
+    key = _core.roof_key(machine)
     kept = None if anew or not _core.cache_enabled() else _core.cache_load(key)
     if kept is not None:
         return json.loads(kept)
     roof = _core.measure_roof() if device == "cpu" else _measure_gpu(device)
-    roof["device"] = " ".join(str(fact) for fact in facts)
+    roof["device"] = machine
     if _core.cache_enabled():
         _core.cache_store(key, json.dumps(roof).encode())
     return roof

@@ -11,6 +11,7 @@
 // time, each waiting for the other's, and then compute at the same time.
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/shift.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -35,6 +36,12 @@ public:
       for (BlockArgument carried : loop.getRegionIterArgs())
         if (isLate(carried)) addUsers(carried);
     }
+  }
+
+  /// Says on the operations of the second part that they work for the iteration before.
+  void markLate() const {
+    for (Operation *op : late)
+      op->setAttr(shiftName, Builder(op->getContext()).getI32IntegerAttr(-1));
   }
 
   bool isLate(Operation *op) const { return op && late.contains(op); }
@@ -325,6 +332,7 @@ bool canRotate(scf::ForOp loop, ttg::WgmmaOp ahead) {
 scf::ForOp rotateLoop(scf::ForOp loop, ttg::WgmmaOp ahead) {
   TwoParts parts(loop, ahead);
   parts.addWaitsAndShapes();
+  parts.markLate();
   return Rotator(parts).run();
 }
 

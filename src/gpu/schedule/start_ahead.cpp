@@ -6,6 +6,7 @@
 // The last iteration has no next one: it multiplies its own K again, which is still in its slot, and the result is not used. That costs a
 // product a loop; a branch around a product would cost every iteration.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/shift.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -67,6 +68,7 @@ scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, 
     place = op;
     if (isa<ttg::SlotOp>(op)) op->replaceUsesOfWith(slot, at);
   }
+  product->setAttr(shiftName, b.getI32IntegerAttr(1));
   arrival.getIndexMutable().assign(at);
   arrival.getParityMutable().assign(phase);
 

@@ -1,0 +1,178 @@
+// A launch's work against what a machine can do. The bound counts each tensor once and asks for nothing but the machine's rates; the
+// prediction also knows what accesses waste, and what programs cost beside their arithmetic. Neither runs the kernel: that is measureTime.
+#include "cli/explain_time.h"
+
+#include "runtime/cuda/device.h"
+#include "tune/estimate.h"
+#include "tune/measure.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+namespace tilewright {
+
+std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, Diagnostics &diagnostics) {
+  std::optional<Setup> setup = readSetup(line, "explain", status, diagnostics);
+  if (!setup) return std::nullopt;
+  TunedKernel tuned(setup->kernel.function);
+  GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(*setup, arguments, problems); };
+  std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, setup->named(), setup->options, diagnostics);
+  std::optional<Grid> extents = choice ? grid(choice->arguments, diagnostics) : std::nullopt;
+  if (!extents || !programCount(*extents, diagnostics)) {
+    status = report(diagnostics, ourError);
+    return std::nullopt;
+  }
+  return DescribedLaunch{std::move(*setup), std::move(*choice), *extents};
+}
+
+//===-------------------------------------------------------------------------------------------------------------- estimates
+
+/// The lines that take the most by estimate, the longest first. `fromMemory`: the share of what is loaded that no cache has.
+static FactSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
+                              double fromMemory) {
+  std::vector<std::pair<double, Fact>> lines;
+  double all = 0, productRate = 0;
+  for (const auto &[type, operations] : work.productsOf)
+    productRate = std::max(productRate, peaks.productsOf(type));
+  for (const auto &[where, done] : work.lines) {
+    auto found = waste.find(where);
+    double ratio = found == waste.end() ? 1 : found->second;
+    double seconds = done.arithmetic / (peaks.arithmetic / 2) + (productRate > 0 ? done.products / productRate : 0) +
+                     done.bytes * ratio * fromMemory / peaks.bytes;
+    std::vector<std::string> parts;
+    if (done.products > 0) parts.push_back(scaledText(done.products * programs, "FLOP") + " of products");
+    if (done.arithmetic > 0) parts.push_back(scaledText(done.arithmetic * programs, "FLOP"));
+    if (done.bytes > 0) parts.push_back(scaledText(done.bytes * programs, "B"));
+    std::string text = llvm::join(parts, ", ");
+    if (ratio >= 1.5) text += llvm::formatv(", for which {0} move", scaledText(done.bytes * ratio * programs, "B")).str();
+    lines.push_back({seconds, {where, std::move(text)}});
+    all += seconds;
+  }
+  llvm::sort(lines, [](const auto &a, const auto &b) { return std::tie(a.first, b.second.where) > std::tie(b.first, a.second.where); });
+  FactSection section{"Where the time goes, by estimate", {}};
+  constexpr double least = 0.02;
+  for (auto &[seconds, fact] : lines) {
+    if (seconds < least * all || fact.where.file.empty()) continue;
+    fact.text = std::to_string(std::lround(100 * seconds / all)) + " %: " + fact.text;
+    section.facts.push_back(std::move(fact));
+  }
+  return section;
+}
+
+/// Of the tensors of a launch, each once.
+static double tensorBytes(llvm::ArrayRef<Argument> arguments) {
+  std::map<void *, int64_t> tensors;
+  for (const Argument &argument : arguments)
+    if (argument.isPointer()) tensors[argument.address()] = std::max(tensors[argument.address()], argument.bytes());
+  double sum = 0;
+  for (const auto &[address, bytes] : tensors)
+    sum += static_cast<double>(bytes);
+  return sum;
+}
+
+bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, const std::optional<Grid> &grid, Explanation &explanation,
+                 Diagnostics &diagnostics) {
+  CompileRequest plain = request;
+  plain.onStep = nullptr, plain.onExplained = nullptr;
+  llvm::ArrayRef<Argument> arguments = launch ? llvm::ArrayRef<Argument>(launch->choice.arguments) : llvm::ArrayRef<Argument>();
+  std::optional<ProgramWork> work = workOfRequest(plain, arguments, grid, diagnostics);
+  std::optional<int64_t> programs = grid ? programCount(*grid, diagnostics) : std::optional<int64_t>(0);
+  if (!work || !programs) return false;
+  LaunchTime time;
+  time.programBytes = work->bytes, time.programOperations = work->arithmetic + work->products, time.isExact = work->isExact;
+  if (*programs > 0) {
+    Peaks peaks = request.gpu ? gpuPeaks(*request.gpu, diagnostics) : cpuPeaks(request.target, diagnostics);
+    auto all = static_cast<double>(*programs);
+    std::map<SourceLine, double> waste;
+    for (const AccessWaste &access : explanation.waste)
+      waste[access.where] = std::max(waste[access.where], access.ratio);
+    double touched = 0;
+    for (const auto &[where, done] : work->lines)
+      touched += done.bytes * (waste.count(where) ? waste[where] : 1);
+    double productSeconds = 0;
+    for (const auto &[type, operations] : work->productsOf)
+      productSeconds += all * operations / peaks.productsOf(type);
+    time.programs = *programs, time.machine = peaks.machine + ", " + peaks.source;
+    time.tensorBytes = tensorBytes(arguments);
+    double moved = time.tensorBytes > 0 ? time.tensorBytes : all * work->bytes;
+    time.bytesPerSecond = peaks.bytes;
+    time.memory = moved / peaks.bytes;
+    time.arithmetic = productSeconds + all * work->arithmetic / peaks.arithmetic;
+    time.operationsPerSecond = time.arithmetic > 0 ? all * time.programOperations / time.arithmetic : peaks.arithmetic;
+    double touchedInAll = work->bytes > 0 ? moved * std::max(1.0, touched / work->bytes) : moved;
+    time.predicted = std::max(predictSeconds(*work, *programs, touchedInAll, peaks, request.gpu ? &*request.gpu : nullptr),
+                              std::max(time.memory, time.arithmetic));
+    explanation.sections.insert(explanation.sections.begin(),
+                                heavyLines(*work, waste, peaks, all, std::min(1.0, moved / (all * work->bytes))));
+  }
+  explanation.time = std::move(time);
+  return true;
+}
+
+//===--------------------------------------------------------------------------------------------------------------- measured
+
+namespace {
+/// The tensors of a launch in the memory of a GPU.
+class OnDevice {
+public:
+  explicit OnDevice(const gpu::CudaDevice &device) : device(device) {}
+  OnDevice(const OnDevice &) = delete;
+  OnDevice &operator=(const OnDevice &) = delete;
+  ~OnDevice() {
+    gpu::ContextScope scope(device);
+    for (uint64_t address : addresses)
+      device.driver->release(address);
+  }
+
+  /// Copies what the arguments point to, and lets them point to the copies. False after an error.
+  bool move(BoundArguments &arguments, Diagnostics &diagnostics) {
+    gpu::ContextScope scope(device);
+    for (Argument &argument : arguments) {
+      if (!argument.isPointer() || argument.bytes() == 0) continue;
+      auto bytes = static_cast<size_t>(argument.bytes());
+      uint64_t address = 0;
+      gpu::DriverStatus state = device.driver->allocate(&address, bytes);
+      if (state == gpu::status::success) {
+        addresses.push_back(address);
+        state = device.driver->copyToDevice(address, argument.address(), bytes);
+      }
+      if (state != gpu::status::success) {
+        device.report(state, "copying a tensor to the GPU", diagnostics);
+        return false;
+      }
+      argument = Argument::pointer(reinterpret_cast<void *>(address), argument.element(), argument.bytes(), device.ordinal);
+    }
+    return true;
+  }
+
+private:
+  const gpu::CudaDevice &device;
+  std::vector<uint64_t> addresses;
+};
+} // namespace
+
+bool measureTime(const CompileRequest &request, DescribedLaunch &launch, Explanation &explanation, Diagnostics &diagnostics) {
+  LaunchOptions options = launch.choice.options;
+  std::optional<OnDevice> copies;
+  if (request.gpu) {
+    const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics);
+    if (!device) return false;
+    copies.emplace(*device);
+    if (!copies->move(launch.choice.arguments, diagnostics)) return false;
+    options.device = device->ordinal;
+  }
+  Kernel kernel(launch.setup.kernel.function);
+  auto run = [&](Diagnostics &problems) { return kernel.launch(launch.grid, launch.choice.arguments, options, problems); };
+  if (!run(diagnostics)) return false; // compiles; an error shows here, as what it is
+  std::unique_ptr<LaunchMeter> meter =
+      LaunchMeter::create(*launch.setup.kernel.function, launch.choice.arguments, {}, {}, options, diagnostics);
+  if (!meter) return false;
+  Measured measured = meter->measure(run, std::nullopt);
+  for (double milliseconds : measured.milliseconds)
+    explanation.time->measured.push_back(milliseconds / 1e3);
+  return true;
+}
+
+} // namespace tilewright
