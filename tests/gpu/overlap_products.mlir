@@ -48,7 +48,8 @@ tt.func public @backward(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %rows: !tt
     %dd = arith.mulf %ds, %all : tensor<64x64xf32>
     %h = arith.truncf %dd : tensor<64x64xf32> to tensor<64x64xf16>
     %dk1 = tt.dot %h, %q, %dk : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
-    scf.yield %dv1, %dk1 : tensor<64x64xf32>, tensor<64x64xf32>
+    %twice = arith.addf %dk1, %dk1 : tensor<64x64xf32>
+    scf.yield %dv1, %twice : tensor<64x64xf32>, tensor<64x64xf32>
   }
   %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   %both = arith.addf %r#0, %r#1 : tensor<64x64xf32>
@@ -86,5 +87,55 @@ tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
   }
   %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x128x!tt.ptr<f32>>
   tt.store %out, %r : tensor<128x128x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// The last product adds up in place: it runs on over the back edge, until the next iteration's first wait. Behind that wait the slots of the
+// iteration before are filled again; what reads this iteration's slots starts in front of it. The exponential goes through the wait for what
+// it is computed under.
+// CHECK-LABEL: tt.func public @runs_on
+// CHECK: scf.for {{.*}} iter_args(%[[sum:.*]] = %{{.*}}, %[[slot:.*]] = %{{.*}}, %[[parity:.*]] = %{{.*}})
+// CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]
+// CHECK-NEXT: %[[scores:.*]] = ttg.wgmma
+// CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]
+// CHECK: %[[more:.*]] = ttg.wgmma
+// CHECK-NEXT: %[[s:.*]]:2 = ttg.wgmma_wait 1, %[[scores]], %[[sum]]
+// CHECK-NEXT: ttg.sync
+// CHECK: ttg.tma_load {{.*}} if
+// CHECK: ttg.tma_load {{.*}} if
+// CHECK: %[[e:.*]] = math.exp2 %[[s]]#0
+// CHECK: %[[m:.*]]:2 = ttg.wgmma_wait 0, %[[more]], %[[e]] : {{.*}} {ptx.every_value}
+// CHECK: arith.mulf %[[m]]#1, %[[m]]#0
+// CHECK: %[[last:.*]] = ttg.wgmma {{.*}}, %[[s]]#1
+// CHECK-NOT: ttg.wgmma_wait
+// CHECK: scf.yield %[[last]]
+// CHECK: ttg.wgmma_wait 0
+tt.func public @runs_on(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map},
+    %y: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %g = ttg.descriptor_load %x[%c64, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%dq = %zero) -> (tensor<64x64xf32>) : i32 {
+    %k = ttg.descriptor_load %y[%c0, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %v = ttg.descriptor_load %y[%c64, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %kt = tt.trans %k {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %s = tt.dot %q, %kt, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %e = math.exp2 %s : tensor<64x64xf32>
+    %vt = tt.trans %v {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %dp = tt.dot %g, %vt, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %ds = arith.mulf %e, %dp : tensor<64x64xf32>
+    %h = arith.truncf %ds : tensor<64x64xf32> to tensor<64x64xf16>
+    %dq1 = tt.dot %h, %k, %dq : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %dq1 : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
   tt.return
 }

@@ -92,6 +92,30 @@ protected:
 )");
   }
 
+  /// Three products; the last one adds up in place.
+  void loadBackward(const std::string &maxRegisters) {
+    load("warps = 4, ctas = 1, stages = 3, maxRegisters = " + maxRegisters + ", target = \"sm_90a\"", R"(
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %g = ttg.descriptor_load %x[%c64, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %kt = tt.trans %k {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %vt = tt.trans %v {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %s = tt.dot %q, %kt, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %t = tt.dot %g, %vt, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %e = arith.mulf %s, %t : tensor<64x64xf32>
+    %w = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xf16>
+    %b = ttg.descriptor_load %x[%c128, %i] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %d = tt.dot %w, %b, %sum : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+)");
+  }
+
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::OwningOpRef<mlir::ModuleOp> module;
   tt::FuncOp function;
@@ -114,6 +138,28 @@ TEST_F(Schedule, productsThatRunOn) {
   caught(good, [](LoopSchedule &s) { s.rings[0].retired = s.rings[0].firstReader; }); // given back while it is read
   caught(good, [](LoopSchedule &s) { s.rings[0].firstReader = s.rings[0].retired; }); // read before the wait
   caught(good, [](LoopSchedule &s) { s.ahead = s.inFlight[0]; });
+}
+
+/// The last product of three runs on until the next iteration's first wait, behind which its slots are filled again.
+TEST_F(Schedule, lastProductRunsOn) {
+  for (bool roles : {false, true}) {
+    loadBackward("0");
+    LoopSchedule good = schedule(3, roles);
+    ASSERT_TRUE(good.retiring);
+    ASSERT_EQ(good.inFlight.size(), 1u);
+    for (const Ring &ring : good.rings)
+      EXPECT_EQ(ring.lag, 1);
+    caught(good, [](LoopSchedule &s) { s.rings[0].lag = 0; });
+    caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; }); // before the product is retired
+    caught(good, [](LoopSchedule &s) { s.inFlight.push_back(s.inFlight[0]); });
+    caught(good, [](LoopSchedule &s) { s.retiring.setPending(1); });
+    good.retiring.setPending(0);
+    caught(good, [](LoopSchedule &s) { s.retiring = mlir::cast<ttg::WgmmaWaitOp>(s.inFlight[0]->getNextNode()); }); // added to before
+  }
+  loadBackward("128"); // no registers for its first operand beside all sums
+  LoopSchedule good = schedule(3, /*roles=*/false);
+  EXPECT_FALSE(good.retiring);
+  EXPECT_TRUE(good.inFlight.empty());
 }
 
 TEST_F(Schedule, productStartedAhead) {

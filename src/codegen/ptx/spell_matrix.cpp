@@ -107,15 +107,18 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   return success();
 }
 
-/// A store to shared memory whose predicate depends on a value: ptxas computes the value first, and leaves the store where it stands. It
-/// never takes place, since there are multiprocessors, but ptxas cannot know how many.
-static std::string computeFirst(const std::string &value, const std::string &multiprocessors) {
-  return "{ .reg .pred never; .reg .b32 bits; mov.b32 bits, " + value + "; setp.eq.s32 never, " + multiprocessors +
+/// A store to shared memory whose predicate depends on values: ptxas computes them first, and leaves the store where it stands. It never
+/// takes place, since there are multiprocessors, but ptxas cannot know how many.
+static std::string computeFirst(ArrayRef<std::string> values, const std::string &multiprocessors) {
+  std::string text = "{ .reg .pred never; .reg .b32 bits; mov.b32 bits, " + values.front() + "; ";
+  for (const std::string &value : values.drop_front())
+    text += "or.b32 bits, bits, " + value + "; ";
+  return text + "setp.eq.s32 never, " + multiprocessors +
          ", 0; setp.eq.and.b32 never, bits, 0x7fa00001, never; @never st.shared.b32 [bits], bits; } ";
 }
 
 /// The accumulators pass through the instruction, though it does not name them: nothing that uses them can move above it. Of what is to be
-/// computed before, the last two values hold nearly all of it: ptxas computes in order.
+/// computed before, the last two values hold nearly all of it where ptxas computes in order; else all are named.
 static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
   constexpr int64_t named = 2;
   if (failed(need(op, at, at.target.wgmma))) return failure();
@@ -131,9 +134,14 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
     Asm count(at);
     std::string result = count.out(IntegerType::get(op.getContext(), 32));
     std::string multiprocessors = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
-    size_t end = names.size(), begin = end - static_cast<size_t>(std::min(computed.getInt(), named));
+    bool every = op->hasAttr(ptx::everyValueName);
+    size_t end = names.size(), begin = end - static_cast<size_t>(every ? computed.getInt() : std::min(computed.getInt(), named));
+    SmallVector<std::string> values;
     for (size_t i = begin; i < end; ++i)
-      if (op.getValues()[i].getType().isF32()) text += computeFirst(names[i], multiprocessors);
+      if (op.getValues()[i].getType().isF32()) values.push_back(names[i]);
+    if (every && !values.empty()) text += computeFirst(values, multiprocessors);
+    for (const std::string &value : every ? ArrayRef<std::string>() : ArrayRef<std::string>(values))
+      text += computeFirst(value, multiprocessors);
   }
   replace(op, code.emit(text + "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
   return success();

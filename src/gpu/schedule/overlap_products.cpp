@@ -4,10 +4,14 @@
 //   after:  s = QK    dp = GV    wait s    p = exp2(s)    dv += pG    wait dp    ds = p * dp    dk += ds Q    wait dv, dk
 // A product whose operands lie in shared memory starts behind the first product that nothing keeps it from; a wait stands before the first
 // use of what it lets through. Products end in the order in which they start, so that a wait counts those that may still run. Neither goes
-// past anything by which threads tell one another, or the producer of copies, that a buffer has been read.
+// past anything by which threads tell one another, or the producer of copies, that a buffer has been read: but where the last product of an
+// iteration runs on over the back edge, the slots of the iteration before are refilled behind the first wait, and what reads this
+// iteration's slots may start in front of that.
+#include "gpu/machine/computed_before.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/tiles/registers.h"
+#include "gpu/tiles/tile_classes.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,7 +31,10 @@ bool mayPass(Operation *op) {
 class Overlap {
 public:
   /// `registers` are there beside all accumulators.
-  Overlap(Block &block, int64_t registers) : block(block), registers(registers) {}
+  Overlap(Block &block, int64_t registers) : block(block), registers(registers) {
+    for (auto wait : block.getOps<ttg::WgmmaWaitOp>())
+      refillsBefore |= llvm::any_of(wait.getTiles(), [](Value tile) { return isa<BlockArgument>(tile); });
+  }
 
   /// What starts early is held for longer, and what is waited for late keeps the registers of its first operand.
   void run() {
@@ -74,8 +81,9 @@ private:
     SmallVector<Operation *> moved = {product};
     ttg::WgmmaOp before;
     SmallVector<Operation *> along; // what `moved` was when `before` was found
+    bool readsSlots = refillsBefore && isInRing(product.getA()) && isInRing(product.getB());
     for (Operation *op = product->getPrevNode(); op; op = op->getPrevNode()) {
-      if (!mayPass(op)) break;
+      if (!mayPass(op) && !(readsSlots && isRefill(op))) break;
       if (auto earlier = dyn_cast<ttg::WgmmaOp>(op)) {
         if (needed.contains(op)) break;
         before = earlier;
@@ -88,6 +96,22 @@ private:
     }
     for (Operation *op : along)
       op->moveAfter(before);
+  }
+
+  /// Whether an operation refills slots of the iteration before, or makes sure that they have been read. What has one slot is no ring.
+  static bool isRefill(Operation *op) {
+    if (auto copy = dyn_cast<ttg::TmaLoadOp>(op)) return copy.getBarriers().getType().getCount() > 1;
+    if (auto expect = dyn_cast<ttg::BarrierExpectOp>(op)) return expect.getBarriers().getType().getCount() > 1;
+    return isa<ttg::SyncOp, ttg::FenceAsyncOp, ttg::BarrierArriveOp>(op);
+  }
+
+  /// Whether the copy engine alone writes the operand in the loop, as a slot of a ring.
+  bool isInRing(Value operand) {
+    ttg::AllocOp alloc = allocOf(operand);
+    return alloc && llvm::all_of(accessesOf(alloc), [&](Operation *access) {
+             if (!block.findAncestorOpInBlock(*access) || isa<ttg::WgmmaOp, ttg::LoadSharedOp>(access)) return true;
+             return isa<ttg::TmaLoadOp>(access) && isRefill(access);
+           });
   }
 
   void need(Operation *op, llvm::SmallPtrSet<Operation *, 8> &needed) {
@@ -118,6 +142,7 @@ private:
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
   void waitLate(ttg::WgmmaWaitOp wait) {
     bool ownProducts = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
+      if (auto carried = dyn_cast<BlockArgument>(tile)) return carried.getOwner() == &block; // of the iteration before
       auto product = tile.getDefiningOp<ttg::WgmmaOp>();
       return product && product->getBlock() == &block;
     });
@@ -131,6 +156,34 @@ private:
         return merge(wait, other);
     wait->moveBefore(place);
     wait.setPending(static_cast<uint32_t>(startedBehind(wait, place)));
+    if (Operation *computed = computedBefore(wait)) passThrough(wait, computed->getResult(0));
+  }
+
+  /// What is computed under the products that the wait lets through, and used behind it: the last such tile of numbers; null if there is
+  /// none.
+  Operation *computedBefore(ttg::WgmmaWaitOp wait) {
+    for (Operation *op = wait->getPrevNode(); op && !isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op); op = op->getPrevNode()) {
+      auto tile = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
+      if (!tile || !tile.getElementType().isF32() || !isElementwiseOnTiles(op)) continue;
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return wait->isBeforeInBlock(block.findAncestorOpInBlock(*user)); }))
+        return op;
+    }
+    return nullptr;
+  }
+
+  /// The value goes through the wait, so that ptxas does not move the wait above what computes it. Nothing adds its elements up there, and
+  /// ptxas computes them in an order of its own.
+  static void passThrough(ttg::WgmmaWaitOp wait, Value computed) {
+    SmallVector<Value> tiles(wait.getTiles());
+    tiles.push_back(computed);
+    OpBuilder b(wait);
+    auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
+    both->setAttr(ptx::everyValueName, b.getUnitAttr());
+    wait->replaceAllUsesWith(both.getResults().drop_back());
+    computed.replaceUsesWithIf(both.getResults().back(), [&](OpOperand &use) {
+      return both->isBeforeInBlock(both->getBlock()->findAncestorOpInBlock(*use.getOwner()));
+    });
+    wait.erase();
   }
 
   static void merge(ttg::WgmmaWaitOp wait, ttg::WgmmaWaitOp next) {
@@ -146,6 +199,7 @@ private:
 
   Block &block;
   int64_t registers;
+  bool refillsBefore = false; ///< refills fill slots of the iteration before: its last product runs on until a wait of this one
 };
 
 } // namespace

@@ -208,7 +208,7 @@ private:
     schedule.roles = roles;
     if (roles && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
-    if (schedule.inFlight.empty()) schedule.computed.clear();
+    if (schedule.inFlight.empty() || schedule.retiring) schedule.computed.clear();
     if (stages > 1 && !roles) stages = goThroughTiles(schedule);
     noteDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule), success();

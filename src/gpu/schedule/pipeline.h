@@ -53,6 +53,7 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of products' operands that threads make; none if there is no space for two of each
   int64_t computedSlots = 2;                      ///< how many there are of each
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
+  ttg::WgmmaWaitOp retiring;                ///< it retires the products in flight of the iteration before; null: they retire one another
   ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
   bool throughTiles = false;                ///< the first copies of the loop's next run are started behind this one (tile_loop.cpp)
@@ -101,7 +102,8 @@ bool canRotate(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
 /// Cuts it: the loop has one iteration less, and what is missing stands in front of it and behind it. Returns the new loop.
 mlir::scf::ForOp rotateLoop(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
 
-/// Lets the products in flight run on until the next iteration's have been started. Returns the wait that retires the iteration before.
+/// Lets the products in flight run on until the next iteration's have been started, or until its `retiring`. Returns the wait that retires
+/// the iteration before.
 mlir::Operation *runOn(LoopSchedule &schedule);
 
 /// The loop around the schedule's whose next iteration's first copies can be started early, behind the products of this one; null if there

@@ -3,8 +3,8 @@
 //   A ring's copy for iteration t is started before the loop, for t < S - lag, or in iteration t - (S - lag): so each iteration's wait has
 //   one arrival, and it is started before the wait. The copy that iteration i starts goes to the slot that iteration i - lag has read. With
 //   lag 0 this iteration's own readers must stand before the sync that the refills stand behind; with lag 1 the iteration before's are
-//   over, but for products that run on over the back edge, which are retired behind the last product that starts; with lag 2 these are
-//   over, too.
+//   over, but for products that run on over the back edge, which are retired behind the last product that starts, or at a wait of the
+//   iteration for all; with lag 2 these are over, too.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
 
@@ -75,8 +75,22 @@ static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, co
   }
   if (ring.lag == 0) return "a slot is filled while a product that runs on reads it";
   ttg::WgmmaOp last = schedule.inFlight.back();
-  if (ring.lag == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, last)))
+  ttg::WgmmaWaitOp wait = schedule.retiring;
+  Operation *retires = wait ? wait.getOperation() : last.getOperation();
+  if (ring.lag == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, retires)))
     return "a slot is filled before the product that reads it is retired";
+  return {};
+}
+
+/// The wait that retires the products of the iteration before waits for all that were started, and stands before the next ones start.
+static std::optional<std::string> wrongInRetiring(const LoopSchedule &schedule) {
+  ttg::WgmmaWaitOp wait = schedule.retiring;
+  scf::ForOp loop = schedule.loop;
+  if (!wait) return {};
+  if (schedule.inFlight.size() != 1) return "not one product runs on until a wait of the next iteration";
+  if (wait->getBlock() != loop.getBody() || wait.getPending() != 0) return "what runs on is not waited for in the next iteration";
+  ttg::WgmmaOp product = schedule.inFlight.front();
+  if (!wait->isBeforeInBlock(product)) return "a sum is added to before it is waited for";
   return {};
 }
 
@@ -88,6 +102,7 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
   if (schedule.ahead && !schedule.inFlight.empty()) return "a product is started ahead of others that run on";
   for (ttg::WgmmaOp product : schedule.inFlight)
     if (product->getBlock() != loop.getBody()) return "a product of an inner loop runs on";
+  if (std::optional<std::string> wrong = wrongInRetiring(schedule)) return wrong;
   std::optional<int64_t> asyncDistance; // one wait serves all rings by cp.async: it counts groups, one an iteration
   for (const Ring &ring : schedule.rings) {
     if (ring.lag < 0 || ring.distance(schedule.stages) < 1) return "a copy is started after it is waited for";

@@ -1,11 +1,26 @@
 // A product that accumulates in place is waited for only when the next one has been started: tensor cores never idle over the back edge.
 //   before: for i { d = product i of c    wait 0    yield d }
 //   after:  for i { d = product i of c    wait 1: product i - 1 is over    yield d }    wait 0
+// Where an iteration waits for another product before that one, this wait retires the product of the iteration before as well:
+//   before: for i { s = other i    wait 0: s    d = product i of c    wait 0    yield d }
+//   after:  for i { s = other i    wait 0: s, c = product i - 1    d = product i of c    yield d }    wait 0
 #include "gpu/schedule/pipeline.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+/// The wait of the iteration with one more tile: what a product of the iteration before adds up.
+static Operation *retireAt(ttg::WgmmaWaitOp wait, BlockArgument sum) {
+  OpBuilder b(wait);
+  SmallVector<Value> tiles(wait.getTiles());
+  tiles.push_back(sum);
+  auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
+  wait->replaceAllUsesWith(both.getResults().drop_back());
+  sum.replaceAllUsesExcept(both.getResults().back(), both);
+  wait.erase();
+  return both;
+}
 
 Operation *runOn(LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
@@ -19,10 +34,15 @@ Operation *runOn(LoopSchedule &schedule) {
   }
   SmallVector<ttg::WgmmaWaitOp> waits(loop.getBody()->getOps<ttg::WgmmaWaitOp>());
   for (ttg::WgmmaWaitOp wait : waits)
-    wait.erase();
+    if (wait.use_empty()) wait.erase();
   ttg::WgmmaOp last = schedule.inFlight.back();
-  b.setInsertionPointAfter(last);
-  auto retire = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
+  Operation *retire = nullptr;
+  if (schedule.retiring) {
+    retire = retireAt(schedule.retiring, cast<BlockArgument>(last.getC()));
+  } else {
+    b.setInsertionPointAfter(last);
+    retire = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
+  }
   b.setInsertionPointAfter(loop);
   auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(sums)), 0, sums);
   for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))

@@ -5,6 +5,8 @@
 //   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...;
 //                                           wait for V; multiply; retire both; sync; refill V's slot i
 //   products of what threads compute:       compute; fill buffer i mod 2; sync; start product i; retire product i-1; sync
+//   the last one accumulates in place:      start product i; retire it, and the last one of i-1; sync; refill all slots i-1 for i+S-1; ...;
+//                                           start the last one of i
 //   three products or more:                 wait for all; multiply and compute; sync; refill all slots i for i+S
 //   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply
 // The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
@@ -182,6 +184,17 @@ static bool accumulatesInPlace(ttg::WgmmaOp product, scf::ForOp loop) {
   return retired.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == retired;
 }
 
+/// Whether what a product reads lies in a ring, or in a buffer that the loop does not write.
+static bool staysInBuffer(LoopSchedule &schedule, Value operand) {
+  ttg::AllocOp alloc = allocOf(operand);
+  if (!alloc) return false;
+  for (Ring &ring : schedule.rings)
+    if (llvm::any_of(ring.copies, [&](Copy &copy) { return copy.alloc == alloc; })) return true;
+  return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
+    return schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
+  });
+}
+
 /// The products of a loop, if all of them may run on over its back edge: their sums stay in the accumulators, and nothing they read is
 /// written while they may still be reading. One that may not makes every iteration wait, and then the others gain nothing.
 static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
@@ -189,13 +202,8 @@ static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
   bool all = true;
   auto stays = [&](Value operand) {
     ttg::AllocOp alloc = allocOf(operand);
-    if (!alloc) return false;
-    for (Ring &ring : schedule.rings)
-      if (llvm::any_of(ring.copies, [&](Copy &copy) { return copy.alloc == alloc; })) return true;
-    if (llvm::any_of(schedule.computed, [&](ttg::StoreSharedOp store) { return allocOf(store.getBuffer()) == alloc; })) return true;
-    return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
-      return schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
-    });
+    bool computed = llvm::any_of(schedule.computed, [&](ttg::StoreSharedOp store) { return allocOf(store.getBuffer()) == alloc; });
+    return (alloc && computed) || staysInBuffer(schedule, operand);
   };
   schedule.loop.walk([&](ttg::WgmmaOp product) {
     all &= product->getBlock() == schedule.loop.getBody() && accumulatesInPlace(product, schedule.loop) && stays(product.getA()) &&
@@ -208,6 +216,29 @@ static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
   });
   if (!all) products.clear();
   return products;
+}
+
+/// The wait of an iteration that retires its last product of the iteration before: the first one, if the product accumulates in place
+/// behind it. Null if there is none, or the registers do not suffice: meanwhile the product keeps those of its first operand.
+static ttg::WgmmaWaitOp retiringWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t leastProducts = 3; // of two, the second one's slot would be filled an iteration later than it is free
+  Block *body = schedule.loop.getBody();
+  ttg::WgmmaOp last;
+  int64_t inLoop = 0, inBody = 0;
+  schedule.loop.walk([&](ttg::WgmmaOp product) {
+    ++inLoop;
+    inBody += product->getBlock() == body;
+    last = product;
+  });
+  auto waits = body->getOps<ttg::WgmmaWaitOp>();
+  if (inLoop != inBody || inLoop < leastProducts || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
+  ttg::WgmmaWaitOp first = *waits.begin();
+  if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
+  auto product = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
+  if (!product || product->getBlock() != body || !staysInBuffer(schedule, last.getB())) return {};
+  int64_t available = registersForTiles(config, target, schedule.roles) - accumulatorsOf(schedule.loop);
+  if (!isa<RankedTensorType>(last.getA().getType())) return staysInBuffer(schedule, last.getA()) ? first : ttg::WgmmaWaitOp();
+  return registersOf(last.getA().getType()) <= available ? first : ttg::WgmmaWaitOp();
 }
 
 int64_t registersOf(Type tile) {
@@ -278,6 +309,7 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
 
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target) {
   schedule.stages = stages;
+  schedule.retiring = {};
   schedule.inFlight = productsInFlight(schedule);
   if (schedule.rings.empty()) return;
   bool byThreads = llvm::any_of(schedule.rings, [](Ring &ring) { return !ring.tma; });
@@ -296,6 +328,15 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
   }
   // A producer is told of an iteration's slots at its end, and the next one's first product has started then: it takes a third slot.
   if (!schedule.roles || stages > 2) schedule.ahead = productAhead(schedule, config, target);
+  if (!schedule.ahead) schedule.retiring = retiringWait(schedule, config, target);
+  if (schedule.retiring) {
+    for (auto product : schedule.loop.getBody()->getOps<ttg::WgmmaOp>())
+      schedule.inFlight.assign(1, product);
+    schedule.refillAfter = schedule.retiring;
+    for (Ring &ring : schedule.rings)
+      ring.lag = 1;
+    return;
+  }
   if (schedule.ahead || schedule.roles) {
     // All of the iteration is over behind its last product. The first ring's slot has been free since the iteration before: it is filled at
     // the top, unless a producer is told of all of an iteration's slots at once.

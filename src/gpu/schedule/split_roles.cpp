@@ -38,7 +38,7 @@ static bool isAsked(const LoopSchedule &schedule) {
 /// already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412 without).
 static std::optional<std::string> whyNoGain(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (llvm::any_of(loops, isAsked)) return {};
-  if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty(); }))
+  if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty() && !schedule.retiring; }))
     return "nothing is computed between the products";
   if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return fillsProcessor(schedule, config, target); }))
     return "a second block fits on a multiprocessor, and multiplies while this one computes";

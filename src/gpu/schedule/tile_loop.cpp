@@ -36,7 +36,8 @@ static bool mayWait(Operation *op, scf::ForOp loop) {
 scf::ForOp tileLoop(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp() || schedule.roles || schedule.inFlight.empty()) return {};
+  if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp() || schedule.roles) return {};
+  if (schedule.inFlight.empty() || schedule.retiring) return {};
   IntegerAttr step;
   if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
   for (const Ring &ring : schedule.rings)

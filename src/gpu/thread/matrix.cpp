@@ -199,8 +199,9 @@ struct SharedOperand {
 using PackedA = llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Value>>;
 } // namespace
 
-/// `kDim`: the dimension that products run along; `result`: the accumulators' layout. Nothing if wgmma cannot read the buffer.
-static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result) {
+/// `kDim`: the dimension that products run along; `result`: the accumulators' layout; `nothing`: added to the address. Nothing if wgmma
+/// cannot read the buffer.
+static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value nothing) {
   SharedLayout shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
   std::optional<MatrixDescriptor> descriptor = describe(shared, kDim);
   if (!descriptor) return std::nullopt;
@@ -213,8 +214,34 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
     groups.push_back(warpgroup ? places.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
   }
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
+  if (nothing) address = arith::AddIOp::create(t.b, address, nothing);
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
   return SharedOperand{shared, *descriptor, start};
+}
+
+/// Whether the products of the loop have many descriptors of first operands that it does not change: one for every 64 rows of a warpgroup
+/// and every step along K.
+static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
+  constexpr int64_t many = 16, rowsOfInstruction = 64, bytesOfInstruction = 32, warpsOfGroup = 4;
+  int64_t descriptors = 0;
+  for (auto product : loop.getBody()->getOps<ttg::WgmmaOp>()) {
+    auto a = dyn_cast<ttg::BufferType>(product.getA().getType());
+    if (!a || !loop.isDefinedOutsideOfLoop(product.getA())) continue;
+    int64_t rows = a.getShape()[0] / (t.config.getWarps() / warpsOfGroup);
+    int64_t bytes = a.getShape()[1] * a.getElementType().getIntOrFloatBitWidth() / 8;
+    descriptors += llvm::divideCeil(rows, rowsOfInstruction) * llvm::divideCeil(bytes, bytesOfInstruction);
+  }
+  return descriptors >= many;
+}
+
+/// A zero that ptxas cannot tell from a number of the iteration: the highest bit of the second operand's address. ptxas computes
+/// descriptors that a loop does not change before the loop, and keeps each in a register; with this zero in them they are sums in the loop,
+/// made where they are used. Null where the registers are not worth it.
+static Value nothingOfIteration(ThreadContext &t, ttg::WgmmaOp op) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!loop || !loop.isDefinedOutsideOfLoop(op.getA()) || loop.isDefinedOutsideOfLoop(op.getB())) return {};
+  if (!hasManyConstantDescriptors(t, loop)) return {};
+  return arith::AndIOp::create(t.b, t.getScalar(op.getB()), t.i32(std::numeric_limits<int32_t>::min()));
 }
 
 /// Registers of A are packed before the fence that orders them with the products. `step`: elements of K of one instruction.
@@ -271,8 +298,8 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
   // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
   int64_t warps = t.config.getWarps(), columns = Layout::wgmmaColumns(layout.shape, warps);
   if (layout != Layout::wgmmaAccumulator(layout.shape, warps, columns)) return refuseLayout("these accumulators are not in wgmma's layout");
-  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout), first;
-  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout);
+  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, Value()), first;
+  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, nothingOfIteration(t, op));
   if (!second || (aBuffer && !first)) return refuseLayout("wgmma cannot read this buffer");
   FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
   if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
@@ -349,6 +376,7 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   for (Value tile : op.getTiles())
     if (Operation *from = tile.getDefiningOp(); from && isElementwiseOnTiles(from)) computed += static_cast<int64_t>(t.get(tile).size());
   if (computed) wait->setAttr(ptx::computedBeforeName, t.b.getI64IntegerAttr(computed));
+  if (Attribute every = op->getAttr(ptx::everyValueName)) wait->setAttr(ptx::everyValueName, every);
   t.scatter(op.getResults(), wait.getResults());
   return success();
 }
