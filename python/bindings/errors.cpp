@@ -120,7 +120,7 @@ void showWarnings(const Diagnostics &diagnostics) {
     }
     std::string text = record.message + (record.hint.empty() ? "" : " (" + record.hint + ")");
     if (!record.file.empty()) text = record.file + ":" + std::to_string(record.line) + ":" + std::to_string(record.column) + ": " + text;
-    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
+    nb::module_::import_("tilewright._errors").attr("warn")(text); // raises where warnings are errors
   }
 }
 

@@ -91,9 +91,11 @@ struct Raised {
 
 } // namespace
 
-/// measure(index, best) -> list of times or a reason; compile(index) -> a reason or None. What they raise ends the tuning.
+/// measure(index, best) -> list of times or a reason; compare_with(index) -> whether it works; compile(index) -> a reason or None. What
+/// they raise ends the tuning.
 static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const std::vector<std::string> &configs, nb::callable measure,
-                             nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads, bool needsQuiet) {
+                             nb::callable compareWith, nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads,
+                             bool needsQuiet) {
   Raised raised;
   TuneDoor door;
   door.keeps = keeps;
@@ -103,6 +105,7 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   door.measure = [&](size_t config, std::optional<double> best) {
     return raised.call(std::optional<Measured>(), [&] { return std::optional(toMeasured(measure(config, best))); });
   };
+  door.compareWith = [&](size_t config) { return raised.call(false, [&] { return nb::cast<bool>(compareWith(config)); }); };
   door.compile = [&](size_t config) {
     return raised.call(std::optional<std::string>("its compilation raised"),
                        [&] { return nb::cast<std::optional<std::string>>(compile(config)); });
@@ -206,6 +209,10 @@ void defineTuner(nb::module_ &module) {
         dropFromCaches(arguments);
       },
       "tensors"_a);
+  module.def("flush_caches", [] {
+    WithoutGil release;
+    flushCaches();
+  });
   nb::class_<ResultCheck>(module, "ResultCheck", "What configurations leave in these tensors, compared with what the first one did.")
       .def("__init__",
            [](ResultCheck *self, nb::list tensors) {
@@ -225,7 +232,8 @@ void defineTuner(nb::module_ &module) {
   module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
-             "configs"_a, "measure"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0, "needs_quiet"_a = true);
+             "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
+             "needs_quiet"_a = true);
 }
 
 } // namespace tilewright::python

@@ -2,6 +2,8 @@
 
 import linecache
 import re
+import sys
+import warnings
 
 
 class TritonError(Exception):
@@ -88,6 +90,14 @@ def compilation_error(rendered, diagnostics, src):
     elif kind is CompilationError:
         error.__cause__ = CompilationError(src, None, first["message"])
     return error
+
+
+def warn(text):
+    """A warning at the line of the user's that called into the package."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("tilewright", "triton"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 class _ToldError(TritonError):

@@ -6,30 +6,6 @@ import time
 
 from . import _core, knobs
 
-_buffer = None
-
-
-def flush_buffer():
-    """Memory larger than the last-level cache; writing it throws out what a measured call left there."""
-    global _buffer
-    if _buffer is None:
-        size = min(max(2 * _core.target()["llc_bytes"], 8 << 20), 256 << 20)
-        try:
-            import numpy
-            _buffer = numpy.zeros(size, numpy.uint8)
-        except ImportError:
-            _buffer = bytearray(size)
-    return _buffer
-
-
-def _flush():
-    buffer = flush_buffer()
-    if hasattr(buffer, "fill"):
-        buffer.fill(0)
-    else:
-        buffer[:] = bytes(len(buffer))
-
-
 def _quantile(times, quantile):
     """Between the two nearest of sorted times."""
     position = quantile * (len(times) - 1)
@@ -176,7 +152,7 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
             for tensor in grad_to_none:
                 tensor.grad = None
         if flush_cache:
-            _flush()
+            _core.flush_caches()
         times.append(timed(fn) * 1e3)
     return _summarize(times, quantiles, return_mode)
 

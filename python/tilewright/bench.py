@@ -18,6 +18,7 @@ from . import _core, verify as verification
 from ._author import command, noise, roof, roofline, tensors
 from ._author.allocations import torch_mode
 from ._author.kernel_file import KernelFile, KernelFileError, describe_exception
+from ._progress import progress
 
 
 @dataclasses.dataclass
@@ -102,13 +103,16 @@ def _measure(file, inputs, warmup, repeat):
         once = lambda call: _gpu_once(call, cache)
     else:
         once = lambda call: _cpu_once(call, inputs)
-    for _ in range(warmup):
-        for call in calls:
-            call()
     times = [], []
-    for _ in range(repeat):
-        for call, mine in zip(calls, times):
-            mine.append(once(call))
+    with progress("measuring", warmup + repeat) as bar:
+        for _ in range(warmup):
+            for call in calls:
+                call()
+            bar.step()
+        for _ in range(repeat):
+            for call, mine in zip(calls, times):
+                mine.append(once(call))
+            bar.step()
     return times
 
 
@@ -131,9 +135,9 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
         kernel, reference = _measure(file, inputs, warmup, repeat)
     on_gpu = [value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)]
     device = str(on_gpu[0].device) if on_gpu else "cpu"
-    own = roof.roof_of(device, measure_roof)
     kernel_summary, reference_summary = _summary(kernel), _summary(reference)
     seconds = kernel_summary["median"] / 1e3
+    own = roof.beaten(roof.roof_of(device, measure_roof), device, work.has_product, work.dtype, work.bytes, work.operations, seconds)
     peak = roof.peak(own, work.dtype, work.has_product)
     least = max(work.bytes / own["bytes_per_second"], work.operations / peak)
     return {

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 
 from . import _core, _measure
+from ._progress import progress
 from .runtime.driver import driver
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True, measure_time_with_hooks=False):
@@ -84,17 +85,17 @@ class Mark:
     def _measure(self, bench, kwargs):
         """One row for each x: its values, then for each line the value and its bounds (or None)."""
         rows = []
-        for number, x in enumerate(bench.x_vals):
-            if sys.stderr.isatty():
-                print(f"\r{bench.plot_name}: {number + 1} of {len(bench.x_vals)}", end="\n" if number + 1 == len(bench.x_vals) else "", file=sys.stderr)
-            x = list(x) if isinstance(x, (list, tuple)) else [x] * len(bench.x_names)
-            if len(x) != len(bench.x_names):
-                raise ValueError(f"Expected {len(bench.x_names)} values, got {x}")
-            measured = []
-            for line in bench.line_vals:
-                result = self.fn(**dict(zip(bench.x_names, x)), **{bench.line_arg: line}, **bench.args, **kwargs)
-                measured.append(tuple(result) if isinstance(result, (tuple, list)) else (result, None, None))
-            rows.append((x, measured))
+        with progress(bench.plot_name, len(bench.x_vals) * len(bench.line_vals)) as bar:
+            for x in bench.x_vals:
+                x = list(x) if isinstance(x, (list, tuple)) else [x] * len(bench.x_names)
+                if len(x) != len(bench.x_names):
+                    raise ValueError(f"Expected {len(bench.x_names)} values, got {x}")
+                measured = []
+                for line in bench.line_vals:
+                    result = self.fn(**dict(zip(bench.x_names, x)), **{bench.line_arg: line}, **bench.args, **kwargs)
+                    measured.append(tuple(result) if isinstance(result, (tuple, list)) else (result, None, None))
+                    bar.step()
+                rows.append((x, measured))
         return rows
 
     @staticmethod
@@ -184,9 +185,11 @@ class Mark:
                 parts.append(f'<img src="{name}.png" alt="{name}"/>')
             with open(os.path.join(save_path, f"{bench.plot_name}.csv")) as file:
                 rows = [line.rstrip("\n").split(",") for line in file]
-            parts.append("<table>" + "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows) + "</table>")
+            cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+            parts.append("<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>")
         with open(os.path.join(save_path, "results.html"), "w") as file:
-            file.write("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>results</title></head><body>\n" + "\n".join(parts) + "\n</body></html>\n")
+            file.write('<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>results</title></head><body>\n')
+            file.write("\n".join(parts) + "\n</body></html>\n")
 
 
 def perf_report(benchmarks):

@@ -18,6 +18,7 @@ from . import _core, knobs
 from ._author import command, compare, tensors, variants
 from ._author.allocations import Allocations, torch_mode
 from ._author.kernel_file import KernelFile, KernelFileError, describe_exception
+from ._progress import progress
 
 _PATTERNS = 0xFF, 0x7F  # bytes; the first makes floats of all widths NaN
 _SHOWN = 8  # elements that a list shows
@@ -289,11 +290,15 @@ def verify(path, options=Options(), tell=lambda verdict: None):
         with Allocations(_PATTERNS[0]).active(options.device), torch_mode(options.device):
             return file.inputs()
 
-    for variant in variants.variants(fresh(), options.kinds):
-        judge = _Judge(file, options, variant, fresh()) if not variant.unfit else None
-        verdict = judge.judge() if judge else Verdict(variant.name, variant.kind, "skipped", [], variant.unfit)
-        verdicts.append(verdict)
-        tell(verdict)
+    derived = list(variants.variants(fresh(), options.kinds))
+    with progress("verifying", len(derived)) as bar:
+        for variant in derived:
+            judge = _Judge(file, options, variant, fresh()) if not variant.unfit else None
+            verdict = judge.judge() if judge else Verdict(variant.name, variant.kind, "skipped", [], variant.unfit)
+            verdicts.append(verdict)
+            bar.erase()
+            tell(verdict)
+            bar.step()
     return Report(verdicts)
 
 

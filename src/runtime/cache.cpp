@@ -17,14 +17,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <fcntl.h>
 #include <iterator>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace tilewright {
 
 static constexpr std::string_view magic = "TWCACHE2";
-static constexpr std::string_view suffixes[] = {".twc", ".tuned"}; // of each kind
+static constexpr std::string_view suffixes[] = {".twc", ".tuned", ".measured", ".claim"}; // of each kind
 static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
 static constexpr int64_t mostBytes = int64_t(1) << 30;
 
@@ -103,12 +105,17 @@ std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Di
   return readEntry(path, key, diagnostics);
 }
 
-void storeCached(const std::string &key, CacheKind kind, std::string_view bytes, Diagnostics &diagnostics) {
-  if (!cacheEnabled()) return;
+bool cacheTakesEntries(Diagnostics &diagnostics) {
+  if (!cacheEnabled()) return false;
   // What does not exist yet is made for this user alone; what does is looked at before anything is put into it.
-  Result<void> done = makePrivateDirectories(cacheDirectory());
-  if (done && !mayUseFolder(diagnostics)) return;
-  if (done) done = makePrivateDirectories(entryFolder(key));
+  Result<void> made = makePrivateDirectories(cacheDirectory());
+  if (!made) warnOnce(Diag::cacheUnusable, made.error(), diagnostics);
+  return made && mayUseFolder(diagnostics);
+}
+
+void storeCached(const std::string &key, CacheKind kind, std::string_view bytes, Diagnostics &diagnostics) {
+  if (!cacheTakesEntries(diagnostics)) return;
+  Result<void> done = makePrivateDirectories(entryFolder(key));
   std::string file(magic);
   file.reserve(headerBytes + bytes.size());
   file += hashHex(key);
@@ -117,6 +124,25 @@ void storeCached(const std::string &key, CacheKind kind, std::string_view bytes,
   file += bytes;
   if (done) done = writeFileAtomically(entryPath(key, kind), file);
   if (!done) warnOnce(Diag::cacheUnusable, done.error(), diagnostics);
+}
+
+void removeCached(const std::string &key, CacheKind kind) {
+  ::unlink(entryPath(key, kind).c_str());
+}
+
+std::optional<CacheClaim> CacheClaim::take(const std::string &key) {
+  if (!makePrivateDirectories(entryFolder(key))) return std::nullopt;
+  int file = ::open(entryPath(key, CacheKind::claim).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return std::nullopt;
+  CacheClaim claim(file);
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  return claim;
+}
+
+CacheClaim::~CacheClaim() {
+  if (file < 0) return;
+  ::flock(file, LOCK_UN); // a child that was forked meanwhile has the same lock
+  ::close(file);
 }
 
 // ---- artifacts: their fields one after the other, text and lists with their lengths before them

@@ -12,13 +12,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tilewright {
 
 /// TILEWRIGHT_CACHE=0 turns it off.
 bool cacheEnabled();
 
-enum class CacheKind { kernel, tuned };
+enum class CacheKind { kernel, tuned, measured, claim };
 /// TRITON_ALWAYS_COMPILE=1: kernels are compiled although they are in the folder.
 bool cacheIsRead();
 
@@ -26,6 +27,9 @@ bool cacheIsRead();
 std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics);
 /// Stores bytes under `key`. The first failure of a process is reported as a warning, the others are silent.
 void storeCached(const std::string &key, CacheKind kind, std::string_view bytes, Diagnostics &diagnostics);
+void removeCached(const std::string &key, CacheKind kind);
+/// Whether the folder is one that entries can be put into; a warning says why not.
+bool cacheTakesEntries(Diagnostics &diagnostics);
 /// The bytes of all entries of one kind, in no order.
 std::vector<std::string> allCached(CacheKind kind, Diagnostics &diagnostics);
 
@@ -37,6 +41,20 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes);
 
 /// The key of a kernel: compiler build (LLVM included), source with all it depends on, specialisation, options, target, assembler.
 std::string kernelCacheKey(const CompileRequest &request);
+
+/// A name that one process has for itself, among all that share the folder, until it gives it back or ends.
+class CacheClaim {
+public:
+  /// Nothing while another has it.
+  static std::optional<CacheClaim> take(const std::string &key);
+  CacheClaim(CacheClaim &&other) noexcept : file(std::exchange(other.file, -1)) {}
+  CacheClaim &operator=(CacheClaim &&) = delete;
+  ~CacheClaim();
+
+private:
+  explicit CacheClaim(int file) : file(file) {}
+  int file;
+};
 
 struct CacheUse {
   int64_t entries = 0, bytes = 0;

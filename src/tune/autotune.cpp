@@ -122,6 +122,14 @@ std::optional<TunedKernel::Choice> TunedKernel::apply(const Candidate &candidate
     choice.arguments[index] = value;
   }
   KernelOptions &kernelOptions = choice.options.kernel;
+  const KernelOptions plainOptions;
+  for (auto [name, given, usual] : {std::tuple("num_warps", kernelOptions.numWarps, plainOptions.numWarps),
+                                    std::tuple("num_stages", kernelOptions.numStages, plainOptions.numStages),
+                                    std::tuple("num_ctas", kernelOptions.numCtas, plainOptions.numCtas)})
+    if (given != usual) {
+      diagnostics.error(rangeOf(plain.function()), Diag::configConflict, {plain.function().name, name});
+      return std::nullopt;
+    }
   kernelOptions.numWarps = candidate.config.numWarps;
   kernelOptions.numStages = candidate.config.numStages;
   kernelOptions.numCtas = candidate.config.numCtas;
@@ -254,12 +262,21 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   }
   Bench bench;
   TuneDoor door;
-  door.measure = [&](size_t config, std::optional<double> best) -> std::optional<Measured> {
-    // It keeps copies of tensors, so it is made where there is something to measure.
+  // It keeps copies of tensors, so it is made where there is something to measure.
+  auto hasMeter = [&] {
     if (!bench.meter)
       bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
-    if (!bench.meter) return std::nullopt;
+    return bench.meter != nullptr;
+  };
+  door.measure = [&](size_t config, std::optional<double> best) -> std::optional<Measured> {
+    if (!hasMeter()) return std::nullopt;
     return measure(*kept[config], call, bench, best);
+  };
+  door.compareWith = [&](size_t config) {
+    Diagnostics problems;
+    std::optional<Choice> choice = complete(*kept[config], call, problems);
+    std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
+    return extents && hasMeter() && !tryOut(*kept[config], *choice, *extents, bench);
   };
   door.compile = [&](size_t config) -> std::optional<std::string> {
     Diagnostics problems;

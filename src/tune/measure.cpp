@@ -1,6 +1,7 @@
 #include "tune/measure.h"
 
 #include "runtime/cuda/device.h"
+#include "runtime/pool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -227,9 +228,9 @@ std::optional<std::vector<double>> measureRuns(const std::function<std::optional
 
 // ---- caches
 
-#if defined(__x86_64__)
 static constexpr int64_t lineBytes = 64;
 
+#if defined(__x86_64__)
 __attribute__((target("clflushopt"))) static void dropLinesTogether(const char *line, const char *end) {
   for (; line < end; line += lineBytes)
     _mm_clflushopt(const_cast<char *>(line));
@@ -259,6 +260,26 @@ void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
     std::optional<std::pair<uint64_t, uint64_t>> reach = argument.device() < 0 ? argument.reach() : std::nullopt;
     if (reach && argument.memory() != Memory::absent && reach->second - reach->first <= mostBytes) dropLines(reach->first, reach->second);
   }
+}
+
+void flushCaches() {
+  // More than the last level holds, and of each worker's part more than its core's own level does. It is read, as lines that were written
+  // would have to go back to memory while the next run is measured.
+  static const std::vector<char> memory = [] {
+    int64_t bytes = std::max(2 * hostCpu().llcBytes, 2 * hostCpu().l2Bytes * defaultThreads());
+    return std::vector<char>(static_cast<size_t>(std::clamp<int64_t>(bytes, 8 << 20, 512 << 20)), 1);
+  }();
+  PoolJob job;
+  job.programs = defaultThreads();
+  job.context = const_cast<std::vector<char> *>(&memory);
+  job.programNanoseconds = 1e6; // long enough for every worker to take part
+  job.body = [](void *raw, int64_t first, int64_t last, char *) {
+    const std::vector<char> &memory = *static_cast<const std::vector<char> *>(raw);
+    size_t share = memory.size() / static_cast<size_t>(defaultThreads());
+    for (size_t at = static_cast<size_t>(first) * share; at < static_cast<size_t>(last) * share; at += lineBytes)
+      static_cast<void>(*static_cast<const volatile char *>(&memory[at]));
+  };
+  runOnPool(job);
 }
 
 std::string firstError(const Diagnostics &diagnostics) {

@@ -16,6 +16,9 @@ namespace tilewright {
 /// Drops what lies in the host's memory behind these arguments from all caches of the processor.
 void dropFromCaches(llvm::ArrayRef<Argument> arguments);
 
+/// Throws everything out of the caches of all processors that launches use.
+void flushCaches();
+
 /// Runs `once`, which gives the seconds of a run, a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`:
 /// the best median so far; what takes more than twice as long is tried a few times only. Nothing where a run fails.
 std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best);

@@ -26,7 +26,7 @@ namespace tilewright {
 /// Another form of entries has another number, and is not looked for under the old names.
 static constexpr int64_t format = 1;
 
-static std::string entryKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs) {
+std::string tunedKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs) {
   Hasher hasher;
   hasher.add("tuned").addInteger(format).add(TILEWRIGHT_VERSION);
   hasher.add(problem.kernel).add(problem.source).add(problem.device).add(problem.key);
@@ -35,14 +35,16 @@ static std::string entryKey(const TuneProblem &problem, llvm::ArrayRef<std::stri
   return hasher.hex();
 }
 
+static json::Object toJson(const Measured &result) {
+  if (result.milliseconds.empty()) return json::Object{{"failure", json::fixUTF8(result.failure)}};
+  return json::Object{{"milliseconds", json::Array(result.milliseconds)}};
+}
+
 static json::Value toJson(const TunedEntry &entry) {
   json::Array configs;
   for (size_t i = 0; i < entry.configs.size(); ++i) {
-    json::Object config{{"config", entry.configs[i]}};
-    if (entry.results[i].milliseconds.empty())
-      config["failure"] = json::fixUTF8(entry.results[i].failure);
-    else
-      config["milliseconds"] = json::Array(entry.results[i].milliseconds);
+    json::Object config = toJson(entry.results[i]);
+    config["config"] = entry.configs[i];
     configs.push_back(std::move(config));
   }
   const TuneProblem &problem = entry.problem;
@@ -97,15 +99,25 @@ static std::optional<TunedEntry> parseEntry(const std::string &text) {
   return std::nullopt;
 }
 
+std::string measuredText(const Measured &result) {
+  return llvm::formatv("{0}", json::Value(toJson(result))).str();
+}
+
+std::optional<Measured> readMeasured(const std::string &text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value) return llvm::consumeError(value.takeError()), std::nullopt;
+  return value->getAsObject() ? resultOf(*value->getAsObject()) : std::nullopt;
+}
+
 std::optional<TunedEntry> loadTuned(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics) {
-  std::optional<std::string> bytes = loadCached(entryKey(problem, configs), CacheKind::tuned, diagnostics);
+  std::optional<std::string> bytes = loadCached(tunedKey(problem, configs), CacheKind::tuned, diagnostics);
   std::optional<TunedEntry> entry = bytes ? parseEntry(*bytes) : std::nullopt;
   if (!entry || !(entry->problem == problem) || configs != llvm::ArrayRef<std::string>(entry->configs)) return std::nullopt;
   return entry;
 }
 
 void storeTuned(const TunedEntry &entry, Diagnostics &diagnostics) {
-  storeCached(entryKey(entry.problem, entry.configs), CacheKind::tuned, llvm::formatv("{0}", toJson(entry)).str(), diagnostics);
+  storeCached(tunedKey(entry.problem, entry.configs), CacheKind::tuned, llvm::formatv("{0}", toJson(entry)).str(), diagnostics);
 }
 
 std::vector<TunedEntry> allTuned(Diagnostics &diagnostics) {

@@ -28,11 +28,17 @@ struct TunedEntry {
   size_t best = 0;
 };
 
+/// What its entry in the cache folder is called.
+std::string tunedKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs);
 /// The entry of the cache folder, or nothing. A damaged one is removed and reported as a warning.
 std::optional<TunedEntry> loadTuned(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics);
 void storeTuned(const TunedEntry &entry, Diagnostics &diagnostics);
 /// All entries of the cache folder, by kernel and key.
 std::vector<TunedEntry> allTuned(Diagnostics &diagnostics);
+
+/// One result as JSON, and back; nothing if it is none.
+std::string measuredText(const Measured &result);
+std::optional<Measured> readMeasured(const std::string &text);
 
 /// A file of entries, as JSON.
 std::string tunedText(llvm::ArrayRef<TunedEntry> entries);

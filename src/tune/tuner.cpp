@@ -7,10 +7,14 @@
 
 #include "tune/tuner.h"
 
+#include "tune/shared_search.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <thread>
 #include <tuple>
 
 namespace tilewright {
@@ -90,6 +94,99 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door
   return !best || !door.mayRepeat || isLate || measureAgain(door, results);
 }
 
+// ---- with other processes
+
+static constexpr double patience = 300; // seconds without news: whoever has a claim and lives, is stopped
+static constexpr std::chrono::milliseconds pause(5);
+
+namespace {
+/// The part of one process in a search that several share.
+class Share {
+public:
+  Share(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door, Diagnostics &diagnostics)
+      : problem(problem), configs(configs), door(door), diagnostics(diagnostics), search(problem, configs), before(winner()),
+        found(configs.size()) {}
+
+  /// All processes end with one winner: the first to have all results measures those that came close again, and keeps the winner, which
+  /// the others take. Nothing where the door ended it.
+  std::optional<TuneOutcome> tune() {
+    for (size_t i = 0; i < configs.size() && !door.compareWith(i);)
+      ++i;
+    if (!measure()) return std::nullopt;
+    std::optional<TunedEntry> entry;
+    for (double start = secondsNow(); !(entry = newWinner()); std::this_thread::sleep_for(pause)) {
+      std::optional<CacheClaim> claim = search.claimEnd();
+      if (!claim && secondsNow() - start < patience) continue;
+      if (!(entry = newWinner())) return choose(); // nobody chose while this one asked
+      search.remove();
+      break;
+    }
+    return TuneOutcome{.best = entry->best, .results = std::move(entry->results), .worked = true, .measured = true};
+  }
+
+private:
+  std::optional<TunedEntry> winner() const { return loadTuned(problem, configs, diagnostics); }
+
+  /// The winner of this search, not one that there was before it.
+  std::optional<TunedEntry> newWinner() const {
+    std::optional<TunedEntry> entry = winner();
+    bool isNew = entry && !(before && tunedText(*before) == tunedText(*entry)) && !door.compile(entry->best);
+    return isNew ? std::move(entry) : std::nullopt;
+  }
+
+  /// Measures what nobody has measured, or is measuring, until there is a winner or all results are known. False where the door ended it.
+  bool measure() {
+    auto isMissing = [](const std::optional<Measured> &result) { return !result; };
+    for (double news = secondsNow(); !newWinner(); std::this_thread::sleep_for(pause)) {
+      for (size_t i = 0; i < configs.size(); ++i) {
+        if (found[i] || (found[i] = search.result(i, diagnostics))) continue;
+        std::optional<CacheClaim> claim = search.claim(i);
+        if (!claim && secondsNow() - news < patience) continue;
+        if ((found[i] = search.result(i, diagnostics))) continue; // by whoever had the claim until now
+        if (newWinner()) return search.remove(), true;
+        if (!measure(i)) return false;
+        news = secondsNow();
+      }
+      if (llvm::none_of(found, isMissing)) return true;
+    }
+    return true;
+  }
+
+  bool measure(size_t config) {
+    bool isLate = door.budget > 0 && best && secondsNow() - start > door.budget;
+    found[config] = isLate ? Measured{{}, "not measured: the time was up"} : door.measure(config, best);
+    if (!found[config]) return false;
+    if (!isLate) search.store(config, *found[config], diagnostics);
+    if (worked(*found[config])) best = std::min(best.value_or(HUGE_VAL), found[config]->milliseconds.front());
+    return true;
+  }
+
+  std::optional<TuneOutcome> choose() {
+    TuneOutcome outcome;
+    outcome.measured = true;
+    for (std::optional<Measured> &result : found)
+      outcome.results.push_back(std::move(*result));
+    bool mayRepeat = door.mayRepeat && door.budget <= 0 && llvm::any_of(outcome.results, worked);
+    if (mayRepeat && !measureAgain(door, outcome.results)) return std::nullopt;
+    outcome.best = fastest(outcome.results);
+    outcome.worked = worked(outcome.results[outcome.best]);
+    if (outcome.worked) storeTuned({problem, configs.vec(), outcome.results, outcome.best}, diagnostics);
+    search.remove();
+    return outcome;
+  }
+
+  const TuneProblem &problem;
+  llvm::ArrayRef<std::string> configs;
+  const TuneDoor &door;
+  Diagnostics &diagnostics;
+  SharedSearch search;
+  std::optional<TunedEntry> before; // where all is measured anew
+  std::vector<std::optional<Measured>> found;
+  std::optional<double> best;
+  double start = secondsNow();
+};
+} // namespace
+
 static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,
                                              Diagnostics &diagnostics) {
   TuneOutcome outcome;
@@ -110,8 +207,13 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
                                 Diagnostics &diagnostics) {
   if (problem && !door.anew)
     if (std::optional<TuneOutcome> known = remembered(*problem, configs, door, diagnostics)) return known;
-  TuneOutcome outcome;
   double start = secondsNow();
+  if (problem && door.keeps && door.compareWith && tuningIsShared() && cacheTakesEntries(diagnostics)) {
+    std::optional<TuneOutcome> outcome = Share(*problem, configs, door, diagnostics).tune();
+    if (outcome) outcome->seconds = secondsNow() - start;
+    return outcome;
+  }
+  TuneOutcome outcome;
   if (!measureAll(configs, door, outcome.results)) return std::nullopt;
   outcome.best = fastest(outcome.results);
   outcome.worked = worked(outcome.results[outcome.best]);

@@ -125,6 +125,31 @@ def test_roof_is_measured_once(monkeypatch):
     assert len(calls) == 2
 
 
+def test_a_disturbed_roof_is_measured_again(monkeypatch):
+    """What is higher counts, and a quiet measurement is the last one."""
+    rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9}, {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9}])
+    busy = iter([(0.0, 0.0), (1e9, 0.0), (0.0, 0.0), (0.0, 0.0)])
+    monkeypatch.setattr(_core, "measure_roof", lambda: next(rates))
+    monkeypatch.setattr(roof, "_processor_seconds", lambda: next(busy))
+    assert roof.roof_of("cpu")["disturbed"]
+    again = roof.roof_of("cpu")
+    assert again["bytes_per_second"] == 2e9 and again["float32"] == 3e9 and not again["disturbed"]
+    assert roof.roof_of("cpu") == again  # rates and busy are used up
+
+
+def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
+    monkeypatch.setattr(_core, "measure_roof", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
+    monkeypatch.setattr(roof, "_processor_seconds", lambda: None)
+    own = roof.roof_of("cpu")
+    large = 4 * _core.target()["llc_bytes"]
+    assert roof.beaten(own, "cpu", False, "float32", 10**9, 1e9, 1.0) is own
+    assert roof.beaten(own, "cpu", False, "float32", 1000, 5e9, 1.0)["float32"] == 5e9
+    raised = roof.beaten(roof.roof_of("cpu"), "cpu", False, "float32", large, 1.0, large / 3e9)
+    assert raised["bytes_per_second"] == pytest.approx(3e9) and roof.roof_of("cpu") == raised and raised["float32"] == 5e9
+    # What fits into caches says nothing about memory.
+    assert roof.beaten(raised, "cpu", False, "float32", 1000, 1.0, 1e-9) is raised
+
+
 def test_roof_is_plausible():
     own = _core.measure_roof()
     assert own["bytes_per_second"] > 1e8 and own["float32"] > 1e8 and own["float64"] > 1e8

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import time
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
-from tilewright import _measure
+from tilewright import _core, _progress
 from tilewright._internal_testing import _fresh_knobs_impl
 from tilewright.backends.compiler import GPUTarget
 
@@ -90,6 +91,56 @@ def test_the_library_exports_its_interfaces_alone():
     assert names and all(re.fullmatch(r"(tw|__jit_debug_)\w+@@TILEWRIGHT_0|_Z\w+@@TILEWRIGHT_INTERNAL_[\d.]+|TILEWRIGHT_\w+[\d.]*@@.*", name) for name in names), names
 
 
+def test_tracebacks_are_the_users(tmp_path):
+    """No frame of what starts the program or of the package, and each message once."""
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent("""
+        import numpy as np
+        import triton
+        import triton.language as tl
+
+        @triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"])
+        @triton.jit
+        def kernel(x_ptr, n, BLOCK: tl.constexpr):
+            tl.store(x_ptr + tl.arrange(0, BLOCK), 1.0)
+
+        def main(**more):
+            kernel[(1,)](np.zeros(64, np.float32), 64, **more)
+
+        if __name__ == "__main__":
+            import sys
+            main(BLOCK=32) if len(sys.argv) > 1 else main()
+        """))
+
+    def failure(*words):
+        return subprocess.run([sys.executable, "-m", "tilewright", *words], capture_output=True, text=True, cwd=tmp_path)
+
+    conflict = failure("script.py", "conflict")
+    assert conflict.returncode == 1 and conflict.stderr.splitlines()[-1].startswith("ValueError: Conflicting meta-parameters: BLOCK")
+    assert conflict.stderr.count("  File ") == 2 and "runpy" not in conflict.stderr
+    mistake = failure("-m", "script").stderr
+    assert mistake.count("did you mean 'arange'?") == 1 and mistake.count("  File ") == 2, mistake
+
+
+def test_warnings_name_the_users_line(tmp_path, scale):
+    with pytest.warns(UserWarning, match="a word of the compiler's") as caught:
+        triton._errors.warn("a word of the compiler's")
+    assert caught[0].filename == __file__
+
+
+def test_progress_is_for_terminals(monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "_PATIENCE", 0)
+    with _progress.progress("working", 2) as bar:
+        bar.step()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with _progress.progress("working", 2) as bar:
+        bar.step("the next")
+        bar.step()
+    shown = capsys.readouterr().err
+    assert "working [############............] 1 of 2, 0 s  the next" in shown and shown.endswith("\r\033[K")
+
+
 def test_pytest_under_the_other_name(tmp_path):
     (tmp_path / "test_it.py").write_text("import triton\n\n\ndef test_name():\n    assert triton.__name__ == 'tilewright'\n")
     done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", cwd=tmp_path)
@@ -163,7 +214,7 @@ def test_perf_report(tmp_path, capsys):
 def test_flushing_has_its_share_of_time(monkeypatch):
     """A kernel of no time is not called for many times as long as was asked for: throwing out the caches takes long."""
     calls = []
-    monkeypatch.setattr(_measure, "_flush", lambda: time.sleep(0.02))
+    monkeypatch.setattr(_core, "flush_caches", lambda: time.sleep(0.02))
     times = triton.testing.do_bench(lambda: calls.append(1), warmup=1, rep=100, return_mode="all")
     assert 10 <= len(times) <= 12
 

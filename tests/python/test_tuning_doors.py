@@ -1,6 +1,7 @@
 """One tuner behind three doors: what the command line, Python and the C interface find, the others know."""
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -145,7 +146,8 @@ def test_every_door_takes_a_stored_winner(folder, monkeypatch, winner):
     kernel = which.fn.fn
     problem = triton._core.tune_problem(kernel, kernel.cache_key, which.keys, (np.zeros(1000, np.float32), 1000, "fast"), {})
     texts = [triton._core.config_text(kernel, config) for config in which.configs]
-    triton._core.tune(problem, texts, lambda index, best: [0.5 if index == winner else 1.0], lambda index: None, True, True)
+    triton._core.tune(problem, texts, lambda index, best: [0.5 if index == winner else 1.0], lambda index: True,
+                      lambda index: None, True, True)
     for name in ("kernel", "helper"):
         monkeypatch.delitem(sys.modules, name)
     block, warps = which.configs[winner].kwargs["BLOCK"], which.configs[winner].num_warps
@@ -190,6 +192,51 @@ def test_the_store_survives_the_death_of_any_process(folder):
     assert by_command(folder, n=998)[2] is False and by_python(folder, n=998)[2] is False
     by_command(folder, n=1000)
     assert by_python(folder, n=1000)[2] is False
+
+
+SHARED = textwrap.dedent("""
+    import json, sys, time
+    import numpy as np, triton
+    from kernel import which
+    from tilewright import _core
+
+    measured = []
+    measure_calls = _core.measure_calls
+    def slowly(*arguments):
+        time.sleep(0.1)
+        measured.append(1)
+        print("measured", flush=True)
+        return measure_calls(*arguments)
+    _core.measure_calls = slowly
+    x = np.zeros(1000, np.float32)
+    which[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, 1000, "fast")
+    print(json.dumps([int(x[0]), which.best_config.num_warps, len(which.configs_timings), len(measured)]))
+    """)
+
+
+def test_workers_share_a_search_and_one_may_die(folder):
+    """As torchrun starts them: each measures what no other has, and what the killed one was at is done by another."""
+    (folder / "kernel.py").write_text(KERNEL.replace("(32, 64) for warps in (4, 8)", "(32, 64) for warps in (1, 2, 4, 8, 16)"))
+    (folder / "launch.py").write_text(SHARED)
+    env = {**os.environ, "WORLD_SIZE": "3"}
+    workers = [subprocess.Popen([sys.executable, "-m", "tilewright", "launch.py"], cwd=folder, env={**env, "RANK": str(rank)},
+                                stdout=subprocess.PIPE, text=True) for rank in range(3)]
+    assert workers[0].stdout.readline() == "measured\n"  # the next one is its claim by now, or soon
+    workers[0].kill()
+    ends = [worker.communicate()[0].splitlines()[-1] for worker in workers[1:]]
+    assert workers[0].wait() < 0 and [worker.returncode for worker in workers[1:]] == [0, 0]
+    found = [json.loads(end) for end in ends]
+    assert found[0][:3] == found[1][:3] and found[0][2] == 10
+    # Ten configurations, and three rounds among at most three of them; alone each would measure all of that.
+    assert sum(one[3] for one in found) <= 10 + 9 and all(one[3] for one in found)
+    assert len(entries()) == 1 and not list(entries()[0].parents[1].rglob("*.measured")) and not list(entries()[0].parents[1].rglob("*.claim"))
+    assert by_python_with(folder, "launch.py")[3] == 0
+
+
+def by_python_with(folder, script):
+    done = subprocess.run([sys.executable, "-m", "tilewright", script], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_number_of_threads_counts(folder):

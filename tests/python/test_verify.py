@@ -153,6 +153,7 @@ def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
 @pytest.mark.parametrize("changes, message", [
     ([("def reference_fn", "def other_fn")], "does not define reference_fn, what it has to compute"),
     ([("def get_inputs", "def inputs"), ("def kernel_fn", "def fn")], "does not define kernel_fn, what is judged; nor get_inputs, the inputs of both"),
+    ([("def kernel_fn(x, y):", "def kernel_fn(x, y:")], "kernel.py' raises .*kernel.py:11: SyntaxError: "),
     ([("import numpy", "import nympy")], "kernel.py' raises .*kernel.py:2: ModuleNotFoundError"),
     ([("    return [np", "    return 7\n    return [np")], "get_inputs.. has to give a list or a dict of inputs, not a int"),
     ([("    return [np", "    raise OSError('no data')\n    return [np")], "get_inputs.. raises .*OSError: no data"),
@@ -163,6 +164,13 @@ def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
 def test_files_that_cannot_be_judged(judge, changes, message):
     with pytest.raises(KernelFileError, match=message):
         judge(*changes)
+
+
+def test_paths_that_are_no_files(tmp_path):
+    with pytest.raises(KernelFileError, match="cannot read '.*': it is a folder"):
+        verify.verify(str(tmp_path))
+    with pytest.raises(KernelFileError, match="cannot read '.*': there is no such file"):
+        verify.verify(str(tmp_path / "nothing.py"))
 
 
 @pytest.mark.parametrize("change, message", [

@@ -13,10 +13,12 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sys/wait.h>
 #include <thread>
 
 using namespace tilewright;
@@ -160,6 +162,84 @@ TEST_F(Tune, ProcessesThatMeasureAtOnceAgree) {
   };
   EXPECT_EQ(tune(&problem, configs, made, diagnostics)->best, 0u);
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 0u);
+}
+
+/// Measures a share of the configurations: each of them takes a moment.
+static TuneDoor shared(std::vector<double> medians, std::atomic<int> &count) {
+  TuneDoor made;
+  made.measure = [medians, &count](size_t config, std::optional<double>) -> std::optional<Measured> {
+    ++count;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return Measured{{medians[config], medians[config], medians[config]}, ""};
+  };
+  made.compareWith = [](size_t) { return true; };
+  made.compile = [](size_t) { return std::nullopt; };
+  made.mayRepeat = false;
+  return made;
+}
+
+TEST_F(Tune, WorkersShareASearch) {
+  ::setenv("TILEWRIGHT_SHARED_TUNING", "1", 1);
+  std::atomic<int> count = 0;
+  std::vector<double> medians{9, 8, 7, 1, 6, 5, 4, 3};
+  std::vector<std::string> many;
+  for (size_t i = 0; i < medians.size(); ++i)
+    many.push_back("BLOCK=" + std::to_string(i));
+  std::vector<std::optional<TuneOutcome>> outcomes(3);
+  std::vector<std::thread> workers;
+  for (std::optional<TuneOutcome> &outcome : outcomes)
+    workers.emplace_back([&] {
+      Diagnostics own;
+      outcome = tune(&problem, many, shared(medians, count), own);
+    });
+  for (std::thread &worker : workers)
+    worker.join();
+  ::unsetenv("TILEWRIGHT_SHARED_TUNING");
+  for (const std::optional<TuneOutcome> &outcome : outcomes) {
+    ASSERT_TRUE(outcome && outcome->worked);
+    EXPECT_EQ(outcome->best, 3u);
+    EXPECT_EQ(outcome->results.size(), many.size());
+  }
+  EXPECT_EQ(count, 8); // each was measured once, by whomever
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder / "cache"))
+    EXPECT_TRUE(entry.is_directory() || entry.path().extension() == ".tuned") << entry.path();
+}
+
+TEST_F(Tune, TheShareOfADeadWorkerIsMeasuredByOthers) {
+  ::setenv("WORLD_SIZE", "2", 1);
+  pid_t child = ::fork();
+  if (child == 0) {
+    std::atomic<int> count = 0;
+    TuneDoor made = shared({3, 1, 2}, count);
+    auto measure = made.measure;
+    made.measure = [measure](size_t config, std::optional<double> best) {
+      if (config == 1) ::raise(SIGKILL); // with its claim in hand
+      return measure(config, best);
+    };
+    tune(&problem, configs, made, diagnostics);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  std::atomic<int> count = 0;
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, shared({3, 1, 2}, count), diagnostics);
+  ::unsetenv("WORLD_SIZE");
+  EXPECT_EQ(outcome->best, 1u);
+  EXPECT_EQ(count, 2); // what the dead one has measured is kept
+}
+
+TEST_F(Tune, AllAnewIsSharedAsWell) {
+  tune(&problem, configs, door({{quiet(1)}, {quiet(2)}, {quiet(3)}}), diagnostics);
+  ::setenv("TILEWRIGHT_SHARED_TUNING", "1", 1);
+  std::atomic<int> count = 0;
+  TuneDoor made = shared({3, 1, 2}, count);
+  made.anew = true;
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, made, diagnostics);
+  ::unsetenv("TILEWRIGHT_SHARED_TUNING");
+  EXPECT_EQ(outcome->best, 1u);
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 1u);
 }
 
 TEST_F(Tune, MeasuringAnewReplacesTheWinner) {

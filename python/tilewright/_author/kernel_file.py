@@ -24,6 +24,8 @@ class KernelFileError(TritonError):
 
 def describe_exception(error):
     """One line: where in the user's file, and what."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not os.path.abspath(frame.filename).startswith(package)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
@@ -44,7 +46,7 @@ class KernelFile:
     def __init__(self, path):
         self.path = os.path.abspath(path)
         if not os.path.isfile(self.path):
-            raise KernelFileError(f"cannot read '{path}': there is no such file")
+            raise KernelFileError(f"cannot read '{path}': {'it is a folder' if os.path.isdir(path) else 'there is no such file'}")
         _alias.install()  # the file may say `import triton`
         folder = os.path.dirname(self.path)
         if folder not in sys.path:

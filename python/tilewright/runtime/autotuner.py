@@ -11,6 +11,7 @@ import warnings
 from functools import partial
 
 from .. import _core, _measure, knobs
+from .._progress import progress
 from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASError
 from ..backends.driver import CPUDriver
 from .driver import driver
@@ -243,10 +244,8 @@ class Autotuner(KernelInterface):
             _copy_back(kwargs[name], copy)
         self.restore_copies = {}
 
-    def _bench(self, args, meta, config, best):
-        """The times of a configuration, or the error that it fails with."""
-        if knobs.autotuning.print:
-            print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
+    def _run_of(self, args, meta, config):
+        """A run of a configuration: all arguments by name, what goes before it, the launch, what goes behind it."""
         current = {**meta, **config.all_kwargs()}
         named = {**self.nargs, **current}
 
@@ -265,17 +264,23 @@ class Autotuner(KernelInterface):
         def after():
             self.post_hook(named, exception=None)
 
+        return named, before, run, after
+
+    def _bench(self, args, meta, config, best):
+        """The times of a configuration, or the error that it fails with."""
+        if knobs.autotuning.print:
+            print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
+        named, before, run, after = self._run_of(args, meta, config)
+
         def call():
             before()
             run()
             after()
 
         try:
-            if self._checks_results():
-                difference = self._try_out(args, current, named, before, run, after)
-                if difference:
-                    return RuntimeError(_core.other_results(str(config), self._call.first, difference))
-                self._call.first = self._call.first or str(config)
+            difference = self._difference(args, meta, config)
+            if difference:
+                return RuntimeError(difference)
             if self._measures_itself or not isinstance(driver.active, CPUDriver):
                 return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
             return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best)
@@ -288,10 +293,13 @@ class Autotuner(KernelInterface):
         """A benchmark or hooks of the user's may change what a run computes from."""
         return _core.results_are_checked() and not self._measures_itself and _core.engine() == "cpu" and _jit_function(self.fn) is not None and not _is_watched()
 
-    def _try_out(self, args, current, named, before, run, after):
+    def _difference(self, args, meta, config):
         """Runs a configuration once, from the state that all start from; how its results differ from the first one's, or None."""
+        if not self._checks_results():
+            return None
+        named, before, run, after = self._run_of(args, meta, config)
         if self._call.check is None:
-            compiled = self.fn.run(*args, **{**current, "warmup": True})
+            compiled = self.fn.run(*args, **{**meta, **config.all_kwargs(), "warmup": True})
             written = compiled._handle.written
             self._call.check = _core.ResultCheck([named[name] for name in written if _is_tensor(named.get(name))])
         self._call.check.restore()
@@ -299,7 +307,15 @@ class Autotuner(KernelInterface):
         run()
         difference = self._call.check.compare()
         after()
-        return difference
+        self._call.first = self._call.first or str(config)
+        return _core.other_results(str(config), self._call.first, difference) if difference else None
+
+    def _works(self, args, meta, config):
+        """Runs a configuration whose results those of the others are then compared with."""
+        try:
+            return not self._difference(args, meta, config)
+        except _FAILURES:
+            return False
 
     def _check_conflicts(self, kwargs, configs):
         conflicts = kwargs.keys() & {name for config in configs for name in config.all_kwargs()}
@@ -333,11 +349,15 @@ class Autotuner(KernelInterface):
 
         def measure(index, best):
             result = self._bench(args, kwargs, configs[index], best)
+            bar.step(texts[index])
             if isinstance(result, Exception):
                 times[index] = [float("inf")] * 3
                 return str(result)
             times[index] = result
             return result if isinstance(result, (list, tuple)) else [result]
+
+        def compare_with(index):
+            return self._works(args, kwargs, configs[index])
 
         def compile(index):
             try:
@@ -351,7 +371,9 @@ class Autotuner(KernelInterface):
         problem = self._problem(kernel, args, kwargs, keeps)
         needs_quiet = problem is None or problem.device.startswith("cpu")
         self._call.check, self._call.first = None, ""
-        best, results, measured, seconds = _core.tune(problem, texts, measure, compile, keeps, not self._measures_itself, threads, needs_quiet)
+        with progress(f"tuning {self.__name__}", len(configs)) as bar:
+            best, results, measured, seconds = _core.tune(problem, texts, measure, compare_with, compile, keeps, not self._measures_itself,
+                                                          threads, needs_quiet)
         if not (measured and self._measures_itself):  # a user's benchmark may give other things than lists of times
             times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
         if self._call.check is not None:

@@ -49,15 +49,12 @@ def _difference(tuner, args, kwargs, configs, failures):
     """How the results of the second configuration differ from the first's; None where they do not, or nobody can tell."""
     if kwargs.get("warmup") or not tuner._checks_results():
         return None
-    tuner._call.check = None
+    tuner._call.check, tuner._call.first = None, ""
     try:
         for config in configs:
-            current = {**kwargs, **config.all_kwargs()}
-            named = {**tuner.nargs, **current}
-            difference = tuner._try_out(args, current, named, lambda: tuner.pre_hook(named), lambda: tuner.fn.run(*args, **current),
-                                        lambda: tuner.post_hook(named, exception=None))
+            difference = tuner._difference(args, kwargs, config)
             if difference:
-                return _core.other_results(str(config), str(configs[0]), difference)
+                return difference
     except failures:
         return None
     finally:

@@ -1,0 +1,41 @@
+"""How far long work has come, as one line on a terminal. Files, pipes and short work show nothing of it."""
+
+import contextlib
+import sys
+import time
+
+_WIDTH = 24
+_PATIENCE = 0.5  # seconds that need no bar
+
+
+class _Bar:
+    def __init__(self, title, total):
+        self.title, self.total, self.done = title, total, 0
+        self.start = time.monotonic()
+        self.is_shown = False
+
+    def step(self, what=""):
+        """One more piece is done; `what` comes next."""
+        self.done = min(self.done + 1, self.total)
+        seconds = time.monotonic() - self.start
+        if seconds < _PATIENCE or not sys.stderr.isatty():
+            return
+        filled = _WIDTH * self.done // self.total
+        print(f"\r\033[K{self.title} [{'#' * filled}{'.' * (_WIDTH - filled)}] {self.done} of {self.total}, {seconds:.0f} s  {what}"[:120],
+              end="", file=sys.stderr, flush=True)
+        self.is_shown = True
+
+    def erase(self):
+        if self.is_shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self.is_shown = False
+
+
+@contextlib.contextmanager
+def progress(title, total):
+    """`with progress("tuning", 10) as bar:` and bar.step() behind each of the ten."""
+    bar = _Bar(title, max(total, 1))
+    try:
+        yield bar
+    finally:
+        bar.erase()
