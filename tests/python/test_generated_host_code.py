@@ -74,6 +74,31 @@ def test_a_forked_worker_knows_of_the_gpu_that_pytorch_has_counted(monkeypatch):
     assert not driver.is_active()
 
 
+def test_a_forked_worker_asks_pytorch_for_no_device(monkeypatch):
+    """Its parent has used CUDA, so PyTorch refuses to begin there again; the worker compiles for the GPU that its parent names."""
+
+    class Cuda:
+        _is_in_bad_fork = staticmethod(lambda: True)
+
+        @staticmethod
+        def current_device():
+            raise RuntimeError("Cannot re-initialize CUDA in forked subprocess")
+
+    driver = backends["nvidia"].driver
+    monkeypatch.setattr(driver, "_found", True)
+    monkeypatch.setattr(driver_module, "_torch_cuda", lambda: Cuda)
+    monkeypatch.delenv("TRITON_CPU_BACKEND", raising=False)
+    monkeypatch.delenv("TRITON_DEFAULT_BACKEND", raising=False)
+    config = type(triton.runtime.driver)()
+    try:
+        assert isinstance(config.active, driver)
+        source = ASTSource(scale_rows, {"in_ptr0": "*fp32", "out_ptr0": "*fp32", "xnumel": "i32", "XBLOCK": "constexpr"}, {"XBLOCK": 64})
+        kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 2})
+        assert ".target sm_90a" in kernel.asm["ptx"]
+    finally:
+        triton.runtime.driver.reset_active()
+
+
 def test_what_generated_helpers_import_beside_public_names():
     from tilewright.language.standard import _log2
 
