@@ -8,6 +8,7 @@
 
 # RUN: tilewright compile %s --kernel large --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32:16,sn=i32:16' | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright compile %s --kernel halves --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp16:16,n=i32:16,sn=i32:16' | FileCheck %s --check-prefix=HALVES
+# RUN: tilewright compile %s --kernel once --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32:16' | FileCheck %s --check-prefix=ONCE
 # RUN: tilewright compile %s --kernel halves --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,out=*fp16:16,n=i32:16,sn=i32:16' | FileCheck %s --check-prefix=APART
 
 import triton
@@ -95,6 +96,8 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a value from memory)"
     total = add(total, tl.load(tile, mask=rows < n - tl.load(limit)))
+    for k in range(m):
+        total = add(total, tl.load(tile + 64 * k))
     write(out, total)
 
 
@@ -103,10 +106,12 @@ def large(a, out, sn):
     m, k, n = tl.arange(0, 512), tl.arange(0, 16), tl.arange(0, 16)
     # LARGE: tt.load {{.*}}no_descriptor = "its tile does not fit the boxes of the copy engine"
     x = tl.load(a + m[:, None] * sn + k[None, :])
-    # LARGE: ttg.tma_load
-    y = tl.load(a + k[:, None] * sn + n[None, :])
+    total = tl.zeros((512, 16), tl.float32)
+    for i in range(sn):
+        # LARGE: ttg.tma_load
+        total = tl.dot(x, tl.load(a + (16 * i + k[:, None]) * sn + n[None, :]), total)
     # LARGE: tt.store {{.*}}no_descriptor = "its tile does not fit the boxes of the copy engine"
-    tl.store(out + m[:, None] * sn + n[None, :], tl.dot(x, y))
+    tl.store(out + m[:, None] * sn + n[None, :], total)
 
 
 @triton.jit
@@ -117,8 +122,10 @@ def in_place(a, b, c, sn):
     # PLACE-DAG: tt.load {{.*}}no_descriptor = "the kernel writes to a"
     # PLACE-DAG: ttg.tma_load
     x = tl.load(a + tile)
-    y = tl.load(b + tile)
-    product = tl.dot(x, y).to(tl.float16)
+    total = tl.zeros((64, 64), tl.float32)
+    for k in range(sn):
+        total = tl.dot(x, tl.load(b + 64 * k + tile), total)
+    product = total.to(tl.float16)
     # PLACE: tt.store {{.*}}no_descriptor = "the kernel also reads a"
     tl.store(a + tile, product)
     # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may meet"
@@ -149,7 +156,8 @@ def taken(a, out, index, n, sn, sh, sb):
     # dimension whose stride it has.
     # TAKEN: base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 3>], [], []], strides = {{\[\[}}array<i64: 1, 4>], [array<i64: 1, 5>], [array<i64: 1, 6>]]
     # TAKEN: ttg.tma_load
-    total = add(total, tl.load(a + (pid * 64 + cols) * sn + head * sh + batch * sb + rows, mask=pid * 64 + cols < n))
+    for k in range(n):
+        total = add(total, tl.load(a + (pid * 64 + cols) * sn + head * sh + batch * sb + rows, mask=pid * 64 + cols < n))
     write(out, total)
 
 
@@ -158,9 +166,21 @@ def taken(a, out, index, n, sn, sh, sb):
 @triton.jit
 def halves(a, out, n, sn):
     i, half = tl.arange(0, 64), tl.arange(0, 32)
-    tile = tl.load(a + i[:, None] * 64 + i[None, :])
-    left, right = tl.dot(tile, tile).to(tl.float16).reshape(64, 2, 32).permute(0, 2, 1).split()
+    total = tl.zeros((64, 64), tl.float32)
+    for k in range(n):
+        total = add(total, tl.load(a + i[:, None] * 64 + i[None, :]))
+    left, right = total.to(tl.float16).reshape(64, 2, 32).permute(0, 2, 1).split()
     # HALVES: ttg.tma_store {{.*}} to
     # HALVES: ttg.tma_store {{.*}} to
     tl.store(out + i[:, None] * sn + half[None, :], left, mask=(half < n)[None, :])
     tl.store(out + i[:, None] * sn + (half + 32)[None, :], right, mask=(half + 32 < n)[None, :])
+
+
+# A map is made by each launch and fetched by each block. What is copied once is not worth it.
+# ONCE-NOT: tma
+# ONCE-COUNT-2: no_descriptor = "no loop copies tiles that a map would bring"
+# ONCE-NOT: tma
+@triton.jit
+def once(a, out):
+    i = tl.arange(0, 64)
+    write(out, add(tl.zeros((64, 64), tl.float32), tl.load(a + i[:, None] * 64 + i[None, :])))

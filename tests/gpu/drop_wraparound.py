@@ -23,9 +23,10 @@ def rows(a, b, c, m, n, sn, BY: tl.constexpr, MASK: tl.constexpr):
     if BY == 1:
         first -= n  # may be negative, and then the modulo says something else
     offsets = (first + i) % m
-    x = tl.load(a + offsets[:, None] * sn + i[None, :])
-    y = tl.load(b + i[:, None] * sn + i[None, :])
-    total = tl.dot(x, y)
+    total = tl.zeros((64, 64), tl.float32)
+    for k in range(0, 4):
+        x = tl.load(a + offsets[:, None] * sn + (64 * k + i)[None, :])
+        total = tl.dot(x, tl.load(b + (64 * k + i)[:, None] * sn + i[None, :]), total)
     if BY == 2:
         total += tl.sum(total, 0)[None, :]  # rows reach one another
     stored = first + i < m if MASK == 0 else first + i < n
@@ -37,9 +38,11 @@ def inner(a, b, c, m, sn):
     i = tl.arange(0, 64)
     first = tl.program_id(0) * 64
     # Columns of a are summed over: what wraps around is in every element.
-    x = tl.load(a + i[:, None] * sn + ((first + i) % m)[None, :])
-    y = tl.load(b + i[:, None] * sn + i[None, :])
-    tl.store(c + i[:, None] * sn + i[None, :], tl.dot(x, y).to(tl.float16), mask=(first + i < m)[:, None])
+    total = tl.zeros((64, 64), tl.float32)
+    for k in range(0, 4):
+        x = tl.load(a + (64 * k + i)[:, None] * sn + ((first + i) % m)[None, :])
+        total = tl.dot(x, tl.load(b + i[:, None] * sn + i[None, :]), total)
+    tl.store(c + i[:, None] * sn + i[None, :], total.to(tl.float16), mask=(first + i < m)[:, None])
 
 
 @triton.jit
@@ -47,10 +50,10 @@ def chained(a, b, c, m, sn):
     # Through a transposed product, a reduction along the other dimension, a loop and a second product, a row stays a row.
     i = tl.arange(0, 64)
     first = tl.program_id(0) * 64
-    y = tl.load(b + i[:, None] * sn + i[None, :])
     x = tl.load(a + ((first + i) % m)[:, None] * sn + i[None, :])
     total = tl.zeros((64, 64), tl.float32)
     for k in range(0, 4):
+        y = tl.load(b + (64 * k + i)[:, None] * sn + i[None, :])
         scores = tl.trans(tl.dot(y, tl.trans(x)))
         scores -= tl.max(scores, 1)[:, None]
         total = tl.dot(scores.to(tl.float16), y, total)

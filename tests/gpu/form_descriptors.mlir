@@ -100,10 +100,15 @@ tt.func public @columns(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, 
   %o = arith.muli %column, %s : tensor<1x64xi32>
   %o2 = tt.broadcast %o : tensor<1x64xi32> -> tensor<64x64xi32>
   %p3 = tt.addptr %p2, %o2 : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-  // CHECK: ttg.descriptor_load %{{.*}}[%c0_i32, %[[START]], %[[HEAD]]] {order = array<i32: 0, 1>} : tensor<64x64xf16>
-  %v = tt.load %p3, %mask : tensor<64x64x!tt.ptr<f16>>
-  %t = tt.trans %v {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
-  %d = tt.dot %t, %t, %init : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %d = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %init) -> (tensor<64x64xf32>) : i32 {
+    // CHECK: ttg.descriptor_load %{{.*}}[%c0_i32, %[[START]], %[[HEAD]]] {order = array<i32: 0, 1>} : tensor<64x64xf16>
+    %v = tt.load %p3, %mask : tensor<64x64x!tt.ptr<f16>>
+    %t = tt.trans %v {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %next = tt.dot %t, %t, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
   %q = tt.splat %out : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   // CHECK: tt.store {{.*}}ttg.no_descriptor
   tt.store %q, %d : tensor<64x64x!tt.ptr<f32>>

@@ -23,9 +23,11 @@ import triton.language as tl
 def shifted(x, w, o, shift, n, stride):
     r, k = tl.arange(0, 64), tl.arange(0, 64)
     c = k + shift
-    v = tl.load(x + r[:, None] * stride + k[None, :])
-    ww = tl.load(w + k[:, None] * 64 + k[None, :])
-    tl.store(o + r[:, None] * 64 + c[None, :], tl.dot(v, ww), mask=(c[None, :] >= 0) & (c[None, :] < n))
+    total = tl.zeros((64, 64), tl.float32)
+    for i in range(0, 4):
+        v = tl.load(x + r[:, None] * stride + (64 * i + k)[None, :])
+        total = tl.dot(v, tl.load(w + (64 * i + k)[:, None] * 64 + k[None, :]), total)
+    tl.store(o + r[:, None] * 64 + c[None, :], total, mask=(c[None, :] >= 0) & (c[None, :] < n))
 
 
 @triton.jit
@@ -39,7 +41,8 @@ def loaded(x, o, p):
     # LOADED: arith.minsi
     # LOADED: ttg.tma_load
     c = k + start.to(tl.int64)
-    v = tl.dot(v, tl.load(x + r[:, None] * 64 + c[None, :], mask=((c >= 0) & (c < 64))[None, :], other=0.0)).to(tl.float16)
+    for i in range(0, 4):
+        v = tl.dot(v, tl.load(x + r[:, None] * 64 + c[None, :], mask=((c >= 0) & (c < 64))[None, :], other=0.0)).to(tl.float16)
     # Without a mask, a negative row would be read, and the map has none.
     # LOADED: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
     at = start.to(tl.int64) + r
@@ -57,8 +60,11 @@ def widened(x, w, o, a, stride):
     v = tl.load(x + r[:, None] * 256 + c[None, :])
     # In 64 bits nothing wraps, and nothing has to be taken for granted about it.
     # WIDE: ttg.tma_load
-    ww = tl.load(w + (tl.program_id(0).to(tl.int64) * 64 + k)[:, None] * stride + k[None, :])
-    tl.store(o + r[:, None] * 64 + k[None, :], tl.dot(v, ww))
+    total = tl.zeros((64, 64), tl.float32)
+    for i in range(0, 4):
+        ww = tl.load(w + (tl.program_id(0).to(tl.int64) * 64 + k)[:, None] * stride + (64 * i + k)[None, :])
+        total = tl.dot(v, ww, total)
+    tl.store(o + r[:, None] * 64 + k[None, :], total)
 
 
 @triton.jit

@@ -74,6 +74,52 @@ def test_a_forked_worker_knows_of_the_gpu_that_pytorch_has_counted(monkeypatch):
     assert not driver.is_active()
 
 
+def test_a_forked_worker_asks_pytorch_for_no_device(monkeypatch):
+    """Its parent has used CUDA, so PyTorch refuses to begin there again; the worker compiles for the GPU that its parent names."""
+
+    class Cuda:
+        _is_in_bad_fork = staticmethod(lambda: True)
+
+        @staticmethod
+        def current_device():
+            raise RuntimeError("Cannot re-initialize CUDA in forked subprocess")
+
+    driver = backends["nvidia"].driver
+    monkeypatch.setattr(driver, "_found", True)
+    monkeypatch.setattr(driver_module, "_torch_cuda", lambda: Cuda)
+    monkeypatch.delenv("TRITON_CPU_BACKEND", raising=False)
+    monkeypatch.delenv("TRITON_DEFAULT_BACKEND", raising=False)
+    config = type(triton.runtime.driver)()
+    try:
+        assert isinstance(config.active, driver)
+        source = ASTSource(scale_rows, {"in_ptr0": "*fp32", "out_ptr0": "*fp32", "xnumel": "i32", "XBLOCK": "constexpr"}, {"XBLOCK": 64})
+        kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 2})
+        assert ".target sm_90a" in kernel.asm["ptx"]
+    finally:
+        triton.runtime.driver.reset_active()
+
+
+def test_ttgir_has_tritons_names():
+    """Of operations and of what the module was compiled for, where both mean the same."""
+
+    @triton.jit
+    def product(x, y, z, K):
+        i = tl.arange(0, 64)
+        total = tl.zeros((64, 64), tl.float32)
+        for k in range(0, K, 64):
+            total = tl.dot(tl.load(x + i[:, None] * 1024 + k + i[None, :]), tl.load(y + (k + i)[:, None] * 64 + i[None, :]), total)
+        tl.store(z + i[:, None] * 64 + i[None, :], total)
+
+    source = ASTSource(product, {"x": "*fp16", "y": "*fp16", "z": "*fp32", "K": "i32"}, {},
+                       {(at,): [["tt.divisibility", 16]] for at in range(4)})
+    kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
+    text = kernel.asm["ttgir"]
+    assert '"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32' in text
+    for name in ("ttng.warp_group_dot", "ttng.async_tma_copy_global_to_local", "ttng.wait_barrier", "ttg.local_alloc"):
+        assert f"{name} " in text, name
+    assert "ttg.wgmma " not in text and "#ttg.layout<" in text
+
+
 def test_what_generated_helpers_import_beside_public_names():
     from tilewright.language.standard import _log2
 

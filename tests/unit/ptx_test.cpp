@@ -114,7 +114,7 @@ TEST(Ptx, Atomics) {
   expectLines(kernel(R"(
   %0 = ptx.atomic add acq_rel gpu %g, %i : i32 -> i32
   %1 = ptx.atomic min relaxed cta %g, %l : i64 -> i64
-  %2 = ptx.atomic umax acquire sys %g, %i if %p : i32 -> i32
+  %2 = ptx.atomic umax acquire sys %g, %i if %p {resultUnused} : i32 -> i32
   %3 = ptx.atomic and release gpu %g, %i : i32 -> i32
   %4 = ptx.atomic exch acq_rel gpu %g, %f : f32 -> f32
   %5 = ptx.atomic fadd relaxed gpu %g, %f : f32 -> f32
@@ -130,12 +130,12 @@ TEST(Ptx, Atomics) {
   ptx.store_global %g, %6#0, %6#1 : f16, f16)",
                      "%g: i64, %p: i1, %i: i32, %l: i64, %f: f32, %h: f16"),
               {"sm_80", "sm_90a"},
-              {"atom.acq_rel.gpu.global.add.u32", "atom.relaxed.cta.global.min.s64", "atom.acquire.sys.global.max.u32",
-               "atom.release.gpu.global.and.b32", "atom.acq_rel.gpu.global.exch.b32", "atom.relaxed.gpu.global.add.f32", "add.noftz.f16x2",
-               "red.release.gpu.global.add.u32", "atom.acq_rel.gpu.global.cas.b32", "atom.relaxed.sys.global.cas.b64", "fence.acq_rel.gpu",
+              {"atom.global.gpu.acq_rel.add.u32", "atom.global.cta.relaxed.min.s64", "atom.global.sys.acquire.max.u32",
+               "atom.global.gpu.release.and.b32", "atom.global.gpu.acq_rel.exch.b32", "atom.global.gpu.relaxed.add.f32", "add.noftz.f16x2",
+               "atom.global.gpu.release.add.u32", "atom.global.acq_rel.gpu.cas.b32", "atom.global.relaxed.sys.cas.b64", "fence.acq_rel.gpu",
                "fence.acq_rel.sys"});
-  std::string bf16 = kernel("  %0 = ptx.atomic fadd relaxed gpu %g, %b {resultUnused} : bf16 -> bf16", "%g: i64, %b: bf16");
-  expectLines(bf16, {"sm_90a"}, {"red.relaxed.gpu.global.add.noftz.bf16"});
+  std::string bf16 = kernel("  %0 = ptx.atomic fadd relaxed gpu %g, %b : bf16 -> bf16", "%g: i64, %b: bf16");
+  expectLines(bf16, {"sm_90a"}, {"atom.global.gpu.relaxed.add.noftz.bf16"});
   std::string error;
   EXPECT_FALSE(compile(bf16, target("sm_80"), &error).has_value());
   EXPECT_NE(error.find("sm_80 has no instruction for the atomic 'fadd'"), std::string::npos) << error;

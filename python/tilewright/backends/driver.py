@@ -214,8 +214,9 @@ class CUDADriver(GPUDriver):
         return torch.device("cuda", self.get_current_device())
 
     def get_current_device(self):
+        """PyTorch's current device. In a forked process, where PyTorch must not be asked, the first: it launches nothing."""
         cuda = _torch_cuda()
-        return cuda.current_device() if cuda is not None else 0
+        return cuda.current_device() if cuda is not None and not cuda._is_in_bad_fork() else 0
 
     def set_current_device(self, device):
         cuda = _torch_cuda()

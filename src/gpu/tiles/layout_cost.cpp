@@ -76,6 +76,21 @@ Layout defaultLayout(const Dims &shape, int64_t warps) {
   return spread(shape, 1, warps, rowMajorOrder(static_cast<int64_t>(shape.size())));
 }
 
+Layout withNeighbors(const Layout &layout, int64_t count, int64_t warps) {
+  if (layout.shape.empty() || layout.shape.back() < count) return layout;
+  std::vector<uint32_t> registers;
+  for (uint32_t step = 1; step < count; step *= 2)
+    registers.push_back(step);
+  auto isHeld = [&](uint32_t basis) { return llvm::is_contained(layout.basesOf(Axis::reg), basis); };
+  if (!llvm::all_of(registers, isHeld))
+    return Layout::coalesced(layout.shape, count, warps, rowMajorOrder(static_cast<int64_t>(layout.shape.size())));
+  for (uint32_t basis : layout.basesOf(Axis::reg))
+    if (!llvm::is_contained(registers, basis)) registers.push_back(basis);
+  Layout result = layout;
+  result.basesOf(Axis::reg) = std::move(registers);
+  return result;
+}
+
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps) {
   Dims order = {dim};
   for (int64_t other : rowMajorOrder(static_cast<int64_t>(shape.size())))

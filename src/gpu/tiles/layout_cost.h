@@ -24,6 +24,9 @@ AccessFacts accessFacts(const AxisAnalysis &axes, mlir::Value pointer, mlir::Val
 llvm::SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessFacts &facts, int64_t warps);
 /// Where nothing asks for a layout: as coalescedLayouts, an element a thread.
 Layout defaultLayout(const Dims &shape, int64_t warps);
+/// A layout in which each thread has `count` neighbours of a row in consecutive registers: this one in another order, if that will do.
+/// Where rows are shorter, this one.
+Layout withNeighbors(const Layout &layout, int64_t count, int64_t warps);
 /// For scans along `dim`: no warps along it if the other dimensions can take them.
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 

@@ -1,0 +1,33 @@
+"""One piece of assembly takes neighbours of a row, whatever layout the tile has around it: what it makes of one may depend on the others."""
+# RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ttg --signature 'x=*u8:16,y=*u8:16' | FileCheck %s --check-prefix=COLUMNS
+# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'x=*u8:16,y=*u8:16' | FileCheck %s --check-prefix=ROWS
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def reversed_bytes(tile):
+    return tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x0123;", "=r,r", [tile], dtype=tl.uint8, is_pure=True, pack=4)
+
+
+# Both accesses are contiguous along columns: the tile is exchanged before the assembly, and behind it.
+# COLUMNS-DAG: #[[PACKED:layout[0-9]*]] = #ttg.layout<64x64, reg {{\[\[}}0, 1], [0, 2], [
+# COLUMNS: ttg.convert_layout
+# COLUMNS: elementwise_inline_asm {{.*}} -> tensor<64x64xi8, #[[PACKED]]>
+# COLUMNS: ttg.convert_layout
+@triton.jit
+def columns(x, y):
+    i = tl.arange(0, 64)
+    at = i[:, None] + 64 * i[None, :]
+    tl.store(y + at, reversed_bytes(tl.load(x + at)))
+
+
+# ROWS-NOT: ttg.convert_layout
+# ROWS: elementwise_inline_asm
+# ROWS-NOT: ttg.convert_layout
+@triton.jit
+def rows(x, y):
+    i = tl.arange(0, 64)
+    at = 64 * i[:, None] + i[None, :]
+    tl.store(y + at, reversed_bytes(tl.load(x + at)))
