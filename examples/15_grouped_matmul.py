@@ -50,7 +50,7 @@ def grouped_matmul(x, w, sizes, out=None, table=None):
     if not (common.has_plain_rows(x) and common.has_plain_rows(w)):
         raise ValueError("grouped_matmul needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty((rows, N), x) if out is None else out
-    group, first, end = table_of(sizes) if table is None else table
+    group, first, end = common.like(table_of(sizes), x) if table is None else table
     if len(group):
         grouped_product_kernel[(len(group), triton.cdiv(N, 128))](
             x, w, out, group, first, end, N, K, common.strides(x)[0], *common.strides(w)[:2], common.strides(out)[0],

@@ -94,6 +94,11 @@ def empty(shape, like, dtype=None):
     return np.empty(shape, like.dtype if dtype is None else DTYPES[dtype])
 
 
+def like(array, other):
+    """A NumPy array as an array of the kind of `other`, where that one is."""
+    return sys.modules[type(other).__module__.partition(".")[0]].from_numpy(array).to(other.device) if hasattr(other, "new_empty") else array
+
+
 def warps_for(block):
     """Warps for a tile of one row. Longer rows than 32768 have several blocks of a GPU: then few warps in each leave room for two of them."""
     return 16 if block == 32768 else 4

@@ -281,8 +281,10 @@ class Autotuner(KernelInterface):
             difference = self._difference(args, meta, config)
             if difference:
                 return RuntimeError(difference)
-            if self._measures_itself or not isinstance(driver.active, CPUDriver):
+            if self._measures_itself:
                 return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            if not isinstance(driver.active, CPUDriver):
+                return _measure.for_tuning(driver.active, call, quantiles=(0.5, 0.2, 0.8))
             return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best)
         except _FAILURES as error:
             if knobs.autotuning.print:

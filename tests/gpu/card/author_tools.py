@@ -65,7 +65,7 @@ def reference_fn(x, y):
     return x + y
 
 def get_inputs():
-    return [torch.randn(1 << 24, device="DEVICE") for _ in range(2)]
+    return [torch.randn(1 << 23, device="DEVICE") for _ in range(2)]
 """
 PRODUCT = """
 import sys
