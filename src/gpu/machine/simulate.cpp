@@ -83,7 +83,8 @@ public:
       step.forwards = table.forwards.count(op.getName().getStringRef());
       step.number = uint32_t(program.ops.size());
       program.ops.push_back(&op);
-      program.firstAt.push_back(firstAt.try_emplace(op.getLoc(), step.number).first->second);
+      std::pair kind(op.getLoc().getAsOpaquePointer(), op.getName().getAsOpaquePointer());
+      program.firstAt.push_back(firstAt.try_emplace(kind, step.number).first->second);
       if (auto below = op.getAttrOfType<IntegerAttr>(ptx::indexBelowName)) step.below = below.getInt();
       program.usesWgmma |= isa<ptx::WgmmaOp>(op);
       for (Value operand : op.getOperands())
@@ -106,7 +107,7 @@ private:
   Program &program;
   HandlerTable table;
   DenseMap<Value, int32_t> numbers;
-  DenseMap<Location, uint32_t> firstAt; // op
+  DenseMap<std::pair<const void *, const void *>, uint32_t> firstAt; // by location and kind: the op
 };
 } // namespace
 

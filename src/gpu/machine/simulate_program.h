@@ -76,7 +76,7 @@ struct Program {
   Body body;
   int64_t values = 0;
   std::vector<mlir::Operation *> ops;
-  std::vector<uint32_t> firstAt; // for each op: the first one of its location. Those of one tile's store share theirs
+  std::vector<uint32_t> firstAt; // for each op: the first of its kind and place. Those of one tile's store share theirs
   ptx::KernelAttr kernel;
   bool usesWgmma = false;
 };
