@@ -3,9 +3,12 @@
 Order      a folder under src/ includes only itself and folders before it; cpu and gpu never see each other.
 Size       a source file has at most 800 lines, a function at most 60. A longer function gives its reason in a comment in front of it that
            starts with "Long:".
+Circles    no module of the Python package is imported, as it is imported itself, by what it imports. What a function imports when it is
+           called does not count.
 Machines   no file names a folder of the machine that it was written on.
 """
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -69,8 +72,48 @@ def functions(text):
         yield first + 1, name[1] if name else "?", end - first + 1, "\n".join(lines[comment + 1:first])
 
 
+def imports(name, path, modules):
+    """The modules of the package that a module imports as it is imported itself."""
+    def run_at_once(node):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.Import, ast.ImportFrom)):
+                yield child
+            elif not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                yield from run_at_once(child)
+
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for statement in run_at_once(ast.parse(path.read_text())):
+        if isinstance(statement, ast.Import):
+            found = {each.name for each in statement.names}
+        else:
+            base = package[:len(package) + 1 - statement.level] if statement.level else []
+            base = ".".join(base + ([statement.module] if statement.module else []))
+            found = {f"{base}.{each.name}" if f"{base}.{each.name}" in modules else base for each in statement.names}
+        yield from sorted(found & modules - {name})
+
+
+def circles():
+    package = root / "python" / "tilewright"
+    paths = {".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): path for path in package.rglob("*.py")}
+    modules = {*paths, "tilewright._core"}  # which is compiled
+    done, trail = set(), []
+
+    def visit(name):
+        if name in trail:
+            yield " -> ".join([*trail[trail.index(name):], name]) + ": a circle of imports"
+        elif name not in done:
+            trail.append(name)
+            for other in imports(name, paths[name], modules) if name in paths else ():
+                yield from visit(other)
+            trail.pop()
+            done.add(name)
+
+    for name in sorted(paths):
+        yield from visit(name)
+
+
 def main():
-    problems = []
+    problems = list(circles())
     for path in tracked():
         name = path.relative_to(root).as_posix()
         if path.suffix not in {".cpp", ".h", ".py", ".td", ".def", ".c", ".md", ".txt", ".cmake", ".test", ".mlir", ""} or name.startswith("benchmarks/results"):

@@ -14,6 +14,10 @@ static nb::object asRecord(const Diagnostic &diagnostic) {
   record["name"] = std::string(diagName(diagnostic.id));
   record["severity"] = diagnostic.severity == Severity::error ? "error" : diagnostic.severity == Severity::warning ? "warning" : "note";
   record["message"] = diagnostic.message;
+  nb::list args;
+  for (const std::string &argument : diagnostic.args)
+    args.append(argument);
+  record["args"] = args;
   record["hint"] = diagnostic.hint;
   record["file"] = diagnostic.file;
   record["line"] = diagnostic.line;

@@ -14,7 +14,7 @@ class CompilationError(TritonError):
     """`str(e)` is the rendered message: file, line, column, the line itself with a caret, and what to do.
 
     `error_message` is the bare message, `diagnostics` all that was reported, each a dict with name, severity, message,
-    hint, file, line, column, length, text and notes. `src` is the kernel's source.
+    args (what the message's places were filled with), hint, file, line, column, length, text and notes. `src` is the kernel's source.
     """
 
     def __init__(self, src=None, node=None, error_message=None, *, rendered=None, diagnostics=()):
@@ -49,7 +49,6 @@ def _restore(kind, src, error_message, rendered, diagnostics):
 
 
 _NAME_ERRORS = {"unknownName", "unboundLocal", "undefinedAfter"}
-_QUOTED = re.compile("'(.*?)'")
 _DEFINITION = re.compile(r"(\s*)def\s+(\w+)")
 
 
@@ -86,7 +85,7 @@ def compilation_error(rendered, diagnostics, src):
     if calls:
         error.__cause__ = CompilationError(src, None, first["message"], rendered=_with_place(first["message"], first))
     elif first["name"] in _NAME_ERRORS:
-        error.__cause__ = NameError(_QUOTED.search(first["message"])[1] + " is not defined")
+        error.__cause__ = NameError(first["args"][0] + " is not defined")
     elif kind is CompilationError:
         error.__cause__ = CompilationError(src, None, first["message"])
     return error

@@ -521,6 +521,100 @@ TEST(Simulate, Tma) {
   expectError(early, run, "race: ");
 }
 
+// ---- global memory, between the warps of one program
+
+/// Thread i of two warps stores to element i; after a barrier it loads (or stores to, or adds to) element 63 - i, which the other warp
+/// wrote.
+std::string turnedAround(const std::string &access) {
+  return kernel(64, 0, "%x: i64, %out: i64", R"(
+  %t = ptx.thread_id
+  %c4 = arith.constant 4 : i32
+  %c63 = arith.constant 63 : i32
+  %one = arith.constant 1 : i32
+  %rest = arith.subi %c63, %t : i32
+  %mine = arith.muli %t, %c4 : i32
+  %theirs = arith.muli %rest, %c4 : i32
+  %mineWide = arith.extui %mine : i32 to i64
+  %theirsWide = arith.extui %theirs : i32 to i64
+  %at = arith.addi %x, %mineWide : i64
+  %other = arith.addi %x, %theirsWide : i64
+  %o = arith.addi %out, %mineWide : i64
+  ptx.store_global %at, %t : i32 // OTHER
+  ptx.barrier
+)" + access);
+}
+
+TEST(Simulate, RacesInGlobalMemory) {
+  std::vector<int32_t> x(64), out(64);
+  Launch run;
+  run.pointer(x).pointer(out);
+  std::string load = turnedAround("  %v = ptx.load_global %other -> i32 // HERE\n  ptx.store_global %o, %v : i32");
+  ASSERT_EQ(simulateText(load, run), "");
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(out[size_t(i)], 63 - i);
+  std::string store = turnedAround("  ptx.store_global %other, %one : i32 // HERE");
+  std::string add = turnedAround("  %v = ptx.atomic add acq_rel gpu %other, %one : i32 -> i32 // HERE");
+  for (const std::string &text : {load, store, add}) {
+    EXPECT_EQ(simulateText(text, run), "");
+    expectError(without(text, "  ptx.barrier\n"), run, "with nothing between that orders them");
+  }
+  // A barrier of one warp alone orders nothing; an access of the same warp needs none.
+  expectError(replaced(load, "  ptx.barrier\n", "  ptx.warp_barrier\n"), run, "with nothing between that orders them");
+  EXPECT_EQ(simulateText(without(replaced(load, "load_global %other", "load_global %at"), "  ptx.barrier\n"), run), "");
+  // Atomics do not race with each other, nor do stores of what is there already.
+  std::string adds =
+      replaced(without(add, "  ptx.barrier\n"), "ptx.store_global %at, %t : i32", "%w = ptx.atomic add relaxed gpu %at, %one : i32 -> i32");
+  EXPECT_EQ(simulateText(adds, run), "");
+  std::string same = without(store, "  ptx.barrier\n");
+  EXPECT_EQ(simulateText(replaced(same, "ptx.store_global %at, %t", "ptx.store_global %at, %one"), run), "");
+}
+
+// What a TMA store writes is there after a wait for the whole of it; tma_wait.read frees its source alone.
+TEST(Simulate, TmaStoresLandLate) {
+  std::string text = kernel(32, 2048, "%map: !ptx.tensor_map, %out: i64, %x: i64", R"(
+  %base = ptx.shared_base
+  %t = ptx.lane_id
+  %c0 = arith.constant 0 : i32
+  %c4 = arith.constant 4 : i32
+  %offset = arith.muli %t, %c4 : i32
+  %wide = arith.extui %offset : i32 to i64
+  %s = arith.addi %base, %offset : i32
+  %at = arith.addi %x, %wide : i64
+  %o = arith.addi %out, %wide : i64
+  %one = ptx.elect
+  ptx.store_shared %s, %t : i32
+  ptx.fence_async
+  ptx.warp_barrier
+  ptx.tma_store %map [%c0] from %base if %one // OTHER
+  ptx.tma_commit
+  ptx.tma_wait 0 {read}
+  ptx.store_shared %s, %c4 : i32
+  ptx.fence_async
+  ptx.tma_wait 0
+  ptx.warp_barrier
+  ptx.tma_store %map [%c0] from %base if %one // HERE
+  ptx.tma_commit
+  ptx.tma_wait 0 // THE LAST
+  ptx.warp_barrier
+  %v = ptx.load_global %at -> i32
+  ptx.store_global %o, %v : i32)");
+  std::vector<int32_t> x(32), out(32);
+  Launch run;
+  run.map(x, MapElement::u32, {32}, {}, {32}, 0).pointer(out).pointer(x);
+  ASSERT_EQ(simulateText(text, run), "");
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(out[size_t(i)], 4);
+  // Without the second store: what the first one left of its source, though that was written again at once.
+  std::string once =
+      without(text, "  ptx.tma_wait 0\n  ptx.warp_barrier\n  ptx.tma_store %map [%c0] from %base if %one // HERE\n  ptx.tma_commit\n");
+  ASSERT_EQ(simulateText(once, run), "");
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(out[size_t(i)], i);
+  expectError(without(text, "  ptx.tma_wait 0\n"), run, "may still be writing there");
+  expectError(unmarked(replaced(text, "ptx.tma_wait 0 // THE LAST", "ptx.tma_wait 0 {read}")), run, "may still be writing there");
+  expectError(unmarked(replaced(once, "ptx.tma_wait 0 // THE LAST", "ptx.tma_wait 0 {read}")), run, "may still be writing there");
+}
+
 // ---- wgmma
 
 /// One tile of 64 x 16 x 64 f16, a and b by TMA with swizzle 128. b: N rows of K, or (transposed) K rows of N.

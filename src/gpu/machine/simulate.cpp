@@ -83,6 +83,8 @@ public:
       step.forwards = table.forwards.count(op.getName().getStringRef());
       step.number = uint32_t(program.ops.size());
       program.ops.push_back(&op);
+      std::pair kind(op.getLoc().getAsOpaquePointer(), op.getName().getAsOpaquePointer());
+      program.firstAt.push_back(firstAt.try_emplace(kind, step.number).first->second);
       if (auto below = op.getAttrOfType<IntegerAttr>(ptx::indexBelowName)) step.below = below.getInt();
       program.usesWgmma |= isa<ptx::WgmmaOp>(op);
       for (Value operand : op.getOperands())
@@ -105,6 +107,7 @@ private:
   Program &program;
   HandlerTable table;
   DenseMap<Value, int32_t> numbers;
+  DenseMap<std::pair<const void *, const void *>, uint32_t> firstAt; // by location and kind: the op
 };
 } // namespace
 
@@ -368,6 +371,7 @@ void Block::start(std::array<int64_t, 3> place, ucontext_t &scheduler) {
     warp->clock.assign(size_t(components), 0);
     warp->clock[size_t(index)] = 1;
     warp->others.assign(cluster.blocks.size(), {});
+    warp->stored.assign(program.ops.size(), 0);
     size_t slot = 0, map = 0;
     FunctionType type = cast<FunctionType>(
         cast<FunctionOpInterface>(program.body.steps.empty() ? program.ops.back()->getParentOp() : program.body.steps[0].op->getParentOp())
@@ -400,6 +404,8 @@ void Cluster::start(std::array<int64_t, 3> first, int64_t which) {
   arrived = generation = 0;
   arriving.assign(blocks.size(), {});
   released = arriving;
+  touched = AccessHistory();
+  stores = 0;
   live.clear();
   for (auto [rank, block] : llvm::enumerate(blocks)) {
     block->start({first[0] + int64_t(rank), first[1], first[2]}, scheduler);

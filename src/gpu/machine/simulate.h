@@ -85,12 +85,14 @@ struct SimulationError {
 /// - an access outside of the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with lanes missing;
 /// - two warps (or a warp and an asynchronous copy) that touch the same bytes of shared memory, one of them writing, with nothing that
 ///   orders them. Warps are ordered by bar.sync and mbarriers; lanes of one warp by the order of its instructions;
+/// - two warps of one cluster, or a warp and a TMA instruction, that do the same in global memory, unless both are atomics or store what is
+///   there already. A TMA store is over behind a tma_wait that is not .read, and may land at any time until then;
 /// - wgmma or a TMA instruction on bytes that a thread wrote without a fence_async of its own after it;
 /// - accumulators used without a wgmma_wait between; a wgmma whose registers were written after the last wgmma_fence;
 /// - a deadlock, with the place where each warp waits. Clusters that wait for memory to change let later ones run before;
 /// - an operation that has no meaning here (ptx.inline).
-/// Races in global memory are looked for between clusters; within one, only shared memory is watched. Results are those of the PTX manual;
-/// matrix instructions add their products in f64 and round once; approximate functions are libm's, rounded.
+/// Races between clusters are looked for where the options say so. Results are those of the PTX manual; matrix instructions add their
+/// products in f64 and round once; approximate functions are libm's, rounded.
 std::optional<SimulationError> simulate(mlir::ModuleOp module, llvm::StringRef entry, std::array<int64_t, 3> grid,
                                         const SimulatedArguments &args, const SimulateOptions &options);
 

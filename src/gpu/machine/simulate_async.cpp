@@ -49,7 +49,7 @@ static bool copyAsync(Warp &warp, const Step &step) {
     if (reads >> lane & 1) {
       uint64_t pointer = warp.get(step, 1)[size_t(lane)];
       std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes, bytes);
-      if (!address || !warp.noteGlobal(step, lane, pointer, bytes, false, false)) return false;
+      if (!address || !warp.noteGlobal(step, lane, {pointer, bytes})) return false;
       std::memcpy(copy.data.data(), reinterpret_cast<const void *>(*address), size_t(bytes));
     }
     copy.id = warp.block.newCopy(step.number);
@@ -257,6 +257,46 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
   return copy;
 }
 
+namespace {
+/// Where one element of a copy lies in global memory, and whether the tensor has it.
+struct TensorElement {
+  int64_t offset = 0; ///< in elements, from the tensor's base
+  bool inside = true;
+};
+} // namespace
+
+static TensorElement elementOf(const EngineCopy &copy, int64_t element) {
+  const SimulatedTensorMap &map = *copy.map;
+  int64_t bytes = bytesOf(map.element);
+  TensorElement found;
+  for (size_t dim = 0; dim < map.box.size(); ++dim) {
+    int64_t coordinate = copy.coordinates[dim] + element % map.box[dim];
+    element /= map.box[dim];
+    // Loads end where the tensor does; stores end with the 16 bytes in which a row does (an H100, as measured).
+    constexpr int64_t storeBytes = 16;
+    int64_t first = dim == 0 && !copy.isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
+    found.inside &= coordinate >= 0 && first < map.dims[dim];
+    found.offset += coordinate * (dim ? map.strides[dim - 1] : 1);
+  }
+  return found;
+}
+
+/// The bytes of a copy in global memory, as runs.
+static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
+  int64_t bytes = bytesOf(copy.map->element), count = copy.chunks[0].bytes / bytes;
+  std::vector<Chunk> runs;
+  for (int64_t element = 0; element < count; ++element) {
+    auto [offset, inside] = elementOf(copy, element);
+    uint64_t address = copy.map->base + uint64_t(offset * bytes);
+    if (!inside) continue;
+    if (!runs.empty() && runs.back().address + uint64_t(runs.back().bytes) == address)
+      runs.back().bytes += bytes;
+    else
+      runs.push_back({address, bytes});
+  }
+  return runs;
+}
+
 static bool tmaLoad(Warp &warp, const Step &step) {
   auto op = cast<ptx::TmaLoadOp>(step.op);
   if (op.getMulticast()) return warp.fail(step, "multicast is not built in the simulator");
@@ -267,6 +307,7 @@ static bool tmaLoad(Warp &warp, const Step &step) {
     auto copy = makeCopy(warp, step, lane, rank);
     if (!copy) return false;
     copy->isLoad = true;
+    copy->issued = warp.clock;
     copy->barrier = warp.get(step, rank + 2)[size_t(lane)];
     Mbarrier *barrier = find(warp, step, lane, copy->barrier);
     if (!barrier) return false;
@@ -279,6 +320,22 @@ static bool tmaLoad(Warp &warp, const Step &step) {
     for (int64_t i = 0; i < chunk.bytes; ++i)
       warp.block.state(chunk.address + uint64_t(i)).owner = copy->id;
     warp.block.engine.push_back(std::move(copy));
+  }
+  return true;
+}
+
+/// What a TMA store writes: from now on any time, and nobody knows when.
+static bool noteStore(Warp &warp, EngineCopy &copy, int64_t lane) {
+  Cluster &cluster = warp.block.cluster;
+  const Step &step = *copy.step;
+  copy.agent = tmaStoreAgents | ++cluster.stores;
+  copy.stored = globalRuns(copy);
+  bool atomic = cast<ptx::TmaStoreOp>(step.op).getReduce().has_value();
+  for (const Chunk &run : copy.stored) {
+    std::optional<AccessHistory::Clash> clash =
+        cluster.touched.note(copy.agent, 1, {run.address & interp::addressMask, run.bytes, true, atomic, step.number, copy.agent},
+                             [&](uint32_t agent, uint32_t time) { return warp.knows(agent, time); });
+    if (clash && !clash->sameStore) return warp.failTouched(step, lane, run.address, run.bytes, *clash);
   }
   return true;
 }
@@ -297,6 +354,7 @@ static bool tmaStore(Warp &warp, const Step &step) {
     if (!warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncRead, 128)) return false;
     for (int64_t i = 0; i < chunk.bytes; ++i)
       ++warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
+    if (!noteStore(warp, *copy, lane)) return false;
     warp.openStores[size_t(lane)].push_back(copy);
     warp.block.engine.push_back(std::move(copy));
   }
@@ -312,18 +370,40 @@ static bool tmaCommit(Warp &warp, const Step &) {
   return true;
 }
 
+/// The source of a store is free: what the engine has not done by now, it does with what it has read.
+static void freeSource(Warp &warp, EngineCopy &copy) {
+  const Chunk &chunk = copy.chunks[0];
+  const uint8_t *source = warp.block.at(chunk.address);
+  if (!copy.done) copy.hasRead.assign(source, source + chunk.bytes);
+  for (int64_t i = 0; i < chunk.bytes; ++i)
+    --warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
+  warp.block.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy.step->number);
+}
+
+/// A store is over as a whole: its bytes in global memory are this warp's now.
+static void noteLanded(Warp &warp, const EngineCopy &copy) {
+  bool atomic = cast<ptx::TmaStoreOp>(copy.step->op).getReduce().has_value();
+  for (const Chunk &run : copy.stored)
+    warp.block.cluster.touched.note(agentOf(warp.block.rank, warp.index), warp.clock[size_t(warp.index)],
+                                    {run.address & interp::addressMask, run.bytes, true, atomic, copy.step->number, copy.agent},
+                                    [](uint32_t, uint32_t) { return true; }); // it was compared when it began
+}
+
 static bool tmaWait(Warp &warp, const Step &step) {
-  size_t pending = size_t(cast<ptx::TmaWaitOp>(step.op).getPending());
+  auto op = cast<ptx::TmaWaitOp>(step.op);
+  size_t pending = size_t(op.getPending());
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
-    auto &groups = warp.storeGroups[size_t(lane)];
-    for (; groups.size() > pending; groups.pop_front())
-      for (const auto &copy : groups.front()) {
+    auto &groups = warp.storeGroups[size_t(lane)], &landing = warp.landingGroups[size_t(lane)];
+    for (; groups.size() > pending; groups.pop_front()) {
+      for (const auto &copy : groups.front())
+        freeSource(warp, *copy);
+      landing.push_back(std::move(groups.front()));
+    }
+    for (; !op.getRead() && groups.size() + landing.size() > pending; landing.pop_front())
+      for (const auto &copy : landing.front()) {
         if (!copy->done && !warp.waitUntil(step, "a TMA store", [&] { return copy->done; })) return false;
-        const Chunk &chunk = copy->chunks[0];
-        for (int64_t i = 0; i < chunk.bytes; ++i)
-          --warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
-        warp.block.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy->step->number);
+        noteLanded(warp, *copy);
       }
   }
   return true;
@@ -351,30 +431,6 @@ static uint64_t reduce(ptx::Redux kind, MapElement element, uint64_t old, uint64
   return encodeFloat(format, kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b));
 }
 
-namespace {
-/// Where one element of a copy lies in global memory, and whether the tensor has it.
-struct TensorElement {
-  int64_t offset = 0; ///< in elements, from the tensor's base
-  bool inside = true;
-};
-} // namespace
-
-static TensorElement elementOf(const EngineCopy &copy, int64_t element) {
-  const SimulatedTensorMap &map = *copy.map;
-  int64_t bytes = bytesOf(map.element);
-  TensorElement found;
-  for (size_t dim = 0; dim < map.box.size(); ++dim) {
-    int64_t coordinate = copy.coordinates[dim] + element % map.box[dim];
-    element /= map.box[dim];
-    // Loads end where the tensor does; stores end with the 16 bytes in which a row does (an H100, as measured).
-    constexpr int64_t storeBytes = 16;
-    int64_t first = dim == 0 && !copy.isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
-    found.inside &= coordinate >= 0 && first < map.dims[dim];
-    found.offset += coordinate * (dim ? map.strides[dim - 1] : 1);
-  }
-  return found;
-}
-
 /// What a load leaves in shared memory for an element; `memory` null: the tensor does not have it.
 static uint64_t loadedElement(const SimulatedTensorMap &map, const void *memory) {
   uint64_t value = 0;
@@ -389,10 +445,34 @@ static uint64_t loadedElement(const SimulatedTensorMap &map, const void *memory)
   return value;
 }
 
+/// What a store takes from its source in shared memory.
+static uint64_t sourceElement(Block &block, const EngineCopy &copy, uint64_t local, int64_t bytes) {
+  if (copy.hasRead.empty()) return block.load(local, bytes);
+  uint64_t value = 0;
+  std::memcpy(&value, &copy.hasRead[local - copy.chunks[0].address], size_t(bytes));
+  return value;
+}
+
+/// What a load reads, and when: after what its warp knew when it began it, and before its mbarrier's phase is over.
+static bool noteLoad(Block &block, const EngineCopy &copy, const Mbarrier &barrier) {
+  for (const Chunk &run : globalRuns(copy)) {
+    auto isBefore = [&](uint32_t agent, uint32_t time) {
+      bool here = !(agent & tmaStoreAgents) && agent >> 24 == block.rank;
+      return here ? sim::at(copy.issued, agent & 0xffffff) >= time : copy.warp->knows(agent, time);
+    };
+    std::optional<AccessHistory::Clash> clash =
+        block.cluster.touched.note(agentOf(block.rank, barrier.component), barrier.phase + 1,
+                                   {run.address & interp::addressMask, run.bytes, false, false, copy.step->number, 0}, isBefore);
+    if (clash) return copy.warp->failTouched(*copy.step, -1, run.address, run.bytes, *clash);
+  }
+  return true;
+}
+
 /// The bytes of a load are there: its mbarrier hears of them.
 static bool arrive(Block &block, const EngineCopy &copy) {
   auto barrier = block.mbarriers.find(copy.barrier);
   if (barrier == block.mbarriers.end()) return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
+  if (!noteLoad(block, copy, barrier->second)) return false;
   const Chunk &chunk = copy.chunks[0];
   for (int64_t i = 0; i < chunk.bytes; ++i)
     block.state(chunk.address + uint64_t(i)).owner = 0;
@@ -419,13 +499,14 @@ bool Block::runEngine() {
     auto [offset, inside] = elementOf(*copy, element);
     uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(element * bytes), map.swizzle);
     std::optional<uint64_t> address = inside ? warp.global(step, -1, global, bytes, bytes) : 0;
-    if (!address || (inside && !warp.noteGlobal(step, -1, global, bytes, !copy->isLoad, combined.has_value()))) return false;
+    Warp::GlobalAccess access{global, bytes, !copy->isLoad, combined.has_value(), combined.has_value(), nullptr};
+    if (!address || (inside && !warp.noteLaunch(step, -1, access))) return false;
     void *memory = inside ? reinterpret_cast<void *>(*address) : nullptr;
     if (copy->isLoad) {
       uint64_t value = loadedElement(map, memory);
       std::memcpy(at(local), &value, size_t(bytes));
     } else if (inside) {
-      uint64_t value = load(local, bytes);
+      uint64_t value = sourceElement(*this, *copy, local, bytes);
       if (combined) {
         uint64_t old = 0;
         std::memcpy(&old, memory, size_t(bytes));

@@ -5,7 +5,8 @@
 //   barrier                         all warps learn that warp 0 has passed time 3
 //   load_shared by warp 1           warp 1 knows time 3 of warp 0: fine. Without the barrier: a race, with both places
 //
-// In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h).
+// In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h), and the warps of one by
+// another such history, with the clocks' answer to what comes before what.
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/Support/Format.h"
@@ -236,27 +237,60 @@ std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t po
                " is outside of the kernel's memory: " + outsideText(options, pointer, bytes));
 }
 
-bool Warp::noteGlobal(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, bool writes, bool atomic) {
+bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access) {
   Launch &launch = block.cluster.launch;
   if (!launch.history) return true;
-  uint64_t address = pointer & interp::addressMask;
-  std::optional<AccessHistory::Clash> clash =
-      launch.history->note(uint32_t(block.cluster.number), {address, bytes, writes, atomic, step.number, launch.stores});
+  uint64_t address = access.pointer & interp::addressMask;
+  std::optional<AccessHistory::Clash> clash = launch.history->note(
+      uint32_t(block.cluster.number), {address, access.bytes, access.writes, access.isForAll, step.number, launch.stores});
   if (!clash || clash->sameStore) return true; // lanes of one store are compared where they store
   std::array<int64_t, 3> grid = launch.clusters;
-  const SimulatedMemory *range = rangeOf(block.options, pointer);
+  const SimulatedMemory *range = rangeOf(block.options, access.pointer);
   int64_t other = clash->program;
   return fail(step,
-              "race: access of " + llvm::Twine(bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") + ": program (" +
-                  llvm::Twine(other % grid[0]) + ", " + llvm::Twine(other / grid[0] % grid[1]) + ", " +
+              "race: access of " + llvm::Twine(access.bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") +
+                  ": program (" + llvm::Twine(other % grid[0]) + ", " + llvm::Twine(other / grid[0] % grid[1]) + ", " +
                   llvm::Twine(other / (grid[0] * grid[1])) + ") has " + (clash->wrote ? "stored" : "loaded") + " there" +
                   (clash->atomic ? " by an atomic" : "") + " (" + block.nameOf(clash->where) + " at " + block.place(clash->where) +
                   "), and no atomics order the two",
               lane, clash->where);
 }
 
+bool Warp::knows(uint32_t agent, uint32_t time) const {
+  if (agent & tmaStoreAgents) return false;
+  int64_t rank = agent >> 24, component = agent & 0xffffff;
+  return sim::at(rank == block.rank ? clock : others[size_t(rank)], component) >= time;
+}
+
+bool Warp::failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash) {
+  uint64_t address = pointer & interp::addressMask;
+  const SimulatedMemory *range = rangeOf(block.options, pointer);
+  std::string other = block.nameOf(clash.where) + " at " + block.place(clash.where);
+  std::string what = "race: access of " + std::to_string(bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") + ": ";
+  if (clash.program & tmaStoreAgents)
+    return fail(step, what + "a TMA store (" + other + ") may still be writing there, as no tma_wait for the whole of it is between", lane,
+                clash.where);
+  int64_t component = clash.program & 0xffffff;
+  std::string who = component < int64_t(block.warps.size()) ? "warp " + std::to_string(component) : "the copy engine";
+  if (clash.program >> 24 != block.rank) who += " of block " + std::to_string(clash.program >> 24) + " of the cluster";
+  return fail(step, what + who + (clash.wrote ? " wrote" : " read") + " these bytes (" + other + ") with nothing between that orders them",
+              lane, clash.where);
+}
+
+bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access) {
+  if (!noteLaunch(step, lane, access)) return false;
+  uint64_t address = access.pointer & interp::addressMask;
+  uint32_t where = access.writes ? block.program.firstAt[step.number] : step.number;
+  std::optional<AccessHistory::Clash> clash = block.cluster.touched.note(
+      agentOf(block.rank, index), clock[size_t(index)], {address, access.bytes, access.writes, access.atomic, where, stored[step.number]},
+      [&](uint32_t agent, uint32_t time) { return knows(agent, time); });
+  if (!clash || clash->sameStore) return true;
+  bool same = access.value && clash->wrote && !std::memcmp(reinterpret_cast<void *>(address), access.value, size_t(access.bytes));
+  return same || failTouched(step, lane, access.pointer, access.bytes, *clash); // whoever comes last, the bytes are the same
+}
+
 static bool write(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, uint64_t address, const void *value, int64_t bytes) {
-  if (!warp.noteGlobal(step, lane, pointer, bytes, true, false)) return false;
+  if (!warp.noteGlobal(step, lane, {pointer, bytes, true, false, false, value})) return false;
   void *place = reinterpret_cast<void *>(address);
   warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
   std::memcpy(place, value, size_t(bytes));
@@ -281,7 +315,7 @@ static bool loadGlobal(Warp &warp, const Step &step) {
     bool present = reads >> lane & 1;
     uint64_t pointer = warp.get(step, 0)[size_t(lane)];
     std::optional<uint64_t> address = present ? warp.global(step, lane, pointer, bytes * count, bytes * count) : 0;
-    if (!address || (present && !warp.noteGlobal(step, lane, pointer, bytes * count, false, false))) return false;
+    if (!address || (present && !warp.noteGlobal(step, lane, {pointer, bytes * count}))) return false;
     for (int64_t i = 0; i < count; ++i) {
       uint64_t value = 0;
       if (present)
@@ -301,15 +335,16 @@ static bool storeGlobal(Warp &warp, const Step &step) {
   int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
   uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
   ++warp.block.cluster.launch.stores;
+  ++warp.stored[step.number];
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(writes >> lane & 1)) continue;
     uint64_t pointer = warp.get(step, 0)[size_t(lane)];
     std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes * count, bytes * count);
     if (!address) return false;
-    for (int64_t i = 0; i < count; ++i) {
-      uint64_t offset = uint64_t(i * bytes);
-      if (!write(warp, step, lane, pointer + offset, *address + offset, &warp.get(step, size_t(1 + i))[size_t(lane)], bytes)) return false;
-    }
+    llvm::SmallVector<uint8_t, 16> values(size_t(bytes * count));
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(&values[size_t(i * bytes)], &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes));
+    if (!write(warp, step, lane, pointer, *address, values.data(), bytes * count)) return false;
   }
   return true;
 }
@@ -440,7 +475,7 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
   bool changed = std::memcmp(&old, &now, size_t(bytes)) != 0;
   launch.changes += changed;
   std::memcpy(place, &now, size_t(bytes));
-  if (!warp.noteGlobal(step, lane, pointer, bytes, changed, forAll)) return std::nullopt;
+  if (!warp.noteGlobal(step, lane, {pointer, bytes, changed, true, forAll})) return std::nullopt;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (launch.history && releases && forAll) launch.history->release(program, *address);
   return old;
@@ -453,6 +488,7 @@ static bool atomic(Warp &warp, const Step &step) {
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
   if (op.getOp() == ptx::Atomic::fadd && format.kind == Format::integer) return warp.fail(step, "fadd of an integer");
   ++warp.block.cluster.launch.stores;
+  ++warp.stored[step.number];
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     bool present = acts >> lane & 1;
@@ -475,6 +511,7 @@ static bool compareSwap(Warp &warp, const Step &step) {
   auto op = cast<ptx::CompareSwapOp>(step.op);
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 3 : -1);
   ++warp.block.cluster.launch.stores;
+  ++warp.stored[step.number];
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
     std::optional<uint64_t> old =

@@ -11,6 +11,9 @@
 //
 // The blocks of a cluster run together. What a warp knows about the warps of another block is a clock of its own, and only barriers of the
 // cluster move it.
+//
+// Global memory is watched by the same clocks: its bytes remember which warp of this cluster touched them last. A TMA store is an agent of
+// its own there, whom nobody knows: only a tma_wait for the whole of it (not .read) makes its bytes those of the warp that waited.
 #pragma once
 
 #include "gpu/machine/ptx.h"
@@ -73,6 +76,7 @@ struct Program {
   Body body;
   int64_t values = 0;
   std::vector<mlir::Operation *> ops;
+  std::vector<uint32_t> firstAt; // for each op: the first of its kind and place. Those of one tile's store share theirs
   ptx::KernelAttr kernel;
   bool usesWgmma = false;
 };
@@ -130,7 +134,8 @@ struct Chunk {
   int64_t bytes;
 };
 
-/// A TMA instruction that the copy engine has yet to do. For a load: bytes, barrier. For a store: nothing is copied until it is done.
+/// A TMA instruction that the copy engine has yet to do. For a load: bytes, barrier. For a store: where tma_wait.read comes first, what it
+/// has read of shared memory by then.
 struct EngineCopy {
   uint32_t id = 0; // for ByteState::owner
   const Step *step = nullptr;
@@ -142,6 +147,10 @@ struct EngineCopy {
   bool isLoad = false;
   bool done = false;
   std::vector<Chunk> chunks;
+  Clock issued;                 // a load: what its warp knew
+  uint32_t agent = 0;           // a store: in Cluster::touched
+  std::vector<Chunk> stored;    // a store: runs of bytes in global memory
+  std::vector<uint8_t> hasRead; // a store: its source, if that may be overwritten by now
 };
 
 /// A cp.async of one lane.
@@ -179,6 +188,8 @@ struct Cluster {
   int64_t arrived = 0, generation = 0;   // of its barrier: warps
   std::vector<Clock> arriving, released; // what is known of each block
   std::vector<Warp *> live;
+  AccessHistory touched; // global memory, by its warps and its copy engines
+  uint32_t stores = 0;   // of its copy engines, so far
   ucontext_t scheduler{};
   uint64_t seen = 0; // the launch's changes when it began to wait
 
@@ -212,7 +223,9 @@ public:
   std::array<std::vector<ThreadCopy>, 32> openCopies;
   std::array<std::deque<std::vector<ThreadCopy>>, 32> copyGroups;
   std::array<std::vector<std::shared_ptr<EngineCopy>>, 32> openStores;
-  std::array<std::deque<std::vector<std::shared_ptr<EngineCopy>>>, 32> storeGroups;
+  std::array<std::deque<std::vector<std::shared_ptr<EngineCopy>>>, 32> storeGroups;   // whose source is in use
+  std::array<std::deque<std::vector<std::shared_ptr<EngineCopy>>>, 32> landingGroups; // whose source is free
+  std::vector<uint32_t> stored;                                                       // for each op: how often this warp has executed it
 
   // wgmma
   uint64_t matrixFence = 0;
@@ -276,9 +289,30 @@ public:
   bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);
   /// Where a pointer into global memory points to: bounds, alignment. Nothing after an error.
   std::optional<uint64_t> global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment);
-  /// Remembers an access to global memory; false if it races with another cluster's.
-  bool noteGlobal(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, bool writes, bool atomic);
+  /// An access to global memory. `value`: what a store writes, null for others.
+  struct GlobalAccess {
+    uint64_t pointer = 0;
+    int64_t bytes = 0;
+    bool writes = false;
+    bool atomic = false;   // for its own program
+    bool isForAll = false; // for all programs of the launch
+    const void *value = nullptr;
+  };
+  /// Remembers an access to global memory; false if it races with another cluster's or another warp's.
+  bool noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access);
+  /// False if it races with another cluster's.
+  bool noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access);
+  /// Whether what an agent of Cluster::touched had done by a time of its own comes before what follows here.
+  bool knows(uint32_t agent, uint32_t time) const;
+  /// What `clash` is about, in words.
+  bool failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash);
 };
+
+/// Agents of Cluster::touched: components of a block's clocks, and TMA stores by their number.
+constexpr uint32_t tmaStoreAgents = 1u << 31;
+inline uint32_t agentOf(int64_t rank, int64_t component) {
+  return uint32_t(rank << 24 | component);
+}
 
 class Block {
 public:

@@ -1,5 +1,7 @@
 #include "ir/interpret/history.h"
 
+#include "llvm/ADT/bit.h"
+
 #include <algorithm>
 
 namespace tilewright {
@@ -11,19 +13,19 @@ uint32_t AccessHistory::timeOf(uint32_t program) const {
   return found == times.end() ? 1 : found->second;
 }
 
-bool AccessHistory::isOrdered(uint32_t program, const Seen &earlier) const {
-  if (earlier.time == 0 || earlier.program == program) return true;
+bool AccessHistory::isKnown(uint32_t program, uint32_t earlier, uint32_t time) const {
   auto clock = known.find(program);
   if (clock == known.end()) return false;
-  auto time = clock->second->find(earlier.program);
-  return time != clock->second->end() && time->second >= earlier.time;
+  auto found = clock->second->find(earlier);
+  return found != clock->second->end() && found->second >= time;
 }
 
 AccessHistory::Page &AccessHistory::pageFor(uint64_t address, int64_t bytes) {
+  constexpr uint64_t widest = 16; // what one thread loads or stores at once
+  int64_t wanted = int64_t(1) << llvm::countr_zero(address | uint64_t(bytes) | widest);
+  if (lastNumber == address / pageBytes && lastPage->cellBytes <= wanted) return *lastPage;
   std::unique_ptr<Page> &page = pages[address / pageBytes];
-  int64_t wanted = 8;
-  while (address % uint64_t(wanted) || bytes % wanted)
-    wanted /= 2;
+  lastNumber = address / pageBytes;
   if (!page) {
     page = std::make_unique<Page>();
     page->cellBytes = wanted;
@@ -37,41 +39,48 @@ AccessHistory::Page &AccessHistory::pageFor(uint64_t address, int64_t bytes) {
     page->cells = std::move(cells);
     page->cellBytes = wanted;
   }
+  lastPage = page.get();
   return *page;
 }
 
-// Two readers are enough to find the one that a store forgets: if the program that stores is one of them, the other is left.
-void AccessHistory::noteRead(Cell &cell, uint32_t program, const Seen &seen) {
-  for (Seen &read : cell.reads)
-    if (read.time == 0 || read.program == program) {
-      read = seen;
-      return;
-    }
-  Seen &replaced = isOrdered(program, cell.reads[0]) ? cell.reads[0] : cell.reads[1];
-  replaced = seen;
+std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t program, const Access &access) {
+  return note(program, timeOf(program), access, [&](uint32_t earlier, uint32_t time) { return isKnown(program, earlier, time); });
 }
 
-std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t program, const Access &access) {
-  Seen seen{program, timeOf(program), access.where, access.atomic};
+std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t now, const Access &access, Order isBefore) {
+  Seen seen{agent, now, access.where, access.atomic};
+  auto isOrdered = [&](const Seen &earlier) {
+    return earlier.time == 0 || earlier.program == agent || isBefore(earlier.program, earlier.time);
+  };
   std::optional<Clash> clash;
   auto compare = [&](const Seen &earlier, bool wrote) {
-    if (!clash && !(earlier.atomic && access.atomic) && !isOrdered(program, earlier))
+    if (!clash && !(earlier.atomic && access.atomic) && !isOrdered(earlier))
       clash = Clash{earlier.program, earlier.where, wrote, bool(earlier.atomic), false};
   };
+  // Two readers are enough to find the one that a store forgets: if the agent that stores is one of them, the other is left.
+  auto noteRead = [&](Cell &cell) {
+    for (Seen &read : cell.reads)
+      if (read.time == 0 || read.program == agent) {
+        read = seen;
+        return;
+      }
+    (isOrdered(cell.reads[0]) ? cell.reads[0] : cell.reads[1]) = seen;
+  };
   for (uint64_t at = access.address, end = access.address + uint64_t(access.bytes); at < end;) {
-    Page &page = pageFor(at, int64_t(std::min(end, (at / pageBytes + 1) * pageBytes) - at));
     uint64_t pageEnd = std::min(end, (at / pageBytes + 1) * pageBytes);
+    Page &page = pageFor(at, int64_t(pageEnd - at));
     for (; at < pageEnd; at += uint64_t(page.cellBytes)) {
       Cell &cell = page.cells[at % pageBytes / uint64_t(page.cellBytes)];
-      compare(cell.write, true);
       if (!access.writes) {
-        noteRead(cell, program, seen);
+        compare(cell.write, true);
+        noteRead(cell);
         continue;
       }
+      bool sameStore = !access.atomic && cell.write.time != 0 && cell.write.where == access.where && cell.turn == access.turn;
+      if (!sameStore) compare(cell.write, true);
       for (const Seen &read : cell.reads)
         compare(read, false);
-      bool again = !access.atomic && cell.write.program == program && cell.turn == access.turn && cell.write.time != 0;
-      if (!clash && again) clash = Clash{program, access.where, true, false, true};
+      if (!clash && sameStore) clash = Clash{cell.write.program, access.where, true, false, true};
       cell.write = seen;
       cell.turn = access.turn;
       cell.reads[0] = cell.reads[1] = Seen();

@@ -1,4 +1,5 @@
-// Who touched each byte of memory last: how the interpreter and the simulator find races between the programs of a launch.
+// Who touched each byte of memory last: how the interpreter and the simulator find races between the programs of a launch, and the
+// simulator those between the warps of one program.
 //
 //   program 0:  tl.store(flag, 1)                    program 0:  tl.store(data, x);  tl.atomic_xchg(flag, 1)
 //   program 1:  while tl.load(flag) == 0: ...        program 1:  while tl.atomic_add(flag, 0) == 0: ...;  tl.load(data)
@@ -10,6 +11,7 @@
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <memory>
@@ -39,6 +41,10 @@ public:
 
   /// Remembers an access and returns what it clashes with, if anything.
   std::optional<Clash> note(uint32_t program, const Access &access);
+  /// The same for agents whose order the caller knows: `now` is the agent's time (0 is none), `isBefore` tells of another agent and a time
+  /// of its own whether that comes before this access. Elements of one store (`where` and `turn`) do not clash, whoever writes them.
+  using Order = llvm::function_ref<bool(uint32_t agent, uint32_t time)>;
+  std::optional<Clash> note(uint32_t agent, uint32_t now, const Access &access, Order isBefore);
   /// An atomic at `address` that orders what follows it after what was released there.
   void acquire(uint32_t program, uint64_t address);
   /// An atomic at `address` that orders what came before it.
@@ -59,16 +65,17 @@ private:
   };
   /// The cells of 4096 bytes. They are as large as the smallest access to the page so far.
   struct Page {
-    int64_t cellBytes = 8;
+    int64_t cellBytes = 0;
     std::vector<Cell> cells;
   };
 
   Page &pageFor(uint64_t address, int64_t bytes);
-  bool isOrdered(uint32_t program, const Seen &earlier) const;
-  void noteRead(Cell &cell, uint32_t program, const Seen &seen);
+  bool isKnown(uint32_t program, uint32_t earlier, uint32_t time) const;
   uint32_t timeOf(uint32_t program) const;
 
   llvm::DenseMap<uint64_t, std::unique_ptr<Page>> pages;
+  uint64_t lastNumber = ~uint64_t(0); // of the page that was asked for last
+  Page *lastPage = nullptr;
   llvm::DenseMap<uint32_t, uint32_t> times;                  // of programs that have released something; 1 for the others
   llvm::DenseMap<uint32_t, std::unique_ptr<Clock>> known;    // by program
   llvm::DenseMap<uint64_t, std::unique_ptr<Clock>> released; // by address
