@@ -93,16 +93,20 @@ OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, c
   return nullptr;
 }
 
-static std::string printed(ModuleOp module, bool named) {
+static std::string printed(ModuleOp module, const OpPrintingFlags &flags) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream, OpPrintingFlags().printNameLocAsPrefix(named));
+  module->print(stream, flags);
   stream << "\n";
   return text;
 }
 
 std::string irText(ModuleOp module) {
-  return printed(module, true);
+  return printed(module, OpPrintingFlags().printNameLocAsPrefix(true));
+}
+
+std::string locatedIrText(ModuleOp module) {
+  return printed(module, OpPrintingFlags().printNameLocAsPrefix(true).enableDebugInfo(true));
 }
 
 static LinkedText unlinked(llvm::StringRef text) {
@@ -151,7 +155,7 @@ LinkedText linkedAssembly(llvm::StringRef assembly, llvm::StringRef file) {
 }
 
 std::string numberedIrText(ModuleOp module) {
-  return printed(module, false);
+  return printed(module, OpPrintingFlags());
 }
 
 } // namespace tilewright

@@ -24,6 +24,8 @@ mlir::OwningOpRef<mlir::ModuleOp> readIrText(mlir::MLIRContext &context, const S
 
 /// A module as text that readIrText takes back. Values have the names of the source's variables.
 std::string irText(mlir::ModuleOp module);
+/// The same with the place of each operation in the source.
+std::string locatedIrText(mlir::ModuleOp module);
 /// The lines of a text, each with the line of a kernel's file that it comes from; 0: none.
 struct LinkedText {
   std::vector<std::string> text;
