@@ -359,25 +359,25 @@ std::vector<int64_t> integers(nb::handle sequence) {
 Argument descriptorArgument(nb::handle object, const char *parameter) {
   Argument base = toArgument(object.attr("base"), parameter);
   if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
-  if (nb::object padding = memberOr(object, "padding", nb::none());
-      nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) != "zero")
-    raise(PyExc_ValueError,
-          "host-side tensor descriptors are padded with zeros only; make the descriptor in the kernel for padding_option='nan'");
-  if (nb::object rounds = nb::getattr(object, "round_f32_to_tf32", nb::none()); rounds.ptr() == Py_True)
-    raise(PyExc_ValueError, "host-side tensor descriptors with round_f32_to_tf32 are not supported; round what is loaded in the kernel");
+  DescriptorMode mode;
+  nb::object padding = memberOr(object, "padding", nb::none()), rounds = memberOr(object, "round_f32_to_tf32", nb::none());
+  mode.padsWithNan = nb::isinstance<nb::str>(padding) && nb::cast<std::string>(padding) == "nan";
+  mode.roundsToTf32 = rounds.ptr() == Py_True;
   std::vector<int64_t> shape = integers(object.attr("shape")), strides = integers(object.attr("strides")),
                        block = integers(object.attr("block_shape"));
   auto text = [](const std::vector<int64_t> &numbers) { return nb::cast<std::string>(nb::str(nb::cast(numbers))); };
   auto wrong = [&](const std::string &what) {
     raise(PyExc_ValueError, (parameter ? "parameter '" + std::string(parameter) + "': " : "") + "a tensor descriptor " + what);
   };
+  if (mode.padsWithNan && !isFloat(base.element())) wrong("of integers cannot be padded with NaN");
+  if (mode.roundsToTf32 && base.element() != Scalar::fp32) wrong("with round_f32_to_tf32 is one of fp32");
   if (block.empty()) wrong("needs a block_shape of at least one dimension");
   if (shape.size() != block.size() || strides.size() != block.size())
     wrong("has one extent and one stride for each dimension of its block_shape " + text(block) + "; its shape is " + text(shape) +
           " and its strides are " + text(strides));
   if (llvm::any_of(shape, [](int64_t extent) { return extent < 0; })) wrong("has no negative extents; its shape is " + text(shape));
   if (llvm::any_of(block, [](int64_t extent) { return extent <= 0; })) wrong("has a block_shape of positive extents, not " + text(block));
-  Argument argument = Argument::descriptor(base.address(), base.element(), std::move(shape), std::move(strides), std::move(block),
+  Argument argument = Argument::descriptor(base.address(), base.element(), std::move(shape), std::move(strides), std::move(block), mode,
                                            base.bytes(), base.device());
   if (auto reach = base.reach(); reach && base.bytes() == 0) {
     auto address = reinterpret_cast<uint64_t>(base.address());

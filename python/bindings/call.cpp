@@ -7,6 +7,8 @@
 
 #include "kernel.h"
 
+#include "support/files.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -25,12 +27,27 @@ Option optionNamed(llvm::StringRef name) {
       .Case("enable_fp_fusion", Option::fpFusion)
       .Case("debug", Option::debug)
       .Case("sanitize_overflow", Option::sanitizeOverflow)
+      .Case("ir_override", Option::irOverride)
       .Cases({"num_threads", "num_cpu_threads"}, Option::threads)
       .Case("stream", Option::stream)
       .Case("launch_cooperative_grid", Option::cooperative)
       .Case("launch_pdl", Option::programmaticLaunch)
       .Default(isForeignOption(name) ? Option::ignored : Option::unknown);
 }
+
+} // namespace
+
+std::string overridingText(nb::handle path) {
+  if (path.is_none()) return "";
+  std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
+  if (!llvm::StringRef(name).ends_with(".ttir"))
+    raise(PyExc_ValueError, "ir_override: '" + name + "' is no .ttir file; layouts and code are this compiler's own");
+  Result<std::string> text = readFile(name);
+  if (!text) raise(PyExc_FileNotFoundError, "ir_override: cannot read '" + name + "': " + text.error());
+  return *text;
+}
+
+namespace {
 
 int64_t integerOption(nb::handle value, llvm::StringRef name) {
   if (PyLong_Check(value.ptr())) return nb::cast<int64_t>(value);
@@ -53,6 +70,7 @@ void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::St
   case Option::fpFusion: options.kernel.fpFusion = nb::cast<bool>(nb::bool_(value)); return;
   case Option::debug: options.kernel.debug = nb::cast<bool>(nb::bool_(value)); return;
   case Option::sanitizeOverflow: options.kernel.sanitizeOverflow = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::irOverride: options.kernel.overrideText = overridingText(value); return;
   case Option::threads:
     if (!value.is_none()) options.threads = integerOption(value, name);
     if (options.threads < 0) raise(PyExc_ValueError, "num_threads must not be negative");

@@ -47,6 +47,7 @@ static std::string madeAgain(const PyCompiled &self,
 
 /// The kernel at a stage.
 static std::string madeAgain(const PyCompiled &self, Stage stage) {
+  if (stage == Stage::tt) return madeAgain(self, locatedTiles);
   return madeAgain(self, [&](const CompileRequest &request, Diagnostics &diagnostics) { return emitStage(request, stage, diagnostics); });
 }
 
@@ -105,27 +106,47 @@ static void readOptions(nb::dict options, KernelOptions &out) {
   if (options.contains("debug")) out.debug = nb::cast<bool>(nb::bool_(options["debug"]));
   if (options.contains("sanitize_overflow")) out.sanitizeOverflow = nb::cast<bool>(nb::bool_(options["sanitize_overflow"]));
   if (options.contains("enable_fp_fusion")) out.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
+  if (given("ir_override")) out.overrideText = overridingText(options["ir_override"]);
   if (given("maxnreg")) out.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
 }
 
-static void readDescription(nb::handle types, nb::dict constants, const std::vector<int64_t> &aligned, PyCompiled &out) {
-  size_t index = 0;
-  for (nb::handle type : nb::iter(types)) {
-    ArgumentSpec &spec = out.specs.emplace_back();
-    if (type.is_none()) {
-      spec.constant = toValue(constants[nb::int_(index)]);
-    } else {
-      std::string name = nb::cast<std::string>(type);
-      std::optional<Type> parsed = parseTypeName(name);
-      if (!parsed)
-        raise(PyExc_ValueError,
-              "'" + name + "' is not the name of a type, for the parameter '" + out.function->parameters[index].name + "'");
-      spec.type = *parsed;
-    }
-    ++index;
+/// A description of what a kernel is compiled for: types by parameter (None: a constant; a tuple: those of its members), constants and
+/// multiples of 16. Those are known by paths: (2,) is a parameter, (2, 0) the first member of the tuple that is passed for it.
+struct Description {
+  nb::dict constants;
+  nb::list aligned;
+};
+
+static nb::tuple longer(const nb::tuple &path, size_t index) {
+  return nb::steal<nb::tuple>(PySequence_Concat(path.ptr(), nb::make_tuple(index).ptr()));
+}
+
+static ArgumentSpec readSpec(nb::handle type, const nb::tuple &path, const Description &description, const std::string &parameter) {
+  ArgumentSpec spec;
+  if (description.constants.contains(path)) {
+    spec.constant = toValue(description.constants[path]);
+    return spec;
   }
-  for (int64_t position : aligned)
-    if (position >= 0 && position < static_cast<int64_t>(out.specs.size())) out.specs[static_cast<size_t>(position)].divisibility = 16;
+  if (nb::isinstance<nb::tuple>(type)) {
+    for (nb::handle member : nb::iter(type))
+      spec.members.push_back(readSpec(member, longer(path, spec.members.size()), description, parameter));
+    if (nb::hasattr(type, "_fields")) spec.fieldNames = nb::cast<std::vector<std::string>>(nb::list(type.attr("_fields")));
+    if (spec.members.empty()) spec.constant = Value::tuple({});
+    return spec;
+  }
+  std::string name = type.is_none() ? "None" : nb::cast<std::string>(type);
+  std::optional<Type> parsed = parseTypeName(name);
+  if (!parsed) raise(PyExc_ValueError, "'" + name + "' is not the name of a type, for the parameter '" + parameter + "'");
+  spec.type = *parsed;
+  if (PySequence_Contains(description.aligned.ptr(), path.ptr()) == 1) spec.divisibility = 16;
+  return spec;
+}
+
+static void readDescription(nb::handle types, const Description &description, PyCompiled &out) {
+  for (nb::handle type : nb::iter(types)) {
+    size_t index = out.specs.size();
+    out.specs.push_back(readSpec(type, nb::make_tuple(index), description, out.function->parameters[index].name));
+  }
 }
 
 // ---- what a kernel was compiled for, as Python has it
@@ -154,19 +175,25 @@ static nb::object typeOf(const ArgumentSpec &spec) {
   nb::list members;
   for (const ArgumentSpec &member : spec.members)
     members.append(member.constant ? nb::object(nb::str("constexpr")) : typeOf(member));
-  return nb::tuple(members);
+  if (spec.fieldNames.empty()) return nb::tuple(members);
+  return packageObject("runtime.specialization", "named")(nb::cast(spec.fieldNames), members);
 }
 
-/// Types by parameter (None: a constant, a tuple: those of its members), constants and multiples of 16 by index.
+static void describe(const ArgumentSpec &spec, const nb::tuple &path, Description &description) {
+  if (spec.constant) description.constants[path] = constantOf(*spec.constant);
+  if (spec.divisibility % 16 == 0) description.aligned.append(path);
+  for (auto [index, member] : llvm::enumerate(spec.members))
+    describe(member, longer(path, index), description);
+}
+
 static nb::tuple descriptionOf(const PyCompiled &self) {
-  nb::list types, aligned;
-  nb::dict constants;
+  nb::list types;
+  Description description;
   for (auto [index, spec] : llvm::enumerate(self.specs)) {
     types.append(typeOf(spec));
-    if (spec.constant) constants[nb::int_(index)] = constantOf(*spec.constant);
-    if (spec.divisibility % 16 == 0) aligned.append(nb::int_(index));
+    describe(spec, nb::make_tuple(index), description);
   }
-  return nb::make_tuple(types, constants, aligned);
+  return nb::make_tuple(types, description.constants, description.aligned);
 }
 
 static nb::dict optionsOf(const PyCompiled &self) {
@@ -209,7 +236,7 @@ static std::shared_ptr<PyCompiled> restored(nb::bytes bytes, const std::string &
   out->function = face;
   out->savedKey = std::move(key);
   readOptions(options, out->options);
-  readDescription(description[0], nb::cast<nb::dict>(description[1]), nb::cast<std::vector<int64_t>>(description[2]), *out);
+  readDescription(description[0], {nb::cast<nb::dict>(description[1]), nb::cast<nb::list>(description[2])}, *out);
   Diagnostics diagnostics;
   out->text = readIrKernel(text, name + ".ttir", "", diagnostics);
   std::string_view code(bytes.c_str(), bytes.size());
@@ -228,13 +255,12 @@ static std::shared_ptr<PyCompiled> restored(nb::bytes bytes, const std::string &
   return out;
 }
 
-/// triton.compile(ASTSource(...)): specialised by a description instead of arguments. `types`: for each parameter its type's name, or None
-/// where `constants` has its value; `aligned`: the parameters that are multiples of 16.
-static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, std::vector<int64_t> aligned,
+/// triton.compile(ASTSource(...)): specialised by a description instead of arguments.
+static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, nb::list aligned,
                                                     nb::dict options, const std::string &target) {
   auto out = std::make_shared<PyCompiled>();
   out->function = kernel.jit();
-  readDescription(types, constants, aligned, *out);
+  readDescription(types, {constants, aligned}, *out);
   readOptions(options, out->options);
   Diagnostics diagnostics;
   CompileRequest request = out->request();
@@ -358,7 +384,7 @@ void defineCompiled(nb::module_ &module) {
       .def_prop_ro("assemble_seconds", [](PyCompiled &self) { return self.compiled ? self.compiled->assembleSeconds() : 0.0; })
       .def_prop_ro("arena_bytes", [](PyCompiled &self) { return self.compiled ? self.compiled->artifact().arenaBytes : int64_t(0); })
       .def_prop_ro("options", &optionsOf)
-      .def_prop_ro("description", &descriptionOf, "Types by parameter (None: a constant), constants and multiples of 16 by index.")
+      .def_prop_ro("description", &descriptionOf, "Types by parameter (None: a constant), constants and multiples of 16 by their paths.")
       .def("__reduce__",
            [](const PyCompiled &self) { return nb::make_tuple(packageObject("compiler.compiled", "restore"), savedState(self)); });
   module.def("restore_compiled", &restored);

@@ -144,6 +144,29 @@ static bool isOnDevice(const Argument &argument) {
   return (argument.kind() == Argument::Kind::pointer || argument.kind() == Argument::Kind::descriptor) && argument.device() >= 0;
 }
 
+static void show(std::string &printed) {
+  std::fwrite(printed.data(), 1, printed.size(), stdout);
+  std::fflush(stdout);
+  printed.clear();
+}
+
+/// Hands the variables of a program at a breakpoint to Python's debugger. What it raises (a user who quits) is left for the launch to
+/// raise.
+static bool stopAt(const std::string &kernel, llvm::StringRef file, int64_t line, std::array<int64_t, 3> program,
+                   llvm::ArrayRef<InterpretLocal> locals, std::exception_ptr &raised) {
+  nb::gil_scoped_acquire acquire;
+  nb::list variables;
+  for (const InterpretLocal &local : locals)
+    variables.append(
+        nb::make_tuple(local.name, local.type, nb::tuple(nb::cast(local.shape)), nb::bytes(local.bytes.data(), local.bytes.size())));
+  try {
+    packageObject("runtime.breakpoints", "stop")(kernel, file.str(), line, nb::make_tuple(program[0], program[1], program[2]), variables);
+  } catch (const nb::python_error &) {
+    raised = std::current_exception();
+  }
+  return !raised;
+}
+
 /// Runs on the interpreter or the simulator; a null grid only compiles.
 nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments,
                           const LaunchOptions &options) {
@@ -158,6 +181,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
   std::string text(key.begin(), key.end());
   text += options.kernel.debug ? options.kernel.sanitizeOverflow ? 'd' : 'n' : '-';
   text += options.kernel.fpFusion ? 'f' : '-';
+  text += options.kernel.overrideText;
   if (target)
     text += target->name + " " + std::to_string(options.kernel.numWarps) + " " + std::to_string(options.kernel.numStages) + " " +
             std::to_string(options.kernel.numCtas);
@@ -170,6 +194,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
     compiled->specs = std::move(*specs);
     compiled->function = state.function;
     compiled->options = options.kernel;
+    compiled->options.breakpoints = !target;
     compiled->simulated = target;
     if (target) {
       compiled->options.backend = "cuda";
@@ -204,22 +229,25 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
     if (!programCount(*grid, diagnostics) || !kernel->checkMemory(arguments, diagnostics)) raiseErrors(diagnostics, state.function.get());
     std::string printed, problem;
     bool checkBounds = engineState().checkBounds, interrupted = false;
+    std::exception_ptr raised;
+    auto onBreakpoint = [&](llvm::StringRef file, int64_t line, std::array<int64_t, 3> program, llvm::ArrayRef<InterpretLocal> locals) {
+      show(printed);
+      return stopAt(state.name, file, line, program, locals, raised);
+    };
     {
       Interruptible here;
       const std::atomic<bool> *stop = here.stop() ? here.stop() : &interpreterEnds();
       WithoutGil release;
       Compiling compiling;
-      problem = kernel->run(*grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, stop});
+      problem = kernel->run(*grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, onBreakpoint, stop});
       interrupted = stop->load();
     }
+    if (raised) std::rethrow_exception(raised);
     for (const std::string &name : checkBounds ? kernel->unchecked(arguments) : std::vector<std::string>()) {
       std::string text = "the extent of '" + name + "' is not known: accesses through it are not checked";
       if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
     }
-    if (!printed.empty()) {
-      std::fwrite(printed.data(), 1, printed.size(), stdout);
-      std::fflush(stdout);
-    }
+    show(printed);
     if (!problem.empty() && interrupted) diagnostics.error({}, Diag::interruptedLaunch, {state.function->name});
     if (diagnostics.hasErrors()) raiseErrors(diagnostics, state.function.get());
     if (!problem.empty()) {

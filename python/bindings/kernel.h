@@ -41,6 +41,7 @@ enum class Option : uint8_t {
   fpFusion,
   debug,
   sanitizeOverflow,
+  irOverride,
   threads,
   stream,
   cooperative,

@@ -176,6 +176,8 @@ std::optional<std::string> mustUseOf(nb::handle function) {
 
 // What the function computes is not in the kernel's text, so its name carries a digest of its code: it enters the cache key by it.
 static std::shared_ptr<const Callable> callableOf(nb::handle object, bool isMember) {
+  auto says = [&](const char *attribute, const char *text) { return nb::str(text).equal(memberOr(object, attribute, nb::none())); };
+  if (says("__module__", "pdb") && says("__qualname__", "set_trace")) return std::make_shared<PyCallable>(object, "breakpoint", isMember);
   static nb::handle fingerprint = packageObject("runtime.fingerprint", "named_fingerprint");
   return std::make_shared<PyCallable>(object, nb::cast<std::string>(fingerprint(object)), isMember);
 }

@@ -517,6 +517,7 @@ constexpr Row rows[] = {
      },
      false},
     {"print", [](const NativeCall &) -> MaybeValue { return Value::none(); }, true},
+    {"breakpoint", [](const NativeCall &) -> MaybeValue { return Value::none(); }, true}, // host code goes on
     {"triton.cdiv", ceilingDivision, false},
     {"triton.next_power_of_2", nextPowerOf2, false},
 };

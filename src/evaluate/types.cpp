@@ -62,8 +62,9 @@ Type Type::block(Type element, llvm::ArrayRef<int64_t> shape) {
   return type;
 }
 
-Type Type::descriptor(Type element, llvm::ArrayRef<int64_t> blockShape) {
+Type Type::descriptor(Type element, llvm::ArrayRef<int64_t> blockShape, DescriptorMode mode) {
   Type type = block(std::move(element), blockShape);
+  type.mode = mode;
   type.typeKind = Kind::descriptor;
   return type;
 }
@@ -99,7 +100,7 @@ int64_t Type::elements() const {
 
 Type Type::withElement(Type element) const {
   if (isBlock()) return block(std::move(element), dims);
-  if (isDescriptor()) return descriptor(std::move(element), dims);
+  if (isDescriptor()) return descriptor(std::move(element), dims, mode);
   return element;
 }
 
@@ -107,7 +108,12 @@ bool Type::operator==(const Type &other) const {
   if (typeKind != other.typeKind) return false;
   if (isScalar()) return scalarKind == other.scalarKind;
   if (text) return *text == *other.text;
-  return constPointee == other.constPointee && space == other.space && dims == other.dims && *inner == *other.inner;
+  return constPointee == other.constPointee && space == other.space && mode == other.mode && dims == other.dims && *inner == *other.inner;
+}
+
+// As a signature has them, behind the block's shape.
+static std::string modeWords(DescriptorMode mode) {
+  return (mode.padsWithNan ? std::string(" nan") : std::string()) + (mode.roundsToTf32 ? " tf32" : "");
 }
 
 std::string Type::str() const {
@@ -120,7 +126,7 @@ std::string Type::str() const {
     for (int64_t dim : dims)
       text += (text.empty() ? "'" : ", '") + std::to_string(dim) + "'";
     text = "<[" + text + "], " + inner->str() + ">";
-    return isBlock() ? text : "tensor_descriptor<" + text + ">";
+    return isBlock() ? text : "tensor_descriptor<" + text + modeWords(mode) + ">";
   }
   case Kind::constant:
   case Kind::tuple: return *text;
@@ -171,12 +177,20 @@ llvm::StringRef scalarName(Scalar scalar) {
   return row(scalar).name;
 }
 
+static DescriptorMode takeModeWords(llvm::StringRef &text) {
+  DescriptorMode mode;
+  mode.roundsToTf32 = text.consume_back(" tf32");
+  mode.padsWithNan = text.consume_back(" nan");
+  return mode;
+}
+
 std::string signatureName(const Type &type) {
   switch (type.kind()) {
   case Type::Kind::scalar: return row(type.scalar()).signature.str();
   case Type::Kind::pointer: return (type.isConst() ? "*k" : "*") + signatureName(type.element());
   case Type::Kind::block: return "tensor<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
-  case Type::Kind::descriptor: return "tensordesc<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]>";
+  case Type::Kind::descriptor:
+    return "tensordesc<" + signatureName(type.element()) + "[" + joinDims(type.shape()) + "]" + modeWords(type.descriptorMode()) + ">";
   case Type::Kind::constant:
   case Type::Kind::tuple: return type.str();
   }
@@ -208,6 +222,7 @@ std::optional<Type> parseTypeName(llvm::StringRef text) {
   }
   if (text.consume_front("tensordesc<")) {
     if (!text.consume_back(">")) return std::nullopt;
+    DescriptorMode mode = takeModeWords(text);
     auto [element, rest] = text.split('[');
     std::optional<Type> elementType = parseTypeName(element);
     if (!elementType || !elementType->isScalar() || !rest.consume_back("]")) return std::nullopt;
@@ -219,7 +234,7 @@ std::optional<Type> parseTypeName(llvm::StringRef text) {
       if (word.trim().getAsInteger(10, dim) || dim <= 0) return std::nullopt;
       dims.push_back(dim);
     }
-    return Type::descriptor(*elementType, dims);
+    return Type::descriptor(*elementType, dims, mode);
   }
   for (auto [index, scalar] : llvm::enumerate(scalarRows))
     if (text == scalar.name || text == scalar.signature || text == scalar.attribute || isOtherSpelling(scalar, text))

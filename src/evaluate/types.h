@@ -17,6 +17,13 @@ enum class Scalar : uint8_t {
 #include "evaluate/element_types.def"
 };
 
+/// What the loads of a descriptor give that is not in memory. Descriptors of the host have it in their type.
+struct DescriptorMode {
+  bool padsWithNan = false;  // outside of the tensor, in place of zeros
+  bool roundsToTf32 = false; // numbers of fp32 to the nearest of tf32, halves to even
+  bool operator==(const DescriptorMode &other) const { return padsWithNan == other.padsWithNan && roundsToTf32 == other.roundsToTf32; }
+};
+
 /// A type of the language, immutable and cheap to copy: a scalar, a pointer to a type, a block of a scalar or pointer, a tensor descriptor.
 /// Constants and tuples have types that are only compared: each is known by its text.
 class Type {
@@ -26,8 +33,8 @@ public:
   Type() = default; // void
   Type(Scalar scalar) : scalarKind(scalar) {}
   static Type pointer(Type element, bool isConst, int64_t addressSpace);
-  static Type block(Type element, llvm::ArrayRef<int64_t> shape);           // element: scalar or pointer
-  static Type descriptor(Type element, llvm::ArrayRef<int64_t> blockShape); // element: scalar
+  static Type block(Type element, llvm::ArrayRef<int64_t> shape);                                // element: scalar or pointer
+  static Type descriptor(Type element, llvm::ArrayRef<int64_t> blockShape, DescriptorMode mode); // element: scalar
 
   static Type ofConstant(const std::string &repr);            // tl.constexpr_type(10): every constant has a type of its own
   static Type ofTuple(llvm::ArrayRef<std::string> itemTypes); // tl.tuple_type([tl.int32, tl.int32])
@@ -49,6 +56,7 @@ public:
   int64_t elements() const;
   bool isConst() const { return constPointee; }
   int64_t addressSpace() const { return space; }
+  DescriptorMode descriptorMode() const { return mode; }
   Type withElement(Type element) const; // the same shape (or a scalar) of another element
 
   bool operator==(const Type &other) const;
@@ -62,6 +70,7 @@ private:
   Scalar scalarKind = Scalar::void_;
   bool constPointee = false;
   int64_t space = 1;
+  DescriptorMode mode; // of a descriptor
   std::shared_ptr<const Type> inner;
   std::vector<int64_t> dims;
   std::shared_ptr<const std::string> text; // of constant and tuple
@@ -82,7 +91,8 @@ llvm::StringRef scalarName(Scalar scalar);
 /// Any word of element_types.def ("i32", "fp16", "bfloat16", "float8_e4m3fn"), `*T` for pointers (`*kT` for const ones),
 /// `tensordesc<fp16[64,64]>` for descriptors.
 std::optional<Type> parseTypeName(llvm::StringRef text);
-/// A type as signatures and cache keys spell it: "i32", "*fp32", "*kfp16", "tensordesc<fp16[64,64]>". parseTypeName reads it back.
+/// A type as signatures and cache keys spell it: "i32", "*fp32", "*kfp16", "tensordesc<fp16[64,64]>",
+/// "tensordesc<fp32[64,64] nan tf32>". parseTypeName reads it back.
 std::string signatureName(const Type &type);
 /// The type that triton.language has under this attribute name ("float32", "uint8", "pi32_t"), if any, and all such names.
 std::optional<Type> languageType(llvm::StringRef name);

@@ -105,7 +105,7 @@ Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
 
   Operand result;
   result.kind = Operand::Kind::descriptor;
-  result.type = Type::descriptor(element, *block);
+  result.type = Type::descriptor(element, *block, {});
   llvm::SmallVector<mlir::Value> handles[2];
   for (size_t part = 0; part < 2; ++part)
     for (const Operand &item : part == 0 ? *shape : *strides) {
@@ -126,12 +126,29 @@ static bool readDescriptor(Emitter &e, Arguments &args, llvm::SmallVectorImpl<ml
   return indexValues(e, args, 1, 32, offsets) && sameRank(e, args, 1, offsets.size(), args[0].type.shape().size());
 }
 
+// What a descriptor with round_f32_to_tf32 gives, as the copy engine does it: 13 bits less of fraction, halves to even. Infinities and NaN
+// stay as they are.
+static Maybe asDescribed(Semantics &s, const Operand &loaded, DescriptorMode mode) {
+  if (!mode.roundsToTf32) return loaded;
+  auto &b = s.b;
+  Operand bits = *s.bitcast(loaded, Type(Scalar::int32));
+  auto constant = [&](int64_t value) { return s.splat(s.integerConstant(value, Scalar::int32), bits.type.shape()).handle; };
+  constexpr int64_t dropped = 13, half = (1 << (dropped - 1)) - 1, exponent = 0x7f800000;
+  mlir::Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits.handle, constant(dropped)), constant(1));
+  mlir::Value raised = arith::AddIOp::create(b, bits.handle, arith::AddIOp::create(b, odd, constant(half)));
+  mlir::Value rounded = arith::AndIOp::create(b, raised, constant(-(1 << dropped)));
+  mlir::Value isSpecial =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, bits.handle, constant(exponent)), constant(exponent));
+  mlir::Value chosen = arith::SelectOp::create(b, isSpecial, bits.handle, rounded);
+  return s.bitcast(Operand::of(chosen, bits.type), Type(Scalar::fp32));
+}
+
 Maybe emitDescriptorLoad(Emitter &e, Arguments &args) {
   llvm::SmallVector<mlir::Value> offsets;
   if (!readDescriptor(e, args, offsets)) return std::nullopt;
   Type type = Type::block(args[0].type.element(), args[0].type.shape());
   auto op = tt::DescriptorLoadOp::create(e.ops.b, e.ops.irType(type), args[0].handle, offsets);
-  return Operand::of(op.getResult(), type);
+  return asDescribed(e.ops, Operand::of(op.getResult(), type), args[0].type.descriptorMode());
 }
 
 static Maybe blockValue(Emitter &e, Arguments &args) {
@@ -226,7 +243,7 @@ Maybe emitDescriptorGather(Emitter &e, Arguments &args) {
   Type type;
   if (!readRows(e, args, 1, 2, column, type)) return std::nullopt;
   auto op = tt::DescriptorGatherOp::create(e.ops.b, e.ops.irType(type), args[0].handle, args[1].handle, column);
-  return Operand::of(op.getResult(), type);
+  return asDescribed(e.ops, Operand::of(op.getResult(), type), args[0].type.descriptorMode());
 }
 
 Maybe emitDescriptorScatter(Emitter &e, Arguments &args) {

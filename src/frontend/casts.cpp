@@ -91,12 +91,12 @@ Maybe Semantics::castPointer(const Operand &x, const Type &type) {
 
 Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringRef rounding) {
   Type from = x.type.scalarType(), to = wanted.scalarType();
+  if (from == to) return x; // nothing is rounded, however
   bool narrowing =
       from.isScalar() && to.isScalar() && isFloat(from.scalar()) && isFloat(to.scalar()) && bitWidth(to.scalar()) < bitWidth(from.scalar());
   if (!rounding.empty() && rounding != "rtne" && rounding != "rtz")
     return fail(Diag::badOption, {"'" + rounding.str() + "'", "fp_downcast_rounding", "'rtne' and 'rtz'"});
   if (!rounding.empty() && !narrowing) return fail(Diag::roundingUnused, {from.str(), to.str()});
-  if (from == to) return x;
   Type type = x.type.withElement(to);
   mlir::Type ir = irType(type);
   auto made = [&](mlir::Value handle) { return Operand::of(handle, type); };

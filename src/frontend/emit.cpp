@@ -29,7 +29,7 @@ static std::string mangle(const Type &type) {
   std::string text = (type.isDescriptor() ? "TD" : "") + mangle(type.element()) + "S";
   for (size_t i = 0; i < type.shape().size(); ++i)
     text += (i ? "_" : "") + std::to_string(type.shape()[i]);
-  return text + "S";
+  return text + "S" + (type.descriptorMode().padsWithNan ? "nan" : "") + (type.descriptorMode().roundsToTf32 ? "tf32" : "");
 }
 
 /// What tells constants of one text apart: the object that a function, a class or a module is.
@@ -303,8 +303,8 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
     (isShape ? shape : strides).push_back(result.items.back().handle);
   }
   strides.back() = ops.integerConstant(1, Scalar::int64).handle; // as every descriptor has it
-  result.handle =
-      tt::MakeTensorDescOp::create(ops.b, ops.irType(spec.type), base.handle, shape, strides, tt::PaddingOption::PAD_ZERO).getResult();
+  auto padding = spec.type.descriptorMode().padsWithNan ? tt::PaddingOption::PAD_NAN : tt::PaddingOption::PAD_ZERO;
+  result.handle = tt::MakeTensorDescOp::create(ops.b, ops.irType(spec.type), base.handle, shape, strides, padding).getResult();
   return result;
 }
 

@@ -221,6 +221,7 @@ private:
   bool checkUsed(const Operand &callee, const ast::CallExpr &expr);
   std::optional<CallArguments> arguments(const ast::CallExpr &expr);
   Maybe pythonCall(const Callable &callee, const CallArguments &arguments);
+  Maybe breakpoint(const CallArguments &arguments);
   Maybe isInstance(const CallArguments &arguments);
   Maybe attributeByName(const CallArguments &arguments, bool ask);
   bool hasAttribute(const Operand &object, llvm::StringRef name);

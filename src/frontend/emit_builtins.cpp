@@ -2,6 +2,7 @@
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
+#include "ir/interpret/interpret.h"
 
 using namespace mlir;
 
@@ -335,6 +336,7 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
   ops.at(args.range);
   if (known == "isinstance") return isInstance(args);
   if (known == "hasattr" || known == "getattr") return attributeByName(args, known == "hasattr");
+  if (known == "breakpoint") return breakpoint(args);
   if (known == "print") { // as upstream: at run time, the values behind an optional text
     CallArguments print = args;
     if (print.positional.empty() || !print.positional[0].isConstant() || !print.positional[0].constant.asString()) {
@@ -377,6 +379,30 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
       if (const double *number = value.constant.asFloat(); number && (std::isnan(*number) || (*number == 0 && std::signbit(*number))))
         return ops.fail(Diag::badCall, {name + "() of constants does not say what it gives for NaN and -0.0: use tl." + name + "imum"});
   return callWithConstants(callee, args, *unit.diagnostics);
+}
+
+// The interpreter stops here, and shows the numbers and tiles that have names. Elsewhere there is nobody to ask.
+Maybe Emitter::breakpoint(const CallArguments &args) {
+  if (!unit.options->breakpoints)
+    return refuse(args.range, "a breakpoint in compiled code", "run the kernel on the interpreter: TRITON_INTERPRET=1"), std::nullopt;
+  llvm::SmallVector<mlir::Value> values;
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SmallVector<int32_t> isSignedValue;
+  for (const auto &[name, local] : locals) {
+    std::optional<Value> constant = local.value();
+    bool isNumber = constant && (constant->asFloat() || constant->toInt());
+    if (!isNumber && (!local.isRuntime() || local.isBlockPointer() || local.kind == Operand::Kind::descriptor)) continue;
+    Maybe value = ops.toTensor(local);
+    if (value && value->type.scalarType() == Type(Scalar::fp8e4b15)) value = ops.cast(*value, Type(Scalar::fp16));
+    if (!value) return std::nullopt;
+    Type scalar = value->type.scalarType();
+    names.push_back(name);
+    values.push_back(value->handle);
+    isSignedValue.push_back(scalar.isScalar() && isSigned(scalar.scalar()));
+  }
+  auto stop = tt::PrintOp::create(ops.b, "", false, values, isSignedValue);
+  stop->setAttr(breakpointName, ops.b.getStrArrayAttr(names));
+  return Operand::none();
 }
 
 // hasattr(x, "shape") and getattr(x, "sum")

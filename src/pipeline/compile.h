@@ -72,6 +72,8 @@ std::optional<std::string> emitStage(const CompileRequest &request, Stage stage,
 std::optional<std::string> emitAfter(const CompileRequest &request, llvm::StringRef from, llvm::StringRef until, Diagnostics &diagnostics);
 /// The tt IR as the front end emits it, calls and all, with values by number. For tests that compare it as text.
 std::optional<std::string> emittedTiles(const CompileRequest &request, Diagnostics &diagnostics);
+/// The kernel at Stage::tt, each operation with its place in the source.
+std::optional<std::string> locatedTiles(const CompileRequest &request, Diagnostics &diagnostics);
 /// emitStage, going on from a dump with the step `from`.
 std::optional<std::string> emitStageFrom(const CompileRequest &request, llvm::StringRef from, Stage stage, Diagnostics &diagnostics);
 

@@ -94,17 +94,20 @@ OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, c
   return nullptr;
 }
 
-/// With debug information the text has the places of its operations, and whoever reads it again has them, too.
-static std::string printed(ModuleOp module, bool named) {
+static std::string printed(ModuleOp module, bool named, bool located) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream, OpPrintingFlags().printNameLocAsPrefix(named).enableDebugInfo(debugInfoIsOn()));
+  module->print(stream, OpPrintingFlags().printNameLocAsPrefix(named).enableDebugInfo(located));
   stream << "\n";
   return text;
 }
 
 std::string irText(ModuleOp module) {
-  return printed(module, true);
+  return printed(module, true, debugInfoIsOn());
+}
+
+std::string locatedIrText(ModuleOp module) {
+  return printed(module, true, true);
 }
 
 static LinkedText unlinked(llvm::StringRef text) {
@@ -153,7 +156,7 @@ LinkedText linkedAssembly(llvm::StringRef assembly, llvm::StringRef file) {
 }
 
 std::string numberedIrText(ModuleOp module) {
-  return printed(module, false);
+  return printed(module, false, debugInfoIsOn());
 }
 
 } // namespace tilewright

@@ -22,8 +22,11 @@ namespace tilewright {
 mlir::OwningOpRef<mlir::ModuleOp> readIrText(mlir::MLIRContext &context, const SourceFile &file, const std::string &name,
                                              Diagnostics &diagnostics);
 
-/// A module as text that readIrText takes back. Values have the names of the source's variables.
+/// A module as text that readIrText takes back. Values have the names of the source's variables; with debug information the text has the
+/// places of its operations, and whoever reads it again has them, too.
 std::string irText(mlir::ModuleOp module);
+/// The same, always with the place of each operation in the source.
+std::string locatedIrText(mlir::ModuleOp module);
 /// The lines of a text, each with the line of a kernel's file that it comes from; 0: none.
 struct LinkedText {
   std::vector<std::string> text;

@@ -119,6 +119,12 @@ std::optional<std::string> emittedTiles(const CompileRequest &request, Diagnosti
   return numberedIrText(*c.module);
 }
 
+std::optional<std::string> locatedTiles(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::tt, diagnostics);
+  if (!runSteps(c, "", lastStepOf(Stage::tt, request.gpu.has_value()))) return std::nullopt;
+  return locatedIrText(*c.module);
+}
+
 std::unique_ptr<TileProgram> TileProgram::create(const CompileRequest &request, Diagnostics &diagnostics) {
   Compilation c(request, Stage::tt, diagnostics);
   if (!runSteps(c, "", "link-library")) return nullptr;

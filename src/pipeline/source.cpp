@@ -1,6 +1,7 @@
 #include "pipeline/source.h"
 
 #include "evaluate/module.h"
+#include "ir/refusal.h"
 #include "ir/tt.h"
 #include "pipeline/context.h"
 #include "pipeline/diagnose.h"
@@ -27,10 +28,29 @@ std::string KernelSource::hash(llvm::ArrayRef<ArgumentSpec> args) const {
   return hasher.hex();
 }
 
+/// The text in place of `module`, whose arguments it takes. What is promised about them is what their launch found out, not what the text
+/// says.
+static OwningOpRef<ModuleOp> overridden(ModuleOp module, const std::string &name, const std::string &text, Diagnostics &diagnostics) {
+  std::shared_ptr<const SourceFile> file = SourceFile::create("ir_override", text, 1);
+  DiagnosticForwarder errors(*module.getContext(), file.get(), "", diagnostics);
+  OwningOpRef<ModuleOp> other = readIrText(*module.getContext(), *file, name, diagnostics);
+  if (!other) return nullptr;
+  auto wanted = module.lookupSymbol<tt::FuncOp>(name), given = other->lookupSymbol<tt::FuncOp>(name);
+  if (!wanted || !given || wanted.getFunctionType() != given.getFunctionType()) {
+    diagnostics.error({}, Diag::invalidOption,
+                      {"ir_override: the text has no kernel '" + name + "' of the type " + spelled(wanted.getFunctionType()),
+                       "begin with `kernel.asm[\"ttir\"]` of the same launch"});
+    return nullptr;
+  }
+  given.setAllArgAttrs(wanted.getAllArgAttrs());
+  return other;
+}
+
 OwningOpRef<ModuleOp> KernelSource::emit(MLIRContext &context, llvm::ArrayRef<ArgumentSpec> args, const KernelOptions &options,
                                          Diagnostics &diagnostics) const {
   if (text) return readIrText(context, *text->file, text->name, diagnostics);
-  return emitTiles(context, *jit, args, options, diagnostics);
+  OwningOpRef<ModuleOp> module = emitTiles(context, *jit, args, options, diagnostics);
+  return module && !options.overrideText.empty() ? overridden(*module, jit->name, options.overrideText, diagnostics) : std::move(module);
 }
 
 //===------------------------------------------------------------------------------------------------------------ IR text

@@ -91,13 +91,14 @@ Argument Argument::tuple(std::vector<Argument> members, std::vector<std::string>
 }
 
 Argument Argument::descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
-                              std::vector<int64_t> blockShape, int64_t bytes, int64_t device) {
+                              std::vector<int64_t> blockShape, DescriptorMode mode, int64_t bytes, int64_t device) {
   Argument argument = pointer(base, element, bytes, device);
   argument.argumentKind = Kind::descriptor;
   auto payload = std::make_shared<Payload>();
   payload->shape = std::move(shape);
   payload->strides = std::move(strides);
   payload->blockShape = std::move(blockShape);
+  payload->mode = mode;
   argument.payload = std::move(payload);
   return argument;
 }
@@ -129,6 +130,9 @@ llvm::ArrayRef<int64_t> Argument::shape() const {
 }
 llvm::ArrayRef<int64_t> Argument::strides() const {
   return payload ? llvm::ArrayRef<int64_t>(payload->strides) : llvm::ArrayRef<int64_t>();
+}
+DescriptorMode Argument::descriptorMode() const {
+  return payload ? payload->mode : DescriptorMode();
 }
 llvm::ArrayRef<int64_t> Argument::blockShape() const {
   return payload ? llvm::ArrayRef<int64_t>(payload->blockShape) : llvm::ArrayRef<int64_t>();

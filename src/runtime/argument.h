@@ -47,7 +47,7 @@ public:
   static Argument tuple(std::vector<Argument> members, std::vector<std::string> fieldNames);
   /// A tensor descriptor made by the host. `strides` in elements.
   static Argument descriptor(void *base, Scalar element, std::vector<int64_t> shape, std::vector<int64_t> strides,
-                             std::vector<int64_t> blockShape, int64_t bytes, int64_t device = -1);
+                             std::vector<int64_t> blockShape, DescriptorMode mode, int64_t bytes, int64_t device = -1);
 
   void setMemory(Memory memory) { memoryKind = memory; }
   /// The same value as a constant of the compiled code, whatever the parameter says: what a caller's tl.constexpr means.
@@ -72,6 +72,7 @@ public:
   llvm::ArrayRef<Argument> members() const;
   llvm::ArrayRef<std::string> fieldNames() const;                             // of a namedtuple's members
   llvm::ArrayRef<int64_t> shape() const, strides() const, blockShape() const; // of descriptors
+  DescriptorMode descriptorMode() const;
   /// As a compile-time value; nothing for pointers and descriptors.
   std::optional<Value> value() const;
   /// The type a message shows: "int", "pointer<fp32>", "None".

@@ -10,6 +10,7 @@ struct Argument::Payload {
   std::vector<Argument> members;
   std::vector<std::string> fieldNames;
   std::vector<int64_t> shape, strides, blockShape;
+  DescriptorMode mode;
   std::optional<std::pair<int64_t, int64_t>> reach; // bytes before and behind the address
 };
 

@@ -498,6 +498,7 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
   auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
   key.append(bytes, bytes + sizeof(numbers));
   if (!gpu) key.append(kernel.backend.begin(), kernel.backend.end());
+  key.append(kernel.overrideText.begin(), kernel.overrideText.end());
 }
 
 // By the device itself rather than by its kind: nothing has to be asked about it.

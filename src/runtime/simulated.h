@@ -2,6 +2,7 @@
 // no GPU.
 #pragma once
 
+#include "ir/interpret/interpret.h"
 #include "pipeline/compile.h"
 #include "runtime/kernel.h"
 #include "support/launch_facts.h"
@@ -16,6 +17,8 @@ struct SimulateLaunch {
   bool checkBounds = false;
   /// Receives what the kernel prints, in whole lines.
   std::function<void(llvm::StringRef)> print;
+  /// Called where a program on the interpreter comes to breakpoint(), as InterpretOptions::onBreakpoint is.
+  std::function<bool(llvm::StringRef, int64_t, std::array<int64_t, 3>, llvm::ArrayRef<InterpretLocal>)> onBreakpoint;
   /// Where another thread sets it to true, the run ends with an error.
   const std::atomic<bool> *stop = nullptr;
 };

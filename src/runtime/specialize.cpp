@@ -99,7 +99,7 @@ bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argu
     if (isMultipleOf16(argument, declared)) spec.divisibility = 16;
     return true;
   case Argument::Kind::descriptor:
-    spec.type = Type::descriptor(Type(argument.element()), argument.blockShape());
+    spec.type = Type::descriptor(Type(argument.element()), argument.blockShape(), argument.descriptorMode());
     if (isMultipleOf16(argument, declared)) spec.divisibility = 16;
     return true;
   case Argument::Kind::constant: {
@@ -229,6 +229,8 @@ public:
       key.push_back(static_cast<uint8_t>(argument.blockShape().size()));
       for (int64_t extent : argument.blockShape())
         number(static_cast<uint64_t>(extent));
+      key.push_back(argument.descriptorMode().padsWithNan);
+      key.push_back(argument.descriptorMode().roundsToTf32);
       return;
     case Argument::Kind::tuple: {
       Declared ofMember = declared;
@@ -317,12 +319,7 @@ static std::string scalarWord(Scalar scalar) {
 
 static std::string typeWord(const Type &type) {
   if (type.isPointer()) return (type.isConst() ? "*k" : "*") + typeWord(type.element());
-  if (type.isDescriptor()) {
-    std::string shape;
-    for (int64_t extent : type.shape())
-      shape += (shape.empty() ? "" : ",") + std::to_string(extent);
-    return "tensordesc<" + scalarWord(type.scalar()) + "[" + shape + "]>";
-  }
+  if (type.isDescriptor()) return signatureName(type);
   return type.isScalar() ? scalarWord(type.scalar()) : type.str();
 }
 

@@ -41,7 +41,6 @@ bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const 
 
 bool isForeignOption(std::string_view name) {
   static constexpr std::string_view names[] = {"launch_cluster",
-                                               "ir_override",
                                                "extern_libs",
                                                "arch",
                                                "num_cpu_threads",

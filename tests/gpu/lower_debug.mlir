@@ -1,8 +1,9 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+// every thread says what is no tile
 // CHECK-LABEL: tt.func @print
-// CHECK: scf.if
+// CHECK-NOT: scf.if
 // CHECK: ptx.print "pid (%u, %u, %u) program: 100%%\0A"
 // CHECK-COUNT-2: ptx.print "pid (%u, %u, %u) idx (%3u) x: %d\0A"
 tt.func public @print() attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {

@@ -1,8 +1,10 @@
 """Hooks, listeners, dumps, caches and helpers of the host, by upstream's interface."""
 
 import pickle
+import re
 import shutil
 import time
+from collections import namedtuple
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import numpy as np
@@ -146,8 +148,47 @@ def test_compiling_always(monkeypatch):
     assert not put[(1,)](one(), 3).from_cache
 
 
-def test_arguments_have_their_names_in_ir():
-    assert "%x_ptr: !tt.ptr<i32>" in make_kernel()[(1,)](one(), 3).asm["ttir"]
+def test_names_and_places_in_ir(tmp_path):
+    put = make_kernel()
+    text = put[(1,)](one(), 3).asm["ttir"]
+    assert "%x_ptr: !tt.ptr<i32>" in text
+    store, = re.findall(r"tt.store .* loc\((#loc\d*)\)", text)
+    line = put.fn.__code__.co_firstlineno + 2
+    assert f'{store} = loc("{__file__}":{line}:9)' in text
+    path = tmp_path / "put.ttir"  # which is IR as good as any
+    path.write_text(text)
+    assert re.findall(r"tt.store .*", triton.compile(str(path)).asm["ttir"])
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpret"])
+def test_ir_in_place_of_the_kernels_own(tmp_path, engine):
+    @triton.autotune(configs=[triton.Config({"BLOCK": 32, "ir_override": str(tmp_path / "tripled.ttir")})], key=["n"])
+    @triton.jit
+    def tuned(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+        offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n) * 2, mask=offsets < n)
+
+    plain = tuned.fn
+    x, out = np.arange(1, 65, dtype=np.float32), np.zeros(64, np.float32)
+    path = tmp_path / "tripled.ttir"
+    path.write_text(plain[(2,)](x, out, 64, BLOCK=32).asm["ttir"].replace("2.000000e+00", "3.000000e+00"))
+    with triton.engine(engine):
+        for n in (64, 50):  # the text says that n is a multiple of 16; what counts is the launch
+            out[:] = 0
+            kernel = plain[(2,)](x, out, n, BLOCK=32, ir_override=path)
+            np.testing.assert_array_equal(out[:n], 3 * x[:n])
+            assert not out[n:].any() and "3.000000e+00" in kernel.asm["ttir"]
+        plain[(2,)](x, out, 64, BLOCK=32)
+        np.testing.assert_array_equal(out, 2 * x)
+        path.write_text(path.read_text().replace("3.000000e+00", "5.000000e+00"))
+        tuned[(2,)](x, out, 64)
+        np.testing.assert_array_equal(out, 5 * x)
+        with pytest.raises(Exception, match="ir_override: the text has no kernel 'tuned' of the type"):
+            plain[(2,)](x.astype(np.int32), out, 64, BLOCK=32, ir_override=path)
+        with pytest.raises(ValueError, match="no .ttir file"):
+            plain[(2,)](x, out, 64, BLOCK=32, ir_override="tripled.ptx")
+        with pytest.raises(FileNotFoundError, match="ir_override: cannot read"):
+            plain[(2,)](x, out, 64, BLOCK=32, ir_override="nowhere.ttir")
 
 
 # ---- specialisations
@@ -179,13 +220,33 @@ def test_preload(knobs, tmp_path):
     with pytest.raises(RuntimeError, match="Specialization data is for .*put_result but trying to preload for .*seventeen"):
         seventeen.preload(data[0])
 
-    @triton.jit
-    def of_pair(x_ptr, pair):
-        tl.store(x_ptr, pair[0])
 
-    of_pair[(1,)](x, (5, tl.constexpr(2)))
-    with pytest.raises(NotImplementedError, match="preload: arguments that are tuples are not supported"):
-        of_pair.preload(data[-1])
+Pair = namedtuple("Pair", ["left", "right"])
+
+
+@triton.jit
+def put_members(x_ptr, pair, nested):
+    tl.store(x_ptr, pair.left + pair.right * 10 + nested[1][1] * 100)
+    tl.store(nested[0], 7)
+
+
+def test_preload_of_tuples(knobs):
+    """Members are constants, numbers and tensors, as deep as they lie; names of a namedtuple stay."""
+    data, x = [], np.zeros(2, np.int32)
+    knobs.runtime.jit_cache_hook = lambda **told: data.append(told["compile"])
+    arguments = (x, Pair(5, tl.constexpr(2)), (x[1:], (1, 48)))
+    kernel = put_members[(1,)](*arguments)
+    assert list(x) == [4825, 7] and len(data) == 1
+    assert data[0]["constants"] == {(1, 1): 2, (2, 1, 0): 1} and data[0]["signature"]["nested"] == ("*i32", ("constexpr", "i32"))
+    put_members.device_caches.clear()
+    assert put_members.preload(data[0]["specialization_data"]).hash == kernel.hash
+    assert put_members[(1,)](*arguments).hash == kernel.hash and len(data) == 2
+    described = triton.compile(kernel.src)
+    assert "arith.constant 20" in described.asm["ttir"]
+    copied = pickle.loads(pickle.dumps(kernel))
+    x[:] = 0
+    copied[(1, 1, 1)](*arguments)
+    assert list(x) == [4825, 7]
 
 
 def test_a_kernel_names_itself():
@@ -510,6 +571,16 @@ def test_products_of_a_type_that_hopper_has_not(recwarn):
     assert not recwarn.list
     with pytest.warns(UserWarning, match="fp8e4b15 is deprecated on Hopper"):
         compiled_for(HOPPER, kernel)
+
+
+def test_a_default_that_kernels_of_others_repeat():
+    @triton.jit
+    def kernel(x_ptr, descending: tl.constexpr = tl.core.CONSTEXPR_0):
+        tl.store(x_ptr, 5 - descending)
+
+    x = one()
+    kernel[(1,)](x)
+    assert x[0] == 5 and tl.core.CONSTEXPR_0.value == 0
 
 
 def test_extremes_of_constants():

@@ -57,3 +57,53 @@ def test_the_whole_process():
     for value in ("1", "true", "on"):
         subprocess.run([sys.executable, "-c", text], check=True, env={**os.environ, "TRITON_INTERPRET": value})
     assert not knobs.runtime.interpret
+
+
+DEBUGGED = """
+import pdb
+import sys
+import numpy as np
+import tilewright as triton
+import tilewright.language as tl
+
+@triton.jit
+def doubled(x_ptr, out_ptr, n, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
+    total = tl.sum(x)
+    BREAK
+    tl.store(out_ptr + offsets, x * 2)
+
+x, out = np.arange(8, dtype=np.float16) / 2, np.zeros(8, np.float16)
+doubled[(2,)](x, out, 7, N=8)
+print("out", out.tolist())
+"""
+
+
+def debugged(tmp_path, call, commands, **variables):
+    path = tmp_path / "debugged.py"
+    path.write_text(DEBUGGED.replace("BREAK", call))
+    return subprocess.run([sys.executable, str(path)], input=commands, text=True, capture_output=True,
+                          env={**os.environ, "TRITON_INTERPRET": "1", **variables})
+
+
+@pytest.mark.parametrize("call", ["breakpoint()", "pdb.set_trace()"])
+def test_a_breakpoint_shows_the_variables_of_each_program(tmp_path, call):
+    done = debugged(tmp_path, call, "p x, x.dtype\np float(total), bool((offsets < n).all()), program\nc\np program\nc\n")
+    assert done.returncode == 0, done.stderr
+    assert "array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. , 0. ], dtype=float32), dtype('float32')" in done.stdout
+    assert "(10.5, False, (0, 0, 0))" in done.stdout and "(1, 0, 0)" in done.stdout
+    assert "debugged.py(14)doubled()" in done.stdout and "-> tl.store(out_ptr + offsets, x * 2)" in done.stdout
+    assert "out [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0]" in done.stdout
+
+
+def test_who_quits_at_a_breakpoint_ends_the_launch(tmp_path):
+    done = debugged(tmp_path, "breakpoint()", "q\n")
+    assert done.returncode != 0 and "bdb.BdbQuit" in done.stderr and "out" not in done.stdout.split("-> ")[-1].split("\n", 1)[1]
+    ignored = debugged(tmp_path, "breakpoint()", "", PYTHONBREAKPOINT="0")
+    assert ignored.returncode == 0 and "out [0.0, 1.0" in ignored.stdout
+
+
+def test_compiled_code_has_no_breakpoints(tmp_path):
+    done = debugged(tmp_path, "breakpoint()", "", TRITON_INTERPRET="0")
+    assert "debugged.py:13:5: error: a breakpoint in compiled code is not supported in a kernel" in done.stderr and "TRITON_INTERPRET=1" in done.stderr

@@ -6,6 +6,7 @@ import pytest
 import tilewright as triton
 import tilewright.language as tl
 from checks import random, strides
+from tilewright.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -81,3 +82,42 @@ def test_descriptors(shape):
     out = np.zeros(shape, np.float32)
     descriptor_kernel[(triton.cdiv(shape[0], 8), triton.cdiv(shape[1], 32))](x, out, *shape, BLOCK_M=8, BLOCK_N=32)
     np.testing.assert_array_equal(out, x * 2)
+
+
+@triton.jit
+def described_sum(x, at):
+    return x.load([0, 0]) + x.load([at, 0])
+
+
+@triton.jit
+def host_descriptor_kernel(x, plain, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)
+    tl.store(out_ptr + at, x.load([2, 4]))
+    tl.store(out_ptr + ROWS * COLUMNS + at, described_sum(x, 0))
+    tl.store(out_ptr + 2 * ROWS * COLUMNS + at, described_sum(plain, 0))
+
+
+def rounded_to_tf32(x):
+    bits = x.view(np.uint32)
+    rounded = bits + np.uint32(0xFFF) + (bits >> 13 & 1) & np.uint32(0xFFFFE000)
+    return np.where(np.isfinite(x), rounded.view(np.float32), x)
+
+
+@pytest.mark.parametrize("mode", [{}, {"padding": "nan"}, {"round_f32_to_tf32": True}, {"padding": "nan", "round_f32_to_tf32": True}])
+def test_what_the_loads_of_a_host_descriptor_give(mode):
+    x = random((8, 32), "fp32", 1)
+    x[0, :4] = [np.inf, -np.inf, np.nan, np.float32(1 + 2**-11)]  # a half, which rounds to even
+    out = np.zeros((3, 8, 32), np.float32)
+    described, plain = (TensorDescriptor.from_tensor(x, [8, 32], **each) for each in (mode, {}))
+    host_descriptor_kernel[(1,)](described, plain, out, ROWS=8, COLUMNS=32)
+    y = rounded_to_tf32(x) if "round_f32_to_tf32" in mode else x
+    expected = np.full((8, 32), np.nan if "padding" in mode else 0, np.float32)
+    expected[:6, :28] = y[2:, 4:]
+    np.testing.assert_array_equal(out, np.stack([expected, y + y, x + x]))
+
+
+def test_descriptors_that_cannot_be():
+    x = np.zeros((8, 32), np.int32)
+    for mode, why in (({"padding": "nan"}, "padded with NaN"), ({"round_f32_to_tf32": True}, "is one of fp32")):
+        with pytest.raises(ValueError, match=why):
+            host_descriptor_kernel[(1,)](TensorDescriptor.from_tensor(x, [8, 32], **mode), 0, x, ROWS=8, COLUMNS=32)

@@ -229,6 +229,27 @@ def test_casts_of_fp8(narrow):
 
 
 @triton.jit
+def rounded_kernel(x_ptr, out_ptr, n, ROUNDING: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, x.to(out_ptr.dtype.element_ty, fp_downcast_rounding=ROUNDING), mask=offsets < n)
+
+
+@pytest.mark.parametrize("target", ["fp32", "fp16"])
+@pytest.mark.parametrize("rounding", ["rtne", "rtz"])
+def test_a_rounding_that_is_named(rounding, target):
+    """Where the type stays the same there is nothing to round, and the name is no mistake."""
+    x = random(SIZE, "fp32", 1)
+    out = np.zeros(SIZE, DTYPES[target])
+    rounded_kernel[(1,)](x, out, SIZE, ROUNDING=rounding, BLOCK=256)
+    expected = x.astype(DTYPES[target])
+    if rounding == "rtz":
+        away = np.abs(expected.astype(np.float64)) > np.abs(x)
+        expected = np.where(away, np.nextafter(expected, DTYPES[target](0)), expected)
+    np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit
 def select_kernel(c_ptr, x_ptr, y_ptr, where_ptr, clamp_ptr, fma_ptr, nan_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     mask = offsets < n

@@ -82,7 +82,7 @@ class CompiledKernel:
         if getattr(fn, "_repr", None) is None:
             return handle.name
         types, constants, _ = handle.description
-        named = {fn.arg_names[at]: value for at, value in constants.items()}
+        named = {fn.arg_names[path[0]]: value for path, value in constants.items() if len(path) == 1}
         return fn.repr(SpecializationProxy(named, {name: word or "constexpr" for name, word in zip(fn.arg_names, types)}))
 
     @property

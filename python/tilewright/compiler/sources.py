@@ -33,18 +33,13 @@ class ASTSource:
         types, constants, aligned = handle.description
         names = fn.arg_names
         return cls(fn, {name: word or "constexpr" for name, word in zip(names, types)},
-                   {(index,): value for index, value in constants.items()}, {(index,): [["tt.divisibility", 16]] for index in aligned})
+                   constants, {path: [["tt.divisibility", 16]] for path in aligned})
 
     def _path(self, key):
         """Where a constant or a fact belongs: the number of a parameter, and places in the tuples that it is made of."""
         if isinstance(key, str):
             return (self.fn.arg_names.index(key),)
         return key if isinstance(key, tuple) else (key,)
-
-    def _index(self, path):
-        if len(path) != 1:
-            raise NotImplementedError("ASTSource: constants and attributes inside tuples are not supported")
-        return path[0]
 
     def hash(self):
         """Identifies what is compiled."""
@@ -53,20 +48,20 @@ class ASTSource:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def describe(self):
-        """Types (None: a constant) in parameter order, constants by index, and indices of multiples of 16."""
-        types, constants = [], {self._index(path): value for path, value in self.constants.items()}
+        """Types (None: a constant) in parameter order, constants by path, and paths of multiples of 16."""
+        types, constants = [], dict(self.constants)
         for index, param in enumerate(self.fn.params):
             word = self.signature.get(param.name)
-            if index in constants:
+            if (index,) in constants:
                 types.append(None)
             elif word is None or word == "constexpr":
                 if word is None and not param.has_default:
                     raise ValueError(f"the signature has no type for the parameter '{param.name}'")
-                constants[index] = param.default if param.has_default else None
+                constants[index,] = param.default if param.has_default else None
                 types.append(None)
             else:
                 types.append(word)
-        aligned = [self._index(path) for path, facts in self.attrs.items()
+        aligned = [path for path, facts in self.attrs.items()
                    if any(name == "tt.divisibility" and value % 16 == 0 for name, value in facts)]
         return types, constants, aligned
 

@@ -572,6 +572,8 @@ class builtin_function:
         return f"<function {self._tilewright_path}>"
 
 
+CONSTEXPR_0 = constexpr(0)  # upstream's default for `descending`, which kernels of others repeat
+
 # The few that make sense for plain numbers outside of kernels.
 _ON_HOST = {"cdiv": lambda x, div: (x + div - 1) // div, "to_tensor": lambda x: x, "static_assert": None}
 

@@ -39,10 +39,10 @@ class Config:
 
     def all_kwargs(self):
         """What a launch is given: the values, and the options that say something."""
-        options = {name: getattr(self, name) for name in _PASSED}
+        options = {name: value for name in _PASSED if (value := getattr(self, name)) is not None}
         if not self.num_cpu_threads:
-            del options["num_cpu_threads"]
-        return {name: value for name, value in {**self.kwargs, **options}.items() if value is not None}
+            options.pop("num_cpu_threads", None)
+        return {**self.kwargs, **options}
 
     def __setstate__(self, state):
         self.__init__(state.get("kwargs", {}), **{name: state[name] for name in _OPTIONS if name in state})

@@ -12,6 +12,7 @@ from pathlib import Path
 from .. import knobs
 from ..language.core import dtype
 from .driver import driver
+from .specialization import path_as_text, types_as_data
 
 
 class JitFunctionInfo:
@@ -60,7 +61,8 @@ def specialization_data(fn, handle):
     """A specialisation as text, which JITFunction.preload takes back."""
     types, constants, aligned = handle.description
     return json.dumps({
-        "name": fn._fn_name, "target": vars(driver.active.get_current_target()), "types": types, "constants": {str(at): _constant_text(value) for at, value in constants.items()},
+        "name": fn._fn_name, "target": vars(driver.active.get_current_target()), "types": [types_as_data(word) for word in types],
+        "constants": {path_as_text(path): _constant_text(value) for path, value in constants.items()},
         "aligned": aligned, "options": {name: value for name, value in handle.options.items() if name != "backend_name"},
         "key": handle.key,
     })
@@ -71,9 +73,9 @@ def _described(fn, handle, is_warmup):
     types, constants, aligned = handle.description
     return {
         "key": handle.key, "signature": {name: word or "constexpr" for name, word in zip(fn.arg_names, types)},
-        "device": driver.active.get_current_device(), "constants": {(at,): value for at, value in constants.items()},
+        "device": driver.active.get_current_device(), "constants": constants,
         **handle.options, "launch_cooperative_grid": False, "extern_libs": None,
-        "configs": [{(at,): [["tt.divisibility", 16]] for at in aligned}],
+        "configs": [{path: [["tt.divisibility", 16]] for path in aligned}],
         "specialization_data": specialization_data(fn, handle), "is_warmup": is_warmup,
     }
 

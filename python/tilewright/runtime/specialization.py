@@ -89,10 +89,35 @@ def make_binder(fn):
     def binder(*args, **kwargs):
         types, constants, aligned = fn._describe(*args, **kwargs).description
         bound = fn._bind(*args, **kwargs)
-        facts = [("constexpr", constants[at]) if word is None else (word, "D" if at in aligned else "") for at, word in enumerate(types)]
+        facts = [("constexpr", constants[at,]) if word is None else (word, "D" if (at,) in aligned else "") for at, word in enumerate(types)]
         return bound, facts, {name: value for name, value in kwargs.items() if name not in fn.arg_names}
 
     return binder
+
+
+class _NamedTypes(tuple):
+    """The types of a namedtuple's members, with their names."""
+
+    def __reduce__(self):
+        return named, (self._fields, tuple(self))
+
+
+def named(fields, members):
+    types = _NamedTypes(members)
+    types._fields = tuple(fields)
+    return types
+
+
+def types_as_data(word):
+    """A type, or those of a tuple's members, as JSON has them: only a namedtuple says so."""
+    if not isinstance(word, tuple):
+        return word
+    members = [types_as_data(member) for member in word]
+    return {"fields": word._fields, "members": members} if hasattr(word, "_fields") else members
+
+
+def path_as_text(path):
+    return ".".join(map(str, path))
 
 
 class _Stand:
@@ -107,8 +132,6 @@ class _Stand:
 
 
 def _stand_for(word, aligned):
-    if not isinstance(word, str):
-        raise NotImplementedError("preload: arguments that are tuples are not supported")
     if word.startswith("*"):
         return _Stand(word.lstrip("*").removeprefix("k"), aligned)
     if word[0] in "iu" and word[1:].isdigit() and word != "i1":
@@ -134,6 +157,18 @@ def _constant(fn, told):
     return tuple(value) if isinstance(value, list) else value
 
 
+def _argument(fn, told, word, path):
+    """What a launch of this kind would be given: a constant, or something of the type."""
+    if (constant := told["constants"].get(path_as_text(path))) is not None:
+        value = constexpr(_constant(fn, constant))
+        return value.value if len(path) == 1 or value.value == 1 else value  # 1 is a constant wherever it is
+    fields = word["fields"] if isinstance(word, dict) else None
+    if fields or isinstance(word, list):
+        members = [_argument(fn, told, member, (*path, index)) for index, member in enumerate(word["members"] if fields else word)]
+        return namedtuple("named", fields)(*members) if fields else tuple(members)
+    return _stand_for(word, list(path) in told["aligned"])
+
+
 def preload(fn, data):
     """Compiles the specialisation that `data` describes, or takes it from the cache folder: the next launch of its kind finds it."""
     told = json.loads(data)
@@ -142,11 +177,6 @@ def preload(fn, data):
     target = vars(driver.active.get_current_target())
     if told["target"] != target:
         raise RuntimeError(f"Specialization data is for {told['target']} but trying to preload for {target}")
-    arguments = []
-    for index, word in enumerate(told["types"]):
-        if word is None:
-            arguments.append(constexpr(_constant(fn, told["constants"][str(index)])).value)
-        else:
-            arguments.append(_stand_for(word, index in told["aligned"]))
+    arguments = [_argument(fn, told, word, (index,)) for index, word in enumerate(told["types"])]
     options = {name: value for name, value in told["options"].items() if value is not None}
     return fn.launch(None, *arguments, **options)

@@ -42,13 +42,13 @@ static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value va
   return {value, isSigned ? "%d" : "%u"};
 }
 
-/// A line for each element, by the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`.
+/// A line for each element, by the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`. Every thread says what is no
+/// tile.
 LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
   SmallVector<Value> start;
   for (int32_t axis = 0; axis < 3; ++axis)
     start.push_back(programId(t, axis));
   std::string head = "pid (%u, %u, %u)", prefix = escaped(op.getPrefix());
-  Value isFirst = isFirstThread(t);
   auto line = [&](Value speaks, const std::string &format, ArrayRef<Value> values) {
     OpBuilder::InsertionGuard guard(t.b);
     if (speaks) {
@@ -60,7 +60,7 @@ LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
     ptx::PrintOp::create(t.b, format + "\n", all);
   };
   if (op.getArgs().empty()) {
-    line(isFirst, head + prefix, {});
+    line({}, head + prefix, {});
     return success();
   }
   for (auto [number, argument] : llvm::enumerate(op.getArgs())) {
@@ -73,7 +73,7 @@ LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
       values = widenBytes(t, values, element);
     Layout layout;
     if (tile) layout = ttg::layoutOf(tile);
-    Value speaks = tile ? holdsFirstCopy(t, layout) : isFirst;
+    Value speaks = tile ? holdsFirstCopy(t, layout) : Value();
     for (auto [reg, value] : llvm::enumerate(values)) {
       SmallVector<Value> shown;
       SmallVector<std::string> places;

@@ -60,6 +60,16 @@ struct InterpretStep {
   std::function<std::string(mlir::Value)> text;
 };
 
+/// Of a tt.print that stands for breakpoint(): the names of its values. Kernels that are compiled have none.
+constexpr llvm::StringLiteral breakpointName = "tt.breakpoint";
+
+/// A local variable where a program has come to breakpoint(): a number or a tile, as NumPy would hold it. Small floats are widened to fp32.
+struct InterpretLocal {
+  std::string name, type; // "float32", "int64", "bool"
+  std::vector<int64_t> shape;
+  std::string bytes;
+};
+
 /// What sanitizers give as InterpretOptions::maxSteps: a minute or more.
 constexpr int64_t sanitizedSteps = 100'000'000;
 
@@ -68,6 +78,8 @@ struct InterpretOptions {
   std::function<bool(const InterpretStep &)> onStep;
   /// Receives each line of tt.print, line break included. Without it, prints are dropped.
   std::function<void(llvm::StringRef)> print;
+  /// Called at each breakpoint() with the place, the program and its variables. A false answer ends the run with an error.
+  std::function<bool(llvm::StringRef file, int64_t line, std::array<int64_t, 3> program, llvm::ArrayRef<InterpretLocal>)> onBreakpoint;
   /// If set, an access through an argument that leaves this argument's range of `memory` is an error that names the operation and the
   /// address. Ranges may overlap. A pointer of another origin (from memory, or made of an integer) may touch every range.
   bool checkBounds = false;

@@ -502,9 +502,43 @@ LogicalResult descriptorScatter(Program &program, Operation *op) {
 
 // ---- print and assert
 
+/// The value of a variable, as NumPy would hold it.
+static InterpretLocal shown(Program &program, StringRef name, Value value, bool isSigned) {
+  Type element = getElementTypeOrSelf(value.getType());
+  Format format = formatOf(element);
+  InterpretLocal local{name.str(), "", {}, ""};
+  if (auto tile = dyn_cast<RankedTensorType>(value.getType())) local.shape = tile.getShape().vec();
+  bool isFloat = isa<FloatType>(element), isWide = format.kind == Format::f64;
+  if (isFloat)
+    local.type = isWide ? "float64" : "float32";
+  else if (element.isInteger(1))
+    local.type = "bool";
+  else
+    local.type = (isSigned && !isa<tt::PointerType>(element) ? "int" : "uint") + std::to_string(format.bits);
+  for (uint64_t bits : program.get(value).elements) {
+    if (isa<tt::PointerType>(element)) bits = program.launch.addressOf(bits);
+    if (isFloat && !isWide) bits = llvm::bit_cast<uint32_t>(static_cast<float>(decodeFloat(format, bits)));
+    int64_t bytes = isFloat && !isWide ? 4 : format.bytes;
+    local.bytes.append(reinterpret_cast<const char *>(&bits), static_cast<size_t>(bytes)); // processors here are little-endian
+  }
+  return local;
+}
+
+static LogicalResult stop(Program &program, tt::PrintOp op, ArrayAttr names) {
+  if (!program.options.onBreakpoint) return success();
+  std::vector<InterpretLocal> locals;
+  for (auto [number, value] : llvm::enumerate(op.getArgs()))
+    locals.push_back(shown(program, cast<StringAttr>(names[number]).getValue(), value, op.getIsSigned()[number] > 0));
+  auto place = op.getLoc()->findInstanceOf<FileLineColLoc>();
+  std::array<int64_t, 3> id = {program.id[0], program.id[1], program.id[2]};
+  bool goesOn = program.options.onBreakpoint(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, id, locals);
+  return goesOn ? success() : program.fail(op, "ended at a breakpoint");
+}
+
 LogicalResult print(Program &program, Operation *op) {
-  if (!program.options.print) return success();
   auto printOp = cast<tt::PrintOp>(op);
+  if (auto names = op->getAttrOfType<ArrayAttr>(breakpointName)) return stop(program, printOp, names);
+  if (!program.options.print) return success();
   std::string start = ("pid (" + Twine(program.id[0]) + ", " + Twine(program.id[1]) + ", " + Twine(program.id[2]) + ")").str();
   if (printOp.getArgs().empty()) {
     program.options.print(start + printOp.getPrefix().str() + "\n");
