@@ -16,6 +16,12 @@ def _log2(n):
     return bits
 
 
+# Generated helpers ask for it: here a constant is its value everywhere.
+@triton.jit
+def _unwrap_if_constexpr(x):
+    return x
+
+
 @triton.constexpr_function
 def _next_power(n):
     return 2**_log2(2 * n - 1)

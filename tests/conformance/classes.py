@@ -7,6 +7,9 @@ CLASSES = [
     (r"no end after.*(?s:.)*(match|maximum difference)", "time", "its checks passed; its benchmark, made for a GPU, did not end within the limit"),
     (r"no end after", "time", "the test did not end within the limit"),
     (r"the process ended", "crash", "the process ended"),
+    (r"assert '(ld|st)\.global\.v\d", "width of accesses",
+     "asserts 16 bytes an access; accumulators are stored as they lie in registers where an exchange costs more (layout_cost)"),
+    (r"assert '[a-z._]*warp_specialize' (not )?in", "who specialises", "asserts which kernels have warps of their own for copies: here others do"),
     (r"NVIDIA driver|CUDA is not available|Torch not compiled with CUDA|CUDA_HOME|no CUDA|cuda.*not available|NVIDIA GPU|Unknown device.*cuda|"
      r"'torch.cpu' has no attribute|unknown backend", "needs a GPU", "the test names a CUDA device, or what PyTorch has for those alone"),
     (r"FileCheck is not found|No module named 'expecttest'", "not installed", "a tool or module that the machine has not"),
@@ -29,12 +32,22 @@ CLASSES = [
 ]
 
 
+# Told by the test's name, where its message says nothing.
+NAMED = [
+    (r"test_print\[device_print_scalars|test_print\[(no_arg_print|print_no_arg)", "printed once", "a scalar is printed by each thread; here it is once a program"),
+    (r"test_optimize_thread_locality|test_pipeliner.py::test_pipeline_", "text of IR", "counts the operations that upstream's own passes make"),
+]
+
+
 # What the machine cannot run: it has no GPU, or not that one, or lacks a tool.
 ELSEWHERE = {"needs a GPU", "another vendor", "newer card", "not installed"}
 
 
-def classify(outcome, message):
+def classify(name, message):
     """(class, reason) of what did not pass."""
+    for expression, kind, reason in NAMED:
+        if re.search(expression, name):
+            return kind, reason
     for expression, kind, reason in CLASSES:
         if re.search(expression, message):
             return kind, reason

@@ -67,3 +67,4 @@ def test_a_small_checkout(tmp_path):
     assert "| WRONG NUMBER | another result than upstream's | 1 | `test_few.py::test_number` |" in text, text
     assert "Of 12 cases that are neither skipped nor expected to fail, 7 pass" in text, text
     assert "1 of them want hardware or tools that are not here: of the other 11, 63.6 % pass" in text, text
+    assert "By suites, samples weighed: language 55.6 %, triton_kernels 100.0 %, tutorials 100.0 %." in text, text

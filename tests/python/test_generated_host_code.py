@@ -135,6 +135,15 @@ def test_what_generated_helpers_import_beside_public_names():
     with pytest.raises(ImportError):
         from tilewright.language.standard import _log3  # noqa: F401
 
+    @triton.jit
+    def packed(out, x, TYPE: tl.constexpr):
+        TYPE = tl.core._unwrap_if_constexpr(TYPE)
+        width: tl.constexpr = TYPE.primitive_bitwidth
+        tl.store(out, (tl.core._unwrap_if_constexpr(x) + 1).to(TYPE).to(tl.int32) << width)
+
+    packed[(1,)](out, 6, tl.uint8)
+    assert out[0] == 7 << 8
+
 
 def test_the_fields_of_a_compiled_kernel():
     kernel = compiled(num_warps=2)

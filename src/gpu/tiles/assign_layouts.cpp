@@ -59,9 +59,27 @@ private:
     }
     if (value.getType() == type) return value;
     if (Value copy = copies.lookup({value, type})) return copy;
-    Value copy = plan.isCheap(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
+    Value copy = plan.isCheap(value) || isMadeOfRows(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
     copies[{value, type}] = copy;
     return copy;
+  }
+
+  /// Whether pointers or integers are made of smaller tiles by a few operations, as where rows are stored at indices from memory. Those
+  /// are converted then: a tile of pointers takes 8 bytes an element on its way through shared memory.
+  bool isMadeOfRows(Value tile) {
+    Type element = getElementTypeOrSelf(tile.getType());
+    return (isa<tt::PointerType>(element) || element.isInteger()) &&
+           isRemade(tile, cast<RankedTensorType>(tile.getType()).getNumElements(), 8);
+  }
+
+  bool isRemade(Value tile, int64_t elements, int64_t depth) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || depth == 0 || op->getNumResults() != 1 || !isPure(op)) return false;
+    if (isa<tt::ElementwiseInlineAsmOp>(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      if (!isTile(operand) || plan.isCheap(operand)) return true;
+      return cast<RankedTensorType>(operand.getType()).getNumElements() * 8 <= elements || isRemade(operand, elements, depth - 1);
+    });
   }
 
   Value convertedTo(Value value, RankedTensorType type) {

@@ -10,7 +10,8 @@
 // checks.
 //
 // A launch makes each map, and a block fetches it before its first copy. Copies that run ahead of a loop are worth that; a kernel that
-// copies each tile once is not, so it keeps its loads and stores.
+// copies each tile once is not, so it keeps its loads and stores (H200, products of one step in 1 to 8192 blocks: 5 to 7 us a call instead
+// of 5 to 8, and the same time on the card; fp32 tiles of 128 x 128 in 8192 blocks alone are stored 6 % slower).
 #include "gpu/passes.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
