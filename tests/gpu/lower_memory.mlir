@@ -35,3 +35,24 @@ tt.func public @loop(%x: !tt.ptr<bf16>, %v: bf16) attributes {"ttg.config" = #tt
   %old = tt.atomic_rmw fadd, relaxed, gpu, %x, %v, %t : (!tt.ptr<bf16>, bf16, i1) -> bf16
   tt.return
 }
+
+// -----
+
+// barriers that stand one behind the other are made by one thread in one branch, and all see them behind one fence
+// CHECK-LABEL: tt.func @barriers
+// CHECK: scf.if
+// CHECK-NOT: scf.if
+// CHECK-COUNT-2: ptx.mbarrier_init %{{[^ ]*}}, 1
+// CHECK: ptx.mbarrier_init %{{[^ ]*}}, 4
+// CHECK: ptx.mbarrier_init_fence
+// CHECK-NEXT: ptx.barrier
+// CHECK-NOT: ptx.mbarrier_init
+// CHECK: tt.return
+tt.func public @barriers() attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %full = ttg.alloc_barriers {ttg.offset = 0 : i64} : !ttg.barriers<2>
+  %zero = arith.constant 0 : i32
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32, ttg.offset = 16 : i64} : !ttg.barriers<1>
+  ttg.barrier_wait %full[%zero], %zero : !ttg.barriers<2>
+  ttg.barrier_wait %empty[%zero], %zero : !ttg.barriers<1>
+  tt.return
+}

@@ -22,8 +22,9 @@
 // CHECK: ttg.tma_load
 // CHECK-NOT: ttg.wgmma
 // CHECK: } else {
-// CHECK: ptx.max_registers true 240
 // CHECK: ttg.barrier_expect %[[q]]
+// CHECK: ptx.max_registers true 240
+// CHECK: ttg.barrier_wait %[[q]]
 // The first scores, if there are any; what they give is handed to the second part of the iteration, which runs late.
 // CHECK: %[[first:.*]]:5 = scf.if
 // CHECK: ttg.barrier_wait %[[keys]]

@@ -208,7 +208,9 @@ LogicalResult overlapProducts(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     SmallVector<scf::ForOp> loops;
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    int64_t available = registersForTiles(config, target, function->hasAttr(ttg::rolesName));
+    constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in their place
+    bool roles = function->hasAttr(ttg::rolesName);
+    int64_t available = registersForTiles(config, target, roles) + (roles ? copyRegisters : 0);
     for (scf::ForOp loop : loops)
       Overlap(*loop.getBody(), available - accumulatorsOf(loop)).run();
     return success();

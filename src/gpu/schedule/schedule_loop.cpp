@@ -138,6 +138,30 @@ static void addRing(LoopSchedule &schedule, Ring ring) {
   same->productsRead |= ring.productsRead;
 }
 
+static bool isOfRows(const Ring &ring) {
+  return llvm::all_of(ring.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+}
+
+/// Rows of numbers arrive with the tile that is read last before them: one barrier a slot for both, and one wait.
+static void mergeRows(LoopSchedule &schedule) {
+  for (size_t i = 0; i < schedule.rings.size();) {
+    Ring &rows = schedule.rings[i];
+    Ring *tiles = nullptr;
+    for (Ring &ring : schedule.rings)
+      if (ring.tma && rows.tma && !isOfRows(ring) && ring.firstReader->isBeforeInBlock(rows.firstReader))
+        if (!tiles || tiles->firstReader->isBeforeInBlock(ring.firstReader)) tiles = &ring;
+    if (!isOfRows(rows) || !tiles) {
+      ++i;
+      continue;
+    }
+    tiles->copies.append(rows.copies);
+    if (tiles->retired->isBeforeInBlock(rows.retired)) tiles->retired = rows.retired;
+    tiles->threadsRead |= rows.threadsRead;
+    tiles->productsRead |= rows.productsRead;
+    schedule.rings.erase(schedule.rings.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 /// Whether a buffer is filled in the loop for products alone, which stand behind it.
 static bool isForProducts(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
   if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
@@ -169,6 +193,9 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
     else
       addRing(schedule, std::move(ring));
   }
+  auto products = body->getOps<ttg::WgmmaOp>();
+  constexpr int64_t manyProducts = 3; // of fewer, the first one may start an iteration early, and has a ring to itself
+  if (std::distance(products.begin(), products.end()) >= manyProducts) mergeRows(schedule);
   return schedule;
 }
 

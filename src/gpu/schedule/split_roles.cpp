@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -107,7 +108,16 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   consumers->walk([](Operation *op) {
     if (op->hasAttr(ttg::producerName)) op->erase();
   });
-  b.setInsertionPointToStart(consumers);
+  // More registers are there once the producer has given its own away. What comes before any tile is read, the start of the first copies,
+  // need not wait for that.
+  auto readsTile = [](Operation *op) {
+    bool tile = llvm::any_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+    return isa<ttg::BarrierWaitOp>(op) || (tile && !isMemoryEffectFree(op));
+  };
+  Operation *place = &consumers->front();
+  while (!readsTile(place) && place->getNumRegions() == 0 && !place->hasTrait<OpTrait::IsTerminator>())
+    place = place->getNextNode();
+  b.setInsertionPoint(place);
   ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target)));
   ttg::eraseDead(function);
   return success();

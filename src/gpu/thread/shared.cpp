@@ -71,18 +71,34 @@ LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
   return success();
 }
 
+static void makeBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
+  constexpr int64_t barrierBytes = 8;
+  for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i) {
+    Value place = arith::AddIOp::create(t.b, t.getScalar(op.getResult()), t.i32(i * barrierBytes));
+    ptx::MbarrierInitOp::create(t.b, place, op.getArrivals(), Value());
+  }
+}
+
 LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   Value address = allocated(t, op);
   if (!address) return bug(op, "these barriers have no place in shared memory");
   t.set(op.getResult(), {address});
-  constexpr int64_t barrierBytes = 8;
-  for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i)
-    ptx::MbarrierInitOp::create(t.b, arith::AddIOp::create(t.b, address, t.i32(i * barrierBytes)), op.getArrivals(), isFirstThread(t));
-  // All see those that are made one behind the other at the last of them.
+  // Those that stand one behind the other are made at the last of them, in one branch: ptxas puts a fence in front of each branch's. All
+  // see them there.
   Operation *next = op->getNextNode();
   while (isa<arith::ConstantOp>(next))
     next = next->getNextNode();
   if (isa<ttg::AllocBarriersOp>(next)) return success();
+  SmallVector<ttg::AllocBarriersOp> run;
+  for (Operation *at = op; isa_and_nonnull<arith::ConstantOp, ttg::AllocBarriersOp>(at); at = at->getPrevNode())
+    if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(at)) run.push_back(barriers);
+  auto branch = scf::IfOp::create(t.b, isFirstThread(t), /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(branch.thenBlock());
+    for (ttg::AllocBarriersOp barriers : llvm::reverse(run))
+      makeBarriers(t, barriers);
+  }
   ptx::MbarrierInitFenceOp::create(t.b);
   ptx::BarrierOp::create(t.b);
   return success();
