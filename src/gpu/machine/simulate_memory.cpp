@@ -6,6 +6,7 @@
 //   load_shared by warp 1           warp 1 knows time 3 of warp 0: fine. Without the barrier: a race, with both places
 //
 // In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h).
+#include "gpu/machine/each_group.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/Support/Format.h"
@@ -678,7 +679,9 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.warp_barrier"] = [](Warp &warp, const Step &step) { return warp.needAllLanes(step); };
   handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierOp>(step.op);
-    return sync(warp, step, op.getId(), op.getThreads(), "barrier " + std::to_string(op.getId()));
+    constexpr int64_t warpsOfGroup = 4;
+    int64_t id = op.getId() + (op->hasAttr(ptx::eachGroupName) ? warp.index / warpsOfGroup : 0);
+    return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
   };
   handlers["ptx.barrier_arrive"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierArriveOp>(step.op);
