@@ -26,6 +26,12 @@ import triton.language as tl
 # CHECK-NEXT: ttg.tma_store {{.*}} {ttg.own_rows}
 # The number of a warpgroup's barrier is computed.
 # PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;
+# Products that add to one sum are one piece of assembly.
+# PTX: wgmma.fence
+# PTX: wgmma.mma_async
+# PTX-NEXT: wgmma.mma_async
+# PTX-NEXT: wgmma.mma_async
+# PTX-NEXT: wgmma.mma_async
 # Where a tile's rows need not start at a multiple of 128, stores of two warpgroups may meet in memory: they stay in order. So does a store
 # that others may be waiting for.
 # MEETS-NOT: ttg.own_rows
