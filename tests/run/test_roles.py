@@ -131,3 +131,33 @@ def test_persistent_product(M, N, K):
     out = np.full((M, N), np.nan, np.float32)
     persistent_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, num_warps=8, num_stages=3)
     assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@triton.jit
+def described_kernel(a, b, out, M, N, K, programs: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+                     HALVES: tl.constexpr):
+    a_desc = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BLOCK_M, BLOCK_K])
+    b_desc = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BLOCK_K, BLOCK_N])
+    out_desc = tl.make_tensor_descriptor(out, [M, N], [N, 1], [BLOCK_M, BLOCK_N // 2 if HALVES else BLOCK_N])
+    columns = tl.cdiv(N, BLOCK_N)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BLOCK_M) * columns, programs):
+        row, column = tile // columns * BLOCK_M, tile % columns * BLOCK_N
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for start in range(0, K, BLOCK_K):
+            acc = tl.dot(a_desc.load([row, start]), b_desc.load([start, column]), acc)
+        if HALVES:
+            left, right = acc.reshape(BLOCK_M, 2, BLOCK_N // 2).permute(0, 2, 1).split()
+            out_desc.store([row, column], left.to(tl.float16))
+            out_desc.store([row, column + BLOCK_N // 2], right.to(tl.float16))
+        else:
+            out_desc.store([row, column], acc.to(tl.float16))
+
+
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("M, N, K", [(128, 128, 64), (256, 384, 32), (200, 264, 200), (72, 136, 520)])
+def test_warpgroups_store_their_own_rows(M, N, K, halves):
+    rng = np.random.default_rng(M + N + K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    out = np.full((M, N), np.nan, np.float16)
+    described_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, HALVES=halves, num_warps=8, num_stages=3)
+    assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))

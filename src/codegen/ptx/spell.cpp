@@ -8,6 +8,7 @@
 #include "codegen/ptx/spell.h"
 
 #include "codegen/ptx/asm.h"
+#include "gpu/machine/each_group.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 
@@ -157,7 +158,7 @@ static LogicalResult lower(ptx::MatchAnyOp op, Place &at) {
   return success();
 }
 
-/// Barrier numbers are constants: a register would make ptxas reserve all sixteen.
+/// Barrier numbers are constants, where they can be: a register makes ptxas reserve all sixteen.
 static LogicalResult barrier(Operation *op, Place &at, StringRef name, int64_t id, int64_t threads) {
   if (id > 15) return bug(op, "a block has barriers 0 to 15, not " + std::to_string(id));
   if (threads % 32) return bug(op, "whole warps meet at a barrier, not " + std::to_string(threads) + " threads");
@@ -167,6 +168,10 @@ static LogicalResult barrier(Operation *op, Place &at, StringRef name, int64_t i
 }
 
 static LogicalResult lower(ptx::BarrierOp op, Place &at) {
+  if (op->hasAttr(ptx::eachGroupName))
+    return plain(op, at,
+                 "{ .reg .b32 id; mov.u32 id, %tid.x; shr.u32 id, id, 7; add.u32 id, id, " + std::to_string(op.getId()) +
+                     "; bar.sync id, " + std::to_string(op.getThreads()) + "; }");
   return barrier(op, at, "bar.sync", op.getId(), op.getThreads());
 }
 static LogicalResult lower(ptx::BarrierArriveOp op, Place &at) {

@@ -7,6 +7,7 @@
 #include "ir/refusal.h"
 
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -78,19 +79,25 @@ static LogicalResult checkWgmma(ptx::WgmmaOp op) {
   return success();
 }
 
-/// The accumulators are read and written in place: each output is tied to the input that it was. What follows the descriptors: scale-d
-/// (predicate, 1, or 0 for what starts anew), scale-a and scale-b (floats only), trans-a (descriptors) and trans-b (16 bits only).
-static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
-  if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
-  ptx::Format a = op.getAFormat();
-  Asm code(at);
-  SmallVector<std::string> d, registers;
+/// Whether all that uses this product is another one that adds to its result, with nothing but scalars computed between the two. First
+/// operands in registers would have to be there earlier.
+static bool goesOn(ptx::WgmmaOp op) {
+  if (op.getD().front().use_empty()) return false;
+  auto next = dyn_cast<ptx::WgmmaOp>(*op.getD().front().user_begin());
+  if (!next || next->getBlock() != op->getBlock() || next.getUseC() || next.getA().size() != 1 || !llvm::equal(next.getC(), op.getD()))
+    return false;
   for (Value value : op.getD())
-    d.push_back(code.out(value.getType()));
-  bool fresh = op.getUseC() && matchPattern(op.getUseC(), m_Zero());
-  if (!fresh)
-    for (auto [index, value] : llvm::enumerate(op.getC()))
-      code.tie(value, index);
+    if (!value.hasOneUse()) return false;
+  for (Operation *between = op->getNextNode(); between != next; between = between->getNextNode())
+    if (!isMemoryEffectFree(between)) return false;
+  return true;
+}
+
+/// One instruction, whose accumulators have the names `d`. What follows the descriptors: scale-d (predicate, 1, or 0 for what starts anew),
+/// scale-a and scale-b (floats only), trans-a (descriptors) and trans-b (16 bits only).
+static std::string spelled(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d, Asm &code) {
+  ptx::Format a = op.getAFormat();
+  SmallVector<std::string> registers;
   for (Value value : op.getA())
     registers.push_back(code.in(value));
   std::string b = code.in(op.getB());
@@ -100,10 +107,33 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
     if (registers.size() == 1) tail += op.getATransposed() ? ", 1" : ", 0";
     tail += op.getBTransposed() ? ", 1" : ", 0";
   }
-  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" + std::to_string(depthOf(a)) +
-                     formats(op.getCFormat(), a, op.getBFormat()) + " " + braces(d, true) + ", " + braces(registers) + ", " + b + ", " +
-                     tail + ";";
+  return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" + std::to_string(depthOf(a)) +
+         formats(op.getCFormat(), a, op.getBFormat()) + " " + braces(d, true) + ", " + braces(registers) + ", " + b + ", " + tail + ";";
+}
+
+/// The accumulators are read and written in place: each output is tied to the input that it was. Products that add to one sum are one piece
+/// of assembly, at the place of the last: they name up to 128 registers each, and most of a product's time in LLVM goes by their number.
+static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
+  if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
+  if (goesOn(op)) return success();
+  SmallVector<ptx::WgmmaOp> chain = {op}; // what this one adds to, and has not been spelled, waits for this one
+  while (auto before = chain.back().getC().front().getDefiningOp<ptx::WgmmaOp>())
+    chain.push_back(before);
+  ptx::WgmmaOp first = chain.back();
+  Asm code(at);
+  SmallVector<std::string> d;
+  for (Value value : op.getD())
+    d.push_back(code.out(value.getType()));
+  bool fresh = first.getUseC() && matchPattern(first.getUseC(), m_Zero());
+  if (!fresh)
+    for (auto [index, value] : llvm::enumerate(first.getC()))
+      code.tie(value, index);
+  std::string text;
+  for (ptx::WgmmaOp each : llvm::reverse(chain))
+    text += (text.empty() ? "" : "\n\t") + spelled(each, fresh && each == first, d, code);
   replace(op, code.emit(text, Effect::product));
+  for (ptx::WgmmaOp each : ArrayRef(chain).drop_front())
+    each->erase();
   return success();
 }
 

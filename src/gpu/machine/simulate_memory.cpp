@@ -7,6 +7,7 @@
 //
 // In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h), and the warps of one by
 // another such history, with the clocks' answer to what comes before what.
+#include "gpu/machine/each_group.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/Support/Format.h"
@@ -715,7 +716,9 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.warp_barrier"] = [](Warp &warp, const Step &step) { return warp.needAllLanes(step); };
   handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierOp>(step.op);
-    return sync(warp, step, op.getId(), op.getThreads(), "barrier " + std::to_string(op.getId()));
+    constexpr int64_t warpsOfGroup = 4;
+    int64_t id = op.getId() + (op->hasAttr(ptx::eachGroupName) ? warp.index / warpsOfGroup : 0);
+    return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
   };
   handlers["ptx.barrier_arrive"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierArriveOp>(step.op);

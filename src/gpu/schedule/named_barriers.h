@@ -11,5 +11,7 @@ constexpr uint32_t everybodyBarrier = 0;
 constexpr uint32_t tilesBarrier = 1;
 /// The turn of the first of two warpgroups; the second one's is the next (rotate_loop.cpp).
 constexpr uint32_t turnBarrier = 2;
+/// The first of two warpgroups alone, which stores its rows; the second one's is the next (own_rows.cpp).
+constexpr uint32_t groupBarrier = 4;
 
 } // namespace tilewright::gpu

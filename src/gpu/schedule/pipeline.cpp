@@ -178,6 +178,9 @@ private:
     return 1;
   }
 
+  /// As many stages are enough to keep a ring through a loop over tiles, if that takes one of more.
+  static constexpr int64_t enoughStages = 3;
+
   /// Whether a warp of its own starts the copies of all loops.
   bool chooseRoles() {
     noRoles = whyNoRoles(config, target);
@@ -189,11 +192,19 @@ private:
       LoopSchedule schedule = scheduleLoop(cast<scf::ForOp>(loop), target.cpAsync);
       if (schedule.rings.empty()) continue;
       placeRefills(schedule, wanted, config, target);
+      schedule.drifts = mayDrift(schedule);
       schedules.push_back(std::move(schedule));
     }
     std::optional<std::string> why = whyNoRoles(schedules, config, target);
     if (why && !schedules.empty()) function->setAttr(ttg::noRolesName, b.getStringAttr(*why));
     return !why;
+  }
+
+  /// Whether the warpgroups of a kernel with roles need not meet from one tile of this loop to the next.
+  bool mayDrift(const LoopSchedule &schedule) {
+    scf::ForOp tiles = tileLoop(schedule);
+    if (!tiles || !canStoreOwnRows(tiles)) return false;
+    return affordableStages(schedule, schedule.stages, tiles, keptByStores(tiles)) >= std::min(schedule.stages, enoughStages);
   }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
@@ -241,11 +252,10 @@ private:
   /// Where a loop over tiles is around the loop, its ring need not drain between them. Returns the stages there are then: that may take one
   /// of many.
   int64_t goThroughTiles(LoopSchedule &schedule) {
-    constexpr int64_t enough = 3;
     scf::ForOp tiles = tileLoop(schedule);
     if (!tiles) return schedule.stages;
     int64_t stages = affordableStages(schedule, schedule.stages, tiles, keptByStores(tiles));
-    if (stages < std::min(schedule.stages, enough)) return schedule.stages;
+    if (stages < std::min(schedule.stages, enoughStages)) return schedule.stages;
     schedule.throughTiles = true;
     letStoresRun(tiles);
     placeRefills(schedule, stages, config, target);
@@ -255,7 +265,6 @@ private:
   /// The same for a loop whose copies have a producer: it fills the ring for the next tile while this one is stored, if the ring's bytes
   /// have no other use meanwhile.
   int64_t keepThroughTiles(LoopSchedule &schedule, int64_t stages, bool goesOn) {
-    constexpr int64_t enough = 3;
     auto tiles = dyn_cast<scf::ForOp>(schedule.loop->getParentOp());
     if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp())) return stages;
     SmallVector<DeeperBuffer> shared; // by a loop behind this one that goes on with the ring
@@ -265,9 +274,16 @@ private:
         for (const Copy &copy : ring.copies)
           shared.push_back({copy.alloc, 0, next});
     }
+    bool own = canStoreOwnRows(tiles);
+    if (own) llvm::append_range(shared, keptByStores(tiles));
     int64_t kept = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
-    schedule.throughTiles = kept >= std::min(stages, enough);
-    return schedule.throughTiles ? kept : stages;
+    schedule.throughTiles = kept >= std::min(stages, enoughStages);
+    if (!schedule.throughTiles) return stages;
+    if (own) {
+      letStoresRun(tiles);
+      storeOwnRows(tiles);
+    }
+    return kept;
   }
 
   /// The buffers and barriers of a ring.

@@ -18,6 +18,8 @@ namespace tilewright::gpu {
 
 /// Of a loop: its ring goes on in the next iteration of the loop around it (a unit attribute, for people).
 constexpr llvm::StringLiteral throughTilesName = "ttg.through_tiles";
+/// Of a ttg.tma_store: each warpgroup starts the store of its own rows, a group of rows each (a unit attribute).
+constexpr llvm::StringLiteral ownRowsName = "ttg.own_rows";
 
 /// A load that only feeds a buffer.
 struct Copy {
@@ -58,6 +60,7 @@ struct LoopSchedule {
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
   bool throughTiles = false;                ///< the first copies of the loop's next run are started behind this one (tile_loop.cpp)
   bool roles = false;                       ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
+  bool drifts = false;                      ///< with roles no warpgroup waits for another one, from tile to tile (own_rows.cpp)
 };
 
 /// What may run ahead in the loop. `stages` is not chosen yet.
@@ -113,6 +116,21 @@ mlir::scf::ForOp tileLoop(const LoopSchedule &schedule);
 llvm::SmallVector<DeeperBuffer> keptByStores(mlir::scf::ForOp tiles);
 /// Lets the stores of such a loop run on until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp tiles);
+
+/// A result on its way out, in a loop over tiles: sync    store_shared    fence_async    sync    tma_store    tma_store_wait 0. The buffer
+/// is used by nobody else.
+struct TileStore {
+  ttg::AllocOp alloc;
+  mlir::Operation *sync = nullptr;
+  ttg::StoreSharedOp write;
+  ttg::TmaStoreOp store;
+  ttg::TmaStoreWaitOp wait;
+};
+llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp tiles);
+/// Whether each of two warpgroups can store the rows that it holds, and no store of one can meet one of the other in memory (own_rows.cpp).
+bool canStoreOwnRows(mlir::scf::ForOp tiles);
+/// Lets them do it, once stores run: a warpgroup meets only itself.
+void storeOwnRows(mlir::scf::ForOp tiles);
 
 /// How the copy engine moves the buffer, if its dimensions lie in memory in this order. Those of extent 1 lie anywhere.
 std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);

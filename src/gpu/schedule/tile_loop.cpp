@@ -52,16 +52,7 @@ scf::ForOp tileLoop(const LoopSchedule &schedule) {
   return known ? tiles : scf::ForOp();
 }
 
-namespace {
-/// A result on its way out: sync    store_shared    fence_async    sync    tma_store    tma_store_wait 0, the buffer used by nobody else.
-struct TileStore {
-  ttg::AllocOp alloc;
-  Operation *sync = nullptr;
-  ttg::TmaStoreWaitOp wait;
-};
-} // namespace
-
-static SmallVector<TileStore> storesOf(scf::ForOp tiles) {
+SmallVector<TileStore> storesOf(scf::ForOp tiles) {
   SmallVector<TileStore> stores;
   for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
@@ -71,7 +62,7 @@ static SmallVector<TileStore> storesOf(scf::ForOp tiles) {
     if (!isa_and_nonnull<ttg::SyncOp>(sync) || !isa_and_nonnull<ttg::FenceAsyncOp>(fence) || !isa_and_nonnull<ttg::StoreSharedOp>(write))
       continue;
     if (cast<ttg::StoreSharedOp>(write).getBuffer() != alloc || !isa_and_nonnull<ttg::SyncOp>(write->getPrevNode())) continue;
-    stores.push_back({alloc, write->getPrevNode(), wait});
+    stores.push_back({alloc, write->getPrevNode(), cast<ttg::StoreSharedOp>(write), store, wait});
   }
   return stores;
 }

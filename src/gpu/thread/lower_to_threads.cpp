@@ -2,6 +2,7 @@
 //   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
 // Nothing is decided here: layouts say who holds what, and each operation becomes what its own types ask for.
+#include "gpu/machine/each_group.h"
 #include "gpu/passes.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
@@ -196,7 +197,8 @@ static LogicalResult lowerWarpId(ThreadContext &t, ptx::WarpIdOp op) {
 }
 
 static LogicalResult lowerNamed(ThreadContext &t, ptx::BarrierOp op) {
-  ptx::BarrierOp::create(t.b, op.getId(), op.getThreads());
+  auto named = ptx::BarrierOp::create(t.b, op.getId(), op.getThreads());
+  if (Attribute group = op->getAttr(ptx::eachGroupName)) named->setAttr(ptx::eachGroupName, group);
   return success();
 }
 

@@ -4,6 +4,7 @@
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
 #include "gpu/layout/proof.h"
 #include "gpu/schedule/named_barriers.h"
+#include "gpu/schedule/pipeline.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -330,11 +331,32 @@ static bool mayOvertake(ttg::TmaStoreOp op) {
   return true;
 }
 
+/// What a warpgroup that stores its own rows adds to the first row's number, and to the address of a box.
+struct OwnRows {
+  Value row, offset, isFirst;
+};
+static OwnRows ownRows(ThreadContext &t, ttg::TmaStoreOp op) {
+  constexpr int64_t warpsOfGroup = 4, groupBits = 2;
+  SharedLayout shared = sharedOf(op.getBuffer());
+  int64_t rows = shared.shape[0] / (t.config.getWarps() / warpsOfGroup);
+  Value group = arith::ShRUIOp::create(t.b, t.warp, t.i32(groupBits));
+  Value inGroup = arith::AndIOp::create(t.b, t.thread, t.i32((warpsOfGroup << laneBits) - 1));
+  return {arith::MulIOp::create(t.b, group, t.i32(rows)), arith::MulIOp::create(t.b, group, t.i32(rows * tmaBox(shared)->spanBytes)),
+          arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, inGroup, t.i32(0))};
+}
+
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
-  Value predicate = isFirstThread(t);
+  bool own = op->hasAttr(ownRowsName);
+  OwnRows rows = own ? ownRows(t, op) : OwnRows{};
+  Value predicate = own ? rows.isFirst : isFirstThread(t);
   if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
-    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), at, address, predicate, ptx::ReduxAttr());
+    SmallVector<Value> place(at);
+    if (own) {
+      place[1] = arith::AddIOp::create(t.b, place[1], rows.row);
+      address = arith::AddIOp::create(t.b, address, rows.offset);
+    }
+    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), place, address, predicate, ptx::ReduxAttr());
   });
   if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // of the other threads: empty groups
   return done;

@@ -1,0 +1,66 @@
+"""A product's loop over tiles gets a warp for copies, and each of two warpgroups stores its own rows: neither waits for the other."""
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128' | FileCheck %s
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,64' | FileCheck %s --check-prefix=MEETS
+# RUN: tilewright compile %s --kernel counts --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,*i32' | FileCheck %s --check-prefix=MEETS
+
+import triton
+import triton.language as tl
+
+
+# The map's box is a warpgroup's half of a tile of 128 rows.
+# CHECK: tensor_map<base = 2, {{.*}} box = [64, 64], element = f16
+# CHECK: ptx.max_registers false
+# CHECK: ttg.tma_load
+# CHECK: } else {
+# CHECK: scf.for
+# CHECK: ttg.wgmma
+# CHECK: ttg.pipeline
+# CHECK: ttg.wgmma_wait 0
+# CHECK-NOT: ttg.sync
+# CHECK: ttg.tma_store_wait 0
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.each_group, threads = 128 : i32}
+# CHECK-NEXT: ttg.store_shared
+# CHECK-NEXT: ttg.fence_async
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.each_group, threads = 128 : i32}
+# CHECK-NEXT: ttg.tma_store {{.*}} {ttg.own_rows}
+# The number of a warpgroup's barrier is computed.
+# PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;
+# Products that add to one sum are one piece of assembly.
+# PTX: wgmma.fence
+# PTX: wgmma.mma_async
+# PTX-NEXT: wgmma.mma_async
+# PTX-NEXT: wgmma.mma_async
+# PTX-NEXT: wgmma.mma_async
+# Where a tile's rows need not start at a multiple of 128, stores of two warpgroups may meet in memory: they stay in order. So does a store
+# that others may be waiting for.
+# MEETS-NOT: ttg.own_rows
+# MEETS: ttg.tma_store
+# MEETS-NOT: ttg.own_rows
+@triton.jit
+def product(a_ptr, b_ptr, out_ptr, M, N, K, programs, STEP: tl.constexpr):
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [128, 64])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [64, 128])
+    out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [128, 128])
+    columns = tl.cdiv(N, 128)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, STEP) * columns, programs):
+        row, column = tile // columns * STEP, tile % columns * 128
+        acc = tl.zeros((128, 128), dtype=tl.float32)
+        for start in range(0, K, 64):
+            acc = tl.dot(a_desc.load([row, start]), b_desc.load([start, column]), acc)
+        out_desc.store([row, column], acc.to(tl.float16))
+
+
+@triton.jit
+def counts(a_ptr, b_ptr, out_ptr, M, N, K, programs, done_ptr):
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [128, 64])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [64, 128])
+    out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [128, 128])
+    columns = tl.cdiv(N, 128)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, 128) * columns, programs):
+        row, column = tile // columns * 128, tile % columns * 128
+        acc = tl.zeros((128, 128), dtype=tl.float32)
+        for start in range(0, K, 64):
+            acc = tl.dot(a_desc.load([row, start]), b_desc.load([start, column]), acc)
+        out_desc.store([row, column], acc.to(tl.float16))
+    tl.atomic_add(done_ptr, 1)
