@@ -101,9 +101,10 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
     time.memory = moved / peaks.bytes;
     time.arithmetic = productSeconds + all * work->arithmetic / peaks.arithmetic;
     time.operationsPerSecond = time.arithmetic > 0 ? all * time.programOperations / time.arithmetic : peaks.arithmetic;
-    double touchedInAll = work->bytes > 0 ? moved * std::max(1.0, touched / work->bytes) : moved;
-    time.predicted = std::max(predictSeconds(*work, *programs, touchedInAll, peaks, request.gpu ? &*request.gpu : nullptr),
-                              std::max(time.memory, time.arithmetic));
+    // Each tensor once, with what its accesses waste; or all that programs load, where that is less than the tensors.
+    double fromMemory = work->bytes > 0 ? std::min(moved * std::max(1.0, touched / work->bytes), all * touched) : moved;
+    time.predicted = std::max(
+        {predictSeconds(*work, *programs, fromMemory, peaks, request.gpu ? &*request.gpu : nullptr), time.memory, time.arithmetic});
     explanation.sections.insert(explanation.sections.begin(),
                                 heavyLines(*work, waste, peaks, all, std::min(1.0, moved / (all * work->bytes))));
   }

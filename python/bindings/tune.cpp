@@ -8,6 +8,7 @@
 #include "tune/result_check.h"
 #include "tune/tuner.h"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -162,9 +163,10 @@ static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::
   return estimateLaunch(function, call.arguments, call.options, Grid(programs), diagnostics);
 }
 
-/// Operations of a program of the grid, outside of products and in them: the mean of a few. None where it does not compile.
-static std::optional<std::pair<double, double>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
-                                                           const std::vector<int64_t> &extents) {
+/// Operations of a program of the grid, outside of products and in them by the type of their operands: the mean of a few. None where it
+/// does not compile.
+static std::optional<std::pair<double, std::map<std::string, double>>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
+                                                                                  const std::vector<int64_t> &extents) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
   Call call = placedCall(*function, args, kwargs);
   Diagnostics diagnostics;
@@ -174,7 +176,7 @@ static std::optional<std::pair<double, double>> workOfCall(PyKernel &kernel, nb:
   std::copy_n(extents.begin(), std::min(extents.size(), grid.extent.size()), grid.extent.begin());
   std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, grid, diagnostics);
   if (!work) return std::nullopt;
-  return std::pair(work->arithmetic, work->products);
+  return std::pair(work->arithmetic, work->productsOf);
 }
 
 /// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.

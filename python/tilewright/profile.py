@@ -28,6 +28,9 @@ def _parser():
     return parser
 
 
+_PRODUCTS = "product flops "  # and the type of the operands: the name of a metric
+
+
 def _is_tensor(value):
     return hasattr(value, "dtype") and (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__"))
 
@@ -73,7 +76,9 @@ class WorkHook(hooks.LaunchHook):
         work = self._known[key]
         counted = {"bytes": _bytes_of(bound.values())}
         if work is not None:
-            counted |= {"flops": (work[0] + work[1]) * programs, "product flops": work[1] * programs}
+            other, products = work
+            counted |= {"flops": (other + sum(products.values())) * programs}
+            counted |= {_PRODUCTS + operands: operations * programs for operands, operations in products.items()}
         return counted
 
 
@@ -88,12 +93,15 @@ def rows_of(frame):
     def walk(node):
         metrics = node["metrics"]
         if "time (ns)" in metrics and not node["children"]:
-            row = sums.setdefault(node["frame"]["name"], {"calls": 0, "seconds": 0.0, "bytes": 0, "flops": 0, "product_flops": 0})
+            row = sums.setdefault(node["frame"]["name"], {"calls": 0, "seconds": 0.0, "bytes": 0, "flops": 0, "products": {}})
             row["calls"] += metrics["count"]
             row["seconds"] += metrics["time (ns)"] / 1e9
             row["bytes"] += metrics.get("bytes", 0)
             row["flops"] += _flops(metrics)
-            row["product_flops"] += metrics.get("product flops", 0)
+            for metric in metrics:
+                if metric.startswith(_PRODUCTS):
+                    operands = metric.removeprefix(_PRODUCTS)
+                    row["products"][operands] = row["products"].get(operands, 0) + metrics[metric]
         for child in node["children"]:
             walk(child)
 
@@ -109,8 +117,11 @@ def add_rates(rows, machine):
         seconds = max(row["seconds"], 1e-12)
         row["gb_per_s"], row["tflop_per_s"] = row["bytes"] / seconds / 1e9, row["flops"] / seconds / 1e12
         if machine:
-            peak = roof.peak(machine, "float32", row["product_flops"] > 0)
-            row["share_of_roof"] = max(row["bytes"] / seconds / machine["bytes_per_second"], row["flops"] / seconds / peak)
+            # Bytes are not measured: tensor cores do twice as many of them as of halves.
+            peaks = {"float8": 2 * machine["float16"], "int8": 2 * machine["float16"], **machine} if "float16" in machine else machine
+            other = (row["flops"] - sum(row["products"].values())) / machine["float32"]
+            arithmetic = other + sum(flops / peaks.get(operands, machine["float32"]) for operands, flops in row["products"].items())
+            row["share_of_roof"] = max(row["bytes"] / machine["bytes_per_second"], arithmetic) / seconds
 
 
 def text_of(rows):

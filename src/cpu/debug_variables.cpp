@@ -162,7 +162,7 @@ static void leaveRegions(Context &ctx, Operation *op) {
     for (auto [carried, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
       if (told.insert(variableOf(carried.getLoc())).second) noteValue(ctx, result, carried.getLoc());
   op->walk([&](Operation *inner) {
-    if (inner == op || inner->getNumResults() != 1 || !isTile(inner->getResult(0))) return;
+    if (inner == op || inner->getNumResults() != 1 || !ctx.buffers.count(inner->getResult(0))) return;
     llvm::StringRef name = variableOf(inner->getLoc());
     if (!name.empty() && told.insert(name).second) note(ctx, inner->getLoc(), nowhere(ctx, inner->getResult(0).getType()), 0);
   });

@@ -123,6 +123,8 @@ struct Explainer {
     }
     text += llvm::join(ways, ", or ");
     if (isMasked) text += isWhole ? "; masked at the edge" : "; masked everywhere";
+    bool isFar = llvm::any_of(notes, [](const AccessNote &note) { return note.way == Way::strided || note.way == Way::scattered; });
+    if (std::string steps = isFar ? stepsText(ctx.kernel, pointer) : ""; !steps.empty()) text += "; " + steps;
     if (streams) text += "; past the caches where all of the output is larger than those";
     return text + "; " + linesText(pointer);
   }

@@ -148,6 +148,7 @@ struct Explainer::Impl {
   std::vector<std::pair<Layout, std::string>> families;
   std::vector<Timeline> timelines;
   std::vector<AccessWaste> waste;
+  std::map<std::pair<SourceLine, std::string>, std::string> steps; // of the pointers of a line to an argument
   std::vector<FoundFact> accesses, products, reductions, loops, conversions, buffers;
   mutable SourceText source;
 
@@ -232,6 +233,16 @@ struct Explainer::Impl {
     return "; a block's part along dimension " + std::to_string(split.getInt());
   }
 
+  /// While addresses have no layouts yet.
+  void seeAddresses(tt::FuncOp kernel) {
+    file = sourceFileOf(kernel);
+    kernel.walk([&](Operation *op) {
+      if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
+      Value pointer = op->getOperand(0);
+      if (std::string text = stepsText(kernel, pointer); !text.empty()) steps[{place(op->getLoc()), baseOf(pointer)}] = text;
+    });
+  }
+
   void seeProduct(tt::DotOp dot) {
     auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
     Type a = dot.getA().getType(), b = dot.getB().getType();
@@ -272,7 +283,7 @@ struct Explainer::Impl {
       int64_t results = layout.registersPerThread() >> std::popcount(plan->registerMask), steps = std::popcount(plan->laneMask);
       results *= static_cast<int64_t>(reduce.getSrcs().size());
       text +=
-          std::to_string(int64_t(1) << std::popcount(plan->registerMask)) + " elements in the thread, " +
+          countText(int64_t(1) << std::popcount(plan->registerMask), "element") + " in the thread, " +
           (steps ? countText(results * steps, "shuffle") + " of " + countText(steps, "step") : "no shuffles") + ", " +
           (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps meet in shared memory" : "no other warp");
     }
@@ -293,8 +304,12 @@ struct Explainer::Impl {
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile) return; // a scalar
     std::string text = tileText(type) + verb;
-    if (pointer) // else the map is not complete yet
+    if (pointer) { // else the map is not complete yet
+      size_t before = waste.size();
       text += baseOf(pointer) + accessText(op, pointer.getType(), bitsOf(tile.getElementType()) / 8) + splitText(op);
+      auto found = steps.find({place(op->getLoc()), baseOf(pointer)});
+      if (waste.size() > before && found != steps.end()) text += "; " + found->second;
+    }
     if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
     accesses.push_back({op->getLoc(), place(op->getLoc()), text});
   }
@@ -401,7 +416,7 @@ struct Explainer::Impl {
     Layout from = ttg::layoutOf(op.getSrc().getType()), to = ttg::layoutOf(op.getType());
     auto tile = cast<RankedTensorType>(op.getType());
     ConversionPlan plan = planConversion(from, to, tile.getElementType(), target);
-    if (plan.kind <= Conversion::registers) return; // costs nothing
+    if (plan.kind <= Conversion::registers || (plan.shuffle && plan.shuffle->shuffles() == 0)) return; // costs nothing
     std::string text = tileText(tile) + " from " + layoutName(from) + " to " + layoutName(to) + ": ";
     if (plan.shuffle) {
       text += countText(plan.shuffle->shuffles(), "shuffle") + " within warps";
@@ -548,6 +563,35 @@ struct Explainer::Impl {
     return section;
   }
 
+  std::vector<FactSection> sections() const {
+    return {section("Products", products),
+            section("Loops", loops),
+            section("Memory", accesses),
+            section("Reductions", reductions),
+            section("Conversions between layouts", conversions),
+            section("Buffers in shared memory", buffers)};
+  }
+
+  /// Which tiles a thread holds most of, where its registers do not suffice: ptxas does not say whose it spills.
+  FactSection spilled() const {
+    FactSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread", {}};
+    std::vector<const TileLayout *> largest;
+    auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
+    for (const TileLayout &tile : tiles)
+      if (tile.held && tile.worth) largest.push_back(&tile);
+    llvm::sort(largest, [&](const TileLayout *a, const TileLayout *b) { return words(a) > words(b); });
+    constexpr size_t most = 2; // layouts
+    for (const TileLayout *tile : ArrayRef(largest).take_front(most)) {
+      std::map<SourceLine, std::string> lines;
+      for (const TileUse &use : tile->uses)
+        if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
+          lines[use.where] = use.op;
+      for (const auto &[where, op] : lines)
+        made.facts.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
+    }
+    return made;
+  }
+
   /// What spreads scalars and lines to tiles goes without saying.
   static bool isPlumbing(StringRef op) {
     return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
@@ -620,6 +664,7 @@ Explainer::~Explainer() = default;
 
 void Explainer::see(StringRef step, ModuleOp module) {
   for (auto kernel : module.getOps<tt::FuncOp>()) {
+    if (step == "configure") impl->seeAddresses(kernel);
     if (step == "assign-layouts") impl->seeTiles(kernel);
     if (step == "allocate-shared") impl->seeMachine(kernel);
   }
@@ -647,12 +692,9 @@ Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "not known without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
   made.facts = artifact.facts;
-  made.sections = {Impl::section("Products", impl->products),
-                   Impl::section("Loops", impl->loops),
-                   Impl::section("Memory", impl->accesses),
-                   Impl::section("Reductions", impl->reductions),
-                   Impl::section("Conversions between layouts", impl->conversions),
-                   Impl::section("Buffers in shared memory", impl->buffers)};
+  if (artifact.spillBytes > 0) made.sections.push_back(impl->spilled());
+  for (FactSection &section : impl->sections())
+    made.sections.push_back(std::move(section));
   for (size_t i = 0; i < impl->tiles.size(); ++i)
     made.layouts.push_back(impl->layoutPicture(i));
   made.timelines = impl->timelines;

@@ -1,6 +1,6 @@
 #include "ir/explanation.h"
 
-#include "ir/tt.h"
+#include "ir/address/indices.h"
 #include "support/files.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -78,6 +78,24 @@ std::string countText(int64_t number, StringRef one, StringRef several) {
 
 std::string countText(int64_t number, StringRef one) {
   return countText(number, one, one.str() + "s");
+}
+
+std::string stepsText(Operation *function, Value pointer) {
+  auto tile = dyn_cast<RankedTensorType>(pointer.getType());
+  if (!tile) return "";
+  address::Indices indices(cast<tt::FuncOp>(function), address::RefutedFacts());
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, tile.getRank()));
+  Result<address::Indices::Pointer> found = indices.pointer(pointer, dims);
+  if (!found) return "";
+  std::vector<std::string> parts;
+  for (int64_t dim : dims) {
+    if (tile.getShape()[static_cast<size_t>(dim)] == 1) continue;
+    address::Polynomial step = found->offset.along(dim);
+    if (step.isZero()) return ""; // not in terms of that coordinate
+    parts.push_back("along dimension " + std::to_string(dim) + (parts.empty() ? " moves" : "") + " by " + indices.text(step) +
+                    (parts.empty() ? " elements" : ""));
+  }
+  return parts.empty() ? "" : "a step " + llvm::join(parts, ", ");
 }
 
 std::string paragraph(StringRef text, size_t indent) {

@@ -17,6 +17,7 @@ namespace mlir {
 class Location;
 class Operation;
 class Type;
+class Value;
 } // namespace mlir
 
 namespace tilewright {
@@ -114,6 +115,9 @@ std::string scaledText(double number, llvm::StringRef unit);
 /// "1 byte", "2 bytes"; `several` where an s is not enough.
 std::string countText(int64_t number, llvm::StringRef one, llvm::StringRef several);
 std::string countText(int64_t number, llvm::StringRef one);
+
+/// "a step along dimension 0 moves by cols elements, along dimension 1 by 1": what a tile of pointers is made of. "" where nobody knows.
+std::string stepsText(mlir::Operation *function, mlir::Value pointer);
 
 constexpr size_t explanationWidth = 120; // columns of the text
 

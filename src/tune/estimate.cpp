@@ -65,7 +65,7 @@ double predictSeconds(ProgramWork work, int64_t programs, double memoryBytes, co
   if (gpu) {
     // Copies run ahead, and where programs need little shared memory one computes while others begin.
     workers.iteration = 0;
-    if (work.products == 0) workers.start /= 8;
+    if (work.products == 0) workers.start /= 32;
     workers.bytes = 7e10; // from L2: what products of 128x128 tiles get of it on an H100
   }
   double all = static_cast<double>(programs);

@@ -77,7 +77,12 @@ Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
   if (device && runsOn(target, device->major, device->minor)) {
     std::string machine = device->name + " " + std::to_string(device->multiprocessors) + " " + std::to_string(device->memoryBytes);
     std::map<std::string, double, std::less<>> numbers = keptRoof(machine, diagnostics);
-    if (!numbers.empty()) return peaksOf(device->name, std::move(numbers), device->multiprocessors);
+    if (!numbers.empty()) {
+      // PyTorch has no plain product of bytes to measure: tensor cores do twice as many of them as of halves, if they take them.
+      numbers.try_emplace("float8", (target.fp8Mma ? 2 : 1) * numbers["float16"]);
+      numbers.try_emplace("int8", 2 * numbers["float16"]);
+      return peaksOf(device->name, std::move(numbers), device->multiprocessors);
+    }
   }
   for (const auto &sheet : sheets) {
     if (sheet.target != target.name) continue;

@@ -3,6 +3,7 @@
 #include "ir/tt.h"
 #include "ir/work.h"
 #include "pipeline/program.h"
+#include "runtime/cuda/device.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -249,6 +250,8 @@ std::optional<ProgramWork> workOfLaunch(const std::shared_ptr<const JitFunction>
   request.args = std::move(*specs);
   request.options = options.kernel;
   request.target = hostCpu();
+  if (const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr)
+    request.gpu = device->target; // whose products of f32 may be of tf32
   return workOfRequest(request, arguments, grid, diagnostics);
 }
 

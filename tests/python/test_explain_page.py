@@ -99,6 +99,17 @@ def test_a_timeline_shows_work_of_other_iterations(tmp_path):
         assert ahead == {scores: 1, sums: 0}  # the next scores start before these weights are multiplied
 
 
+def test_spilled_registers_are_told_by_line():
+    done = subprocess.run([COMMAND, "explain", f"{ROOT}/tests/cli/Inputs/slow.py:long_row", "--target", "cuda:sm_80", "--num-warps", "1", "--json",
+                           "--signature", "*fp32:16, *fp32:16, 16384"], capture_output=True, text=True, check=True)
+    said = json.loads(done.stdout)
+    spilled = [fact["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for fact in section["facts"]]
+    if shutil.which("ptxas"):  # which alone knows
+        assert "bytes spilled" in " ".join(said["resources"]) and "load: 512 registers a thread for 16384" in spilled
+    else:
+        assert spilled == []
+
+
 @pytest.mark.parametrize("target", ["cpu:avx512", "cuda:sm_90a"])
 def test_every_kernel_of_the_gallery_is_explained(target):
     for example, kernel, signature, warps, stages in KERNELS:

@@ -87,6 +87,17 @@ causal_kernel[(100,)](x, np.empty_like(x), BLOCK=256)
     assert row["flops"] == pytest.approx(256 * 100 * 101 / 2, rel=0.02)  # the first program does one addition a lane, the last one 100
 
 
+def test_products_have_the_peak_of_their_type():
+    from tilewright import profile
+    machine = {"bytes_per_second": 1e12, "float32": 1e12, "tf32": 4e12, "float16": 8e12}
+    row = {"calls": 1, "seconds": 1.0, "bytes": 0, "flops": 5e12, "products": {"float16": 4e12}}
+    profile.add_rates([row], machine)
+    assert row["share_of_roof"] == 0.5 + 1  # 4 of 8 in products, and 1 of 1 beside them
+    row = {"calls": 1, "seconds": 1.0, "bytes": 0, "flops": 4e12, "products": {"int8": 4e12}}
+    profile.add_rates([row], machine)
+    assert row["share_of_roof"] == 0.25
+
+
 def test_a_table_beside_the_roof(run):
     done = run(arguments=("2", "x"))
     assert done.returncode == 0, done.stderr

@@ -173,6 +173,7 @@ class FakeEvent:
 
     clock = 0
     captures = False
+    is_idle = False  # the device is done with all that came before
 
     def __init__(self, enable_timing):
         self.at = None
@@ -180,6 +181,9 @@ class FakeEvent:
     def record(self):
         FakeEvent.clock += 1
         self.at = None if FakeEvent.captures else FakeEvent.clock
+
+    def query(self):
+        return FakeEvent.is_idle
 
     def synchronize(self):
         if self.at is None:
@@ -195,6 +199,21 @@ class FakeDevice:
     @staticmethod
     def is_current_stream_capturing():
         return FakeEvent.captures
+
+
+def test_what_an_idle_device_waits_for_is_not_its_work(monkeypatch):
+    monkeypatch.setattr(FakeEvent, "is_idle", True)
+    monkeypatch.setattr(FakeEvent, "elapsed_time", lambda self, other: 50.0)  # milliseconds, 40 of which the host took to load the code
+    now = iter((0, 0, 40_000_000))
+    monkeypatch.setattr(proton.clock.time, "perf_counter_ns", lambda: next(now))
+    span = proton.clock.DeviceSpan(FakeDevice)
+    span.end()
+    assert span.nanoseconds() == 10_000_000
+    monkeypatch.setattr(FakeEvent, "is_idle", False)  # it was busy: the host's time is not in it
+    monkeypatch.setattr(proton.clock.time, "perf_counter_ns", lambda: 0)
+    span = proton.clock.DeviceSpan(FakeDevice)
+    span.end()
+    assert span.nanoseconds() == 50_000_000
 
 
 def test_work_that_a_graph_captures_has_no_time(monkeypatch):

@@ -132,7 +132,7 @@ def path_in(session, leaf):
 class Timer(hooks.Hook):
     """Gives each launch its frame and its time, in all active profiles."""
 
-    priority = 100
+    priority = -100  # nothing that other hooks do is between the clock and the launch
 
     def __init__(self):
         self._thread = threading.local()
