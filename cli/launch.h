@@ -36,6 +36,9 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
 /// The grid over all arguments, chosen ones included; an expression, or a lambda of the dict of arguments as Triton's hosts write it.
 std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
 
+/// Whether a kernel wrote to its tensors alone, as far as can be seen behind them. Says so if not.
+bool checkIntact(const Setup &setup);
+
 /// "NAME=REST"
 std::optional<std::pair<std::string, std::string>> splitPair(const std::string &text);
 /// "12.40 us"
