@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 namespace tilewright {
 
@@ -128,8 +129,32 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
   return line;
 }
 
+/// Whether people read the standard error, and want colors (no-color.org).
+static bool showsColors() {
+  const char *off = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) && !(off && *off) && !(terminal && std::string_view(terminal) == "dumb");
+}
+
+static std::string painted(const std::string &text, const char *color) {
+  return showsColors() ? "\033[" + std::string(color) + "m" + text + "\033[0m" : text;
+}
+
+/// A line of Diagnostics::render() with its first word, or its caret, in color.
+static std::string paintedLine(llvm::StringRef line) {
+  constexpr std::pair<llvm::StringLiteral, const char *> words[] = {
+      {"error: ", "1;31"}, {"warning: ", "1;35"}, {"note: ", "1;36"}, {"  help: ", "32"}};
+  for (const auto &[word, color] : words) {
+    size_t at = line.find(word);
+    bool isFirst = at == 0 || (at != llvm::StringRef::npos && line.take_front(at).ends_with(": "));
+    if (isFirst) return line.take_front(at).str() + painted(word.drop_back().str(), color) + line.drop_front(at + word.size() - 1).str();
+  }
+  size_t caret = line.find_first_not_of(' ');
+  bool isCaret = caret != llvm::StringRef::npos && line[caret] == '^' && line.find_first_not_of("^~", caret) == llvm::StringRef::npos;
+  return isCaret ? line.take_front(caret).str() + painted(line.drop_front(caret).str(), "32") : line.str();
+}
+
 int fail(const std::string &text) {
-  std::fprintf(stderr, "tilewright: error: %s\n", text.c_str());
+  std::fprintf(stderr, "tilewright: %s %s\n", painted("error:", "1;31").c_str(), text.c_str());
   return userError;
 }
 
@@ -139,8 +164,13 @@ int failUnknown(const std::string &text, const std::string &given, const std::ve
 }
 
 int report(const Diagnostics &diagnostics, int otherwise) {
+  for (const Diagnostic &record : diagnostics.all())
+    if (record.id == Diag::staticPrint) std::fprintf(stderr, "%s\n", record.message.c_str()); // the standard output may be a kernel's code
   std::string text = diagnostics.render();
-  std::fputs(text.c_str(), stderr);
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).split(lines, '\n');
+  for (llvm::StringRef line : llvm::ArrayRef(lines).drop_back())
+    std::fprintf(stderr, "%s\n", paintedLine(line).c_str());
   return diagnostics.hasErrors() ? static_cast<int>(userError) : otherwise;
 }
 

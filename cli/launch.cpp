@@ -1,6 +1,7 @@
 #include "cli/launch.h"
 
 #include "cli/options.h"
+#include "evaluate/evaluate.h"
 
 #include <cmath>
 #include <cstdio>
@@ -60,6 +61,9 @@ static int readArguments(Setup &setup, Diagnostics &diagnostics) {
     if (!pair) return fail("--arg wants NAME=VALUE, not '" + text + "'");
     const auto &[name, value] = *pair;
     setup.argumentNames.push_back(name);
+    for (const char *foreign : {".npz", ".pt", ".pth", ".safetensors", ".csv"})
+      if (llvm::StringRef(value).ends_with(foreign))
+        return fail("--arg " + name + ": tensors are read from .npy files, as numpy.save writes them, and not from '" + value + "'");
     if (isTensorSource(value)) {
       Result<Tensor> tensor = makeTensor(value, static_cast<uint64_t>(*seed) * 1000 + setup.values.size());
       if (!tensor) return fail("--arg " + name + ": " + tensor.error());
@@ -79,6 +83,8 @@ static int readArguments(Setup &setup, Diagnostics &diagnostics) {
 std::optional<Setup> readSetup(CommandLine line, const char *command, int &status, Diagnostics &diagnostics) {
   status = userError;
   std::string name = command;
+  if (line.words.size() > 1 && line.has("--step"))
+    return fail("run wants one FILE, but got '" + line.words[1] + "' as well; a number of steps is written --step=5"), std::nullopt;
   if (line.words.size() != 1) return fail(name + " wants one FILE"), std::nullopt;
   if (isIrFile(line.words.front())) return fail(name + " takes Python files; 'tilewright compile' takes IR text"), std::nullopt;
   std::optional<FileKernel> kernel = loadKernel(line.words.front(), line.get("--kernel", ""), diagnostics);
@@ -131,10 +137,26 @@ std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> ar
   std::optional<Value> value = evaluateText(setup.line.get("--grid", "1"), "--grid", *setup.kernel.module, names, diagnostics);
   if (!value) return std::nullopt;
   if (std::shared_ptr<const Callable> callable = value->asCallable()) {
+    if (auto lambda = std::dynamic_pointer_cast<const PlainFunction>(callable)) { // knows what expressions know
+      auto closed = std::make_shared<PlainFunction>(*lambda);
+      closed->captured = std::make_shared<llvm::StringMap<Value>>(names);
+      callable = closed;
+    }
     value = callable->call({argumentDict(kernel, arguments)}, {}, {}, diagnostics);
     if (!value) return std::nullopt;
   }
   return gridOf(*value, diagnostics);
+}
+
+bool checkIntact(const Setup &setup) {
+  bool areIntact = true;
+  for (const auto &[name, tensor] : setup.tensors) {
+    if (tensor.isIntact()) continue;
+    fail("kernel '" + setup.kernel.function->name + "' writes behind the end of '" + name + "', " + tensor.describe() +
+         "; 'tilewright run --sanitize' finds the line");
+    areIntact = false;
+  }
+  return areIntact;
 }
 
 std::string timingText(const std::string &config, const Measured &result, bool isBest) {

@@ -39,6 +39,9 @@ void addGridFunctions(llvm::StringMap<Value> &names);
 /// The grid over all arguments, chosen ones included; an expression, or a lambda of the dict of arguments as Triton's hosts write it.
 std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
 
+/// Whether a kernel wrote to its tensors alone, as far as can be seen behind them. Says so if not.
+bool checkIntact(const Setup &setup);
+
 /// "NAME=REST"
 std::optional<std::pair<std::string, std::string>> splitPair(const std::string &text);
 /// One line for a configuration: a star where it is the best, its time, its name.

@@ -5,10 +5,15 @@
 #include "runtime/pool.h"
 #include "runtime/simulated.h"
 
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+
+namespace json = llvm::json;
 
 namespace tilewright {
 
@@ -25,6 +30,7 @@ const CommandSpec &runSpec() {
                         {"--atol", "X", "absolute tolerance; default by type"},
                         {"--print", "NAME", "show a tensor after the run"},
                         {"--time", "", "repeat the launch and report its median time"},
+                        {"--json", "", "what was printed, checked, chosen and timed, as one JSON object"},
                         {"--interpret", "", "run the reference interpreter instead of compiled code"},
                         {"--sanitize", "", "interpret, and stop at the first access outside its tensor, race, or wait without end"},
                         {"--simulate", "[=TARGET]", simulateHelp.c_str()},
@@ -38,7 +44,7 @@ const CommandSpec &runSpec() {
 
 namespace {
 
-int checkTensor(const Setup &setup, const std::string &text) {
+int checkTensor(const Setup &setup, const std::string &text, json::Array &checks) {
   auto [name, path] = *splitPair(text);
   const Tensor &result = *setup.tensor(name);
   Result<Tensor> expected = makeTensor(path, 0);
@@ -49,10 +55,15 @@ int checkTensor(const Setup &setup, const std::string &text) {
   std::optional<double> givenRtol = setup.line.number("--rtol", rtol), givenAtol = setup.line.number("--atol", atol);
   if (!givenRtol || !givenAtol) return userError;
   Comparison comparison = compare(result, *expected, *givenRtol, *givenAtol);
+  checks.push_back(json::Object{{"tensor", name},
+                                {"wrong", comparison.wrong},
+                                {"greatest_difference", comparison.worst},
+                                {"rtol", *givenRtol},
+                                {"atol", *givenAtol}});
   char numbers[128];
   std::snprintf(numbers, sizeof(numbers), "greatest difference %.3g (rtol %g, atol %g)", comparison.worst, *givenRtol, *givenAtol);
   if (comparison.wrong == 0) {
-    std::printf("check %s: ok, %s\n", name.c_str(), numbers);
+    if (!setup.line.has("--json")) std::printf("check %s: ok, %s\n", name.c_str(), numbers);
     return success;
   }
   char values[96];
@@ -61,18 +72,37 @@ int checkTensor(const Setup &setup, const std::string &text) {
               " elements differ, first at " + indexText(result, comparison.firstWrong) + ": " + values + "; " + numbers);
 }
 
-// After the run: checks first, as later steps may change the tensors.
-int showResults(const Setup &setup) {
+json::Value tensorFacts(const Tensor &tensor) {
+  json::Array shape(tensor.shape());
+  Extremes found = extremesOf(tensor);
+  auto number = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
+  return json::Object{{"element", scalarName(tensor.element()).str()},
+                      {"shape", std::move(shape)},
+                      {"least", number(found.least)},
+                      {"greatest", number(found.greatest)},
+                      {"mean", number(found.mean)},
+                      {"nans", found.nans}};
+}
+
+/// After the run; what is told goes into `facts` as well.
+int showResults(const Setup &setup, json::Object &facts) {
   int status = success;
-  for (const std::string &name : setup.line.all("--print"))
-    std::printf("%s: %s", name.c_str(), summary(*setup.tensor(name)).c_str());
+  json::Object tensors;
+  for (const std::string &name : setup.line.all("--print")) {
+    if (!setup.line.has("--json")) std::printf("%s: %s", name.c_str(), summary(*setup.tensor(name)).c_str());
+    tensors[name] = tensorFacts(*setup.tensor(name));
+  }
   for (const std::string &text : setup.line.all("--out")) {
     auto [name, path] = *splitPair(text);
     Result<void> done = writeTensor(path, *setup.tensor(name));
     if (!done) status = fail("cannot write '" + path + "': " + done.error());
   }
+  json::Array checks;
   for (const std::string &text : setup.line.all("--check"))
-    if (int one = checkTensor(setup, text); one != success) status = one;
+    if (int one = checkTensor(setup, text, checks); one != success) status = one;
+  facts["kernel"] = setup.kernel.function->name;
+  facts["tensors"] = std::move(tensors);
+  facts["checks"] = std::move(checks);
   return status;
 }
 
@@ -85,6 +115,12 @@ void printTuning(const TuneReport &report, bool withTimings) {
       std::fprintf(stderr, "%s\n", timingText(configText(*report.configs[i]), report.outcome.results[i], i == report.outcome.best).c_str());
   }
   std::fprintf(stderr, "chosen: %s\n", configText(*report.best()).c_str());
+}
+
+/// Ends a run: with --json all facts are printed.
+int tell(const Setup &setup, json::Object facts, int status) {
+  if (setup.line.has("--json")) std::printf("%s\n", llvm::formatv("{0}", json::Value(std::move(facts))).str().c_str());
+  return status;
 }
 
 int interpretRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &grid, Diagnostics &diagnostics) {
@@ -128,6 +164,8 @@ int simulateRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gri
 int checkOptions(const Setup &setup) {
   const CommandLine &line = setup.line;
   if (!line.number("--rtol", 0) || !line.number("--atol", 0)) return userError;
+  for (const char *engine : {"--interpret", "--sanitize", "--simulate", "--step"})
+    if (line.has("--time") && line.has(engine)) return fail(std::string("--time measures compiled code, and ") + engine + " runs none");
   if (!line.get("--step", "").empty() && !line.integer("--step", 1, 1, std::numeric_limits<int64_t>::max())) return userError;
   for (const char *option : {"--out", "--check", "--print"})
     for (const std::string &text : line.all(option)) {
@@ -161,30 +199,38 @@ int runMain(int argc, char **argv) {
   std::optional<Grid> extents = grid(choice->arguments, diagnostics);
   if (!extents) return report(diagnostics, ourError);
 
-  if (setup.line.has("--interpret") || setup.line.has("--sanitize") || setup.line.has("--step")) {
-    int ran = interpretRun(setup, *choice, *extents, diagnostics);
-    return ran == success ? showResults(setup) : ran;
-  }
-  if (setup.line.has("--simulate")) {
-    int ran = simulateRun(setup, *choice, *extents, diagnostics);
-    return ran == success ? showResults(setup) : ran;
+  json::Object facts;
+  if (choice->report) facts["configuration"] = configText(*choice->report->best());
+  bool isInterpreted = setup.line.has("--interpret") || setup.line.has("--sanitize") || setup.line.has("--step");
+  if (isInterpreted || setup.line.has("--simulate")) {
+    int ran = isInterpreted ? interpretRun(setup, *choice, *extents, diagnostics) : simulateRun(setup, *choice, *extents, diagnostics);
+    if (ran == success) ran = showResults(setup, facts);
+    return tell(setup, std::move(facts), ran);
   }
   std::shared_ptr<const CompiledKernel> compiled = tuned.kernel().compile(choice->arguments, choice->options, diagnostics);
   if (!compiled) return report(diagnostics, ourError);
   auto launch = [&] { return tuned.kernel().launch(*extents, choice->arguments, choice->options, diagnostics); };
   if (!launch()) return report(diagnostics, ourError);
   report(diagnostics, success);
-  status = showResults(setup);
-  if (!setup.line.has("--time")) return status;
+  status = showResults(setup, facts);
+  if (!checkIntact(setup)) return userError;
+  if (!setup.line.has("--time")) return tell(setup, std::move(facts), status);
 
-  int64_t threads = setup.options.threads;
+  int64_t threads = setup.options.threads > 0 ? setup.options.threads : defaultThreads();
   std::optional<Timing> timing = timeRuns(launch, 0.1, 0.5);
   if (!timing) return report(diagnostics, ourError);
-  std::printf("time: median %s (20%% %s, 80%% %s) of %lld runs on %lld threads; %s\n", secondsText(timing->median).c_str(),
-              secondsText(timing->low).c_str(), secondsText(timing->high).c_str(), static_cast<long long>(timing->runs),
-              static_cast<long long>(threads > 0 ? threads : defaultThreads()),
-              compiled->fromCache() ? "code from the cache" : ("compiled in " + secondsText(compiled->compileSeconds())).c_str());
-  return status;
+  facts["time"] = json::Object{{"median_ms", timing->median * 1e3},
+                               {"p20_ms", timing->low * 1e3},
+                               {"p80_ms", timing->high * 1e3},
+                               {"runs", timing->runs},
+                               {"threads", threads},
+                               {"from_cache", compiled->fromCache()}};
+  if (!setup.line.has("--json"))
+    std::printf("time: median %s (20%% %s, 80%% %s) of %lld runs on %lld threads; %s\n", secondsText(timing->median).c_str(),
+                secondsText(timing->low).c_str(), secondsText(timing->high).c_str(), static_cast<long long>(timing->runs),
+                static_cast<long long>(threads),
+                compiled->fromCache() ? "code from the cache" : ("compiled in " + secondsText(compiled->compileSeconds())).c_str());
+  return tell(setup, std::move(facts), status);
 }
 
 } // namespace tilewright

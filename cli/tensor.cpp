@@ -12,8 +12,31 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace tilewright {
+
+// A tensor's memory ends with its last page, and on either side of it lies memory that nobody may touch: a kernel that misses a mask is
+// stopped by a signal (runtime/signals.h) or, within the last page, found out by the bytes there.
+static constexpr char canary = 0x3F;                   // as a float a number near 1, which arithmetic changes
+static constexpr size_t guardBytes = size_t(16) << 20; // address space alone
+
+static size_t pagesOf(size_t bytes) {
+  auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+/// Zeros; null where there is no memory.
+static std::shared_ptr<char> guardedMemory(size_t bytes) {
+  size_t used = pagesOf(bytes), whole = used + 2 * guardBytes;
+  void *all = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  std::shared_ptr<char> memory(static_cast<char *>(all) + guardBytes, [all, whole](char *) { ::munmap(all, whole); });
+  if (::mprotect(memory.get(), used, PROT_READ | PROT_WRITE) != 0) return nullptr;
+  std::memset(memory.get() + bytes, canary, used - bytes);
+  return memory;
+}
 
 Tensor::Tensor(Scalar element, std::vector<int64_t> shape, bool transposed)
     : scalar(element), isTransposed(transposed), extents(std::move(shape)) {
@@ -31,9 +54,12 @@ Tensor::Tensor(Scalar element, std::vector<int64_t> shape, bool transposed)
     steps[order[i]] = step;
     step *= extents[order[i]];
   }
-  size_t bytes = (static_cast<size_t>(std::max<int64_t>(1, total * byteSize(scalar))) + 63) / 64 * 64;
-  memory = std::shared_ptr<char>(static_cast<char *>(std::aligned_alloc(64, bytes)), [](char *p) { std::free(p); });
-  if (memory) std::memset(memory.get(), 0, bytes);
+  memory = guardedMemory(static_cast<size_t>(std::max<int64_t>(1, total * byteSize(scalar))));
+}
+
+bool Tensor::isIntact() const {
+  const char *begin = memory.get(), *end = begin + std::max<int64_t>(1, bytes());
+  return std::all_of(end, begin + pagesOf(static_cast<size_t>(end - begin)), [](char c) { return c == canary; });
 }
 
 int64_t Tensor::offset(int64_t index) const {
@@ -332,26 +358,32 @@ std::string indexText(const Tensor &tensor, int64_t index) {
   return "[" + text + "]";
 }
 
-std::string summary(const Tensor &tensor) {
-  double least = INFINITY, greatest = -INFINITY, sum = 0;
-  int64_t nans = 0;
+Extremes extremesOf(const Tensor &tensor) {
+  Extremes found;
+  double sum = 0;
   for (int64_t i = 0; i < tensor.count(); ++i) {
     double value = tensor.get(i);
     if (value != value) {
-      ++nans;
+      ++found.nans;
       continue;
     }
-    least = std::min(least, value);
-    greatest = std::max(greatest, value);
+    found.least = std::min(found.least, value);
+    found.greatest = std::max(found.greatest, value);
     sum += value;
   }
+  found.mean = sum / static_cast<double>(tensor.count() - found.nans);
+  return found;
+}
+
+std::string summary(const Tensor &tensor) {
+  Extremes found = extremesOf(tensor);
   std::string text = tensor.describe() + "\n";
-  if (int64_t numbers = tensor.count() - nans; numbers > 0) {
+  if (tensor.count() > found.nans) {
     char mean[64];
-    std::snprintf(mean, sizeof(mean), "%.6g", sum / static_cast<double>(numbers));
-    text += "  least " + numberText(tensor, least) + ", greatest " + numberText(tensor, greatest) + ", mean " + mean + "\n";
+    std::snprintf(mean, sizeof(mean), "%.6g", found.mean);
+    text += "  least " + numberText(tensor, found.least) + ", greatest " + numberText(tensor, found.greatest) + ", mean " + mean + "\n";
   }
-  if (nans) text += "  " + std::to_string(nans) + " elements are NaN\n";
+  if (found.nans) text += "  " + std::to_string(found.nans) + " elements are NaN\n";
   // One line a row, at most 8 rows of 8.
   int64_t columns = tensor.shape().empty() ? 1 : tensor.shape().back(), rows = columns ? tensor.count() / columns : 0;
   for (int64_t row = 0; row < std::min<int64_t>(rows, 8); ++row) {

@@ -5,6 +5,7 @@
 #include "support/npy.h"
 #include "support/result.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ public:
   int64_t count() const { return total; }
   int64_t bytes() const { return total * byteSize(scalar); }
   void *data() const { return memory.get(); }
+  /// Whether nothing was written right behind it.
+  bool isIntact() const;
   double get(int64_t index) const;
   void set(int64_t index, double value);
   /// "f32[64x32]"
@@ -52,6 +55,12 @@ Comparison compare(const Tensor &result, const Tensor &expected, double rtol, do
 /// Tolerances that rounding in this type calls for.
 std::pair<double, double> defaultTolerances(Scalar scalar);
 
+/// Of the elements that are numbers; infinite, and a mean that is NaN, where there are none.
+struct Extremes {
+  double least = INFINITY, greatest = -INFINITY, mean = 0;
+  int64_t nans = 0;
+};
+Extremes extremesOf(const Tensor &tensor);
 /// Type, shape, least, greatest, mean, the first elements.
 std::string summary(const Tensor &tensor);
 /// "[3, 17]"

@@ -2,6 +2,7 @@
 // code. Both kinds meet freely: `BLOCK * 2 + offsets` multiplies now and adds at run time.
 
 #include "evaluate/evaluate.h"
+#include "evaluate/libdevice.h"
 #include "frontend/emit.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -568,7 +569,11 @@ Maybe Emitter::constantAttribute(const Operand &object, llvm::StringRef name, So
         return Operand::of(*member);
       }
       if (errorCount(*unit.diagnostics) != before) return ops.addCallNotes(), std::nullopt;
-      return unknown(range, Diag::unknownBuiltin, {name.str(), scope->path()}, name, scope->names());
+      bool isInLibdevice = llvm::any_of(libraryOverloads(), [&](const LibraryOverload &row) { return row.name == name; });
+      if (!isInLibdevice) return unknown(range, Diag::unknownBuiltin, {name.str(), scope->path()}, name, scope->names());
+      unit.diagnostics->error(range, Diag::unknownBuiltin, {name.str(), scope->path()}).hint =
+          "libdevice has it: 'from triton.language.extra import libdevice', then libdevice." + name.str();
+      return ops.addCallNotes(), std::nullopt;
     }
   }
   std::optional<Value> value = object.value(), getter = pythonFunction("getattr");

@@ -164,7 +164,7 @@ static void renderOne(const Diagnostic &diagnostic, std::string &out) {
     out += diagnostic.file + ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column) + ": ";
   out += words[static_cast<size_t>(diagnostic.severity)];
   out += ": " + diagnostic.message + "\n";
-  if (!diagnostic.file.empty()) renderLine(diagnostic, out);
+  if (!diagnostic.file.empty() && !diagnostic.lineText.empty()) renderLine(diagnostic, out);
   if (!diagnostic.hint.empty()) out += "  help: " + diagnostic.hint + "\n";
   for (const Diagnostic &note : diagnostic.notes)
     renderOne(note, out);
@@ -173,7 +173,7 @@ static void renderOne(const Diagnostic &diagnostic, std::string &out) {
 std::string Diagnostics::render() const {
   std::string out;
   for (const Diagnostic &diagnostic : records)
-    renderOne(diagnostic, out);
+    if (diagnostic.id != Diag::staticPrint) renderOne(diagnostic, out); // what the kernel prints is no report about it
   return out;
 }
 

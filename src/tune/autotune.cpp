@@ -138,12 +138,13 @@ std::optional<TunedKernel::Choice> TunedKernel::apply(const Candidate &candidate
 }
 
 static bool checkComplete(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
+  bool isComplete = true;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].kind() != Argument::Kind::missing) continue;
     diagnostics.error(kernel.parameters[i].range, Diag::missingArgument, {kernel.name, kernel.parameters[i].name});
-    return false;
+    isComplete = false;
   }
-  return true;
+  return isComplete;
 }
 
 /// A configuration with what the heuristics make of it. Nothing after an error.

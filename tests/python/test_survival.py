@@ -315,7 +315,7 @@ def test_faulthandler_has_its_say(tmp_path, when):
 
 
 def test_the_command_explains_a_bad_address(tmp_path):
-    arguments = command(tmp_path, "--kernel", "far", "--arg", "out=zeros:f32[64]", "--arg", "distance=1099511627776", "--arg", "BLOCK=64")
+    arguments = command(tmp_path, "--kernel", "far", "--arg", "out=zeros:f32[64]", "--arg", "distance=-1099511627776", "--arg", "BLOCK=64")
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGSEGV
     assert "tilewright: kernel 'far' used the address 0x" in done.stderr and "The nearest argument is 'out'" in done.stderr
