@@ -5,6 +5,7 @@
 
 #include "pipeline/steps.h"
 
+#include "ir/tt.h"
 #include "pipeline/ir_text.h"
 #include "pipeline/program.h"
 #include "syntax/parser.h"
@@ -122,6 +123,8 @@ std::optional<std::string> emittedTiles(const CompileRequest &request, Diagnosti
 std::optional<std::string> locatedTiles(const CompileRequest &request, Diagnostics &diagnostics) {
   Compilation c(request, Stage::tt, diagnostics);
   if (!runSteps(c, "", lastStepOf(Stage::tt, request.gpu.has_value()))) return std::nullopt;
+  for (auto kernel : c.module->getOps<tt::FuncOp>())
+    if (kernel.isPublic()) c.module->getOperation()->setLoc(kernel.getLoc());
   return locatedIrText(*c.module);
 }
 

@@ -155,6 +155,8 @@ def test_names_and_places_in_ir(tmp_path):
     store, = re.findall(r"tt.store .* loc\((#loc\d*)\)", text)
     line = put.fn.__code__.co_firstlineno + 2
     assert f'{store} = loc("{__file__}":{line}:9)' in text
+    module, = re.findall(r"^} loc\((#loc\d*)\)", text, re.MULTILINE)
+    assert f'{module} = loc("{__file__}":{line - 1}:9)' in text
     path = tmp_path / "put.ttir"  # which is IR as good as any
     path.write_text(text)
     assert re.findall(r"tt.store .*", triton.compile(str(path)).asm["ttir"])
