@@ -248,3 +248,23 @@ def test_a_sum_in_few_bits_does_not_stop_growing(dtype):
     out = np.zeros(1, DTYPES[dtype])
     ones_kernel[(1,)](out, DTYPE={"bf16": tl.bfloat16, "fp16": tl.float16}[dtype])
     assert float(out[0]) == 1024
+
+
+@triton.jit
+def norm_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * n + columns, mask=columns < n, other=0.0).to(tl.float32)
+    centred = tl.where(columns < n, x - tl.sum(x, axis=0) / n, 0.0)
+    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / n)
+    tl.store(y_ptr + tl.program_id(0) * n + columns, (centred * rstd).to(y_ptr.dtype.element_ty), mask=columns < n)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("n", [16384, 9000, 8193])
+def test_a_long_row_of_few_bits_is_reduced_twice(n, in_place):
+    # GPUs keep such a row in shared memory, if vectors of 16 bytes can be copied there: not where rows have 8193 elements.
+    x = random((2, n), "fp16", 1)
+    want = (wide(x) - wide(x).mean(axis=1, keepdims=True)) / wide(x).std(axis=1, keepdims=True)
+    out = x.copy() if in_place else np.zeros_like(x)
+    norm_kernel[(2,)](out if in_place else x, out, n, BLOCK=16384, num_warps=4)
+    close(out, want, "fp16", terms=8)

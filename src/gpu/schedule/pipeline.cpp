@@ -31,6 +31,7 @@ public:
       : function(function), config(config), target(target), b(function.getContext()) {}
 
   LogicalResult run() {
+    if (target.cpAsync) keepRowsInShared(function);
     if (failed(bufferTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
     roles = chooseRoles();

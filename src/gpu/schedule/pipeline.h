@@ -146,6 +146,9 @@ llvm::LogicalResult bufferTransfers(tt::FuncOp function);
 /// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
 void eraseStore(ttg::StoreSharedOp store);
 
+/// Keeps long rows that are reduced several times over in shared memory, as they came (keep_rows.cpp).
+void keepRowsInShared(tt::FuncOp function);
+
 /// The alloc behind slots and views; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);
 /// Every operation that reads or writes the buffer, through slots and views.

@@ -1,0 +1,38 @@
+"""A long row of 16-bit numbers that two reductions follow one another on stays in shared memory; threads read it again behind each."""
+# RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s
+# RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,4096' | FileCheck %s --check-prefix=HELD
+# RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp32:16,*fp32:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
+# RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
+
+import triton
+import triton.language as tl
+
+
+# CHECK: ttg.copy_async {{.*}}, %[[row:[0-9]+]],
+# CHECK-NEXT: ttg.copy_commit
+# CHECK-NEXT: ttg.copy_wait 0
+# CHECK-NEXT: ttg.load_shared %[[row]]
+# CHECK: tt.reduce
+# CHECK: ttg.load_shared %[[row]]
+# CHECK: tt.reduce
+# CHECK: ttg.load_shared %[[row]]
+# CHECK: tt.store
+# Few registers, numbers of 32 bits, and exponentials that would be computed twice, are held.
+# HELD-NOT: ttg.load_shared
+# HELD: tt.store
+@triton.jit
+def norm(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * n + columns, mask=columns < n, other=0.0).to(tl.float32)
+    centred = tl.where(columns < n, x - tl.sum(x, axis=0) / n, 0.0)
+    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / n)
+    tl.store(y_ptr + tl.program_id(0) * n + columns, (centred * rstd).to(y_ptr.dtype.element_ty), mask=columns < n)
+
+
+@triton.jit
+def softmax(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * n + columns, mask=columns < n, other=0.0).to(tl.float32)
+    weights = tl.exp(x - tl.max(x, axis=0))
+    y = weights / tl.sum(weights, axis=0)
+    tl.store(y_ptr + tl.program_id(0) * n + columns, y.to(y_ptr.dtype.element_ty), mask=columns < n)
