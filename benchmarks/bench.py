@@ -166,10 +166,10 @@ class Bench:
         int8 = example("10")
         left, right, rows, columns = int8.get_inputs(size, size, size)
         exact, scaled = np.empty((size, size), np.int32), np.empty((size, size), np.float32)
-        grid = (triton.cdiv(size, 128), triton.cdiv(size, 128))
+        grid = (triton.cdiv(size, 256), triton.cdiv(size, 256))
         calls["int8"] = lambda: int8.int8_matmul_kernel[grid](
             left, right, rows, columns, exact, scaled, size, size, size, *strides(left), *strides(right), *strides(exact),
-            BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, num_threads=1)
+            BLOCK_M=256, BLOCK_N=256, BLOCK_K=256, num_threads=1)
         calls["int8"]()
         if not np.array_equal(exact, int8.reference_fn(left, right, rows, columns)[0]):
             raise AssertionError("gemm int8: wrong result; nothing is timed")

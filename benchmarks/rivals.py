@@ -5,6 +5,8 @@ import os
 import pathlib
 import subprocess
 
+import numpy as np
+
 # A team of OpenMP threads that spins on after its work would take the processor from whoever runs next.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
@@ -17,7 +19,7 @@ def pointer(array):
 
 
 # The hand-written C has no more instructions than ours: TILEWRIGHT_CPU, and what GCC calls it. Its vectors take AVX2 at least.
-LEVELS = {"sse2": "x86-64-v3", "avx2": "x86-64-v3", "avx512": "x86-64-v4", "avx512-dot": "x86-64-v4"}
+LEVELS = {"sse2": "x86-64-v3", "avx2": "x86-64-v3", "avx512": "x86-64-v4", "avx512-dot": "x86-64-v4", "amx": "x86-64-v4"}
 
 
 def build(out_folder):
@@ -53,21 +55,35 @@ class HandC:
 
 
 class OpenBlas:
-    """cblas_sgemm on row-major matrices; the number of threads is set at each call, and costs nothing when unchanged."""
+    """cblas_sgemm on row-major matrices; the number of threads is set at each call, and costs nothing when unchanged. The system's
+    library, or the one that NumPy carries, whose names are longer and whose integers may have 64 bits."""
 
     def __init__(self):
-        self.library = ctypes.CDLL("libopenblas.so.0")
-        self.threads = None
+        names = [("libopenblas.so.0", "{}"), *((str(path), "scipy_{}" + "64_" * ("64_" in path.name)) for path in carried_by_numpy())]
+        for path, name in names:
+            try:
+                self.library = ctypes.CDLL(path)
+            except OSError:
+                continue
+            self.sgemm = self.library[name.format("cblas_sgemm")]
+            self.set_threads = self.library[name.format("openblas_set_num_threads")]
+            self.integer = ctypes.c_int64 if "64_" in name else ctypes.c_int
+            self.threads = None
+            return
+        raise OSError("there is no OpenBLAS")
 
     def matmul(self, a, b, c, threads):
         if threads != self.threads:
-            self.library.openblas_set_num_threads(threads)
+            self.set_threads(threads)
             self.threads = threads
         (m, k), n = a.shape, b.shape[1]
-        sizes = [ctypes.c_int(v) for v in (m, n, k)]
-        self.library.cblas_sgemm(
-            ROW_MAJOR, NO_TRANS, NO_TRANS, *sizes, ctypes.c_float(1), pointer(a), ctypes.c_int(k), pointer(b), ctypes.c_int(n),
-            ctypes.c_float(0), pointer(c), ctypes.c_int(n))
+        m, n, k = (self.integer(value) for value in (m, n, k))
+        self.sgemm(
+            ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, ctypes.c_float(1), pointer(a), k, pointer(b), n, ctypes.c_float(0), pointer(c), n)
+
+
+def carried_by_numpy():
+    return sorted((pathlib.Path(np.__file__).parent.parent / "numpy.libs").glob("libscipy_openblas*"))
 
 
 def openblas_or_none():

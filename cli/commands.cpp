@@ -44,7 +44,7 @@ static int printHelp(std::FILE *file, int status) {
 // A setting with a mistake in it would otherwise be as if it were not set. False after an error.
 static bool checkSettings() {
   if (const char *level = std::getenv("TILEWRIGHT_CPU"); level && *level && !cpuTarget(level)) {
-    fail("TILEWRIGHT_CPU is '" + std::string(level) + "'; it may be sse2, avx2, avx512, avx512-dot or native");
+    fail("TILEWRIGHT_CPU is '" + std::string(level) + "'; it may be " + cpuLevelNames() + " or native");
     return false;
   }
   if (const char *threads = std::getenv("TILEWRIGHT_NUM_THREADS"); threads && *threads) {

@@ -22,7 +22,7 @@ const CommandSpec &compileSpec() {
         "Parameters left out take their defaults.\n",
         {{"--kernel", "NAME", "the function; not needed where the file has one"},
          {"--signature", "TEXT", "what it is compiled for"},
-         {"--target", "cpu[:LEVEL]|cuda:SM", "sse2, avx2, avx512, avx512-dot or native (the default); or a GPU, as cuda:sm_90a"},
+         {"--target", "cpu[:LEVEL]|cuda:SM", "sse2, avx2, avx512, avx512-dot, amx or native (the default); or a GPU, as cuda:sm_90a"},
          {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
          {"--until", "STEP", "in place of --emit: stop after this step; --until steps lists them"},
          {"--from", "STEP", "FILE is what a dump holds of a kernel before this step: go on with it"},
@@ -96,8 +96,8 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
     request.gpu = gpuTargetOfText(text);
   if (cpu) request.target = *cpu;
   if (cpu || request.gpu) return success;
-  return fail("there is no target '" + text +
-              "'; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-dot and cuda: with one of " + gpuTargetNames());
+  return fail("there is no target '" + text + "'; the targets are cpu, cpu: with one of " + cpuLevelNames() + ", and cuda: with one of " +
+              gpuTargetNames());
 }
 
 /// How far: to a stage, or to a step. 0, or the exit status.

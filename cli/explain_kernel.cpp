@@ -88,8 +88,8 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
   if (cpu) request.target = *cpu;
   if (!cpu) request.gpu = gpuTargetOfText(text);
   if (cpu || request.gpu) return success;
-  return fail("there is no target '" + text + "' to explain a kernel for; the targets are cpu, cpu:sse2, cpu:avx2, cpu:avx512, " +
-              "cpu:avx512-dot and cuda: with one of " + gpuTargetNames());
+  return fail("there is no target '" + text + "' to explain a kernel for; the targets are cpu, cpu: with one of " + cpuLevelNames() +
+              ", and cuda: with one of " + gpuTargetNames());
 }
 
 /// --grid over the constants of a signature. 0, or the exit status.

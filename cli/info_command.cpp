@@ -46,16 +46,16 @@ static llvm::json::Object cacheFacts(const CacheUse &use) {
 static llvm::json::Object machineFacts(const HostProcessor &host) {
   llvm::json::Object narrow;
   for (const ProcessorFeature &feature : host.narrow)
-    narrow[feature.name] = feature.isUsed;
+    narrow[feature.name] = feature.whyUnused.empty();
   return llvm::json::Object{
       {"model", host.model}, {"narrow_products_used", std::move(narrow)}, {"reported_llc_bytes", host.lastLevelBytes}};
 }
 
-/// "AMD EPYC; products of narrow types: vnni, bf16, amx bf16 (unused)"
+/// "AMD EPYC; products of narrow types: vnni, bf16, amx bf16 (refused by the system)"
 static std::string machineText(const HostProcessor &host) {
   std::string text = host.model.empty() ? "unknown" : host.model, separator = "; products of narrow types: ";
   for (const ProcessorFeature &feature : host.narrow) {
-    text += separator + feature.name + (feature.isUsed ? "" : " (unused)");
+    text += separator + feature.name + (feature.whyUnused.empty() ? "" : " (" + feature.whyUnused + ")");
     separator = ", ";
   }
   return text;
@@ -96,9 +96,9 @@ int infoMain(int argc, char **argv) {
   std::printf("llvm        %s\n", LLVM_VERSION_STRING);
   HostProcessor host = hostProcessor();
   std::printf("machine     %s\n", machineText(host).c_str());
-  std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
+  std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
               static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers), cpu.bf16Dot ? ", products of bf16" : "",
-              cpu.byteDot ? ", products of bytes" : "");
+              cpu.byteDot ? ", products of bytes" : "", cpu.bf16Tiles || cpu.byteTiles ? ", tiles" : "");
   std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported\n", static_cast<long long>(cpu.l2Bytes / 1024),
               static_cast<long long>(cpu.llcBytes / 1024), static_cast<long long>(host.lastLevelBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));

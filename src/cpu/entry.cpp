@@ -9,6 +9,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/explain.h"
 #include "cpu/lower.h"
+#include "cpu/matrix_tiles.h"
 #include "cpu/operations.h"
 #include "ir/drop_wraparound.h"
 #include "ir/refusal.h"
@@ -157,12 +158,14 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   }
   for (int i = 0; i < 3; ++i)
     grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
+  if (ctx.usesTiles) configureTiles(b);
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     callProgram(b, program, loop.getInductionVar(), arguments, grid, start->getArgument(4));
   }
+  if (ctx.usesTiles) releaseTiles(b);
   if (ctx.streams) memoryFence(b);
   LLVM::ReturnOp::create(b, ValueRange());
 }

@@ -155,6 +155,7 @@ struct Explainer {
     for (const DotBlocks::Rows &block : note.blocks.rows) {
       auto rows = static_cast<double>(block.rows), vectors = static_cast<double>(note.blocks.vectors);
       double work = rows * vectors / 2, loads = (rows + vectors) / 2, chain = 4.0 / static_cast<double>(block.partials);
+      if (note.blocks.tiles) work = rows * vectors, loads = rows / 2 + 8 * vectors, chain = 52; // of 16 rows: 16 a product, 8 a load
       needed += work * static_cast<double>(block.count);
       cycles += std::max({work, loads, chain}) * static_cast<double>(block.count);
     }

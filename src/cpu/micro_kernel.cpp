@@ -15,23 +15,15 @@
 // -128 * (the sum of B's column), since sum (a + 128) b = sum a b + 128 sum b.
 #include "cpu/micro_kernel.h"
 
+#include "cpu/matrix_tiles.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace tilewright::cpu {
 
-namespace {
-
-constexpr int64_t neededAccumulators = 8; // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
-constexpr int64_t kUnroll = 4;            // amortises the loop's own three instructions; 8 measures no better and doubles the code
-
-int64_t bytesOf(Type element) {
-  return element.getIntOrFloatBitWidth() / 8;
-}
-
-/// for (i = 0; i < end and i + first < limit; i += step) body(i); without a limit and a loop where it runs once.
-template <typename Body> void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, Value limit, Body body) {
+void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, Value limit, llvm::function_ref<void(Value)> body) {
   if (end == 0) return;
   if (end == step && !limit) return body(constantIndex(b, 0));
   Value last = constantIndex(b, end);
@@ -41,6 +33,15 @@ template <typename Body> void forEach(ImplicitLocOpBuilder &b, int64_t end, int6
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
+}
+
+namespace {
+
+constexpr int64_t neededAccumulators = 8; // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
+constexpr int64_t kUnroll = 4;            // amortises the loop's own three instructions; 8 measures no better and doubles the code
+
+int64_t bytesOf(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
 }
 
 struct RowBlocks {
@@ -77,7 +78,7 @@ public:
   }
 
   DotBlocks emit(Value a, Value bPanels, Value c) {
-    DotBlocks made{instruction(), lanes, vectors, {}};
+    DotBlocks made{instruction(), lanes, vectors, {}, false};
     for (RowBlocks blocks : cutRows(plan.m, mostRows()))
       made.rows.push_back({blocks.rows, blocks.count, partialsOf(blocks.rows)});
     stepsEnd = limits.length;
@@ -114,7 +115,7 @@ private:
   int64_t lanes, vectors, operandBytes, steps;
   Type accumulator;
 
-  bool takesBytes() const { return plan.operand.isInteger(8); }
+  bool takesBytes() const { return plan.operand.isInteger(8); } // plus 128
   Type loadedType() const { return vectorOf(plan.operand, plan.group * lanes); }
 
   /// 128 times the sum of each column of a panel, subtracted from nothing.
@@ -301,6 +302,7 @@ int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {
 
 DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c,
                        bool fromZero, const DotLimits &limits) {
+  if (plan.tiles) return emitTileLoops(b, plan, a, bPanels, c, fromZero, limits);
   return DotEmitter(b, target, plan, fromZero, limits).emit(a, bPanels, c);
 }
 

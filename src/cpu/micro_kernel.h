@@ -12,8 +12,7 @@ struct DotPlan {
   int64_t m, n, k;
   Type operand; // of A and B in scratch: f32, f64, bf16, i16, i8
   Type result;  // f32, f64, i32
-  // Neighbors along k that one lane of 32 bits multiplies at once; k is a multiple of it. 1: f32, f64. 2: bf16, i16. 4: i8; then A holds
-  // its numbers plus 128, as unsigned bytes, which the machine multiplies with signed ones.
+  // Neighbors along k that one lane of 32 bits multiplies at once; k is a multiple of it. 1: f32, f64. 2: bf16, f16, i16. 4: i8.
   int64_t group;
   // A(i, p) at a[i * aRow + p * aCol]; broadcast element by element, so any strides do. Constants fold into addresses.
   int64_t aRow, aCol;
@@ -22,6 +21,10 @@ struct DotPlan {
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
+  bool tiles = false; // by matrix_tiles.h, in tile registers
+
+  /// Whether A holds its bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed ones.
+  bool addsOffset() const { return operand.isInteger(8) && !tiles; }
 };
 
 /// How much of a product is wanted, known when the code runs (i64; null: all). What is computed is a little more: whole blocks of
@@ -43,7 +46,11 @@ struct DotBlocks {
     int64_t partials;    // sums of one element that are computed side by side
   };
   std::vector<Rows> rows;
+  bool tiles = false; // in tile registers
 };
+
+/// for (i = 0; i < end and i + first < limit; i += step) body(i); without a limit (null) and a loop where it runs once.
+void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, Value limit, llvm::function_ref<void(Value)> body);
 
 /// Emits the loops. `fromZero`: C is written, not added to. No register spills on any target.
 DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c,

@@ -9,6 +9,7 @@
 #include "cpu/edges.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "cpu/matrix_tiles.h"
 #include "cpu/micro_kernel.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
@@ -171,6 +172,13 @@ static bool fitsBf16(Type type) {
   return type.isBF16() || (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8);
 }
 
+/// Whether tiles multiply the product, and which numbers they take then.
+static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
+  Type a = getElementTypeOrSelf(op.getA()), b = getElementTypeOrSelf(op.getB());
+  Type operand = a.isF16() && b.isF16() ? a : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
+  return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
+}
+
 /// What is multiplied in which types; nothing after a refusal.
 static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -180,7 +188,11 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   DotPlan plan;
   plan.m = aShape[rank - 2], plan.n = shapeOf(op.getB())[rank - 1], plan.k = aShape[rank - 1], plan.group = 1;
   bool hasVectors = plan.n >= 4; // of 32 bits
-  if (input.isF64()) {
+  if (Type operand = tileOperand(ctx, op, plan)) {
+    bool isInteger = operand.isInteger(8);
+    plan.operand = operand, plan.result = isInteger ? Type(b.getI32Type()) : Type(b.getF32Type()), plan.group = isInteger ? 4 : 2;
+    plan.tiles = ctx.usesTiles = true;
+  } else if (input.isF64()) {
     plan.operand = plan.result = b.getF64Type();
   } else if (ctx.target.bf16Dot && hasVectors && plan.k % 2 == 0 && fitsBf16(input) && fitsBf16(getElementTypeOrSelf(op.getB()))) {
     plan.operand = b.getBF16Type(), plan.result = b.getF32Type(), plan.group = 2;
@@ -267,7 +279,9 @@ static void addOffset(Context &ctx, const Buffer &bytes, int64_t count) {
 static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wantedRows) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
-  Buffer a = allocate(ctx, shape, plan.operand);
+  llvm::SmallVector<int64_t> rows(shape);
+  if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see matrix_tiles.cpp
+  Buffer a = allocate(ctx, rows, plan.operand);
   if (plan.k != k) {
     ctx.arenaUsed += shape[0] * elementBytes(plan.operand) * k * 2;
     ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
@@ -280,17 +294,17 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wan
     a.strides[rank - 2] = 1;
   }
   if (plan.k != k) padPairs(ctx, shape, a, plan.operand);
-  constexpr int64_t longestBlock = 16; // rows that the micro-kernel takes at once, from any row on that is wanted
+  int64_t longestBlock = plan.tiles ? 32 : 16; // rows that the micro-kernel takes at once, from any row on that is wanted
   if (wantedRows)
     wantedRows = roundedUp(ctx, arith::AddIOp::create(ctx.b, wantedRows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
   materializeRows(ctx, op.getA(), a, wantedRows);
-  if (plan.operand.isInteger(8)) addOffset(ctx, a, cast<RankedTensorType>(op.getA().getType()).getNumElements());
+  if (plan.addsOffset()) addOffset(ctx, a, cast<RankedTensorType>(op.getA().getType()).getNumElements());
   return a;
 }
 
 /// Whether the micro-kernel can read A where it lies: its groups are loaded as one word, and bytes have an offset.
 static bool isReadable(const Buffer &a, const DotPlan &plan) {
-  return plan.group == 1 || (a.strides.back() == 1 && !plan.operand.isInteger(8));
+  return plan.group == 1 || (a.strides.back() == 1 && !plan.addsOffset());
 }
 
 /// The product by panels and the micro-kernel.

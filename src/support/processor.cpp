@@ -1,5 +1,7 @@
 #include "support/processor.h"
 
+#include "support/target.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/TargetParser/Host.h"
@@ -11,11 +13,18 @@ namespace tilewright {
 namespace {
 struct Row {
   const char *llvmName, *name;
-  bool isUsed;
+  enum { always, ifAllowed, never } use;
 };
-constexpr Row rows[] = {{"avxvnni", "vnni of 32 bytes", true}, {"avx512vnni", "vnni", true},    {"avx512bf16", "bf16", true},
-                        {"avx512fp16", "fp16", false},         {"amx-bf16", "amx bf16", false}, {"amx-int8", "amx int8", false},
-                        {"amx-fp16", "amx fp16", false}};
+constexpr Row rows[] = {
+    {"avxvnni", "vnni of 32 bytes", Row::always}, {"avx512vnni", "vnni", Row::always},      {"avx512bf16", "bf16", Row::always},
+    {"avx512fp16", "fp16", Row::never},           {"amx-bf16", "amx bf16", Row::ifAllowed}, {"amx-int8", "amx int8", Row::ifAllowed},
+    {"amx-fp16", "amx fp16", Row::ifAllowed},
+};
+
+std::string whyUnused(const Row &row) {
+  if (row.use == Row::never) return "unused";
+  return row.use == Row::ifAllowed && !mayUseTiles() ? "refused by the system" : "";
+}
 } // namespace
 
 static std::string modelName() {
@@ -32,7 +41,7 @@ HostProcessor hostProcessor() {
   host.model = modelName();
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   for (const Row &row : rows)
-    if (has.lookup(row.llvmName)) host.narrow.push_back({row.name, row.isUsed});
+    if (has.lookup(row.llvmName)) host.narrow.push_back({row.name, whyUnused(row)});
   int64_t kilobytes = 0;
   if (std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size"); file >> kilobytes) host.lastLevelBytes = kilobytes * 1024;
   return host;

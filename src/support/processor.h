@@ -9,7 +9,7 @@ namespace tilewright {
 
 struct ProcessorFeature {
   std::string name;
-  bool isUsed; // by code that the compiler makes
+  std::string whyUnused; // why no code that the compiler makes uses it; empty: it is used
 };
 
 struct HostProcessor {

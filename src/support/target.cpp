@@ -1,4 +1,4 @@
-// The compiler speaks of four levels of x86 processor, not of models: what code is made from (vector width, number of registers, fused
+// The compiler speaks of five levels of x86 processor, not of models: what code is made from (vector width, number of registers, fused
 // multiply-add, masks) follows from the level, and only tuning and cache sizes from the model.
 
 #include "support/target.h"
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
@@ -56,6 +57,35 @@ static CpuTarget avx512Dot() {
   return target;
 }
 
+// With products of matrices in tile registers: AMX, from Sapphire Rapids on.
+static CpuTarget amx() {
+  CpuTarget target = avx512Dot();
+  target.name = "amx";
+  target.features += ",+amx-tile,+amx-bf16,+amx-int8";
+  target.bf16Tiles = target.byteTiles = true;
+  return target;
+}
+
+static const std::vector<CpuTarget (*)()> &cpuLevels() {
+  static const std::vector<CpuTarget (*)()> levels = {baseline, avx2, avx512, avx512Dot, amx};
+  return levels;
+}
+
+std::string cpuLevelNames() {
+  std::string names;
+  for (CpuTarget (*level)() : cpuLevels())
+    names += (names.empty() ? "" : ", ") + level().name;
+  return names;
+}
+
+// The registers are 8 KiB that a thread's saved state would grow by, so Linux (5.16 and later) keeps them from a process until it asks. It
+// refuses where a thread has an alternate signal stack that is too small for them, and some containers forbid the call.
+bool mayUseTiles() {
+  constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool granted = ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return granted;
+}
+
 // "512K" in /sys. libc's answer comes second: it is 0 on some systems, and on processors of several dies it adds up caches that no core
 // sees as one.
 static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
@@ -100,18 +130,23 @@ static CpuTarget detect() {
   std::string_view limit = std::getenv("TILEWRIGHT_CPU") ? std::getenv("TILEWRIGHT_CPU") : "";
   if (limit == "avx2") isAvx512 = false;
   if (limit == "sse2") isAvx2 = isAvx512 = false;
-  bool isDot = isAvx512 && limit == "avx512-dot" && has({"avx512vnni", "avx512bf16"});
-  CpuTarget target = isDot ? avx512Dot() : isAvx512 ? avx512() : isAvx2 ? avx2() : baseline();
+  bool isDot = isAvx512 && (limit == "avx512-dot" || limit == "amx") && has({"avx512vnni", "avx512bf16"});
+  bool isAmx = isDot && limit == "amx" && has({"amx-tile", "amx-bf16", "amx-int8"}) && mayUseTiles();
+  CpuTarget target = isAmx ? amx() : isDot ? avx512Dot() : isAvx512 ? avx512() : isAvx2 ? avx2() : baseline();
   // The model brings tuning, and with it instructions beyond the level (VNNI, BF16, SHA). A lowered level must not use them.
   if (limit.empty() || limit == "native") {
     target.cpu = llvm::sys::getHostCPUName().str();
     // What the operating system does not save must stay off even if the model has it.
     for (const auto &feature : features)
       if (!feature.second) target.features += ",-" + feature.first().str();
-    for (const char *extra : {"avx512vnni", "avxvnni", "avx512bf16", "avx512fp16"})
+    for (const char *extra : {"avx512vnni", "avxvnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-bf16", "amx-int8", "amx-fp16"})
       if (features.lookup(extra)) target.features += std::string(",+") + extra;
     target.bf16Dot = isAvx512 && features.lookup("avx512bf16");
     target.byteDot = (isAvx512 && features.lookup("avx512vnni")) || (isAvx2 && features.lookup("avxvnni"));
+    bool hasTiles = isAvx512 && features.lookup("amx-tile") && mayUseTiles();
+    target.bf16Tiles = hasTiles && features.lookup("amx-bf16");
+    target.fp16Tiles = hasTiles && features.lookup("amx-fp16");
+    target.byteTiles = hasTiles && features.lookup("amx-int8");
   }
   setHostCaches(target);
   return target;
@@ -124,13 +159,13 @@ const CpuTarget &hostCpu() {
 
 std::optional<CpuTarget> cpuTarget(std::string_view level) {
   if (level == "native" || level == "host") return hostCpu();
-  std::optional<CpuTarget> target;
-  if (level == "sse2") target = baseline();
-  if (level == "avx2") target = avx2();
-  if (level == "avx512") target = avx512();
-  if (level == "avx512-dot") target = avx512Dot();
-  if (target) setHostCaches(*target);
-  return target;
+  for (CpuTarget (*make)() : cpuLevels()) {
+    CpuTarget target = make();
+    if (target.name != level) continue;
+    setHostCaches(target);
+    return target;
+  }
+  return std::nullopt;
 }
 
 static const std::vector<GpuTarget> &gpuTargets() {

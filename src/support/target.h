@@ -18,16 +18,23 @@ struct CpuTarget {
   bool f16c = false;         // fp16 <-> fp32 conversion
   bool maskedMemory = false; // masked vector loads and stores
   bool gather = false;
-  bool bf16Dot = false; // products of pairs of bf16, added to fp32: vdpbf16ps
-  bool byteDot = false; // products of four bytes, unsigned with signed ones, added to i32: vpdpbusd
+  bool bf16Dot = false;   // products of pairs of bf16, added to fp32: vdpbf16ps
+  bool byteDot = false;   // products of four bytes, unsigned with signed ones, added to i32: vpdpbusd
+  bool bf16Tiles = false; // products of matrices in tile registers of 16 rows of 64 bytes: tdpbf16ps
+  bool fp16Tiles = false; // the same of fp16: tdpfp16ps
+  bool byteTiles = false; // the same of signed bytes: tdpbssd
   int64_t l2Bytes = 512 * 1024;
   int64_t llcBytes = 8 * 1024 * 1024;
 };
 
-/// The processor that this runs on. TILEWRIGHT_CPU=sse2|avx2|avx512|avx512-dot lowers the level.
+/// The processor that this runs on. TILEWRIGHT_CPU names one of cpuLevelNames() to lower the level.
 const CpuTarget &hostCpu();
-/// "sse2", "avx2", "avx512", "avx512-dot", "native"; nothing for other words. Caches are the host's.
+/// One of cpuLevelNames(), or "native"; nothing for other words. Caches are the host's.
 std::optional<CpuTarget> cpuTarget(std::string_view level);
+/// All levels, with commas: for messages.
+std::string cpuLevelNames();
+/// Whether this process may use tile registers. Linux gives that right to a process that asks for it, and the first call asks.
+bool mayUseTiles();
 
 /// An NVIDIA GPU. What it can do is a field each (targets.def), so that nothing asks for a model, and no field stands for another fact.
 struct GpuTarget {

@@ -6,6 +6,8 @@
 #include "support/options.h"
 #include "support/target.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -190,6 +192,28 @@ TEST(KernelOptions, AreCheckedForTheTarget) {
   EXPECT_EQ(says({.numCtas = 2}, ""), "");
   EXPECT_EQ(says({.numCtas = 2}, "sm_80"), "noClusters");
   EXPECT_EQ(says({.numCtas = 16}, "sm_90a"), "");
+}
+
+TEST(Target, EachLevelIsATarget) {
+  std::string names = cpuLevelNames();
+  EXPECT_EQ(names, "sse2, avx2, avx512, avx512-dot, amx");
+  for (llvm::StringRef name : llvm::split(names, ", ")) {
+    std::optional<CpuTarget> target = cpuTarget(name);
+    ASSERT_TRUE(target);
+    EXPECT_EQ(target->name, name);
+    EXPECT_EQ(target->bf16Tiles, name == "amx");
+    EXPECT_EQ(target->byteTiles, name == "amx");
+    EXPECT_FALSE(target->fp16Tiles); // no level has them: a processor that has says so itself
+  }
+  EXPECT_FALSE(cpuTarget("avx1024"));
+}
+
+// A process that may not use tile registers would end at the first instruction.
+TEST(Target, CodeForThisProcessHasTilesOnlyWhereItMayUseThem) {
+  const CpuTarget &host = hostCpu();
+  if (!mayUseTiles()) EXPECT_FALSE(host.bf16Tiles || host.fp16Tiles || host.byteTiles);
+  bool isCompiledFor = host.features.find("+amx-tile") != std::string::npos;
+  EXPECT_LE(host.bf16Tiles || host.byteTiles, isCompiledFor);
 }
 
 TEST(Target, CachesAreThoseOfTheCoresThatAreHere) {

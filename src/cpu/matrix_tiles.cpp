@@ -1,0 +1,133 @@
+// A tile register holds 16 rows of 64 bytes. One instruction takes a tile of A (16 rows, 64 bytes along k), one of B (64 bytes along k, in
+// groups of four, of 16 columns) and adds their product to a tile of C (16 x 16 sums of 32 bits): 16 cycles, for which AVX-512 takes 128
+// with products of bf16 and twice as many without.
+//
+// A load of a tile takes 8 cycles, so each one has to be used twice. Of the eight registers four are a block of C, two hold A, two hold B:
+//
+//   for panel in B:                     32 columns, two tiles side by side
+//     for block of 32 rows in A:
+//       C00 C01 C10 C11 = C (or 0)
+//       for p in k, 64 bytes at a time: loads A0 B0 B1 A1, four products
+//       C = C00 C01 C10 C11
+//
+// The rows of a tile lie at a constant distance in memory, so A is read where it lies in scratch, and B's panels are those of the other
+// micro-kernels (groups of neighbors along k). Rows of a copied A are a line longer than they need to be: at a distance of a power of
+// two a tile's sixteen rows would meet in few sets of the first-level cache.
+#include "cpu/matrix_tiles.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+
+static constexpr int64_t tileRows = 16, tileBytes = 64;
+static constexpr int64_t tileColumns = tileBytes / 4; // of C, whose sums have 32 bits
+
+static int64_t bytesOf(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+bool fitsTiles(const CpuTarget &target, Type operand, int64_t m, int64_t n, int64_t k) {
+  bool has = operand.isBF16() ? target.bf16Tiles : operand.isF16() ? target.fp16Tiles : operand.isInteger(8) && target.byteTiles;
+  return has && m % tileRows == 0 && n % tileColumns == 0 && k * bytesOf(operand) % tileBytes == 0;
+}
+
+void configureTiles(ImplicitLocOpBuilder &b) {
+  constexpr size_t columnsAt = 16, rowsAt = 48; // of the 64 bytes that say how large each of the eight tiles is
+  std::string shape(64, '\0');
+  shape[0] = 1; // the only palette
+  for (size_t tile = 0; tile < 8; ++tile)
+    shape[columnsAt + 2 * tile] = tileBytes, shape[rowsAt + tile] = tileRows;
+  callIntrinsic(b, "llvm.x86.ldtilecfg", nullptr, {constantText(b, shape)});
+}
+
+void releaseTiles(ImplicitLocOpBuilder &b) {
+  callIntrinsic(b, "llvm.x86.tilerelease", nullptr, {});
+}
+
+namespace {
+
+/// A block of C: `rows` x `columns` tiles, at most 2 x 2.
+class TileEmitter {
+public:
+  TileEmitter(ImplicitLocOpBuilder &b, const DotPlan &plan)
+      : b(b), plan(plan), rows(std::min<int64_t>(2, plan.m / tileRows)), columns(plan.panel / tileColumns),
+        operandBytes(bytesOf(plan.operand)), depth(tileBytes / operandBytes) {}
+
+  int64_t blockRows() const { return rows * tileRows; }
+
+  /// `length`: how much of k is wanted (i64); null: all.
+  void emitBlock(Value aBlock, Value panel, Value cBlock, bool fromZero, Value length) {
+    forTiles([&](int64_t row, int64_t column) {
+      Value tile = number(sum(row, column));
+      if (fromZero)
+        callIntrinsic(b, "llvm.x86.tilezero", nullptr, {tile});
+      else
+        callIntrinsic(b, "llvm.x86.tileloadd64", nullptr, {tile, addressOfC(cBlock, row, column), strideOfC()});
+    });
+    forEach(b, plan.k, depth, 0, length,
+            [&](Value p) { emitStep(pointerAt(b, aBlock, p, operandBytes), pointerAt(b, panel, p, plan.panel * operandBytes)); });
+    forTiles([&](int64_t row, int64_t column) {
+      callIntrinsic(b, "llvm.x86.tilestored64", nullptr, {number(sum(row, column)), addressOfC(cBlock, row, column), strideOfC()});
+    });
+  }
+
+  const char *instruction() const { return plan.operand.isBF16() ? "tdpbf16ps" : plan.operand.isF16() ? "tdpfp16ps" : "tdpbssd"; }
+
+private:
+  ImplicitLocOpBuilder &b;
+  const DotPlan &plan;
+  const int64_t rows, columns, operandBytes, depth;
+
+  // The registers by what they hold: 0 to 3 C, 4 and 5 A, 6 and 7 B.
+  static int64_t sum(int64_t row, int64_t column) { return 2 * row + column; }
+  static int64_t ofA(int64_t row) { return 4 + row; }
+  static int64_t ofB(int64_t column) { return 6 + column; }
+  Value number(int64_t tile) { return constantInt(b, b.getI8Type(), tile); }
+
+  void forTiles(llvm::function_ref<void(int64_t row, int64_t column)> body) {
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column)
+        body(row, column);
+  }
+
+  Value strideOfC() { return constantIndex(b, 4 * plan.cRow); }
+  Value addressOfC(Value cBlock, int64_t row, int64_t column) {
+    return pointerAtConstant(b, cBlock, 4 * (row * tileRows * plan.cRow + column * tileColumns));
+  }
+
+  /// 64 bytes along k. Each operand is loaded where its first product wants it.
+  void emitStep(Value a, Value panel) {
+    forTiles([&](int64_t row, int64_t column) {
+      if (column == 0) {
+        Value address = pointerAtConstant(b, a, row * tileRows * plan.aRow * operandBytes);
+        callIntrinsic(b, "llvm.x86.tileloadd64", nullptr, {number(ofA(row)), address, constantIndex(b, plan.aRow * operandBytes)});
+      }
+      if (row == 0) {
+        Value address = pointerAtConstant(b, panel, column * tileBytes);
+        callIntrinsic(b, "llvm.x86.tileloadd64", nullptr,
+                      {number(ofB(column)), address, constantIndex(b, plan.panel * plan.group * operandBytes)});
+      }
+      std::string name = std::string("llvm.x86.") + instruction();
+      callIntrinsic(b, name, nullptr, {number(sum(row, column)), number(ofA(row)), number(ofB(column))});
+    });
+  }
+};
+
+} // namespace
+
+DotBlocks emitTileLoops(ImplicitLocOpBuilder &b, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
+                        const DotLimits &limits) {
+  TileEmitter emitter(b, plan);
+  int64_t bytes = bytesOf(plan.operand), rows = emitter.blockRows();
+  forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
+    Value panel = pointerAt(b, bPanels, column, plan.k * bytes), corner = pointerAt(b, c, column, 4);
+    forEach(b, plan.m, rows, 0, limits.rows, [&](Value row) {
+      emitter.emitBlock(pointerAt(b, a, row, plan.aRow * bytes), panel, pointerAt(b, corner, row, 4 * plan.cRow), fromZero, limits.length);
+    });
+  });
+  return {emitter.instruction(), tileColumns, plan.panel / tileColumns, {{rows, plan.m / rows, 1}}, true};
+}
+
+} // namespace tilewright::cpu

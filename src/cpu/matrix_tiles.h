@@ -1,0 +1,19 @@
+// C += A * B in tile registers (AMX): what tt.dot becomes on processors that multiply whole matrices by one instruction.
+#pragma once
+
+#include "cpu/micro_kernel.h"
+
+namespace tilewright::cpu {
+
+/// Whether the machine multiplies numbers of this type in tiles, and whether whole tiles fill a product of these sizes.
+bool fitsTiles(const CpuTarget &target, Type operand, int64_t m, int64_t n, int64_t k);
+
+/// Tile registers have the shape that all products here use from configureTiles to releaseTiles.
+void configureTiles(ImplicitLocOpBuilder &b);
+void releaseTiles(ImplicitLocOpBuilder &b);
+
+/// As emitDotLoops, for a plan with `tiles`: A's columns lie together, and all blocks of C are 16 or 32 rows.
+DotBlocks emitTileLoops(ImplicitLocOpBuilder &b, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
+                        const DotLimits &limits);
+
+} // namespace tilewright::cpu
