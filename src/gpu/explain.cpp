@@ -485,13 +485,33 @@ struct Explainer::Impl {
     return slots;
   }
 
+  /// The loop, and in front of it the one that starts its copies, where a warp of its own does.
+  static SmallVector<scf::ForOp, 2> partsOf(scf::ForOp loop) {
+    SmallVector<scf::ForOp, 2> parts;
+    for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
+      auto before = dyn_cast<scf::ForOp>(op);
+      if (!before) continue;
+      if (before->hasAttr(ttg::producerName)) parts.push_back(before);
+      break;
+    }
+    parts.push_back(loop);
+    return parts;
+  }
+
+  /// Their operations, without those of loops inside.
+  static void walkParts(scf::ForOp loop, llvm::function_ref<void(Operation *)> see) {
+    for (scf::ForOp part : partsOf(loop))
+      part.getBody()->walk([&](Operation *op) {
+        if (op->getParentOfType<scf::ForOp>() == part) see(op);
+      });
+  }
+
   void seeLoop(scf::ForOp loop) {
     auto made = loop->getAttrOfType<ttg::PipelineAttr>(ttg::pipelineName);
     if (!made) return;
     llvm::MapVector<Operation *, bool> rings; // and whether the copy engine fills them
     bool loads = false;
-    loop.getBody()->walk([&](Operation *op) {
-      if (op->getParentOfType<scf::ForOp>() != loop) return;
+    auto see = [&](Operation *op) {
       loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
       Value buffer = llvm::TypeSwitch<Operation *, Value>(op)
                          .Case([](ttg::TmaLoadOp o) { return o.getBuffer(); })
@@ -499,7 +519,8 @@ struct Explainer::Impl {
                          .Default([](Operation *) { return Value(); });
       ttg::AllocOp alloc = buffer ? allocOf(buffer) : ttg::AllocOp();
       if (alloc && alloc.getType().getDepth() == made.getStages()) rings.insert({alloc, isa<ttg::TmaLoadOp>(op)});
-    });
+    };
+    walkParts(loop, see);
     int64_t bytes = 0;
     std::vector<std::string> parts;
     for (auto [alloc, tma] : rings) {
@@ -535,8 +556,7 @@ struct Explainer::Impl {
       bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
       if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
     };
-    loop.getBody()->walk([&](Operation *op) {
-      if (op->getParentOfType<scf::ForOp>() != loop) return;
+    walkParts(loop, [&](Operation *op) {
       if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
         add(op, hasRoles ? "producer warp" : "copies", stages - 1);
       else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp>(op))

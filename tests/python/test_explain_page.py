@@ -97,6 +97,7 @@ def test_a_timeline_shows_work_of_other_iterations(tmp_path):
     for timeline in timelines:
         ahead = {event["line"]: event["ahead"] for event in timeline["events"] if event["worker"] == "products"}
         assert ahead == {scores: 1, sums: 0}  # the next scores start before these weights are multiplied
+        assert [event["ahead"] for event in timeline["events"] if event["worker"] == "producer warp"] == [3, 3]
 
 
 def test_spilled_registers_are_told_by_line():
