@@ -9,6 +9,8 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include <cstdio>
+
 using namespace mlir;
 
 namespace {
@@ -34,9 +36,22 @@ private:
   tilewright::Step step;
 };
 
+/// LLVM's own help is five hundred lines long, most of them about other tools.
+int printHelp() {
+  std::printf("usage: tilewright opt [FILE.mlir] --PASS ...\n\nRuns passes on IR text, from the standard input where no FILE is "
+              "given.\n\npasses:\n");
+  for (const tilewright::Step &step : tilewright::allSteps())
+    if (step.pass) std::printf("  --%-24s %s\n", step.name.str().c_str(), step.summary.str().c_str());
+  std::printf("\nMLIR's own passes and options work as well, --split-input-file and --mlir-print-ir-after-all among them; --help-hidden "
+              "lists them.\n");
+  return 0;
+}
+
 } // namespace
 
 int tilewright::optMain(int argc, char **argv) {
+  for (StringRef word : ArrayRef(argv + 1, argv + argc))
+    if (word == "--help" || word == "-h") return printHelp();
   DialectRegistry registry;
   registerDialects(registry);
   for (const tilewright::Step &step : tilewright::allSteps())

@@ -76,9 +76,23 @@ static int replaceConfigs(const std::string &text, Setup &setup) {
   auto changed = std::make_shared<JitFunction>(kernel);
   if (!changed->autotune) changed->autotune.emplace();
   changed->autotune->configs = std::move(*configs);
+  changed->autotune->isGuessed = false;
   changed->autotune->earlyPrune = changed->autotune->perfModel = Value::none();
   setup.kernel.function = changed;
   return success;
+}
+
+/// A guess, which was not measured, or the fastest; `asSource`: as a kernel file has it, too.
+static void printFound(const JitFunction &kernel, const TuneReport &found, bool asSource) {
+  std::string about = kernel.name + " (" + found.problem.key + ") on " + found.problem.device;
+  const Config &best = *found.best();
+  if (kernel.autotune->isGuessed) {
+    std::printf("%s, by an estimate alone; --space measures\n%s\n", about.c_str(), configSource(best).c_str());
+    return;
+  }
+  std::string time = timingText(configText(best), found.outcome.results[found.outcome.best], true);
+  std::printf("%s, in %s\n%s\n", about.c_str(), secondsText(found.outcome.seconds).c_str(), time.c_str());
+  if (asSource) std::printf("%s\n", configSource(best).c_str());
 }
 
 static int measureFile(CommandLine line, Diagnostics &diagnostics) {
@@ -107,12 +121,9 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
   GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(*setup, arguments, problems); };
   std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, setup->named(), setup->options, diagnostics);
   if (!choice) return report(diagnostics, ourError);
-  if (const TuneReport *found = choice->report.get())
-    std::printf("%s (%s) on %s, in %s\n%s\n", kernel.name.c_str(), found->problem.key.c_str(), found->problem.device.c_str(),
-                secondsText(found->outcome.seconds).c_str(),
-                timingText(configText(*found->best()), found->outcome.results[found->outcome.best], true).c_str());
-  if (choice->report && setup->line.has("--space")) std::printf("%s\n", configSource(*choice->report->best()).c_str());
-  if (!choice->report) std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
+  const TuneReport *found = choice->report.get();
+  if (!found) std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
+  if (found) printFound(kernel, *found, setup->line.has("--space"));
   return report(diagnostics, success);
 }
 

@@ -116,7 +116,7 @@ def diagnostics_page(rows):
 
 def commands_page(build):
     names = [name for name in call(build, "completion", "words").split() if name not in ("--help", "opt")]
-    lines = ["# Commands", "", NOTE, "", "`tilewright` needs no Python, but for `verify` and `bench`, which run yours. Its manual page is `tilewright man`.", "",
+    lines = ["# Commands", "", NOTE, "", "`tilewright` needs no Python, but for `verify`, `bench` and `profile`, which run yours. Its manual page is `tilewright man`.", "",
              "```text", call(build, "--help").strip(), "```", ""]
     for name in names:
         lines += [f"## {name}", "", "```text", call(build, name, "--help").strip(), "```", ""]

@@ -166,6 +166,8 @@ def _show(results, file):
     print(f"memory     {results['gb_per_s']:.2f} GB/s of {own['bytes_per_second'] / 1e9:.1f} ({results['bytes']} bytes)", file=file)
     print(f"arithmetic {results['tflop_per_s']:.4f} TFLOP/s of {own['peak'] / 1e12:.3f}, {results['arithmetic_intensity']:.3g} operations a byte", file=file)
     note = "; it works from caches, which that roof leaves out" if results["share_of_roof"] > 1 else ""
+    if own.get("disturbed"):
+        note = "; other programs disturbed the measurement of that, which the next bench repeats"
     print(f"roof       {results['share_of_roof']:.0%} of what {results['bound']} allows on {results['device']}{note}", file=file)
 
 

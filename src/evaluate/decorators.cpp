@@ -147,18 +147,21 @@ MaybeValue autotune(const NativeCall &call) {
   const Value *configs = call.argument(0, "configs"), *key = call.argument(1, "key");
   Autotune tuning;
   const Sequence *list = configs ? configs->asSequence() : nullptr;
-  bool isGuessed = configs && configs->asString() && *configs->asString() == "auto"; // at the launch, from Python
-  if (!list && !isGuessed && !(configs && configs->asHost()))
+  tuning.isGuessed = configs && configs->asString() && *configs->asString() == "auto";
+  if (!list && !tuning.isGuessed && !(configs && configs->asHost()))
     return fail(call.diagnostics, call.range, Diag::badConfig,
                 {"autotune needs a list of configs, not " + (configs ? configs->describe() : "nothing"),
                  "write configs=[triton.Config({...}), ...], or \"auto\" for a guess"});
+  if (!key)
+    return fail(call.diagnostics, call.range, Diag::badConfig,
+                {"autotune needs a key: the parameters whose values the choice depends on", "write key=['n'], or key=[]"});
   for (const Value &item : list ? list->items : Values{}) {
     auto config = std::dynamic_pointer_cast<ConfigObject>(item.asNamespace());
     if (!config && !item.asHost())
       return fail(call.diagnostics, call.range, Diag::badConfig, {"autotune: " + item.describe() + " is not a triton.Config", ""});
     if (config) tuning.configs.push_back(config->config);
   }
-  if (tuning.configs.empty() && (!list || !list->items.empty()))
+  if (tuning.configs.empty() && !tuning.isGuessed && (!list || !list->items.empty()))
     call.diagnostics.warning(call.range, Diag::hostConfigs, {"the list of configs of @triton.autotune"});
   if (list && list->items.empty()) tuning.configs.emplace_back(); // as upstream: one plain configuration
   tuning.key = parameterNames(key, nullptr);

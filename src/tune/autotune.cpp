@@ -6,9 +6,12 @@
 #include "evaluate/module.h"
 #include "runtime/pool.h"
 #include "tune/estimate.h"
+#include "tune/guess.h"
 #include "tune/measure.h"
 #include "tune/prune.h"
 #include "tune/result_check.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +96,14 @@ bool TunedKernel::readConfigs(Diagnostics &diagnostics) {
     return false;
   }
   if (hasHook) diagnostics.warning(rangeOf(kernel), Diag::hookLeftOut, {kernel.name, "the pre_hook of a configuration"});
+  if (!readTensorNames(diagnostics)) return false;
+  candidates = std::move(found);
+  return true;
+}
+
+/// reset_to_zero and restore_value.
+bool TunedKernel::readTensorNames(Diagnostics &diagnostics) {
+  const JitFunction &kernel = plain.function();
   if (kernel.autotune->hasHook) diagnostics.warning(rangeOf(kernel), Diag::hookLeftOut, {kernel.name, "the hook of @triton.autotune"});
   auto readNames = [&](const char *list, const std::vector<std::string> &names, std::vector<size_t> &indices) {
     indices.clear();
@@ -104,9 +115,7 @@ bool TunedKernel::readConfigs(Diagnostics &diagnostics) {
   };
   readNames("reset_to_zero", kernel.autotune->resetToZero, resetParameters);
   readNames("restore_value", kernel.autotune->restoreValue, restoreParameters);
-  if (diagnostics.hasErrors()) return false;
-  candidates = std::move(found);
-  return true;
+  return !diagnostics.hasErrors();
 }
 
 std::optional<TunedKernel::Choice> TunedKernel::apply(const Candidate &candidate, const BoundArguments &known, const LaunchOptions &options,
@@ -311,7 +320,93 @@ void TunedKernel::reportFailures(const TuneOutcome &outcome, Diagnostics &diagno
                     {kernel.name, std::to_string(outcome.results.size()), outcome.results.front().failure});
 }
 
+// ---- configs="auto"
+
+/// The constexpr parameters that a launch leaves open, no rule sets, and whose names speak of sizes.
+static std::vector<std::string> openParameters(const JitFunction &kernel, const BoundArguments &known) {
+  std::vector<std::string> names;
+  for (auto [parameter, argument] : llvm::zip(kernel.parameters, known)) {
+    bool isRuled = llvm::any_of(kernel.heuristics, [&](const auto &rule) { return rule.first == parameter.name; });
+    bool isOpen = argument.kind() == Argument::Kind::missing && parameter.isConstexpr && !isRuled && isSizeName(parameter.name);
+    if (isOpen) names.push_back(parameter.name);
+  }
+  return names;
+}
+
+/// Says which parameters a guess was wanted for. Nothing.
+static std::nullopt_t refuseGuess(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &why,
+                                  Diagnostics &diagnostics) {
+  diagnostics.error(rangeOf(kernel), Diag::noGuess, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), why});
+  return std::nullopt;
+}
+
+TunedKernel::Candidate TunedKernel::candidateOf(llvm::ArrayRef<OpenSize> open, llvm::ArrayRef<int64_t> sizes) const {
+  Candidate candidate;
+  for (auto [size, value] : llvm::zip(open, sizes)) {
+    std::optional<size_t> parameter = parameterIndex(plain.function(), size.name);
+    if (!parameter) {
+      candidate.config.numWarps = value; // the only one that is no parameter
+      continue;
+    }
+    candidate.config.kwargs.emplace_back(size.name, Value::integer(value));
+    candidate.values.push_back({*parameter, Argument::constant(Value::integer(value))});
+  }
+  return candidate;
+}
+
+/// Why nothing can be guessed where no combination works: what is wrong with the smallest.
+std::string TunedKernel::whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call) {
+  std::vector<int64_t> smallest;
+  for (const OpenSize &size : open)
+    smallest.push_back(size.values.front());
+  Diagnostics problems;
+  std::optional<Choice> choice = complete(candidateOf(open, smallest), call, problems);
+  if (choice) plain.compile(choice->arguments, choice->options, problems);
+  return "no combination works; of the smallest sizes: " + firstError(problems);
+}
+
+/// How the results of two configurations differ, or an empty text. Nothing after an error.
+std::optional<std::string> TunedKernel::differenceBetween(const Candidate &guessed, const Candidate &other, const Call &call,
+                                                          Diagnostics &diagnostics) {
+  Bench bench;
+  bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
+  if (!bench.meter) return std::nullopt;
+  std::string difference;
+  for (const Candidate *candidate : {&guessed, &other}) {
+    std::optional<Choice> choice = complete(*candidate, call, diagnostics);
+    std::optional<Grid> grid = choice ? call.grid(choice->arguments, diagnostics) : std::nullopt;
+    if (!grid) return std::nullopt;
+    std::optional<std::string> problem = tryOut(*candidate, *choice, *grid, bench);
+    if (problem && isOtherResults(*problem)) difference = *problem;
+  }
+  if (bench.check) bench.check->restore();
+  bench.meter->reset();
+  return difference;
+}
+
+std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagnostics &diagnostics) {
+  const JitFunction &kernel = plain.function();
+  if (!readTensorNames(diagnostics)) return std::nullopt;
+  std::vector<std::string> names = openParameters(kernel, call.known);
+  std::vector<OpenSize> open = openSizes(names, call.options.device >= 0);
+  std::optional<Guess> found = guessSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return estimate(candidateOf(open, sizes), call); });
+  if (!found) return refuseGuess(kernel, names, whyNoneWorks(open, call), diagnostics);
+  Candidate best = candidateOf(open, found->sizes);
+  if (!found->other.empty() && !names.empty()) {
+    std::optional<std::string> difference = differenceBetween(best, candidateOf(open, found->other), call, diagnostics);
+    if (!difference) return std::nullopt;
+    if (!difference->empty()) return refuseGuess(kernel, names, *difference, diagnostics);
+  }
+  auto report = std::make_shared<TuneReport>();
+  report->problem = tuneProblem(kernel, dependencyHash(kernel), isKey, call.known, call.options);
+  guesses.push_back(std::move(best));
+  report->configs.push_back(&guesses.back().config);
+  report->outcome.worked = true;
+  return Selected{&guesses.back(), report};
+}
+
 std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics) {
+  if (plain.function().autotune->isGuessed) return guess(call, diagnostics);
   if (!readConfigs(diagnostics)) return std::nullopt;
   if (candidates.size() == 1) return Selected{&candidates.front(), nullptr};
   // A value given twice is a mistake of the call, not of one configuration.

@@ -5,8 +5,10 @@
 // tensors: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
 #pragma once
 
+#include "tune/guess.h"
 #include "tune/tuner.h"
 
+#include <deque>
 #include <set>
 
 namespace tilewright {
@@ -77,6 +79,7 @@ private:
     size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
   };
   bool readConfigs(Diagnostics &diagnostics);
+  bool readTensorNames(Diagnostics &diagnostics);
   std::optional<Choice> apply(const Candidate &candidate, const BoundArguments &known, const LaunchOptions &options,
                               Diagnostics &diagnostics) const;
   std::optional<Choice> complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const;
@@ -97,12 +100,19 @@ private:
   void reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
   /// The candidates that prune_configs_by leaves. Nothing after an error.
   std::optional<std::vector<const Candidate *>> prune(const BoundArguments &known, Diagnostics &diagnostics) const;
+  Candidate candidateOf(llvm::ArrayRef<OpenSize> open, llvm::ArrayRef<int64_t> sizes) const;
+  std::string whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call);
+  std::optional<std::string> differenceBetween(const Candidate &guessed, const Candidate &other, const Call &call,
+                                               Diagnostics &diagnostics);
+  /// Where the configurations are "auto": the one that is guessed. Nothing after an error.
+  std::optional<Selected> guess(const Call &call, Diagnostics &diagnostics);
   double estimate(const Candidate &candidate, const Call &call) const;
   void sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const;
 
   Kernel plain;
   std::vector<bool> isKey; // by parameter
   std::vector<Candidate> candidates;
+  std::deque<Candidate> guesses; // those that launches have taken
   std::vector<size_t> resetParameters, restoreParameters;
 
   std::mutex lock; // of `chosen`, for a moment

@@ -119,6 +119,7 @@ def test_refuses_what_is_wrong(product):
 def test_roof_is_measured_once(monkeypatch):
     calls = []
     monkeypatch.setattr(_core, "measure_roof", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
+    monkeypatch.setattr(roof, "_processor_seconds", lambda: None)  # whatever else runs here
     assert roof.roof_of("cpu") == roof.roof_of("cpu")
     assert len(calls) == 1
     roof.roof_of("cpu", anew=True)
@@ -135,6 +136,14 @@ def test_a_disturbed_roof_is_measured_again(monkeypatch):
     again = roof.roof_of("cpu")
     assert again["bytes_per_second"] == 2e9 and again["float32"] == 3e9 and not again["disturbed"]
     assert roof.roof_of("cpu") == again  # rates and busy are used up
+
+
+def test_a_disturbed_roof_is_told(capsys):
+    times = {"median": 1.0, "p20": 1.0, "p80": 1.0}
+    results = {"kernel": times, "reference": times, "speedup": 1.0, "gb_per_s": 1.0, "bytes": 1, "tflop_per_s": 1.0, "arithmetic_intensity": 1.0,
+               "share_of_roof": 2.0, "bound": "memory", "device": "this", "roof": {"bytes_per_second": 1.0, "peak": 1.0, "disturbed": True}}
+    bench._show(results, sys.stdout)
+    assert "200% of what memory allows on this; other programs disturbed the measurement of that" in capsys.readouterr().out
 
 
 def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):

@@ -239,6 +239,16 @@ def by_python_with(folder, script):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@needs_library
+def test_every_door_guesses_alike(folder):
+    text = KERNEL.replace("configs=configs()", 'configs="auto"').replace(", prune_configs_by={", ")").splitlines()
+    (folder / "kernel.py").write_text("\n".join(line for line in text if "early_config_prune" not in line))
+    first = by_command(folder)[0]
+    assert first % 3 == 0 and by_python(folder)[:2] == (first, 4)
+    assert by_c(folder) % 3 == 0  # its grid is fixed, so another block may be the best
+    assert not entries()
+
+
 def test_number_of_threads_counts(folder):
     assert by_command(folder, TILEWRIGHT_NUM_THREADS="1")[2]
     assert by_python(folder, TILEWRIGHT_NUM_THREADS="2")[2]

@@ -1,0 +1,17 @@
+import triton
+import triton.language as tl
+
+
+@triton.autotune(configs="auto", key=["n"])
+@triton.jit
+def double(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+# Right for a block as long as the row alone.
+@triton.autotune(configs="auto", key=["n"])
+@triton.jit
+def whole_row(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr, tl.sum(tl.load(x_ptr + at, mask=at < n, other=0.0), axis=0))
