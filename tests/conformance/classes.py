@@ -34,7 +34,6 @@ CLASSES = [
 
 # Told by the test's name, where its message says nothing.
 NAMED = [
-    (r"test_print\[device_print_scalars|test_print\[(no_arg_print|print_no_arg)", "printed once", "a scalar is printed by each thread; here it is once a program"),
     (r"test_optimize_thread_locality|test_pipeliner.py::test_pipeline_", "text of IR", "counts the operations that upstream's own passes make"),
 ]
 

@@ -58,6 +58,7 @@ def test_a_small_checkout(tmp_path):
     (kernels / "test_one.py").write_text("import triton_kernels\ndef test_answer(): assert triton_kernels.answer == 42\n")
     (tutorials / "01-first.py").write_text("import triton\nprint(triton.cdiv(7, 2))\n")
     page = tmp_path / "page.md"
+    page.write_text("# Old\n\n## On cpu\n\nold\n\n## By hand\n\nkept\n")
     command = [sys.executable, RUN, "--triton-src", tmp_path / "source", "--jobs", "2", "--limit", "5", "--page", page, "--results", tmp_path / "results"]
     done = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     text = page.read_text() if page.exists() else ""
@@ -66,5 +67,6 @@ def test_a_small_checkout(tmp_path):
     assert "| language/test_broken.py |  |  | 1 |" in text and "| tutorials/01-first.py | 1 |" in text, text
     assert "| WRONG NUMBER | another result than upstream's | 1 | `test_few.py::test_number` |" in text, text
     assert "Of 12 cases that are neither skipped nor expected to fail, 7 pass" in text, text
+    assert text.endswith("\n## By hand\n\nkept\n") and "\nold\n" not in text, text
     assert "1 of them want hardware or tools that are not here: of the other 11, 63.6 % pass" in text, text
     assert "By suites, samples weighed: language 55.6 %, triton_kernels 100.0 %, tutorials 100.0 %." in text, text
