@@ -99,8 +99,9 @@ int infoMain(int argc, char **argv) {
   std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
               static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers), cpu.bf16Dot ? ", products of bf16" : "",
               cpu.byteDot ? ", products of bytes" : "", cpu.bf16Tiles || cpu.byteTiles ? ", tiles" : "");
-  std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported\n", static_cast<long long>(cpu.l2Bytes / 1024),
-              static_cast<long long>(cpu.llcBytes / 1024), static_cast<long long>(host.lastLevelBytes / 1024));
+  std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported; outputs above %lld KiB go past them\n",
+              static_cast<long long>(cpu.l2Bytes / 1024), static_cast<long long>(cpu.llcBytes / 1024),
+              static_cast<long long>(host.lastLevelBytes / 1024), static_cast<long long>(cpu.keptOutputBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));
   std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",
               static_cast<long long>(use.entries), static_cast<long long>(use.bytes / 1024));

@@ -28,7 +28,7 @@ static Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t 
     total = arith::MulIOp::create(b, total, scalarToIndex(ctx, count));
   for (Value trips : ctx.enclosingTrips)
     total = arith::MulIOp::create(b, total, trips);
-  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, ctx.target.llcBytes));
+  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, ctx.target.keptOutputBytes));
   Place origin;
   origin.at.assign(shape.size(), {ctx.zeroIndex, 0});
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;

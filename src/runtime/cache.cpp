@@ -361,7 +361,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   }
   const CpuTarget &target = request.target;
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
-  hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes);
+  hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.keptOutputBytes);
   return hasher.hex();
 }
 

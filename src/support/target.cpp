@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -113,9 +114,20 @@ static int64_t lastLevelShare(int64_t reported, int64_t cores) {
   return std::min(reported, std::max<int64_t>(cores, 1) * mostOfOneCore);
 }
 
+// Intel's server processors have a second-level cache of 1 to 2 MiB and behind it a last level that is a victim of all cores' and hardly
+// faster than memory to write to: on an Emerald Rapids of 300 MiB, stores past the caches are ahead from 2 MiB a thread on (31 GB/s, 25
+// through them), and from 4 MiB even where the output is read at once (16, 15).
+static bool hasSlowLastLevel(int64_t l2Bytes) {
+  llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
+  bool isIntel = llvm::sys::detail::x86::getVendorSignature() == llvm::sys::detail::x86::VendorSignatures::GENUINE_INTEL;
+  return isIntel && has.lookup("avx512f") && l2Bytes >= 1024 * 1024;
+}
+
 static void setHostCaches(CpuTarget &target) {
   target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
   target.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
+  auto threads = static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  target.keptOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
 }
 
 static CpuTarget detect() {
