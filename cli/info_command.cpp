@@ -77,6 +77,7 @@ static int printJson(const CpuTarget &cpu, const CacheUse &use) {
                                               {"registers", cpu.registers},
                                               {"l2_bytes", cpu.l2Bytes},
                                               {"llc_bytes", cpu.llcBytes},
+                                              {"kept_output_bytes", cpu.keptOutputBytes},
                                               {"threads", defaultThreads()},
                                               {"cache", cacheFacts(use)},
                                               {"settings", std::move(values)}};
