@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sched.h>
 #include <sys/syscall.h>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -126,7 +126,8 @@ static bool hasSlowLastLevel(int64_t l2Bytes) {
 static void setHostCaches(CpuTarget &target) {
   target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
   target.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
-  auto threads = static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  cpu_set_t usable;
+  int64_t threads = ::sched_getaffinity(0, sizeof(usable), &usable) == 0 ? std::max(1, CPU_COUNT(&usable)) : 1;
   target.keptOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
 }
 

@@ -8,6 +8,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from tilewright.tools.tensor_descriptor import TensorDescriptor
 
 
 def quick(call, quantiles):
@@ -363,3 +364,22 @@ def test_tensors_are_as_they_were_when_tuning_ends():
     x = np.full(100, 5, np.float32)
     kernel[GRID](x, 100)
     np.testing.assert_array_equal(x, 6)
+
+
+def test_hooks_shape_descriptors_before_anything_is_compiled():
+    """A configuration's hook gives the descriptors of the host the shape of its tiles: without it no configuration compiles."""
+    def shape(named):
+        named["x_desc"].block_shape = named["out_desc"].block_shape = [named["BLOCK"]]
+
+    @triton.autotune(configs=[triton.Config({"BLOCK": block}, pre_hook=shape) for block in (16, 32, 64)], key=["n"])
+    @triton.jit
+    def raised_kernel(x_desc, out_desc, n, BLOCK: tl.constexpr):
+        start = tl.program_id(0) * BLOCK
+        out_desc.store([start], x_desc.load([start]) + tl.full((BLOCK,), 1, tl.float32))
+
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    described = [TensorDescriptor(array, [64], [1], [1]) for array in (x, out)]
+    raised_kernel[lambda meta: (64 // meta["BLOCK"],)](*described, 64)
+    np.testing.assert_array_equal(out, x + 1)
+    assert len(raised_kernel.configs_timings) == 3
+    assert all(np.isfinite(times).all() for times in raised_kernel.configs_timings.values())

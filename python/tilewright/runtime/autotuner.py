@@ -301,6 +301,8 @@ class Autotuner(KernelInterface):
             return None
         named, before, run, after = self._run_of(args, meta, config)
         if self._call.check is None:
+            if config.pre_hook:  # it may give descriptors the shape of the configuration's tiles
+                config.pre_hook(named)
             compiled = self.fn.run(*args, **{**meta, **config.all_kwargs(), "warmup": True})
             written = compiled._handle.written
             self._call.check = _core.ResultCheck([named[name] for name in written if _is_tensor(named.get(name))])
