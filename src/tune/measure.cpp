@@ -210,20 +210,25 @@ static bool areQuiet(const std::vector<double> &times) {
   return found[2] - found[1] <= quietScatter * found[0];
 }
 
-std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best) {
+std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
+                                               const std::function<double()> &now) {
   if (!once()) return std::nullopt; // compiles, and warms up
   std::vector<double> times;
-  double start = secondsNow();
-  while (times.size() < mostRuns && (times.size() < leastRuns || secondsNow() - start < measureSeconds)) {
+  double start = now();
+  while (times.size() < mostRuns && (times.size() < leastRuns || now() - start < measureSeconds)) {
     std::optional<double> time = once();
     if (!time) return std::nullopt;
     times.push_back(*time * 1e3);
     // A few runs may be slow by chance, so short ones are tried more often.
-    bool isTried = times.size() >= triedRuns || (times.size() >= 2 && secondsNow() - start > triedSeconds);
+    bool isTried = times.size() >= triedRuns || (times.size() >= 2 && now() - start > triedSeconds);
     if (best && isTried && *std::min_element(times.begin(), times.end()) > 2 * *best) break;
-    if (times.size() % quietRuns == 0 && secondsNow() - start > quietSeconds && areQuiet(times)) break;
+    if (times.size() % quietRuns == 0 && now() - start > quietSeconds && areQuiet(times)) break;
   }
   return percentiles(std::move(times));
+}
+
+std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best) {
+  return measureRuns(once, best, secondsNow);
 }
 
 // ---- caches

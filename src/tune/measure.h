@@ -20,7 +20,10 @@ void dropFromCaches(llvm::ArrayRef<Argument> arguments);
 void flushCaches();
 
 /// Runs `once`, which gives the seconds of a run, a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`:
-/// the best median so far; what takes more than twice as long is tried a few times only. Nothing where a run fails.
+/// the best median so far; what takes more than twice as long is tried a few times only. `now`: the clock, in seconds, that says when it
+/// has been long enough. Nothing where a run fails.
+std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
+                                               const std::function<double()> &now);
 std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best);
 
 class LaunchMeter {

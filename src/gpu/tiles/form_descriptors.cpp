@@ -11,7 +11,7 @@
 //
 // A launch makes each map, and a block fetches it before its first copy. Copies that run ahead of a loop are worth that; a kernel that
 // copies each tile once is not, so it keeps its loads and stores (H200, products of one step in 1 to 8192 blocks: 5 to 7 us a call instead
-// of 5 to 8, and the same time on the card; fp32 tiles of 128 x 128 in 8192 blocks alone are stored 6 % slower).
+// of 5 to 8, and mostly the same time on the card; in 8192 blocks fp32 products of 128x128x64 and 64x64x64 are 6 to 7 % slower).
 #include "gpu/passes.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
