@@ -1,9 +1,12 @@
 // The cache on disk: what is stored comes back, what is damaged does not, and processes do not disturb each other.
 
+#include "evaluate/module.h"
+#include "pipeline/compile.h"
 #include "runtime/cache.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/npy.h"
+#include "syntax/parser.h"
 
 #include "gtest/gtest.h"
 
@@ -172,6 +175,27 @@ TEST_F(Cache, SurvivesManyProcesses) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
   EXPECT_EQ(cacheUse().entries, 10);
+}
+
+// Two processes on one machine may have different rights: what one may run ends the other.
+TEST(CacheKey, KnowsWhatTheFeaturesDoNotTell) {
+  Diagnostics diagnostics;
+  std::shared_ptr<Namespace> scope =
+      moduleScope(parse(SourceFile::create("key.py", "import triton\n@triton.jit\ndef nothing():\n    pass\n", 1), diagnostics));
+  std::shared_ptr<const JitFunction> function = findKernel(*scope, "nothing", diagnostics);
+  ASSERT_TRUE(function) << diagnostics.render();
+  CompileRequest request;
+  request.kernel = KernelSource(function);
+  request.target = hostCpu();
+  std::string before = kernelCacheKey(request);
+  EXPECT_EQ(kernelCacheKey(request), before);
+  for (bool CpuTarget::*field : {&CpuTarget::bf16Tiles, &CpuTarget::fp16Tiles, &CpuTarget::byteTiles}) {
+    request.target.*field = !(hostCpu().*field);
+    EXPECT_NE(kernelCacheKey(request), before);
+    request.target = hostCpu();
+  }
+  request.target.keptOutputBytes /= 2;
+  EXPECT_NE(kernelCacheKey(request), before);
 }
 
 TEST(Artifact, EncodesAndDecodes) {
