@@ -56,10 +56,25 @@ std::optional<std::string> whyNoRoles(ttg::ConfigAttr config, const GpuTarget &t
   return {};
 }
 
+/// Whether a kernel may learn that another program has written something: a producer does not wait with the others, and would read too
+/// early.
+static bool mayLearnOfWrites(tt::FuncOp function) {
+  bool found = false;
+  function.walk([&](Operation *op) {
+    auto load = dyn_cast<tt::LoadOp>(op);
+    auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+    found |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) && !op->use_empty();
+    found |= (load && load.getIsVolatile()) || (assembly && !assembly.getPure());
+  });
+  return found;
+}
+
 std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (loops.empty()) return "no loop loads ahead";
   if (std::optional<std::string> why = whyNoRoles(config, target)) return why;
-  Skeleton producer(scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>());
+  auto function = scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>();
+  if (mayLearnOfWrites(function)) return "the kernel may wait until another program has written what is loaded";
+  Skeleton producer(function);
   for (const LoopSchedule &schedule : loops)
     for (const Ring &ring : schedule.rings) {
       if (!ring.tma) return "a loop's tiles are not copied by TMA";
