@@ -4,6 +4,8 @@
 
 #include "runtime/pool.h"
 
+#include "support/processor.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -289,9 +291,7 @@ int64_t quotaProcessors() {
 int64_t usableProcessors() {
   if (const char *text = std::getenv("TILEWRIGHT_NUM_THREADS"))
     if (int64_t count = std::strtoll(text, nullptr, 10); count > 0) return std::min(count, maxThreads);
-  cpu_set_t set;
-  int64_t count = ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : ::sysconf(_SC_NPROCESSORS_ONLN);
-  return std::clamp<int64_t>(std::min(count, quotaProcessors()), 1, maxThreads);
+  return std::clamp<int64_t>(std::min(affinityProcessors(), quotaProcessors()), 1, maxThreads);
 }
 
 std::atomic<int64_t> chosenThreads{0};

@@ -7,6 +7,8 @@
 #include "llvm/TargetParser/Host.h"
 
 #include <fstream>
+#include <sched.h>
+#include <unistd.h>
 
 namespace tilewright {
 
@@ -45,6 +47,11 @@ HostProcessor hostProcessor() {
   int64_t kilobytes = 0;
   if (std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size"); file >> kilobytes) host.lastLevelBytes = kilobytes * 1024;
   return host;
+}
+
+int64_t affinityProcessors() {
+  cpu_set_t set;
+  return ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 } // namespace tilewright

@@ -20,4 +20,7 @@ struct HostProcessor {
 
 HostProcessor hostProcessor();
 
+/// How many processors the threads of this process may run on; of all, where the system does not say.
+int64_t affinityProcessors();
+
 } // namespace tilewright

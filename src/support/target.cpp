@@ -2,6 +2,7 @@
 // multiply-add, masks) follows from the level, and only tuning and cache sizes from the model.
 
 #include "support/target.h"
+#include "support/processor.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
@@ -126,8 +126,7 @@ static bool hasSlowLastLevel(int64_t l2Bytes) {
 static void setHostCaches(CpuTarget &target) {
   target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
   target.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
-  cpu_set_t usable;
-  int64_t threads = ::sched_getaffinity(0, sizeof(usable), &usable) == 0 ? std::max(1, CPU_COUNT(&usable)) : 1;
+  int64_t threads = std::max<int64_t>(1, affinityProcessors());
   target.keptOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
 }
 
