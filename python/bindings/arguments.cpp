@@ -469,7 +469,7 @@ Argument numpyScalarArgument(nb::handle object, const char *parameter) {
 } // namespace
 
 StreamHints &StreamHints::current() {
-  thread_local StreamHints hints;
+  [[gnu::tls_model("initial-exec")]] thread_local StreamHints hints;
   return hints;
 }
 

@@ -23,7 +23,7 @@ struct PoolJob {
 
 struct PoolResult {
   bool ok = true;                // false: no memory for the arena; nothing was run
-  float programNanoseconds = -1; // measured mean; negative if nothing was run
+  float programNanoseconds = -1; // measured mean, or what was expected; negative if nothing was run
 };
 
 /// Runs a job on the process's pool and returns when all its programs are done. Any thread may call it; while another thread's job has the
