@@ -8,6 +8,7 @@
 #include "evaluate/reference.h"
 #include "pipeline/build_id.h"
 #include "runtime/cache.h"
+#include "runtime/cuda/activity.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
 #include "runtime/roof.h"
@@ -184,6 +185,35 @@ static void defineJudging(nb::module_ &module) {
   module.def("watched_writer", &watchedWriter, "Ends the watch: (kernel, program) that wrote last, or None.");
 }
 
+/// What ran with a mark: (begin, end, nanoseconds of all kernels, how many); None where nothing was seen.
+static nb::object activityTimesOf(uint64_t mark, int64_t ordinal) {
+  std::optional<gpu::ActivityTimes> times;
+  {
+    WithoutGil release;
+    Diagnostics ignored; // a device that fails here has failed a launch, which reports it
+    if (const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, ignored)) times = gpu::activityTimes(mark, *device);
+  }
+  if (!times) return nb::none();
+  return nb::make_tuple(times->begin, times->end, times->busy, times->count);
+}
+
+static void defineActivities(nb::module_ &module) {
+  module.def(
+      "start_activities",
+      [] {
+        WithoutGil release;
+        return gpu::startActivities();
+      },
+      "Records what runs on GPUs, until stop_activities() was called as often. None, or why it cannot.");
+  module.def("stop_activities", [] {
+    WithoutGil release;
+    gpu::stopActivities();
+  });
+  module.def("enter_activity", &gpu::enterActivity, "What this thread launches from here on has the mark that is returned.");
+  module.def("leave_activity", &gpu::leaveActivity, "mark"_a);
+  module.def("activity_times", &activityTimesOf, "mark"_a, "device"_a);
+}
+
 } // namespace tilewright::python
 
 NB_MODULE(_core, module) {
@@ -197,6 +227,7 @@ NB_MODULE(_core, module) {
   defineCompiling(module);
   defineTuner(module);
   defineJudging(module);
+  defineActivities(module);
   module.def("reference", &referenceOf, "What the reference says of a builtin or a function of the library, by its path; may be empty.");
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
   module.def("library", &libraryRows, "The same of every function that is written in the language.");

@@ -12,6 +12,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -163,10 +164,10 @@ static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::
   return estimateLaunch(function, call.arguments, call.options, Grid(programs), diagnostics);
 }
 
-/// Operations of a program of the grid, outside of products and in them by the type of their operands: the mean of a few. None where it
-/// does not compile.
-static std::optional<std::pair<double, std::map<std::string, double>>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
-                                                                                  const std::vector<int64_t> &extents) {
+/// Operations of a program of the grid, outside of products and in them by the type of their operands: the mean of a few; and whether it is
+/// known how often each loop runs. None where it does not compile.
+static std::optional<std::tuple<double, std::map<std::string, double>, bool>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
+                                                                                         const std::vector<int64_t> &extents) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
   Call call = placedCall(*function, args, kwargs);
   Diagnostics diagnostics;
@@ -176,7 +177,7 @@ static std::optional<std::pair<double, std::map<std::string, double>>> workOfCal
   std::copy_n(extents.begin(), std::min(extents.size(), grid.extent.size()), grid.extent.begin());
   std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, grid, diagnostics);
   if (!work) return std::nullopt;
-  return std::pair(work->arithmetic, work->productsOf);
+  return std::tuple(work->arithmetic, work->productsOf, work->isExact);
 }
 
 /// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.

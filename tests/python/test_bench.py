@@ -95,16 +95,57 @@ def get_inputs():
     assert work.bytes == 2 * 20 * 64 * 4
 
 
-def test_work_that_cannot_be_counted(product, monkeypatch, capsys):
-    """A kernel that does not run where operations are counted is measured all the same."""
+_UNTIL = """
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def halve_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    while tl.max(x, 0) > 1:
+        x = x * 0.5
+    tl.store(out_ptr + tl.arange(0, N), x)
+
+def kernel_fn(x):
+    out = np.empty_like(x)
+    halve_kernel[(1,)](x, out, N=16)
+    return out
+
+def reference_fn(x):
+    return x / 8
+
+def get_inputs():
+    return [np.full(16, 8, np.float32)]
+"""
+
+
+def test_loops_that_depend_on_data(tmp_path, monkeypatch, capsys):
+    """What the IR does not tell, the interpreter counts, on the CPU; a kernel that does not run there is measured all the same."""
     from tilewright._author.kernel_file import KernelFile
-    counted = bench._counted
-    monkeypatch.setattr(bench, "_counted", lambda *_: 1 // 0)
-    work = bench.count_work(KernelFile(str(product)), None)
-    assert work.operations == 0 and work.bytes == 4 * (128 * 64 + 64 * 96 + 128 * 96)
+    path = tmp_path / "until.py"
+    path.write_text(_UNTIL)
+    assert bench.count_work(KernelFile(str(path)), None).operations == 4 * 15 + 3 * 16
+    assert "loops depend on data" in capsys.readouterr().err
+    monkeypatch.setattr(bench, "_interpreted", lambda *_: 1 // 0)
+    work = bench.count_work(KernelFile(str(path)), None)
+    assert work.operations == 0 and work.bytes == 2 * 64
     assert "operations are not counted: on the CPU kernel_fn raises" in capsys.readouterr().err
-    monkeypatch.setattr(bench, "_counted", counted)
-    assert bench.count_work(KernelFile(str(product)), None).operations > 0
+
+
+def test_work_is_counted_without_running_it_elsewhere(product, monkeypatch):
+    from tilewright._author.kernel_file import KernelFile
+    monkeypatch.setattr(bench, "_interpreted", lambda *_: pytest.fail("the kernel is run a second time, on the CPU"))
+    work = bench.count_work(KernelFile(str(product)), None)
+    assert work.operations == 2 * 128 * 64 * 96 and work.has_product and work.bytes == 4 * (128 * 64 + 64 * 96 + 128 * 96)
+
+
+def test_measuring_ends(product, monkeypatch):
+    from tilewright._author.kernel_file import KernelFile
+    monkeypatch.setattr(bench, "_MOST_SECONDS", 0)
+    file = KernelFile(str(product))
+    kernel, reference = bench._measure(file, file.inputs(), 100, 1000)
+    assert len(kernel) == len(reference) == bench._LEAST_CALLS
 
 
 def test_refuses_what_is_wrong(product):

@@ -206,12 +206,12 @@ def test_what_an_idle_device_waits_for_is_not_its_work(monkeypatch):
     monkeypatch.setattr(FakeEvent, "elapsed_time", lambda self, other: 50.0)  # milliseconds, 40 of which the host took to load the code
     now = iter((0, 0, 40_000_000))
     monkeypatch.setattr(proton.clock.time, "perf_counter_ns", lambda: next(now))
-    span = proton.clock.DeviceSpan(FakeDevice)
+    span = proton.clock.EventSpan(FakeDevice)
     span.end()
     assert span.nanoseconds() == 10_000_000
     monkeypatch.setattr(FakeEvent, "is_idle", False)  # it was busy: the host's time is not in it
     monkeypatch.setattr(proton.clock.time, "perf_counter_ns", lambda: 0)
-    span = proton.clock.DeviceSpan(FakeDevice)
+    span = proton.clock.EventSpan(FakeDevice)
     span.end()
     assert span.nanoseconds() == 50_000_000
 

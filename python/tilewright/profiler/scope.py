@@ -16,7 +16,7 @@ class scope:
 
     def _begin(self):
         # Only work that our hooks do not see needs a time of the scope's own: on a CPU there is none.
-        span = clock.device_span(clock.ScopeSpan) if self._is_timed() else clock.HostSpan()
+        span = clock.scope_span() if self._is_timed() else clock.HostSpan()
         sessions.stack().append((self.name, span, self._is_timed()))
         for session in sessions.active_sessions():
             frame = session.frame(sessions.path_in(session, []))

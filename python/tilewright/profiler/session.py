@@ -41,12 +41,16 @@ class Frame:
     def settle(self):
         """Turns spans that are over into times. The time of work that no kernel of ours did is its scope's own."""
         inside = sum(child.settle() for child in self.children.values())
-        whole = sum(span.nanoseconds() for span in self._spans)
-        own = whole if self.is_kernel else max(whole - inside, 0)
+        own = sum(span.nanoseconds() for span in self._spans) if self.is_kernel else self._own(inside)
         if self._spans and (self.is_kernel or own > 0):
             self.add({"time (ns)": own, "count": len(self._spans)})
         self._spans.clear()
         return inside + own
+
+    def _own(self, inside):
+        """Of a scope: what the clock says, or else all but what is known to be inside."""
+        own = [span.own() for span in self._spans]
+        return max(sum(span.nanoseconds() for span in self._spans) - inside, 0) if None in own else sum(own)
 
     def as_dict(self):
         children = [child.as_dict() for child in self.children.values()]
@@ -70,6 +74,12 @@ class Session:
         if self.data == "trace":
             self.events.append((name, category, threading.get_ident(), span))
 
+    def settle(self):
+        """Turns all spans that are over into times."""
+        self.root.settle()
+        for _, _, _, span in self.events:
+            span.nanoseconds()
+
     def database(self):
         """The profile as lists and dicts, in the form of hatchet's files."""
         self.root.settle()
@@ -77,8 +87,10 @@ class Session:
 
     def trace(self):
         """The profile as Chrome's tracing viewer and Perfetto read it: microseconds."""
-        events = [{"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": span.nanoseconds() / 1e3,
-                   "pid": os.getpid(), "tid": thread} for name, category, thread, span in self.events]
+        events = []
+        for name, category, thread, span in self.events:
+            duration = span.nanoseconds() / 1e3  # from then on a GPU's span knows when it began
+            events.append({"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": duration, "pid": os.getpid(), "tid": thread})
         return {"displayTimeUnit": "ns", "traceEvents": events}
 
     def write(self, kind):
@@ -210,7 +222,11 @@ def end(number):
     """Ends a profile without a file: what was taken."""
     with _lock:
         hooks.HookManager.unregister(number)
-        return _sessions.pop(number)
+        ended = _sessions.pop(number)
+        ended.settle()
+        if not _sessions:
+            clock.recorder.stop()
+        return ended
 
 
 def finalize(session=None, output_format=""):
