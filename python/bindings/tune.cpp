@@ -123,26 +123,39 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
 }
 
-/// Times runs on the CPU as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches.
+/// Seconds of a run on the CPU that finds nothing of these tensors in the caches.
+static double secondsOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors) {
+  dropFromCaches(tensors);
+  auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Times runs as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches. On a GPU if
+/// `device` is not negative.
 static std::vector<double> measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors,
-                                        std::optional<double> best) {
+                                        std::optional<double> best, int64_t device, uintptr_t stream) {
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
     arguments.push_back(toArgument(tensor, nullptr));
+  Diagnostics diagnostics;
+  std::unique_ptr<CardTimer> card;
+  if (device >= 0) card = CardTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
   Raised raised;
-  auto once = [&] {
-    return raised.call(std::optional<double>(), [&] {
-      before();
-      dropFromCaches(arguments);
-      auto start = std::chrono::steady_clock::now();
-      run();
-      std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      after();
-      return std::optional(taken.count());
-    });
+  auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
+  auto once = [&]() -> std::optional<double> {
+    if (!call(before)) return std::nullopt;
+    std::optional<double> seconds;
+    if (card)
+      seconds = card->time([&] { return call(run); }, diagnostics);
+    else
+      seconds = raised.call(std::optional<double>(), [&] { return std::optional(secondsOnProcessors(run, arguments)); });
+    return seconds && call(after) ? seconds : std::nullopt;
   };
-  std::optional<std::vector<double>> times = measureRuns(once, best);
+  std::optional<std::vector<double>> times;
+  if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
   if (raised.first) std::rethrow_exception(raised.first);
+  if (!times) raiseErrors(diagnostics, nullptr);
   return *times;
 }
 
@@ -225,7 +238,11 @@ void defineTuner(nb::module_ &module) {
              new (self) ResultCheck(arguments);
            })
       .def("restore", &ResultCheck::restore)
-      .def("compare", &ResultCheck::compare);
+      .def("compare", [](ResultCheck &self) {
+        WithoutGil release;
+        Compiling compiling; // on a GPU the comparison is a kernel
+        return self.compare();
+      });
   module.def("results_are_checked", &resultsAreChecked);
   module.def("other_results", &otherResults, "config"_a, "first"_a, "difference"_a);
   module.def("is_other_results", [](const std::string &failure) { return isOtherResults(failure); }, "failure"_a);
@@ -233,7 +250,7 @@ void defineTuner(nb::module_ &module) {
   module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a, "grid"_a);
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
-  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());
+  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "device"_a = -1, "stream"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
              "needs_quiet"_a = true);

@@ -301,14 +301,25 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
     seconds = std::move(table);
     return [&, next = size_t(0)]() mutable -> std::optional<double> { return seconds[std::min(next++, seconds.size() - 1)]; };
   };
-  EXPECT_EQ(measureRuns(runs({9, 0.005}), 1.0)->size(), 3u);
+  EXPECT_EQ(measureRuns(runs({9, 0.005}), 1.0, onProcessors)->size(), 3u);
   auto slow = runs({9, 0.005});
   int64_t count = 0;
-  measureRuns([&] { return ++count, slow(); }, 1.0);
+  measureRuns([&] { return ++count, slow(); }, 1.0, onProcessors);
   EXPECT_EQ(count, 6); // the first run warms up
   // Slow runs before fast ones are chance.
-  EXPECT_EQ(measureRuns(runs({9, 0.005, 0.005, 0.005, 0.001}), 1.0)->front(), 1.0);
-  EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt));
+  EXPECT_EQ(measureRuns(runs({9, 0.005, 0.005, 0.005, 0.001}), 1.0, onProcessors)->front(), 1.0);
+  EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt, onProcessors));
+}
+
+TEST(Measure, CardsTakeLess) {
+  int64_t runs = 0;
+  auto once = [&]() -> std::optional<double> { return ++runs, 1e-5; };
+  measureRuns(once, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
+  EXPECT_EQ(runs, 21);                                                                        // the first run warms up
+  runs = 0;
+  auto slow = [&]() -> std::optional<double> { return ++runs, 1e-2; };
+  measureRuns(slow, 5.0, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
+  EXPECT_EQ(runs, 3);
 }
 
 TEST(ResultCheck, ComparesWithTheFirstRun) {
@@ -416,7 +427,7 @@ TEST(Measure, QuietRunsAreSoonEnough) {
   auto count = [](std::vector<double> table) {
     int64_t runs = 0;
     auto once = [&]() -> std::optional<double> { return table[static_cast<size_t>(runs++) % table.size()]; };
-    measureRuns(once, std::nullopt, [&] { return 1e-3 * static_cast<double>(runs); }); // a millisecond a run
+    measureRuns(once, std::nullopt, onProcessors, [&] { return 1e-3 * static_cast<double>(runs); }); // a millisecond a run
     return runs;
   };
   EXPECT_EQ(count({1e-5}), 26); // the first run warms up

@@ -287,9 +287,9 @@ class Autotuner(KernelInterface):
                 return RuntimeError(difference)
             if self._measures_itself:
                 return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
-            if not isinstance(driver.active, CPUDriver):
-                return _measure.for_tuning(driver.active, call, quantiles=(0.5, 0.2, 0.8))
-            return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best)
+            on_cpu = isinstance(driver.active, CPUDriver)
+            where = () if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
+            return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, *where)
         except _FAILURES as error:
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
