@@ -160,25 +160,7 @@ static void defineJudging(nb::module_ &module) {
         return std::exchange(engineState().counted, 0);
       },
       "From here on, or no more, launches of this thread count their operations on floats. Returns those counted so far.", "on"_a);
-  module.def(
-      "measure_roof",
-      [] {
-        Roof roof;
-        {
-          WithoutGil release;
-          roof = measureRoof();
-        }
-        nb::dict facts;
-        facts["bytes_per_second"] = roof.bytesPerSecond;
-        facts["float32"] = roof.float32;
-        facts["float64"] = roof.float64;
-        return facts;
-      },
-      "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
   module.def("processor_text", [] { return processorText(); }, "What this processor is to launches: its name, its level, the threads.");
-  module.def(
-      "roof_key", [](const std::string &machine) { return roofKey(machine); }, "Where the cache folder keeps what it was measured to do.",
-      "machine"_a);
   module.def(
       "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
       "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);

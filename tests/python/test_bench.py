@@ -159,8 +159,7 @@ def test_refuses_what_is_wrong(product):
 
 def test_roof_is_measured_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(_core, "measure_roof", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    monkeypatch.setattr(roof, "_processor_seconds", lambda: None)  # whatever else runs here
+    monkeypatch.setattr(_core, "measure_processor", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
     assert roof.roof_of("cpu") == roof.roof_of("cpu")
     assert len(calls) == 1
     roof.roof_of("cpu", anew=True)
@@ -169,14 +168,19 @@ def test_roof_is_measured_once(monkeypatch):
 
 def test_a_disturbed_roof_is_measured_again(monkeypatch):
     """What is higher counts, and a quiet measurement is the last one."""
-    rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9}, {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9}])
-    busy = iter([(0.0, 0.0), (1e9, 0.0), (0.0, 0.0), (0.0, 0.0)])
-    monkeypatch.setattr(_core, "measure_roof", lambda: next(rates))
-    monkeypatch.setattr(roof, "_processor_seconds", lambda: next(busy))
-    assert roof.roof_of("cpu")["disturbed"]
+    rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9, "disturbed": True},
+                  {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9, "disturbed": False}])
+    monkeypatch.setattr(_core, "measure_processor", lambda: next(rates))
+    assert roof.roof_of("cpu", anew=True)["disturbed"]
     again = roof.roof_of("cpu")
     assert again["bytes_per_second"] == 2e9 and again["float32"] == 3e9 and not again["disturbed"]
-    assert roof.roof_of("cpu") == again  # rates and busy are used up
+    assert roof.roof_of("cpu") == again  # the rates are used up
+
+
+def test_a_roof_that_cannot_be_measured(monkeypatch):
+    monkeypatch.setattr(_core, "measure_processor", lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        roof.roof_of("cpu", anew=True)
 
 
 def test_a_disturbed_roof_is_told(capsys):
@@ -188,9 +192,8 @@ def test_a_disturbed_roof_is_told(capsys):
 
 
 def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
-    monkeypatch.setattr(_core, "measure_roof", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    monkeypatch.setattr(roof, "_processor_seconds", lambda: None)
-    own = roof.roof_of("cpu")
+    monkeypatch.setattr(_core, "measure_processor", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
+    own = roof.roof_of("cpu", anew=True)
     large = 4 * _core.target()["llc_bytes"]
     assert roof.beaten(own, "cpu", False, "float32", 10**9, 1e9, 1.0) is own
     assert roof.beaten(own, "cpu", False, "float32", 1000, 5e9, 1.0)["float32"] == 5e9
@@ -201,7 +204,7 @@ def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
 
 
 def test_roof_is_plausible():
-    own = _core.measure_roof()
+    own = _core.measure_processor()
     assert own["bytes_per_second"] > 1e8 and own["float32"] > 1e8 and own["float64"] > 1e8
 
 

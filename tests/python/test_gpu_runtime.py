@@ -3,6 +3,7 @@
 The driver of these tests is the C file that the unit tests use (tests/unit/fake_cuda.c): it answers as told and runs nothing.
 """
 
+import json
 import pathlib
 import pickle
 import subprocess
@@ -244,3 +245,44 @@ def test_targets_are_named():
 @triton.jit
 def kernel_for_compile(x_ptr):
     triton.language.store(x_ptr, 1.0)
+
+
+COMMAND = pathlib.Path(_core.__file__).resolve().parents[2] / "bin" / "tilewright"
+TUNED = """
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({"BLOCK": block}, num_warps=4) for block in (256, 512)], key=["n"])
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+"""
+
+
+@pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
+def test_commands_on_a_device(tmp_path, monkeypatch):
+    """`run` and `tune` with --device: tensors are copied there, code is the GPU's, and its clock measures."""
+    path = tmp_path / "tuned.py"
+    path.write_text(TUNED)
+    monkeypatch.setenv("TILEWRIGHT_LIBCUDA", fake_library())
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    words = ["--grid", "cdiv(n, BLOCK)", "--arg", "x_ptr=arange:f32[1000]", "--arg", "out_ptr=zeros:f32[1000]", "--arg", "n=1000"]
+
+    def command(name, *more):
+        done = subprocess.run([COMMAND, name, path, *words, *more], capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    status, found, _ = command("tune", "--device", "cuda:0")
+    assert status == 0 and "double_kernel (x_ptr=*fp32, out_ptr=*fp32, n=1000) on cuda Fake H100 sm_90a" in found and "2.500 ms  BLOCK=256" in found
+    status, found, _ = command("tune", "--device", "cuda", "--space", "BLOCK=128,1024 num_warps=2,4")
+    assert status == 0 and 'triton.Config({"BLOCK": ' in found and "BLOCK=1024, num_warps=2" in found
+    status, found, said = command("run", "--device", "cuda", "--time", "--json")
+    assert status == 0 and json.loads(found)["time"]["device"] == "Fake H100" and "chosen: BLOCK=" in said
+    status, found, _ = command("run", "--device", "cuda", "--time")
+    assert "time: median 2.500 ms (20% 2.500 ms, 80% 2.500 ms) on Fake H100" in found
+    for device, message in (("gpu", "--device is cpu, cuda or cuda:N, and not 'gpu'"), ("cuda:x", "and not 'cuda:x'"), ("cuda:5", "there is no CUDA device 5")):
+        status, _, said = command("run", "--device", device)
+        assert status == 1 and message in said
+    status, _, said = command("run", "--device", "cuda", "--interpret")
+    assert status == 1 and "--device cuda runs compiled code on the GPU, and --interpret runs none there" in said

@@ -4,6 +4,7 @@
 #include "support/target.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
+#include "tune/machine_roof.h"
 #include "tune/measure.h"
 #include "tune/result_check.h"
 #include "tune/tuner.h"
@@ -309,6 +310,24 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
   // Slow runs before fast ones are chance.
   EXPECT_EQ(measureRuns(runs({9, 0.005, 0.005, 0.005, 0.001}), 1.0, onProcessors)->front(), 1.0);
   EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt, onProcessors));
+}
+
+TEST_F(Tune, RoofsAreKeptUnlessDisturbed) {
+  int64_t measured = 0;
+  auto measure = [&]() -> std::optional<MachineRoof> {
+    ++measured;
+    return MachineRoof{{{"bytes_per_second", measured == 1 ? 9.0 : 5.0}, {"float32", static_cast<double>(measured)}}, measured == 1};
+  };
+  EXPECT_FALSE(keptRoof("here", diagnostics));
+  EXPECT_TRUE(roofOf("here", measure, false, diagnostics)->isDisturbed);
+  std::optional<MachineRoof> again = roofOf("here", measure, false, diagnostics); // what is higher counts
+  EXPECT_FALSE(again->isDisturbed);
+  EXPECT_EQ(again->rates["bytes_per_second"], 9);
+  EXPECT_EQ(again->rates["float32"], 2);
+  EXPECT_EQ(roofOf("here", measure, false, diagnostics)->rates, again->rates);
+  EXPECT_EQ(measured, 2);
+  EXPECT_EQ(roofOf("here", measure, true, diagnostics)->rates["bytes_per_second"], 5); // of today alone
+  EXPECT_FALSE(keptRoof("there", diagnostics));
 }
 
 TEST(Measure, CardsTakeLess) {
