@@ -43,6 +43,9 @@ static constexpr struct {
 #undef GPU_PEAKS
 };
 
+// Of an H100 and an H200: cuBLAS's best of 8192 x 8192 is 700 to 760 of 989 TFLOP/s, a copy's 2.95 of 3.35 and 4.2 of 4.8 TB/s.
+static constexpr double lastingProducts = 0.75, lastingBytes = 0.88;
+
 Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
   Diagnostics ignored; // that there is no GPU is no error here
   const gpu::CudaDevice *device = gpu::cudaDeviceCount() > 0 ? gpu::CudaDevice::get(0, ignored) : nullptr;
@@ -68,7 +71,9 @@ Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
              {"float16", sheet.float16 * tera},
              {"bfloat16", sheet.float16 * tera},
              {"float8", sheet.byte * tera},
-             {"int8", sheet.byte * tera}}};
+             {"int8", sheet.byte * tera}},
+            lastingProducts,
+            lastingBytes};
   }
   return {};
 }
