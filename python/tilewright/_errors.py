@@ -48,6 +48,7 @@ def _restore(kind, src, error_message, rendered, diagnostics):
     return kind(src, None, error_message, rendered=rendered, diagnostics=diagnostics)
 
 
+_WITHOUT_CAUSE = {"operatorTypes"}  # an operator of Python on constants, which says all itself
 _NAME_ERRORS = {"unknownName", "unboundLocal", "undefinedAfter"}
 _DEFINITION = re.compile(r"(\s*)def\s+(\w+)")
 
@@ -86,7 +87,7 @@ def compilation_error(rendered, diagnostics, src):
         error.__cause__ = CompilationError(src, None, first["message"], rendered=_with_place(first["message"], first))
     elif first["name"] in _NAME_ERRORS:
         error.__cause__ = NameError(first["args"][0] + " is not defined")
-    elif kind is CompilationError:
+    elif kind is CompilationError and first["name"] not in _WITHOUT_CAUSE:
         error.__cause__ = CompilationError(src, None, first["message"])
     return error
 
