@@ -126,6 +126,10 @@ class AutotunerError(_ToldError):
     _who = "Autotuner error: "
 
 
+class OptionError(ValueError, AssertionError):
+    """A launch option that cannot be. Upstream asserts what some of them are."""
+
+
 class OutOfResources(TritonError):
     """A kernel wants more of something than the machine has: raised with (required, limit, name)."""
 
@@ -141,5 +145,5 @@ class OutOfResources(TritonError):
 # Where they are found by name.
 for _kind, _home in ((TritonError, "errors"), (CompilationError, "compiler.errors"), (CompileTimeAssertionFailure, "compiler.errors"),
                      (UnsupportedLanguageConstruct, "compiler.errors"), (InterpreterError, "runtime.errors"),
-                     (OutOfResources, "runtime.errors"), (PTXASError, "runtime.errors"), (AutotunerError, "runtime.errors")):
+                     (OutOfResources, "runtime.errors"), (OptionError, "runtime.errors"), (PTXASError, "runtime.errors"), (AutotunerError, "runtime.errors")):
     _kind.__module__ = f"tilewright.{_home}"
