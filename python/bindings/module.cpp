@@ -118,6 +118,39 @@ static void cudaSynchronize(int64_t ordinal) {
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
 }
 
+/// A call of the driver about memory of the first GPU, in its context.
+static void onFirstGpu(const char *what, llvm::function_ref<gpu::DriverStatus(const gpu::Driver &)> call) {
+  Diagnostics diagnostics;
+  {
+    WithoutGil release;
+    if (const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics)) {
+      gpu::ContextScope scope(*device);
+      if (gpu::DriverStatus status = call(*device->driver); status != gpu::status::success) device->report(status, what, diagnostics);
+    }
+  }
+  if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
+}
+
+static uint64_t cudaAllocate(size_t bytes) {
+  uint64_t address = 0;
+  onFirstGpu("allocation", [&](const gpu::Driver &driver) { return driver.allocate(&address, bytes); });
+  return address;
+}
+
+static void cudaRelease(uint64_t address) {
+  onFirstGpu("release of memory", [&](const gpu::Driver &driver) { return driver.release(address); });
+}
+
+static void cudaWrite(uint64_t address, nb::bytes data) {
+  onFirstGpu("copy to the GPU", [&](const gpu::Driver &driver) { return driver.copyToDevice(address, data.data(), data.size()); });
+}
+
+static nb::bytes cudaRead(uint64_t address, size_t bytes) {
+  std::string data(bytes, '\0');
+  onFirstGpu("copy from the GPU", [&](const gpu::Driver &driver) { return driver.copyToHost(data.data(), address, bytes); });
+  return nb::bytes(data.data(), data.size());
+}
+
 static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optional<std::string> wanted, bool isChosen) {
   EngineState &state = engineState();
   std::string target = wanted.value_or(defaultGpuText());
@@ -210,6 +243,10 @@ NB_MODULE(_core, module) {
   module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");
   module.def("cuda_device", &cudaDevice, "What a GPU is. RuntimeError if there is none, or none that code is made for.", "ordinal"_a = 0);
   module.def("cuda_synchronize", &cudaSynchronize, "Waits for a GPU's work; errors of earlier launches come here.", "ordinal"_a = 0);
+  module.def("cuda_allocate", &cudaAllocate, "The address of memory of the first GPU, for programs without a tensor library.", "bytes"_a);
+  module.def("cuda_release", &cudaRelease, "Gives such memory back.", "address"_a);
+  module.def("cuda_write", &cudaWrite, "Copies bytes to memory of a GPU.", "address"_a, "data"_a);
+  module.def("cuda_read", &cudaRead, "Bytes of a GPU's memory.", "address"_a, "bytes"_a);
   module.def(
       "set_default_device", [](int64_t device) { return defaultDevice().exchange(device); },
       "Where launches without tensors run: a CUDA device, or -1 for the CPU. Returns what it was.", "device"_a);

@@ -157,6 +157,33 @@ def test_launches(tmp_path, monkeypatch):
     assert output.splitlines() == ["True 40 4 90 True", "True True False"]
 
 
+def test_memory_without_a_tensor_library(tmp_path, monkeypatch):
+    """An object that has an address and no device lies where the driver says."""
+    library = fake_library()
+    output = run("""
+        from tilewright._C.libtriton import nvidia
+
+        class Pointer:
+            dtype = tl.float32
+            def __init__(self, address):
+                self.address = address
+            def data_ptr(self):
+                return self.address
+
+        address = nvidia.device_malloc(64)
+        nvidia.copy_host_to_device(address, bytes(64))
+        print(len(nvidia.copy_device_to_host(address, 64)))
+        print(scale[(1,)](Pointer(address), Pointer(address), 16, BLOCK=16).metadata.target.backend)
+        host = np.ones(16, np.float32)
+        print(scale[(1,)](Pointer(host.ctypes.data), Pointer(host.ctypes.data), 16, BLOCK=16).metadata.target.backend, host.sum())
+        nvidia.synchronize()
+        nvidia.device_free(address)
+        refused(lambda: nvidia.device_malloc(0))
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    lines = output.splitlines()
+    assert lines[:3] == ["64", "cuda", "cpu 32.0"] and "allocation" in lines[3]
+
+
 def test_a_warm_launch_is_one_call_of_the_driver(tmp_path, monkeypatch):
     library = fake_library()
     output = run("""
