@@ -157,6 +157,21 @@ def test_launches(tmp_path, monkeypatch):
     assert output.splitlines() == ["True 40 4 90 True", "True True False"]
 
 
+def test_other_versions_print_nothing_again(tmp_path, monkeypatch):
+    library = fake_library()
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    output = run("""
+        @triton.jit
+        def copy(x_ptr, out_ptr, BLOCK: tl.constexpr):
+            x = tl.load(x_ptr + tl.arange(0, BLOCK))
+            tl.static_print("copied:", x)
+            tl.store(out_ptr + tl.arange(0, BLOCK), x)
+
+        copy[(1,)](Tensor(4096), Tensor(4160), BLOCK=128)  # they overlap: a version is compiled that does not rely on it
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    assert output == "copied: fp32[constexpr[128]]\n"
+
+
 def test_memory_without_a_tensor_library(tmp_path, monkeypatch):
     """An object that has an address and no device lies where the driver says."""
     library = fake_library()
