@@ -40,8 +40,9 @@ Option optionNamed(llvm::StringRef name) {
 std::string overridingText(nb::handle path) {
   if (path.is_none()) return "";
   std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
-  if (!llvm::StringRef(name).ends_with(".ttir"))
-    raise(PyExc_ValueError, "ir_override: '" + name + "' is no .ttir file; layouts and code are this compiler's own");
+  llvm::StringRef ending = llvm::StringRef(name).rsplit('.').second;
+  if (ending != "ttir" && ending != "ptx")
+    raise(PyExc_ValueError, "ir_override: '" + name + "' is no .ttir and no .ptx file; layouts are this compiler's own");
   Result<std::string> text = readFile(name);
   if (!text) raise(PyExc_FileNotFoundError, "ir_override: cannot read '" + name + "': " + text.error());
   return *text;

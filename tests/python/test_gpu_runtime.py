@@ -172,6 +172,30 @@ def test_other_versions_print_nothing_again(tmp_path, monkeypatch):
     assert output == "copied: fp32[constexpr[128]]\n"
 
 
+def test_ptx_in_place_of_the_compilers(tmp_path, monkeypatch):
+    library = fake_library()
+    output = run("""
+        import pathlib
+        x, out = Tensor(4096), Tensor(8192)
+        own = scale[(1,)](x, out, 16, BLOCK=16).asm["ptx"]
+        path = pathlib.Path(__file__).with_name("given.ptx")
+
+        def given(text):
+            path.write_text(text)
+            return scale[(1,)](x, out, 16, BLOCK=16, ir_override=path)
+
+        for text in (own + "// changed by hand", own.replace(".entry scale(", ".entry other(")):
+            print(given(text).asm["ptx"] == text != own)
+        more = own.replace(".param .u32 scale_param_2", ".param .u32 scale_param_2, .param .u64 scratch")
+        print(more != own and given(more).metadata.num_warps)
+        refused(lambda: given(own.replace(".param .u32 scale_param_2", ".param .u32 a, .param .u64 b, .param .u64 c, .param .u64 d")))
+        refused(lambda: given(own + own))
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    lines = output.splitlines()
+    assert lines[:3] == ["True", "True", "4"]
+    assert "'scale' has 6 parameters, and the launch brings 3" in lines[3] and "no kernel, or several" in lines[4]
+
+
 def test_memory_without_a_tensor_library(tmp_path, monkeypatch):
     """An object that has an address and no device lies where the driver says."""
     library = fake_library()
