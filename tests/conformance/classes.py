@@ -12,7 +12,7 @@ CLASSES = [
     (r"assert '[a-z._]*warp_specialize' (not )?in", "who specialises", "asserts which kernels have warps of their own for copies: here others do"),
     (r"NVIDIA driver|CUDA is not available|Torch not compiled with CUDA|CUDA_HOME|no CUDA|cuda.*not available|NVIDIA GPU|Unknown device.*cuda|"
      r"'torch.cpu' has no attribute|unknown backend", "needs a GPU", "the test names a CUDA device, or what PyTorch has for those alone"),
-    (r"FileCheck is not found|No module named 'expecttest'", "not installed", "a tool or module that the machine has not"),
+    (r"FileCheck is not found|No module named '(expecttest|matplotlib)'", "not installed", "a tool or module that the machine has not"),
     (r"AMD|HIP|gfx\d|there is no GPU target 'gfx", "another vendor", "for AMD's GPUs"),
     (r"sm_1\d\d|Blackwell|tcgen05|there is no GPU target", "newer card", "for a GPU that has no code path of its own here"),
     (r"libtriton|triton\._C|has no attribute '_C'", "upstream's internals", "imports upstream's C++ by its Python names"),
