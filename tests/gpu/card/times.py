@@ -432,6 +432,33 @@ def machine(theirs):
                 max_clocks=query("clocks.max.sm,clocks.max.mem"), power_limit=query("power.limit"), data="random normal, fixed seed")
 
 
+def write_rows(rows, wanted, write):
+    """Measures and writes those that are wanted. Returns how many are wrong."""
+    failed = 0
+    for row in rows:
+        if not wanted(row.title):
+            continue
+        line, good = run_row(row)
+        failed += not good
+        write(line)
+        torch.cuda.empty_cache()
+    return failed
+
+
+def run_sweep(ours, theirs, wanted, write):
+    """Sizes that suit nobody. Ends with those that are below 0.9 of the better rival."""
+    from size_rows import size_rows, worst
+
+    least, lines = 0.9, []
+    write(machine(theirs))
+    torch.manual_seed(0)
+    rows = size_rows(Row, ours, theirs, TRITON_TILES, TRITON_ATTENTION)
+    failed = write_rows(rows, wanted, lambda line: (lines.append(line), write(line)))
+    for share, title, rival in worst(lines, least):
+        print(f"  {title}: {share} of {rival}", flush=True)
+    return failed
+
+
 def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
     from backward_rows import backward_rows
@@ -444,13 +471,7 @@ def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     scaled, gallery = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, gallery_rows))
     for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, model_rows, scaled, gallery):
         torch.manual_seed(0)
-        for row in make(ours, theirs):
-            if not wanted(row.title):
-                continue
-            line, good = run_row(row)
-            failed += not good
-            write(line)
-            torch.cuda.empty_cache()
+        failed += write_rows(make(ours, theirs), wanted, write)
     for make in (launch_rows, compile_rows):
         for row in make(ours, theirs):
             if wanted(row.title):
