@@ -184,7 +184,7 @@ private:
 
   /// Whether a warp of its own starts the copies of all loops.
   bool chooseRoles() {
-    noRoles = whyNoRoles(config, target);
+    noRoles = whyNoRoles(function, config, target);
     if (noRoles) return false; // said where a loop loads ahead
     std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {

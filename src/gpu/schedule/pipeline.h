@@ -73,8 +73,8 @@ void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
-/// The same, as far as no loop has a say in it.
-std::optional<std::string> whyNoRoles(ttg::ConfigAttr config, const GpuTarget &target);
+/// The same, as far as no schedule has a say in it.
+std::optional<std::string> whyNoRoles(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether the loop may write what `load` reads: then it cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Registers of a thread for a tile.
