@@ -10,6 +10,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shift.h"
+#include "gpu/tiles/covering.h"
 #include "gpu/tiles/registers.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
@@ -327,6 +328,7 @@ struct Explainer::Impl {
            countText(each * elementBytes, "byte") + " a thread; a warp's takes " + countText(bytes, "byte") + " from " +
            countText(access.getSectors(), "sector") + " of 32 bytes" +
            (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced") +
+           (op->hasAttr(ttg::coveringName) ? ", by the aligned words around them, shifted: rows start anywhere" : "") +
            (access.getNarrowed() ? "; wider ones would need a mask that neighbours share" : "");
   }
 

@@ -7,6 +7,7 @@
 //
 // In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h), and the warps of one by
 // another such history, with the clocks' answer to what comes before what.
+#include "gpu/machine/covering.h"
 #include "gpu/machine/each_group.h"
 #include "gpu/machine/simulate_program.h"
 
@@ -221,6 +222,13 @@ static std::string outsideText(const SimulateOptions &options, uint64_t pointer,
   return nearest == options.memory.end() ? "the kernel has none" : distanceText(*nearest, address, bytes);
 }
 
+bool Warp::isThere(uint64_t pointer) const {
+  const SimulateOptions &options = block.options;
+  uint64_t address = pointer & interp::addressMask;
+  const SimulatedMemory *range = rangeOf(options, pointer);
+  return range ? holds(*range, address, 1) : llvm::any_of(options.memory, [&](const auto &any) { return holds(any, address, 1); });
+}
+
 std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment) {
   constexpr uint64_t firstPage = 4096; // never mapped
   uint64_t address = pointer & interp::addressMask;
@@ -304,6 +312,26 @@ static int64_t bytesOf(Type type) {
   return interp::formatOf(type).bytes;
 }
 
+/// A lane's aligned words, of which some bytes may lie outside of a tensor: zeros here, and nobody may use them.
+static bool loadCovering(Warp &warp, const Step &step, int64_t lane, uint64_t pointer) {
+  int64_t bytes = step.to.bytes, count = int64_t(step.results.size()), all = bytes * count;
+  llvm::SmallVector<uint8_t, 16> content(size_t(all), 0);
+  int64_t found = 0;
+  for (int64_t i = 0; i < all; ++i) {
+    if (!warp.isThere(pointer + uint64_t(i))) continue;
+    ++found;
+    if (!warp.noteGlobal(step, lane, {pointer + uint64_t(i), 1})) return false;
+    content[size_t(i)] = *reinterpret_cast<const uint8_t *>((pointer + uint64_t(i)) & interp::addressMask);
+  }
+  if (found == 0 || (pointer & interp::addressMask) % uint64_t(all)) return warp.global(step, lane, pointer, all, all).has_value();
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t value = 0;
+    std::memcpy(&value, &content[size_t(i * bytes)], size_t(bytes));
+    warp.result(step, size_t(i))[size_t(lane)] = value;
+  }
+  return true;
+}
+
 static bool loadGlobal(Warp &warp, const Step &step) {
   auto op = cast<ptx::LoadGlobalOp>(step.op);
   bool hasPredicate = bool(op.getPredicate());
@@ -315,6 +343,10 @@ static bool loadGlobal(Warp &warp, const Step &step) {
     if (!warp.active(lane)) continue;
     bool present = reads >> lane & 1;
     uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+    if (present && op->hasAttr(ptx::coveringName)) {
+      if (!loadCovering(warp, step, lane, pointer)) return false;
+      continue;
+    }
     std::optional<uint64_t> address = present ? warp.global(step, lane, pointer, bytes * count, bytes * count) : 0;
     if (!address || (present && !warp.noteGlobal(step, lane, {pointer, bytes * count}))) return false;
     for (int64_t i = 0; i < count; ++i) {

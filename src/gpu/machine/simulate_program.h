@@ -288,6 +288,8 @@ public:
   /// A read from another block's shared memory: bounds, alignment, races.
   bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);
   /// Where a pointer into global memory points to: bounds, alignment. Nothing after an error.
+  /// Whether a byte of the kernel's memory is there.
+  bool isThere(uint64_t pointer) const;
   std::optional<uint64_t> global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment);
   /// An access to global memory. `value`: what a store writes, null for others.
   struct GlobalAccess {

@@ -12,6 +12,7 @@
 // The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
 // iteration, is a ring's lag.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/covering.h"
 #include "gpu/tiles/registers.h"
 #include "support/result.h"
 #include "support/target.h"
@@ -60,6 +61,7 @@ static Operation *retirement(Operation *product) {
 /// Bytes that one cp.async of this load would move: what the pointers are known to have in a row, and the buffer, too.
 static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
+  if (load->hasAttr(ttg::coveringName)) return 0;
   if (!tile || !ttg::hasLayout(tile) || tile.getElementTypeBitWidth() < 8) return 0;
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t inMemory = (vector ? vector.getInt() : 1) * tile.getElementTypeBitWidth() / 8;

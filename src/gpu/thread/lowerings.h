@@ -29,6 +29,9 @@ void expectIteration(ThreadContext &t, mlir::Operation *loop);
 Type memoryType(ThreadContext &t, Type scalar);
 Value toMemory(ThreadContext &t, Value scalar);
 Value fromMemory(ThreadContext &t, Value stored, Type scalar);
+/// `count` neighbours from any address, by loads of aligned words (covering_load.cpp). `masks`: one for each, or none.
+Parts loadCovering(ThreadContext &t, Value address, llvm::ArrayRef<Value> masks, int64_t count, Type element, ptx::Cache cache,
+                   ptx::Eviction eviction);
 
 // ---- shared.cpp: buffers
 LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op);

@@ -142,4 +142,11 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
   return choice;
 }
 
+bool feedsProduct(Value tile) {
+  return llvm::any_of(tile.getUses(), [](OpOperand &use) {
+    if (isa<tt::DotOp>(use.getOwner())) return use.getOperandNumber() < 2;
+    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsProduct(use.getOwner()->getResult(0));
+  });
+}
+
 } // namespace tilewright::gpu

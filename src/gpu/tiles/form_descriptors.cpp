@@ -13,6 +13,7 @@
 // copies each tile once is not, so it keeps its loads and stores (H200, products of one step in 1 to 8192 blocks: 5 to 7 us a call instead
 // of 5 to 8, and mostly the same time on the card; in 8192 blocks fp32 products of 128x128x64 and 64x64x64 are 6 to 7 % slower).
 #include "gpu/passes.h"
+#include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "support/artifact.h"
@@ -38,14 +39,6 @@ constexpr int64_t farBefore = -(1 << 24); // further from 0 than any tile is lon
 bool isElementwise(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   return op->getNumRegions() == 0 && (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp>(op));
-}
-
-/// Whether a product takes the tile as an operand.
-bool feedsProduct(Value tile) {
-  return llvm::any_of(tile.getUses(), [](OpOperand &use) {
-    if (isa<tt::DotOp>(use.getOwner())) return use.getOperandNumber() < 2;
-    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsProduct(use.getOwner()->getResult(0));
-  });
 }
 
 /// Whether the tile is made of a product's result.
