@@ -3,12 +3,15 @@
 //   before: %v = tt.load %p {ttg.covering, ttg.vector = 8}       %p is a multiple of 2 bytes alone
 //   after:  %low:4 = ptx.load_global (%p and not 15)    %high:4 = ptx.load_global (%p and not 15) + 16 if it is wanted
 //           the four words of %high:%low from byte %p and 15 on: by 8 bytes, by 4, and by the rest (prmt)
+// Masks of rows and columns are told apart: what differs from element to element is the same in all rows, and computed once for them.
 // A load of which no byte is wanted is not made: the one before a tensor's first row, or behind its last one, may not be there.
 #include "gpu/machine/covering.h"
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -18,11 +21,24 @@ namespace {
 
 constexpr int64_t wordBytes = 4;
 
+/// The conditions of which all must hold for this one.
+void collectConditions(Value mask, llvm::SmallSetVector<Value, 4> &conditions) {
+  auto both = mask.getDefiningOp<arith::AndIOp>();
+  if (matchPattern(mask, m_One())) return;
+  if (!both) {
+    conditions.insert(mask);
+    return;
+  }
+  collectConditions(both.getLhs(), conditions);
+  collectConditions(both.getRhs(), conditions);
+}
+
 /// One access of a thread: `masks` are those of its elements, none if all are wanted.
 class CoveringLoad {
 public:
   CoveringLoad(ThreadContext &t, Value address, ArrayRef<Value> masks, int64_t count, int64_t elementBytes)
-      : t(t), b(t.b), masks(masks), count(count), elementBytes(elementBytes), bytes(count * elementBytes) {
+      : t(t), b(t.b), count(count), elementBytes(elementBytes), bytes(count * elementBytes) {
+    partMasks(masks);
     Value low = arith::TruncIOp::create(b, b.getI32Type(), address);
     shift = arith::AndIOp::create(b, low, t.i32(bytes - 1));
     Value aligned = arith::ConstantOp::create(b, b.getI64IntegerAttr(-bytes));
@@ -38,26 +54,39 @@ public:
   }
 
 private:
-  bool isSame() const {
-    return llvm::all_of(masks, [&](Value mask) { return mask == masks.front(); });
+  Value bothHold(Value one, Value other) { return one && other ? Value(arith::AndIOp::create(b, one, other)) : one ? one : other; }
+
+  void partMasks(ArrayRef<Value> masks) {
+    SmallVector<llvm::SmallSetVector<Value, 4>> conditions(masks.size());
+    for (auto [mask, own] : llvm::zip(masks, conditions))
+      collectConditions(mask, own);
+    if (masks.empty()) return;
+    llvm::SmallSetVector<Value, 4> shared = conditions.front();
+    shared.remove_if([&](Value each) { return llvm::any_of(conditions, [&](auto &own) { return !own.contains(each); }); });
+    for (Value each : shared)
+      common = bothHold(common, each);
+    if (llvm::all_of(conditions, [&](auto &own) { return own.size() == shared.size(); })) return;
+    for (auto &own : conditions) {
+      Value rest;
+      for (Value each : own)
+        if (!shared.contains(each)) rest = bothHold(rest, each);
+      single.push_back(rest ? rest : Value(arith::ConstantOp::create(b, b.getBoolAttr(true))));
+    }
   }
+
   Value isNonZero(Value value) { return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, t.i32(0)); }
   Value bitsOf(Value mask, int64_t bits) { return arith::SelectOp::create(b, mask, t.i32(bits), t.i32(0)); }
 
   /// Whether an element of the first words is wanted, and one of those behind them; null: always.
   std::pair<Value, Value> wanted() {
-    if (isSame()) {
-      Value beyond = isNonZero(shift);
-      if (masks.empty()) return {Value(), beyond};
-      return {masks.front(), arith::AndIOp::create(b, masks.front(), beyond)};
-    }
+    if (single.empty()) return {common, bothHold(common, isNonZero(shift))};
     Value all = t.i32(0);
-    for (auto [i, mask] : llvm::enumerate(masks))
+    for (auto [i, mask] : llvm::enumerate(single))
       all = arith::OrIOp::create(b, all, bitsOf(mask, int64_t(1) << i));
     Value elements = arith::ShRUIOp::create(b, shift, t.i32(llvm::Log2_64(static_cast<uint64_t>(elementBytes))));
     Value placed = arith::ShLIOp::create(b, all, elements);
-    Value low = arith::AndIOp::create(b, placed, t.i32((int64_t(1) << count) - 1));
-    return {isNonZero(low), isNonZero(arith::ShRUIOp::create(b, placed, t.i32(count)))};
+    Value low = isNonZero(arith::AndIOp::create(b, placed, t.i32((int64_t(1) << count) - 1)));
+    return {bothHold(common, low), bothHold(common, isNonZero(arith::ShRUIOp::create(b, placed, t.i32(count))))};
   }
 
   SmallVector<Value> load(Value address, Value predicate, ptx::Cache cache, ptx::Eviction eviction) {
@@ -85,13 +114,13 @@ private:
 
   /// Zeros where an element is not wanted.
   SmallVector<Value> masked(SmallVector<Value> words) {
-    if (isSame()) return words; // what is not loaded is zero
+    if (single.empty()) return words; // what is not loaded is zero
     int64_t each = wordBytes / elementBytes, bits = 8 * elementBytes;
     for (auto [i, word] : llvm::enumerate(words)) {
       Value kept = t.i32(0);
       for (int64_t j = 0; j < each; ++j) {
         auto ones = static_cast<int32_t>(((uint64_t(1) << bits) - 1) << (j * bits));
-        kept = arith::OrIOp::create(b, kept, bitsOf(masks[i * static_cast<size_t>(each) + static_cast<size_t>(j)], ones));
+        kept = arith::OrIOp::create(b, kept, bitsOf(single[i * static_cast<size_t>(each) + static_cast<size_t>(j)], ones));
       }
       word = arith::AndIOp::create(b, word, kept);
     }
@@ -100,7 +129,8 @@ private:
 
   ThreadContext &t;
   ImplicitLocOpBuilder &b;
-  SmallVector<Value> masks;
+  Value common;              // the condition of all elements; null: none
+  SmallVector<Value> single; // those of each element beside it; none, or one for each
   int64_t count, elementBytes, bytes;
   Value shift, start; // bytes in front of what is wanted; the aligned address
 };
