@@ -230,7 +230,9 @@ struct Explainer::Impl {
   static std::string splitText(Operation *op) {
     auto split = op->getAttrOfType<IntegerAttr>(ttg::splitName);
     if (!split) return "";
-    if (split.getInt() < 0) return "; every block has all of it";
+    bool isForAll = op->hasAttr(multicastName);
+    if (split.getInt() < 0)
+      return isForAll ? "; every block has all of it: each copies a part of it for all" : "; every block has all of it";
     return "; a block's part along dimension " + std::to_string(split.getInt());
   }
 

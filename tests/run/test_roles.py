@@ -207,3 +207,32 @@ def test_warpgroups_store_their_own_rows(M, N, K, halves):
     out = np.full((M, N), np.nan, np.float16)
     described_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, HALVES=halves, num_warps=8, num_stages=3)
     assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))
+
+
+@triton.jit
+def masked_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    columns = tl.cdiv(N, BLOCK_N)
+    offs_m = (tl.program_id(0) // columns * BLOCK_M + tl.arange(0, BLOCK_M)) % M
+    offs_n = (tl.program_id(0) % columns * BLOCK_N + tl.arange(0, BLOCK_N)) % N
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        offs_k = start + tl.arange(0, BLOCK_K)
+        a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=offs_k[None, :] < K, other=0.0)
+        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n[None, :], mask=offs_k[:, None] < K, other=0.0)
+        acc = tl.dot(a, b, acc)
+    offs_m = tl.program_id(0) // columns * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.program_id(0) % columns * BLOCK_N + tl.arange(0, BLOCK_N)
+    tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+@pytest.mark.parametrize("block, warps", [(128, 4), (256, 8)])
+@pytest.mark.parametrize("M, N, K", [(256, 128, 64), (200, 264, 200), (136, 136, 0), (72, 136, 520)])
+def test_two_blocks_fill_their_slots_together(M, N, K, block, warps):
+    rng = np.random.default_rng(M + N + K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    out, walked = np.full((M, N), np.nan, np.float32), np.full((M, N), np.nan, np.float16)
+    options = dict(BLOCK_M=block, BLOCK_N=128, BLOCK_K=64, num_warps=warps, num_stages=3, num_ctas=2)
+    masked_kernel[(triton.cdiv(M, block) * triton.cdiv(N, 128),)](a, b, out, M, N, K, **options)
+    described_kernel[(2,)](a, b, walked, M, N, K, 2, HALVES=False, **options)
+    want = a.astype(np.float32) @ b.astype(np.float32)
+    assert np.array_equal(out, want) and np.array_equal(walked, want.astype(np.float16))

@@ -337,6 +337,7 @@ private:
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
+        if (roles && config.getCtas() != 1 && isForAllBlocks(copy, config)) started->setAttr(multicastName, b.getUnitAttr());
         producersWork(started);
         continue;
       }
@@ -447,7 +448,7 @@ private:
   /// the loop. A slot's first use finds it empty: a fresh barrier has completed the phase of parity 1.
   LogicalResult expandRoles(Expansion &e, SmallVector<Value> &state) {
     function->setAttr(ttg::rolesName, b.getUnitAttr());
-    Value empty = left ? left->empty : allocBarriers(e.stages, config.getWarps());
+    Value empty = left ? left->empty : allocBarriers(e.stages, config.getWarps() * config.getCtas());
     carrySlot(e, state);
     takeSlots(e);
     b.setInsertionPointAfter(e.lastSlot);
@@ -482,7 +483,7 @@ private:
     }
     if (!e.schedule.computed.empty()) ttg::SyncOp::create(b, e.loc);
     if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::BarrierArriveOp::create(b, e.loc, empty, slot, exists);
+    arrive(e.loc, empty, slot, exists);
   }
 
   /// Behind the loop its last iteration's products are over, too.
@@ -494,7 +495,13 @@ private:
     b.setInsertionPointAfter(drained);
     Value slot = around(e.loc, state[0], -1, e.stages);
     if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::BarrierArriveOp::create(b, e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
+    arrive(e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
+  }
+
+  /// Says that this warp has read a slot: to the producers of all blocks, which fill it.
+  void arrive(Location loc, Value empty, Value slot, Value exists) {
+    auto arrival = ttg::BarrierArriveOp::create(b, loc, empty, slot, exists);
+    if (config.getCtas() != 1) arrival->setAttr(inAllBlocksName, b.getUnitAttr());
   }
 
   /// The buffers of each ring, `stages` tiles deep, and its barriers.

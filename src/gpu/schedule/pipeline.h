@@ -21,6 +21,11 @@ constexpr llvm::StringLiteral throughTilesName = "ttg.through_tiles";
 /// Of a ttg.tma_store: each warpgroup starts the store of its own rows, a group of rows each (a unit attribute).
 constexpr llvm::StringLiteral ownRowsName = "ttg.own_rows";
 
+/// Of a ttg.tma_load (a unit attribute): blocks of the cluster read the same tile; each brings a part of it for all.
+constexpr llvm::StringLiteral multicastName = "ttg.multicast";
+/// Of a ttg.barrier_arrive (a unit attribute): it is at the barriers of all blocks of the cluster, which fill one another's slots.
+constexpr llvm::StringLiteral inAllBlocksName = "ttg.in_all_blocks";
+
 /// A load that only feeds a buffer.
 struct Copy {
   mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
@@ -71,6 +76,10 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
 void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 /// Whether the accumulators of a loop leave a multiprocessor no registers for a second block.
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether all blocks of a program load the same tile, iteration by iteration, and can each bring a part of it (multicast.cpp).
+bool isForAllBlocks(const Copy &copy, ttg::ConfigAttr config);
+/// Why the blocks of a program cannot fill one another's slots, as far as the kernel around its loops has a say in it.
+std::optional<std::string> whyNoMulticast(tt::FuncOp function, ttg::ConfigAttr config);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
 /// The same, as far as no schedule has a say in it.

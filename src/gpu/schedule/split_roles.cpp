@@ -59,7 +59,8 @@ static std::optional<std::string> whyNoGain(ArrayRef<LoopSchedule> loops, ttg::C
 
 std::optional<std::string> whyNoRoles(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot hand registers to one another";
-  if (config.getCtas() != 1) return "several blocks work on a program";
+  if (config.getCtas() != 1)
+    if (std::optional<std::string> why = whyNoMulticast(function, config)) return why;
   if (config.getMaxRegisters() != 0) return "the number of registers is given";
   int64_t warps = config.getWarps(), groups = warps / warpsOfGroup;
   if (groups == 0 || (groups + 1) * warpsOfGroup << laneBits > target.threadsPerBlock)
@@ -103,6 +104,14 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
       }
     }
   if (!producer.isComputable()) return "what is loaded depends on what was loaded before";
+  auto isShared = [&](const Copy &copy) { return isForAllBlocks(copy, config); };
+  auto sharesTiles = [&](const LoopSchedule &schedule) {
+    return llvm::any_of(schedule.rings, [&](const Ring &ring) { return llvm::any_of(ring.copies, isShared); });
+  };
+  if (config.getCtas() != 1) {
+    if (llvm::all_of(loops, sharesTiles)) return {};
+    return "several blocks work on a program, and read no tile that is the same for all";
+  }
   return whyNoGain(loops, config, target);
 }
 

@@ -3,6 +3,7 @@
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
 #include "gpu/layout/proof.h"
+#include "gpu/machine/multicast.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/thread/lowerings.h"
@@ -101,7 +102,12 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
       makeBarriers(t, barriers);
   }
   ptx::MbarrierInitFenceOp::create(t.b);
-  ptx::BarrierOp::create(t.b);
+  if (t.hasProducer && t.config.getCtas() != 1) { // blocks arrive at one another's barriers
+    ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
+    ptx::ClusterWaitOp::create(t.b);
+  } else {
+    ptx::BarrierOp::create(t.b);
+  }
   return success();
 }
 
@@ -318,8 +324,17 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   Value predicate = startsCopies(t, op);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
+  bool isForAll = op->hasAttr(multicastName);
+  int64_t blocks = t.config.getCtas(), box = 0;
+  Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
+  IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
-    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), at, address, barrier, predicate, evict, IntegerAttr());
+    Value starts = predicate;
+    if (isForAll) {
+      Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
+      starts = arith::AndIOp::create(t.b, predicate, isMine);
+    }
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), at, address, barrier, starts, evict, all);
   });
 }
 
@@ -379,7 +394,8 @@ LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
-  ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
+  auto arrival = ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
+  if (op->hasAttr(inAllBlocksName)) arrival->setAttr(ptx::inBlocksName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
   return success();
 }
 
