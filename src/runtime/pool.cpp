@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <linux/futex.h>
 #include <memory>
@@ -84,6 +85,11 @@ private:
   int64_t size = 0;
 };
 
+/// Tells programs by the arena's first word that a launch begins.
+void beginLaunch(char *arena) {
+  if (arena) std::memset(arena, 0, sizeof(uint64_t));
+}
+
 thread_local Arena threadArena;
 thread_local bool insideJob = false;
 
@@ -101,6 +107,7 @@ struct Job {
 void work(Job &job) {
   int64_t chunk = job.firstChunk, total = job.work.programs, spent = 0;
   char *arena = threadArena.data();
+  beginLaunch(arena);
   int64_t before = now();
   while (true) {
     int64_t left = total - job.next.load(std::memory_order_relaxed);
@@ -143,6 +150,7 @@ PoolResult Pool::runAlone(const PoolJob &request) {
   if (!threadArena.reserve(request.arenaBytes)) return {false, -1};
   bool nested = insideJob;
   insideJob = true;
+  beginLaunch(threadArena.data());
   int64_t before = now();
   request.body(request.context, 0, request.programs, threadArena.data());
   float mean = static_cast<float>(now() - before) / static_cast<float>(request.programs);

@@ -12,7 +12,8 @@
 namespace tilewright {
 
 struct PoolJob {
-  /// Runs the programs [first, last). Called on several threads at once. `arena`: that thread's scratch, 64-byte aligned.
+  /// Runs the programs [first, last). Called on several threads at once. `arena`: that thread's scratch, 64-byte aligned;
+  /// its first word is zero when the thread begins with the job.
   void (*body)(void *context, int64_t first, int64_t last, char *arena) = nullptr;
   void *context = nullptr;
   int64_t programs = 0;
