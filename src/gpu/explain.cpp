@@ -300,7 +300,7 @@ struct Explainer::Impl {
         .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
-        .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = " to "; });
+        .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = o.getAdds() ? " added to " : " to "; });
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile) return; // a scalar
     std::string text = tileText(type) + verb;

@@ -193,9 +193,17 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
   return ptx::Atomic::exch;
 }
 
-/// Of a scalar, one thread speaks for the block: what the others did before is released, too.
+/// Whether the copy engine may still be writing to memory for the kernel.
+static bool hasStoresByEngine(Operation *op) {
+  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk([](ttg::TmaStoreOp) { return WalkResult::interrupt(); });
+  return walk.wasInterrupted();
+}
+
+/// Of a scalar, one thread speaks for the block: what the others did before is released, too. What the copy engine does for a thread is
+/// there before the thread tells of it.
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (releases && hasStoresByEngine(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
     meet(t);
     t.sinceBarrier.clear();
