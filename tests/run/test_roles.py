@@ -161,3 +161,45 @@ def test_warpgroups_store_their_own_rows(M, N, K, halves):
     out = np.full((M, N), np.nan, np.float16)
     described_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, HALVES=halves, num_warps=8, num_stages=3)
     assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))
+
+
+@triton.jit
+def gradients_kernel(q_ptr, k_ptr, out_ptr, sum_ptr, n, HEAD_DIM: tl.constexpr, OWN: tl.constexpr, STEP: tl.constexpr):
+    """As attention backward in one kernel: a sum stays in registers, each iteration adds a tile to another one, in memory, and reads it
+    never. Two loops, one behind the other, add to the same memory."""
+    keys, columns = tl.program_id(0) * OWN + tl.arange(0, OWN), tl.arange(0, HEAD_DIM)
+    k = tl.load(k_ptr + keys[:, None] * HEAD_DIM + columns[None, :], mask=keys[:, None] < n, other=0.0)
+    acc = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
+    half = n // (2 * STEP) * STEP
+    for start in range(0, half, STEP):
+        rows = start + tl.arange(0, STEP)
+        q = tl.load(q_ptr + rows[:, None] * HEAD_DIM + columns[None, :])
+        scores = tl.dot(k, q.T)
+        acc = tl.dot(scores.to(q.dtype), q, acc)
+        weights = (scores * 0.5).to(q.dtype)
+        tl.atomic_add(sum_ptr + rows[:, None] * HEAD_DIM + columns[None, :], tl.dot(weights.T, k), sem="relaxed")
+        acc = tl.dot(weights, q, acc)
+    for start in range(half, n, STEP):
+        rows = start + tl.arange(0, STEP)
+        q = tl.load(q_ptr + rows[:, None] * HEAD_DIM + columns[None, :], mask=rows[:, None] < n, other=0.0)
+        scores = tl.dot(k, q.T)
+        weights = (scores * 2).to(q.dtype)
+        sums = tl.dot(weights.T, k)
+        acc = tl.dot(weights, q, acc)
+        tl.atomic_add(sum_ptr + rows[:, None] * HEAD_DIM + columns[None, :], sums, mask=rows[:, None] < n, sem="relaxed")
+    tl.store(out_ptr + keys[:, None] * HEAD_DIM + columns[None, :], acc, mask=keys[:, None] < n)
+
+
+@pytest.mark.parametrize("n, warps", [(64, 8), (128, 8), (300, 8), (512, 8), (200, 4)])
+def test_sums_in_memory(n, warps):
+    rng = np.random.default_rng(n)
+    q, k = (rng.integers(-1, 2, (n, 128)).astype(np.float16) for _ in range(2))
+    out, sums = np.full((n, 128), np.nan, np.float32), np.ones((n, 128), np.float32)
+    gradients_kernel[(triton.cdiv(n, 128),)](q, k, out, sums, n, HEAD_DIM=128, OWN=128, STEP=64, num_warps=warps, num_stages=2)
+    half = n // 128 * 64
+    factor = np.where(np.arange(n) < half, 0.5, 2.0)  # of a query's scores, where they are added to memory
+    own = np.where(np.arange(n) < half, 1.5, 2.0)
+    wide, keys = q.astype(np.float64), k.astype(np.float64)
+    scores = keys @ wide.T
+    np.testing.assert_array_equal(out, (scores * own) @ wide)
+    np.testing.assert_array_equal(sums, 1 + (scores * factor).T @ keys)
