@@ -26,7 +26,7 @@ from numerics import DTYPES, randn, unwritten
 TRITON_TILES = [({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, warps, stages) for m, n, k, warps, stages in (
     (128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4), (128, 128, 32, 4, 4), (64, 256, 32, 4, 4),
     (128, 64, 64, 4, 4), (64, 128, 64, 4, 4), (64, 64, 64, 4, 4), (64, 128, 64, 4, 6), (64, 32, 128, 4, 6))]
-TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n}, warps, stages) for m, n, warps, stages in (
+TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n, "PERSISTENT": False}, warps, stages) for m, n, warps, stages in (
     (128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 3))]
 
 
@@ -354,7 +354,7 @@ def compile_rows(ours, theirs):
     a, b, c = (randn(n, n, dtype="fp16") for _ in range(3))
     q = randn(1, 2, n, 64, dtype="fp16")
     tile = [({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP_M": 8}, 4, 3)]
-    block = [({"BLOCK_M": 128, "BLOCK_N": 64}, 4, 3)]
+    block = [({"BLOCK_M": 128, "BLOCK_N": 64, "PERSISTENT": False}, 4, 3)]
 
     def calls(triton):
         yield "vector add", load("01_vector_add", triton), lambda m: m.add_kernel[(1,)](x, x, out, 1024, BLOCK_SIZE=1024)
