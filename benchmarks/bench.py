@@ -284,7 +284,7 @@ class Bench:
         add = lambda block: lambda kernel: kernel[(1,)](line, line, line, 1000, BLOCK_SIZE=block)
         matmul = lambda kernel: kernel[(1,)](x, y, z, 64, 64, 64, 64, 1, 64, 1, 64, 1, BLOCK_M=128, BLOCK_N=128, BLOCK_K=32, GROUP_M=8)
         attention = lambda kernel: kernel[(1, 1)](
-            q, q, q, o, 0.125, 1, 64, *strides(q) * 4, HEAD_DIM=64, CAUSAL=True, BLOCK_M=128, BLOCK_N=64)
+            q, q, q, o, 0.125, 1, 1, 64, *strides(q) * 4, HEAD_DIM=64, CAUSAL=True, BLOCK_M=128, BLOCK_N=64)
         for label, name, launch, reach, win in [
             ("compile vector add", "01", add(1024), 25, 10), ("compile matmul", "04", matmul, 100, 50),
             ("compile attention", "07", attention, 200, 100),

@@ -7,8 +7,18 @@ import subprocess
 
 import numpy as np
 
-# A team of OpenMP threads that spins on after its work would take the processor from whoever runs next.
+# A team of threads that spins on after its work would take the processor from whoever runs next: OpenBLAS's for 2^26 cycles, unless told.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
+
+# Where TILEWRIGHT_CPU lowers our instruction set, the libraries have no more than that either: OpenBLAS, PyTorch itself, its oneDNN and MKL.
+LIBRARY_LEVELS = {
+    "avx2": {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
+    "avx512": {"OPENBLAS_CORETYPE": "SkylakeX", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "MKL_ENABLE_INSTRUCTIONS": "AVX512"},
+    "avx512-dot": {"OPENBLAS_CORETYPE": "SkylakeX", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16", "MKL_ENABLE_INSTRUCTIONS": "AVX512_E1"},
+}
+for name, value in LIBRARY_LEVELS.get(os.environ.get("TILEWRIGHT_CPU"), {}).items():
+    os.environ.setdefault(name, value)
 
 folder = pathlib.Path(__file__).resolve().parent
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112

@@ -11,6 +11,7 @@
 namespace tilewright {
 
 const CommandSpec &compileSpec() {
+  static const std::string targets = cpuLevelNames() + " or native (the default); or a GPU, as " + defaultGpuText();
   static const CommandSpec spec = [] {
     CommandSpec result{
         "compile",
@@ -22,7 +23,7 @@ const CommandSpec &compileSpec() {
         "Parameters left out take their defaults.\n",
         {{"--kernel", "NAME", "the function; not needed where the file has one"},
          {"--signature", "TEXT", "what it is compiled for"},
-         {"--target", "cpu[:LEVEL]|cuda:SM", "sse2, avx2, avx512, avx512-dot, amx or native (the default); or a GPU, as cuda:sm_90a"},
+         {"--target", "cpu[:LEVEL]|cuda:SM", targets.c_str()},
          {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
          {"--until", "STEP", "in place of --emit: stop after this step; --until steps lists them"},
          {"--from", "STEP", "FILE is what a dump holds of a kernel before this step: go on with it"},

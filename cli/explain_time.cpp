@@ -2,7 +2,7 @@
 // prediction also knows what accesses waste, and what programs cost beside their arithmetic. Neither runs the kernel: that is measureTime.
 #include "cli/explain_time.h"
 
-#include "runtime/cuda/device.h"
+#include "cli/on_device.h"
 #include "tune/estimate.h"
 #include "tune/measure.h"
 
@@ -114,55 +114,18 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
 
 //===--------------------------------------------------------------------------------------------------------------- measured
 
-namespace {
-/// The tensors of a launch in the memory of a GPU.
-class OnDevice {
-public:
-  explicit OnDevice(const gpu::CudaDevice &device) : device(device) {}
-  OnDevice(const OnDevice &) = delete;
-  OnDevice &operator=(const OnDevice &) = delete;
-  ~OnDevice() {
-    gpu::ContextScope scope(device);
-    for (uint64_t address : addresses)
-      device.driver->release(address);
-  }
-
-  /// Copies what the arguments point to, and lets them point to the copies. False after an error.
-  bool move(BoundArguments &arguments, Diagnostics &diagnostics) {
-    gpu::ContextScope scope(device);
-    for (Argument &argument : arguments) {
-      if (!argument.isPointer() || argument.bytes() == 0) continue;
-      auto bytes = static_cast<size_t>(argument.bytes());
-      uint64_t address = 0;
-      gpu::DriverStatus state = device.driver->allocate(&address, bytes);
-      if (state == gpu::status::success) {
-        addresses.push_back(address);
-        state = device.driver->copyToDevice(address, argument.address(), bytes);
-      }
-      if (state != gpu::status::success) {
-        device.report(state, "copying a tensor to the GPU", diagnostics);
-        return false;
-      }
-      argument = Argument::pointer(reinterpret_cast<void *>(address), argument.element(), argument.bytes(), device.ordinal);
-    }
-    return true;
-  }
-
-private:
-  const gpu::CudaDevice &device;
-  std::vector<uint64_t> addresses;
-};
-} // namespace
-
 bool measureTime(const CompileRequest &request, DescribedLaunch &launch, Explanation &explanation, Diagnostics &diagnostics) {
   LaunchOptions options = launch.choice.options;
-  std::optional<OnDevice> copies;
+  std::unique_ptr<OnDevice> copies;
   if (request.gpu) {
-    const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics);
-    if (!device) return false;
-    copies.emplace(*device);
-    if (!copies->move(launch.choice.arguments, diagnostics)) return false;
-    options.device = device->ordinal;
+    options.device = 0;
+    copies = OnDevice::create(options.device, diagnostics);
+    if (!copies) return false;
+    for (Argument &argument : launch.choice.arguments) {
+      std::optional<Argument> there = copies->copy(argument, static_cast<size_t>(argument.bytes()), diagnostics);
+      if (!there) return false;
+      argument = *there;
+    }
   }
   Kernel kernel(launch.setup.kernel.function);
   auto run = [&](Diagnostics &problems) { return kernel.launch(launch.grid, launch.choice.arguments, options, problems); };

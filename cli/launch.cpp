@@ -30,6 +30,10 @@ std::vector<OptionSpec> launchOptions() {
   return options;
 }
 
+OptionSpec deviceOption() {
+  return {"--device", "cpu|cuda[:N]", "where it runs; default cpu"};
+}
+
 std::vector<NamedArgument> Setup::named() const {
   std::vector<NamedArgument> named;
   for (size_t i = 0; i < values.size(); ++i)
@@ -80,6 +84,25 @@ static int readArguments(Setup &setup, Diagnostics &diagnostics) {
   return success;
 }
 
+/// Copies the tensors to the GPU of --device. 0, or the exit status.
+static int placeTensors(Setup &setup, Diagnostics &diagnostics) {
+  llvm::StringRef name = setup.line.get("--device", "cpu"), number = name;
+  int64_t ordinal = 0;
+  if (name == "cpu") return success;
+  bool isCard = number.consume_front("cuda") && (number.empty() || (number.consume_front(":") && !number.getAsInteger(10, ordinal)));
+  if (!isCard || ordinal < 0) return fail("--device is cpu, cuda or cuda:N, and not '" + name.str() + "'");
+  setup.card = OnDevice::create(ordinal, diagnostics);
+  if (!setup.card) return report(diagnostics, userError);
+  for (auto [argument, argumentName] : llvm::zip(setup.values, setup.argumentNames)) {
+    const Tensor *tensor = setup.tensor(argumentName);
+    std::optional<Argument> there = tensor ? setup.card->copy(argument, tensor->guardedBytes(), diagnostics) : argument;
+    if (!there) return report(diagnostics, userError);
+    argument = *there;
+  }
+  setup.options.device = ordinal;
+  return success;
+}
+
 std::optional<Setup> readSetup(CommandLine line, const char *command, int &status, Diagnostics &diagnostics) {
   status = userError;
   std::string name = command;
@@ -92,13 +115,17 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
     status = report(diagnostics, ourError);
     return std::nullopt;
   }
-  Setup setup{std::move(line), std::move(*kernel), {}, {}, {}, {}, {}};
+  Setup setup{std::move(line), std::move(*kernel), {}, {}, {}, {}, {}, nullptr};
   std::optional<KernelOptions> options = readCodeOptions(setup.line);
   std::optional<int64_t> threads = setup.line.integer("--threads", 0, 0, 4096);
   if (!options || !threads) return std::nullopt;
   setup.options.kernel = *options;
   setup.options.threads = *threads;
   if (int failed = readArguments(setup, diagnostics)) {
+    status = failed;
+    return std::nullopt;
+  }
+  if (int failed = placeTensors(setup, diagnostics)) {
     status = failed;
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "cli/on_device.h"
 #include "cli/tensor.h"
 #include "ir/explanation.h"
 #include "tune/autotune.h"
@@ -17,6 +18,7 @@ struct Setup {
   std::vector<std::string> argumentNames;
   std::vector<Argument> values;
   LaunchOptions options;
+  std::shared_ptr<OnDevice> card; // with --device: where the tensors of `values` are
 
   std::vector<NamedArgument> named() const;
   const Tensor *tensor(const std::string &name) const {
@@ -28,6 +30,8 @@ struct Setup {
 
 /// --kernel, --grid, --arg, --threads, --seed, and those that enter the code.
 std::vector<OptionSpec> launchOptions();
+/// --device, of the commands that run kernels.
+OptionSpec deviceOption();
 /// What a VALUE of --arg and a grid may be, for --help.
 extern const char *const launchDetails;
 

@@ -2,8 +2,10 @@
 
 #include "cli/launch.h"
 #include "cli/step.h"
+#include "runtime/cuda/device.h"
 #include "runtime/pool.h"
 #include "runtime/simulated.h"
+#include "tune/measure.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -22,7 +24,7 @@ const CommandSpec &runSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{"run",
                        "FILE [--kernel NAME] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
-                       "Runs a kernel on this machine's processor.",
+                       "Runs a kernel on this machine's processor, or on a GPU.",
                        launchDetails,
                        {{"--out", "NAME=FILE.npy", "write a tensor after the run"},
                         {"--check", "NAME=FILE.npy", "compare a tensor with a file after the run"},
@@ -35,6 +37,7 @@ const CommandSpec &runSpec() {
                         {"--sanitize", "", "interpret, and stop at the first access outside its tensor, race, or wait without end"},
                         {"--simulate", "[=TARGET]", simulateHelp.c_str()},
                         {"--step", "[=N]", "interpret one operation at a time; with N: show the first N"}}};
+    result.options.push_back(deviceOption());
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
     return result;
@@ -117,6 +120,38 @@ void printTuning(const TuneReport &report, bool withTimings) {
   std::fprintf(stderr, "chosen: %s\n", configText(*report.best()).c_str());
 }
 
+/// By the GPU's clock, with nothing of the tensors in its cache.
+std::optional<Timing> timeOnCard(const Setup &setup, const TunedKernel::Choice &choice, const std::function<bool()> &launch,
+                                 Diagnostics &diagnostics) {
+  std::unique_ptr<LaunchMeter> meter = LaunchMeter::create(*setup.kernel.function, choice.arguments, {}, {}, choice.options, diagnostics);
+  if (!meter) return std::nullopt;
+  std::vector<double> times = meter->measure([&](Diagnostics &) { return launch(); }, std::nullopt).milliseconds;
+  if (times.size() < 3) return std::nullopt;
+  return Timing{times[0] / 1e3, times[1] / 1e3, times[2] / 1e3, 0};
+}
+
+void showTime(const Setup &setup, const Timing &timing, const CompiledKernel &compiled, json::Object &facts) {
+  int64_t threads = setup.options.threads > 0 ? setup.options.threads : defaultThreads();
+  std::string where = setup.card ? setup.card->card().name : std::to_string(threads) + " threads";
+  json::Object time{{"median_ms", timing.median * 1e3},
+                    {"p20_ms", timing.low * 1e3},
+                    {"p80_ms", timing.high * 1e3},
+                    {"from_cache", compiled.fromCache()}};
+  std::string runs;
+  if (setup.card) {
+    time["device"] = where;
+  } else {
+    time["runs"] = timing.runs;
+    time["threads"] = threads;
+    runs = " of " + std::to_string(timing.runs) + " runs";
+  }
+  facts["time"] = std::move(time);
+  if (setup.line.has("--json")) return;
+  std::printf("time: median %s (20%% %s, 80%% %s)%s on %s; %s\n", secondsText(timing.median).c_str(), secondsText(timing.low).c_str(),
+              secondsText(timing.high).c_str(), runs.c_str(), where.c_str(),
+              compiled.fromCache() ? "code from the cache" : ("compiled in " + secondsText(compiled.compileSeconds())).c_str());
+}
+
 /// Ends a run: with --json all facts are printed.
 int tell(const Setup &setup, json::Object facts, int status) {
   if (setup.line.has("--json")) std::printf("%s\n", llvm::formatv("{0}", json::Value(std::move(facts))).str().c_str());
@@ -166,6 +201,9 @@ int checkOptions(const Setup &setup) {
   if (!line.number("--rtol", 0) || !line.number("--atol", 0)) return userError;
   for (const char *engine : {"--interpret", "--sanitize", "--simulate", "--step"})
     if (line.has("--time") && line.has(engine)) return fail(std::string("--time measures compiled code, and ") + engine + " runs none");
+  for (const char *engine : {"--interpret", "--sanitize", "--simulate", "--step"})
+    if (setup.card && line.has(engine))
+      return fail(std::string("--device cuda runs compiled code on the GPU, and ") + engine + " runs none there");
   if (!line.get("--step", "").empty() && !line.integer("--step", 1, 1, std::numeric_limits<int64_t>::max())) return userError;
   for (const char *option : {"--out", "--check", "--print"})
     for (const std::string &text : line.all(option)) {
@@ -211,25 +249,15 @@ int runMain(int argc, char **argv) {
   if (!compiled) return report(diagnostics, ourError);
   auto launch = [&] { return tuned.kernel().launch(*extents, choice->arguments, choice->options, diagnostics); };
   if (!launch()) return report(diagnostics, ourError);
+  if (setup.card && !setup.card->fetch(diagnostics)) return report(diagnostics, ourError);
   report(diagnostics, success);
   status = showResults(setup, facts);
   if (!checkIntact(setup)) return userError;
   if (!setup.line.has("--time")) return tell(setup, std::move(facts), status);
 
-  int64_t threads = setup.options.threads > 0 ? setup.options.threads : defaultThreads();
-  std::optional<Timing> timing = timeRuns(launch, 0.1, 0.5);
+  std::optional<Timing> timing = setup.card ? timeOnCard(setup, *choice, launch, diagnostics) : timeRuns(launch, 0.1, 0.5);
   if (!timing) return report(diagnostics, ourError);
-  facts["time"] = json::Object{{"median_ms", timing->median * 1e3},
-                               {"p20_ms", timing->low * 1e3},
-                               {"p80_ms", timing->high * 1e3},
-                               {"runs", timing->runs},
-                               {"threads", threads},
-                               {"from_cache", compiled->fromCache()}};
-  if (!setup.line.has("--json"))
-    std::printf("time: median %s (20%% %s, 80%% %s) of %lld runs on %lld threads; %s\n", secondsText(timing->median).c_str(),
-                secondsText(timing->low).c_str(), secondsText(timing->high).c_str(), static_cast<long long>(timing->runs),
-                static_cast<long long>(threads),
-                compiled->fromCache() ? "code from the cache" : ("compiled in " + secondsText(compiled->compileSeconds())).c_str());
+  showTime(setup, *timing, *compiled, facts);
   return tell(setup, std::move(facts), status);
 }
 

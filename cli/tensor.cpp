@@ -57,9 +57,13 @@ Tensor::Tensor(Scalar element, std::vector<int64_t> shape, bool transposed)
   memory = guardedMemory(static_cast<size_t>(std::max<int64_t>(1, total * byteSize(scalar))));
 }
 
+size_t Tensor::guardedBytes() const {
+  return pagesOf(static_cast<size_t>(std::max<int64_t>(1, bytes())));
+}
+
 bool Tensor::isIntact() const {
   const char *begin = memory.get(), *end = begin + std::max<int64_t>(1, bytes());
-  return std::all_of(end, begin + pagesOf(static_cast<size_t>(end - begin)), [](char c) { return c == canary; });
+  return std::all_of(end, begin + guardedBytes(), [](char c) { return c == canary; });
 }
 
 int64_t Tensor::offset(int64_t index) const {

@@ -23,8 +23,9 @@ public:
   int64_t count() const { return total; }
   int64_t bytes() const { return total * byteSize(scalar); }
   void *data() const { return memory.get(); }
-  /// Whether nothing was written right behind it.
+  /// Whether nothing was written right behind it: up to the end of its last page, which is a part of these bytes.
   bool isIntact() const;
+  size_t guardedBytes() const;
   double get(int64_t index) const;
   void set(int64_t index, double value);
   /// "f32[64x32]"

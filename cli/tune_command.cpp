@@ -23,6 +23,7 @@ const CommandSpec &tuneSpec() {
          {"--export", "FILE", "write what is kept to a file, of one kernel with --kernel. TILEWRIGHT_TUNED=FILE pins its winners"},
          {"--import", "FILE", "keep what such a file holds"},
          {"--json", "", "list as JSON"}}};
+    result.options.push_back(deviceOption());
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
     return result;

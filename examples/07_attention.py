@@ -6,8 +6,11 @@ what was added up before is scaled down by exp(old maximum - new maximum): the r
 row, though no whole row ever existed.
 
 Two things make it fast. Scores are multiplied by the scale and by log2(e) where the maximum is subtracted, in one instruction, so that the
-inner loop needs only exp2 and Q is used as it lies in memory. And the keys are walked in two phases: blocks that every query of the program
-sees in full need no mask; only those on the diagonal (causal), or behind the end of the sequence, are masked.
+inner loop needs only exp2 and Q is used as it lies in memory. And only blocks of keys that not every query of the program sees in full are
+masked: those on the diagonal (causal), or behind the end of the sequence.
+
+A program does one block of queries, or with PERSISTENT as many as there are for it: then the next block's queries and first keys are on
+their way while this one's result is stored. Short sequences gain by that.
 """
 
 import math
@@ -20,30 +23,44 @@ import common
 
 
 def get_autotune_configs():
-    tiles = [(128, 64, 8, 3), (128, 128, 8, 3), (128, 128, 8, 2), (64, 128, 4, 2), (64, 64, 4, 2), (64, 32, 4, 3), (32, 64, 4, 3),
-             (64, 256, 8, 3)]
-    return [triton.Config({"BLOCK_M": m, "BLOCK_N": n}, num_warps=warps, num_stages=stages) for m, n, warps, stages in tiles]
+    tiles = [(128, 64, 8, 3, False), (128, 128, 8, 2, False), (128, 128, 8, 2, True), (64, 128, 4, 2, False), (64, 64, 4, 2, False),
+             (64, 32, 4, 3, False), (32, 64, 4, 3, False), (64, 256, 8, 3, False)]
+    return [triton.Config({"BLOCK_M": m, "BLOCK_N": n, "PERSISTENT": persistent}, num_warps=warps, num_stages=stages)
+            for m, n, warps, stages, persistent in tiles]
 
 
 @triton.jit
 def attend(
-    acc, row_sum, row_max, q, scale2, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, first, last, n_ctx, offs_m,
-    HEAD_DIM: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr,
+    block, batch, head, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
+    stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
+    stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
 ):
+    q_ptr += batch * stride_qz + head * stride_qh
+    k_ptr += batch * stride_kz + head * stride_kh
+    v_ptr += batch * stride_vz + head * stride_vh
+    out_ptr += batch * stride_oz + head * stride_oh
+    offs_m = block * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_d = tl.arange(0, HEAD_DIM)
-    for start in range(first, last, BLOCK_N):
+    rows = offs_m[:, None] < n_ctx
+    q = tl.load(q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd, mask=rows, other=0.0)
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+    if CAUSAL:
+        full = block * BLOCK_M // BLOCK_N * BLOCK_N  # keys before this one are seen by every query of this block
+        last = min((block + 1) * BLOCK_M, n_ctx)
+    else:
+        full = n_ctx // BLOCK_N * BLOCK_N
+        last = n_ctx
+    for start in range(0, last, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
-        k_ptrs = k_ptr + offs_d[:, None] * stride_kd + offs_n[None, :] * stride_kn
-        v_ptrs = v_ptr + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd
-        if MASKED:
-            k = tl.load(k_ptrs, mask=offs_n[None, :] < n_ctx, other=0.0)
-            v = tl.load(v_ptrs, mask=offs_n[:, None] < n_ctx, other=0.0)
-        else:
-            k = tl.load(k_ptrs)
-            v = tl.load(v_ptrs)
+        keys = offs_n < n_ctx
+        k = tl.load(k_ptr + offs_d[:, None] * stride_kd + offs_n[None, :] * stride_kn, mask=keys[None, :], other=0.0)
+        v = tl.load(v_ptr + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd, mask=keys[:, None], other=0.0)
         scores = tl.dot(q, k)
-        if MASKED:
-            seen = offs_n[None, :] < n_ctx
+        if start >= full:
+            seen = keys[None, :]
             if CAUSAL:
                 seen = seen & (offs_n[None, :] <= offs_m[:, None])
             scores = tl.where(seen, scores, -float("inf"))
@@ -53,50 +70,36 @@ def attend(
         row_sum = row_sum * rescale + tl.sum(weights, 1)
         acc = tl.dot(weights.to(v.dtype), v, acc * rescale[:, None])
         row_max = new_max
-    return acc, row_sum, row_max
+    out = acc / row_sum[:, None]
+    out_ptrs = out_ptr + offs_m[:, None] * stride_on + offs_d[None, :] * stride_od
+    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=rows)
 
 
 @triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"])
 @triton.jit
 def attention_kernel(
-    q_ptr, k_ptr, v_ptr, out_ptr, scale, n_heads, n_ctx,
+    q_ptr, k_ptr, v_ptr, out_ptr, scale, n_batches, n_heads, n_ctx,
     stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
     stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od,
-    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, PERSISTENT: tl.constexpr = False,
 ):
-    block = tl.program_id(0)
-    batch = tl.program_id(1) // n_heads
-    head = tl.program_id(1) % n_heads
-    q_ptr += batch * stride_qz + head * stride_qh
-    k_ptr += batch * stride_kz + head * stride_kh
-    v_ptr += batch * stride_vz + head * stride_vh
-    out_ptr += batch * stride_oz + head * stride_oh
-
-    offs_m = block * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_d = tl.arange(0, HEAD_DIM)
-    rows = offs_m[:, None] < n_ctx
-    q = tl.load(q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd, mask=rows, other=0.0)
     scale2 = scale * 1.4426950408889634  # log2(e): exp(x) = exp2(x * log2(e))
-
-    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
-    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
-    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
-    if CAUSAL:
-        full = block * BLOCK_M // BLOCK_N * BLOCK_N  # keys before this one are seen by every query of this program
-        last = min((block + 1) * BLOCK_M, n_ctx)
+    if PERSISTENT:
+        blocks = tl.cdiv(n_ctx, BLOCK_M)
+        for tile in range(tl.program_id(0), blocks * n_batches * n_heads, tl.num_programs(0)):
+            block, both = tile % blocks, tile // blocks
+            if CAUSAL:  # later blocks see more keys: a program gets long and short ones
+                block = tl.where(both % 2 == 0, block, blocks - 1 - block)
+            attend(
+                block, both // n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
+                stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
+                stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N)
     else:
-        full = n_ctx // BLOCK_N * BLOCK_N
-        last = n_ctx
-    acc, row_sum, row_max = attend(
-        acc, row_sum, row_max, q, scale2, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, 0, full, n_ctx, offs_m,
-        HEAD_DIM, BLOCK_N, False, CAUSAL)
-    acc, row_sum, row_max = attend(
-        acc, row_sum, row_max, q, scale2, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd, full, last, n_ctx, offs_m,
-        HEAD_DIM, BLOCK_N, True, CAUSAL)
-
-    out = acc / row_sum[:, None]
-    out_ptrs = out_ptr + offs_m[:, None] * stride_on + offs_d[None, :] * stride_od
-    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=rows)
+        both = tl.program_id(1)
+        attend(
+            tl.program_id(0), both // n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
+            stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
+            stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N)
 
 
 def attention(q, k, v, causal=False, out=None):
@@ -106,9 +109,11 @@ def attention(q, k, v, causal=False, out=None):
     if head_dim & (head_dim - 1):
         raise ValueError(f"attention needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
     out = common.empty(q.shape, q) if out is None else out
-    grid = lambda meta: (triton.cdiv(n_ctx, meta["BLOCK_M"]), batches * heads)
+    blocks = lambda meta: triton.cdiv(n_ctx, meta["BLOCK_M"])
+    programs = lambda meta: min(common.processors(q), blocks(meta) * batches * heads)
+    grid = lambda meta: (programs(meta), 1) if meta["PERSISTENT"] else (blocks(meta), batches * heads)
     attention_kernel[grid](
-        q, k, v, out, 1.0 / math.sqrt(head_dim), heads, n_ctx, *common.strides(q), *common.strides(k), *common.strides(v),
+        q, k, v, out, 1.0 / math.sqrt(head_dim), batches, heads, n_ctx, *common.strides(q), *common.strides(k), *common.strides(v),
         *common.strides(out), HEAD_DIM=head_dim, CAUSAL=causal)
     return out
 

@@ -9,6 +9,9 @@ Three kernels. The first makes delta. In the second a program owns keys and walk
 multiplies transposed (keys are rows), so that the weights leave the first product as the next one wants its first operand.
 In the third a program owns queries and walks over the keys, adding up dQ. The weights are made twice, but no two programs add to
 one place: the result is the same, bit for bit, in every run.
+
+With `deterministic=False` the second kernel makes dQ as well: five products in place of seven. All programs of a head add to its
+dQ, in fp32, and a last kernel scales the sums and rounds them. The order of additions, and so the last bits, differ from run to run.
 """
 
 import math
@@ -31,9 +34,15 @@ def get_autotune_configs():
             for own, step, warps, stages, registers in tiles]
 
 
+def configs_that_fit(configs, arguments, HEAD_DIM, **options):
+    """Steps of 128 queries pay where programs add to dQ, in larger tiles, and take more registers than there are beside 128 columns."""
+    adds = arguments["sum_ptr"] is not None
+    return [config for config in configs if config.kwargs["STEP"] < 128 or (adds and HEAD_DIM <= 64)]
+
+
 @triton.jit
 def rows_kernel(
-    out_ptr, grad_ptr, lse_ptr, delta_ptr, log_ptr, n_heads, n_ctx, stride_oz, stride_oh, stride_on, stride_od,
+    out_ptr, grad_ptr, lse_ptr, delta_ptr, log_ptr, sum_ptr, n_heads, n_ctx, stride_oz, stride_oh, stride_on, stride_od,
     stride_gz, stride_gh, stride_gn, stride_gd, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr,
 ):
     both = tl.program_id(1).to(tl.int64)
@@ -48,12 +57,15 @@ def rows_kernel(
     tl.store(delta_ptr + both * n_ctx + offs_m, tl.sum(out * grad, 1), mask=rows)
     lse = tl.load(lse_ptr + both * n_ctx + offs_m, mask=rows, other=0.0)
     tl.store(log_ptr + both * n_ctx + offs_m, lse * LOG2E, mask=rows)
+    if sum_ptr is not None:  # of dQ, before programs add to it
+        sums = sum_ptr + (both * n_ctx + offs_m[:, None]) * HEAD_DIM + offs_d[None, :]
+        tl.store(sums, tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32), mask=rows[:, None])
 
 
 @triton.jit
 def add_queries(
-    dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, last, n_ctx, offs_n,
-    HEAD_DIM: tl.constexpr, STEP: tl.constexpr, MASKED: tl.constexpr,
+    dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, last, n_ctx,
+    offs_n, HEAD_DIM: tl.constexpr, STEP: tl.constexpr, MASKED: tl.constexpr,
 ):
     offs_d = tl.arange(0, HEAD_DIM)
     for start in range(first, last, STEP):
@@ -69,15 +81,20 @@ def add_queries(
         if MASKED:
             weights = tl.where(offs_n[:, None] <= offs_m[None, :], weights, 0.0)
         dv = tl.dot(weights.to(grad.dtype), grad, dv)
-        grad_scores = weights * (grad_weights - delta[None, :])
-        dk = tl.dot(grad_scores.to(q.dtype), q, dk)
+        grad_scores = (weights * (grad_weights - delta[None, :])).to(q.dtype)
+        if sum_ptr is not None:
+            dq = tl.dot(grad_scores.T, k)
+            tl.atomic_add(sum_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], dq, mask=rows[:, None], sem="relaxed")
+        dk = tl.dot(grad_scores, q, dk)
     return dk, dv
 
 
-@triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"])
+@triton.autotune(
+    configs=[*get_autotune_configs(), triton.Config({"OWN": 128, "STEP": 128}, num_warps=8, num_stages=2)],
+    key=["n_ctx", "HEAD_DIM", "CAUSAL"], reset_to_zero=["sum_ptr"], prune_configs_by={"early_config_prune": configs_that_fit})
 @triton.jit
 def keys_kernel(
-    q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, dk_ptr, dv_ptr, scale, n_heads, n_ctx,
+    q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, dk_ptr, dv_ptr, scale, n_heads, n_ctx,
     stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
     stride_vz, stride_vh, stride_vn, stride_vd, stride_gz, stride_gh, stride_gn, stride_gd,
     stride_dkz, stride_dkh, stride_dkn, stride_dkd, stride_dvz, stride_dvh, stride_dvn, stride_dvd,
@@ -94,6 +111,8 @@ def keys_kernel(
     dv_ptr += batch * stride_dvz + head * stride_dvh
     log_ptr += both * n_ctx
     delta_ptr += both * n_ctx
+    if sum_ptr is not None:
+        sum_ptr += both * n_ctx * HEAD_DIM
 
     offs_n = block * OWN + tl.arange(0, OWN)
     offs_d = tl.arange(0, HEAD_DIM)
@@ -108,12 +127,12 @@ def keys_kernel(
         first = block * OWN // STEP * STEP
         full = tl.minimum(tl.cdiv((block + 1) * OWN, STEP) * STEP, n_ctx)
         dk, dv = add_queries(
-            dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, full, n_ctx,
-            offs_n, HEAD_DIM, STEP, True)
+            dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, full,
+            n_ctx, offs_n, HEAD_DIM, STEP, True)
         first = full
     dk, dv = add_queries(
-        dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, n_ctx, n_ctx,
-        offs_n, HEAD_DIM, STEP, False)
+        dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, n_ctx,
+        n_ctx, offs_n, HEAD_DIM, STEP, False)
     element = dk_ptr.dtype.element_ty
     tl.store(dk_ptr + offs_n[:, None] * stride_dkn + offs_d[None, :] * stride_dkd, (dk * scale).to(element), mask=keys)
     tl.store(dv_ptr + offs_n[:, None] * stride_dvn + offs_d[None, :] * stride_dvd, dv.to(element), mask=keys)
@@ -187,7 +206,26 @@ def queries_kernel(
     tl.store(dq_ptrs, (dq * scale).to(dq_ptr.dtype.element_ty), mask=rows[:, None])
 
 
-def attention_backward(q, k, v, attended, lse, grad, causal=False, scratch=None, out=None):
+@triton.jit
+def round_kernel(
+    sum_ptr, dq_ptr, scale, n_heads, n_ctx, stride_dqz, stride_dqh, stride_dqn, stride_dqd, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr,
+):
+    both = tl.program_id(1).to(tl.int64)
+    batch, head = both // n_heads, both % n_heads
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, HEAD_DIM)
+    rows = offs_m[:, None] < n_ctx
+    sums = tl.load(sum_ptr + (both * n_ctx + offs_m[:, None]) * HEAD_DIM + offs_d[None, :], mask=rows)
+    dq_ptrs = dq_ptr + batch * stride_dqz + head * stride_dqh + offs_m[:, None] * stride_dqn + offs_d[None, :] * stride_dqd
+    tl.store(dq_ptrs, (sums * scale).to(dq_ptr.dtype.element_ty), mask=rows)
+
+
+def empty_scratch(q, deterministic=True):
+    delta, log = (common.empty(q.shape[:3], q, "fp32") for _ in range(2))
+    return delta, log, None if deterministic else common.empty(q.shape, q, "fp32")
+
+
+def attention_backward(q, k, v, attended, lse, grad, causal=False, deterministic=True, scratch=None, out=None):
     """`attended`: what the forward pass gave; `lse`: of each query the natural logarithm of its sum of exponentials, fp32. Returns the
     gradients of q, k and v."""
     batches, heads, n_ctx, head_dim = q.shape
@@ -199,14 +237,18 @@ def attention_backward(q, k, v, attended, lse, grad, causal=False, scratch=None,
     if not common.is_contiguous(lse):
         raise ValueError("attention_backward needs lse without gaps; pass numpy.ascontiguousarray(lse)")
     dq, dk, dv = (common.empty(q.shape, q) for _ in range(3)) if out is None else out
-    delta, log = (common.empty(q.shape[:3], q, "fp32") for _ in range(2)) if scratch is None else scratch
+    delta, log, sums = empty_scratch(q, deterministic) if scratch is None else scratch
     scale = 1.0 / math.sqrt(head_dim)
     inputs = [*common.strides(q), *common.strides(k), *common.strides(v), *common.strides(grad)]
     rows_kernel[(triton.cdiv(n_ctx, 64), batches * heads)](
-        attended, grad, lse, delta, log, heads, n_ctx, *common.strides(attended), *common.strides(grad), HEAD_DIM=head_dim, BLOCK_M=64)
+        attended, grad, lse, delta, log, sums, heads, n_ctx, *common.strides(attended), *common.strides(grad), HEAD_DIM=head_dim, BLOCK_M=64)
     keys_kernel[lambda meta: (triton.cdiv(n_ctx, meta["OWN"]), batches * heads)](
-        q, k, v, grad, log, delta, dk, dv, scale, heads, n_ctx, *inputs, *common.strides(dk), *common.strides(dv), HEAD_DIM=head_dim,
-        CAUSAL=causal)
+        q, k, v, grad, log, delta, sums, dk, dv, scale, heads, n_ctx, *inputs, *common.strides(dk), *common.strides(dv),
+        HEAD_DIM=head_dim, CAUSAL=causal)
+    if not deterministic:
+        round_kernel[(triton.cdiv(n_ctx, 64), batches * heads)](
+            sums, dq, scale, heads, n_ctx, *common.strides(dq), HEAD_DIM=head_dim, BLOCK_M=64)
+        return dq, dk, dv
     queries_kernel[lambda meta: (triton.cdiv(n_ctx, meta["OWN"]), batches * heads)](
         q, k, v, grad, log, delta, dq, scale, heads, n_ctx, *inputs, *common.strides(dq), HEAD_DIM=head_dim, CAUSAL=causal)
     return dq, dk, dv
@@ -228,7 +270,7 @@ def forward(q, k, v, causal):
     return np.exp(scores - lse) @ v.astype(np.float64), lse[..., 0]
 
 
-def reference_fn(q, k, v, out, lse, grad, causal=False):
+def reference_fn(q, k, v, out, lse, grad, causal=False, deterministic=True):
     weights = np.exp(scores_of(q, k, causal) - lse[..., None])
     q, k, v, out, grad = (x.astype(np.float64) for x in (q, k, v, out, grad))
     delta = (grad * out).sum(axis=-1, keepdims=True)
@@ -252,6 +294,7 @@ def cases(quick):
         name = " causal" if causal else ""
         yield common.Case(f"1x1x1x16{name}", "fp32", get_inputs(1, 1, 1, 16, causal=causal), TERMS)
         yield common.Case(f"1x2x133x32{name}", "fp32", get_inputs(1, 2, 133, 32, causal=causal), TERMS)
+        yield common.Case(f"1x2x133x32{name} sums", "fp32", [*get_inputs(1, 2, 133, 32, causal=causal), False], TERMS)
     shape = (1, 1, 128, 64) if quick else (1, 8, 1024, 64)
     for causal, dtype in [(True, "fp16"), (False, "fp16"), (True, "fp32"), (False, "fp32")]:
         size = "x".join(map(str, shape)) + (" causal" if causal else "")

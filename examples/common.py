@@ -99,6 +99,13 @@ def like(array, other):
     return sys.modules[type(other).__module__.partition(".")[0]].from_numpy(array).to(other.device) if hasattr(other, "new_empty") else array
 
 
+def processors(array):
+    """How many programs run at a time on the GPU of a tensor; more than there are anywhere for what lies elsewhere."""
+    if getattr(getattr(array, "device", None), "type", "cpu") != "cuda":
+        return 1 << 30
+    return sys.modules["torch"].cuda.get_device_properties(array.device).multi_processor_count
+
+
 def warps_for(block):
     """Warps for a tile of one row. Longer rows than 32768 have several blocks of a GPU: then few warps in each leave room for two of them."""
     return 16 if block == 32768 else 4

@@ -30,10 +30,6 @@ triton.profiler triton.profiler.data triton.profiler.hooks.hook triton.profiler.
 triton.profiler.viewer
 """.split()
 
-# Modules whose names are found elsewhere in the package.
-HOMES = {"triton.profiler.hooks.hook": "triton.profiler.hooks", "triton.profiler.profile": "triton.profiler.session",
-         "triton.profiler.state": "triton.profiler.scope"}
-
 # (pattern of names, state, reason): the first that fits.
 NOTES = [row.split(None, 2) for row in (ROOT / "docs/api_notes.txt").read_text().splitlines() if row and not row.startswith("#")]
 
@@ -97,7 +93,7 @@ def write_names(source):
 def is_there(module, name):
     """Whether our package has the name."""
     try:
-        found = importlib.import_module(HOMES.get(module, module).replace("triton", "tilewright", 1))
+        found = importlib.import_module(module.replace("triton", "tilewright", 1))
     except ImportError:
         return False
     for part in name.split("."):

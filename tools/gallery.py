@@ -13,7 +13,7 @@ def matmul(dtype, blocks, more=""):
             f"BLOCK_K={k}{more}")
 
 
-ATTENTION = ",".join(["q_ptr=*fp16:16,k_ptr=*fp16:16,v_ptr=*fp16:16,out_ptr=*fp16:16,scale=fp32,n_heads=i32:16,n_ctx=i32:16"] + [
+ATTENTION = ",".join(["q_ptr=*fp16:16,k_ptr=*fp16:16,v_ptr=*fp16:16,out_ptr=*fp16:16,scale=fp32,n_batches=i32,n_heads=i32:16,n_ctx=i32:16"] + [
     f"stride_{tensor}z=i32:16,stride_{tensor}h=i32:16,stride_{tensor}n=i32:16,stride_{tensor}d=1" for tensor in "qkvo"])
 
 
@@ -38,12 +38,19 @@ HEAVY = [
 ] + [
     ("07_attention", "attention_kernel", f"{ATTENTION},HEAD_DIM={d},CAUSAL=True,BLOCK_M={m},BLOCK_N={n}", warps, 3)
     for d in (64, 128) for m, n, warps in [(128, 64, 8), (128, 128, 8), (64, 64, 4), (64, 32, 4), (32, 64, 4), (64, 256, 8)]
+] + [
+    ("07_attention", "attention_kernel", f"{ATTENTION},HEAD_DIM={d},CAUSAL={causal},BLOCK_M=128,BLOCK_N=128,PERSISTENT={walks}", 8, 2)
+    for d in (64, 128) for causal in (False, True) for walks in (False, True)
 ]
 
 HEAVY += [
-    ("13_attention_backward", kernel, f"{attention_backward(written)},HEAD_DIM={d},CAUSAL={causal},OWN={own},STEP=64", warps, stages)
-    for kernel, written in (("keys_kernel", ("dk", "dv")), ("queries_kernel", ("dq",)))
+    ("13_attention_backward", kernel, f"{attention_backward(written)}{sums},HEAD_DIM={d},CAUSAL={causal},OWN={own},STEP=64", warps, stages)
+    for kernel, written, sums in (("keys_kernel", ("dk", "dv"), ",sum_ptr=None"), ("keys_kernel", ("dk", "dv"), ",sum_ptr=*fp32:16"),
+                                  ("queries_kernel", ("dq",), ""))
     for d, own, warps, stages in ((64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 8, 3), (128, 128, 8, 3)) for causal in (False, True)
+] + [
+    ("13_attention_backward", "keys_kernel", f"{attention_backward(('dk', 'dv'))},sum_ptr=*fp32:16,HEAD_DIM=64,CAUSAL={causal},OWN=128,STEP=128", 8, 2)
+    for causal in (False, True)
 ]
 
 KERNELS = HEAVY + [

@@ -224,11 +224,23 @@ Extent extentOfTensor(nb::handle object, int64_t itemBytes) {
   return extent;
 }
 
+/// The device whose memory an address is, where the array does not say; nothing where CUDA knows of none.
+std::optional<int64_t> deviceOfAddress(void *address) {
+  Diagnostics diagnostics;
+  const gpu::Driver *driver = gpu::cudaDriver(diagnostics);
+  int ordinal = 0;
+  if (driver &&
+      driver->pointerAttribute(&ordinal, gpu::PointerAttribute::deviceOrdinal, reinterpret_cast<uint64_t>(address)) == gpu::status::success)
+    return ordinal;
+  return std::nullopt;
+}
+
 // What PyTorch's tensors look like; many others look so, too.
 Argument tensorArgument(nb::handle object, const char *parameter) {
   Scalar scalar = scalarOf(object.attr("dtype"), object, parameter);
   int64_t ordinal = -1;
-  if (nb::object device = memberOr(object, "device", nb::none()); !device.is_none()) {
+  nb::object device = memberOr(object, "device", nb::none());
+  if (!device.is_none()) {
     nb::object kind = memberOr(device, "type", nb::none());
     std::string type = nb::isinstance<nb::str>(kind) ? nb::cast<std::string>(kind) : "cpu";
     if (type == "cuda") {
@@ -246,6 +258,7 @@ Argument tensorArgument(nb::handle object, const char *parameter) {
   } catch (nb::python_error &error) {
     refuseWithoutMemory(error, parameter);
   }
+  if (device.is_none() && data) ordinal = deviceOfAddress(data).value_or(-1);
   Extent extent = extentOfTensor(object, byteSize(scalar));
   return pointerTo(data, scalar, extent, false, ordinal);
 }
@@ -257,17 +270,6 @@ Argument wrappedArgument(nb::handle object, const char *parameter) {
   Argument argument = Argument::pointer(base.address(), scalarOf(object.attr("dtype"), object, parameter), base.bytes(), base.device());
   argument.setMemory(base.memory());
   return argument;
-}
-
-// The device whose memory an address is, where the array does not say.
-int64_t deviceOfAddress(void *address) {
-  Diagnostics diagnostics;
-  const gpu::Driver *driver = gpu::cudaDriver(diagnostics);
-  int ordinal = 0;
-  if (driver &&
-      driver->pointerAttribute(&ordinal, gpu::PointerAttribute::deviceOrdinal, reinterpret_cast<uint64_t>(address)) == gpu::status::success)
-    return ordinal;
-  return 0;
 }
 
 // CuPy's arrays and others with __cuda_array_interface__.
@@ -298,7 +300,7 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
   if (nb::isinstance<nb::int_>(own))
     device = nb::cast<int64_t>(own);
   else if (address)
-    device = deviceOfAddress(address);
+    device = deviceOfAddress(address).value_or(0);
   std::vector<int64_t> shape;
   Extent extent;
   extent.known = extent.empty = nb::try_cast(nb::object(interface.attr("get")("shape")), shape) && llvm::is_contained(shape, 0);
@@ -469,7 +471,7 @@ Argument numpyScalarArgument(nb::handle object, const char *parameter) {
 } // namespace
 
 StreamHints &StreamHints::current() {
-  thread_local StreamHints hints;
+  [[gnu::tls_model("initial-exec")]] thread_local StreamHints hints;
   return hints;
 }
 

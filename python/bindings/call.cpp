@@ -40,8 +40,9 @@ Option optionNamed(llvm::StringRef name) {
 std::string overridingText(nb::handle path) {
   if (path.is_none()) return "";
   std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
-  if (!llvm::StringRef(name).ends_with(".ttir"))
-    raise(PyExc_ValueError, "ir_override: '" + name + "' is no .ttir file; layouts and code are this compiler's own");
+  llvm::StringRef ending = llvm::StringRef(name).rsplit('.').second;
+  if (ending != "ttir" && ending != "ptx")
+    raise(PyExc_ValueError, "ir_override: '" + name + "' is no .ttir and no .ptx file; layouts are this compiler's own");
   Result<std::string> text = readFile(name);
   if (!text) raise(PyExc_FileNotFoundError, "ir_override: cannot read '" + name + "': " + text.error());
   return *text;
@@ -98,8 +99,8 @@ llvm::StringRef textOf(PyObject *name) {
   return llvm::StringRef(text, static_cast<size_t>(length));
 }
 
-std::shared_ptr<const CallShape> makeShape(const JitFunction &function, const PyArguments &arguments) {
-  auto shape = std::make_shared<CallShape>();
+llvm::IntrusiveRefCntPtr<const CallShape> makeShape(const JitFunction &function, const PyArguments &arguments) {
+  auto shape = llvm::makeIntrusiveRefCnt<CallShape>();
   size_t count = function.parameters.size(), named = arguments.named();
   if (named > 0) shape->names = share(arguments.names);
   shape->positional = arguments.positional;
@@ -144,11 +145,11 @@ bool sameNames(PyObject *a, PyObject *b) {
   return true;
 }
 
-std::shared_ptr<const CallShape> shapeOf(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments) {
+llvm::IntrusiveRefCntPtr<const CallShape> shapeOf(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments) {
   PyObject *names = arguments.named() > 0 ? arguments.names : nullptr;
-  for (const std::shared_ptr<const CallShape> &shape : state.shapes)
+  for (const llvm::IntrusiveRefCntPtr<const CallShape> &shape : state.shapes)
     if (shape->positional == arguments.positional && sameNames(shape->names.get(), names)) return shape;
-  std::shared_ptr<const CallShape> shape = makeShape(function, arguments);
+  llvm::IntrusiveRefCntPtr<const CallShape> shape = makeShape(function, arguments);
   constexpr size_t remembered = 8;
   if (state.shapes.size() < remembered)
     state.shapes.push_back(shape);
@@ -241,17 +242,23 @@ void setStream(Call &call, nb::handle value) {
   call.hasStream = true;
 }
 
+/// Made where it stays: a processor waits for what is copied right behind its making, because the copy is wider than what was written.
+template <typename F> struct InPlace {
+  F make;
+  operator Argument() const { return make(); }
+};
+
 void readCall(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments, Call &call) {
-  std::shared_ptr<const CallShape> shape = shapeOf(state, function, arguments);
+  llvm::IntrusiveRefCntPtr<const CallShape> shape = shapeOf(state, function, arguments);
   readOptions(arguments, *shape, call);
   if (!shape->direct) return bindSlowly(function, arguments, *shape, call);
   PyObject *const *keywordValues = arguments.values + arguments.positional;
 
   size_t count = function.parameters.size();
   BoundArguments &bound = call.arguments;
-  bound.resize(count);
   for (size_t i = 0; i < arguments.positional; ++i)
-    bound[i] = argumentOf(arguments.values[i], function, i);
+    bound.emplace_back(InPlace{[&] { return argumentOf(arguments.values[i], function, i); }});
+  bound.resize(count);
   for (size_t i = 0; i < shape->keywords.size(); ++i)
     if (int64_t parameter = shape->keywords[i].parameter; parameter >= 0)
       bound[static_cast<size_t>(parameter)] = argumentOf(keywordValues[i], function, static_cast<size_t>(parameter));
@@ -269,7 +276,7 @@ void checkKeyword(const JitFunction &function, llvm::StringRef name) {
 }
 
 void readKnownCall(const JitFunction &function, const PyArguments &arguments, Call &call) {
-  std::shared_ptr<const CallShape> shape = makeShape(function, arguments);
+  llvm::IntrusiveRefCntPtr<const CallShape> shape = makeShape(function, arguments);
   readOptions(arguments, *shape, call);
   SplitArguments split = splitArguments(function, arguments, *shape);
   Diagnostics diagnostics;
@@ -305,28 +312,37 @@ nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments) {
   return bound;
 }
 
-Grid readGrid(nb::handle given) {
-  if (!PyTuple_Check(given.ptr()) && !PyList_Check(given.ptr()))
-    raise(PyExc_TypeError, "grid must be a tuple or a callable returning one, not " + nb::cast<std::string>(nb::repr(given)) +
-                               (PyLong_Check(given.ptr()) ? "; write kernel[(n,)](...)" : ""));
-  // A list may change while its items are asked what numbers they are.
-  nb::object grid = PyTuple_Check(given.ptr()) ? nb::borrow(given) : nb::steal(PyList_AsTuple(given.ptr()));
-  if (!grid.is_valid()) throw nb::python_error();
-  Py_ssize_t rank = PyTuple_Size(grid.ptr());
-  if (rank < 1 || rank > 3) raise(PyExc_ValueError, "a grid has one to three extents, not " + std::to_string(rank));
-  Grid out;
-  out.rank = rank;
-  for (Py_ssize_t i = 0; i < rank; ++i) {
-    PyObject *item = PyTuple_GetItem(grid.ptr(), i);
-    nb::object number = PyLong_Check(item) ? nb::borrow(item) : nb::steal(PyNumber_Index(item));
+static int64_t extentOf(nb::handle item, Py_ssize_t place) {
+  nb::object number;
+  if (!PyLong_Check(item.ptr())) {
+    number = nb::steal(PyNumber_Index(item.ptr()));
     if (!number.is_valid()) {
       clearException();
       raise(PyExc_TypeError, "the extents of a grid are ints, not " + nb::cast<std::string>(nb::repr(item)));
     }
-    int overflow = 0;
-    out.extent[static_cast<size_t>(i)] = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-    if (overflow) raise(PyExc_ValueError, "extent " + std::to_string(i) + " of the grid is too large");
+    item = number;
   }
+  int overflow = 0;
+  int64_t extent = PyLong_AsLongLongAndOverflow(item.ptr(), &overflow);
+  if (overflow) raise(PyExc_ValueError, "extent " + std::to_string(place) + " of the grid is too large");
+  return extent;
+}
+
+Grid readGrid(nb::handle given) {
+  if (PyList_Check(given.ptr())) { // it may change while its items are asked what numbers they are
+    nb::object items = nb::steal(PyList_AsTuple(given.ptr()));
+    if (!items.is_valid()) throw nb::python_error();
+    return readGrid(items);
+  }
+  if (!PyTuple_Check(given.ptr()))
+    raise(PyExc_TypeError, "grid must be a tuple or a callable returning one, not " + nb::cast<std::string>(nb::repr(given)) +
+                               (PyLong_Check(given.ptr()) ? "; write kernel[(n,)](...)" : ""));
+  Py_ssize_t rank = PyTuple_Size(given.ptr());
+  if (rank < 1 || rank > 3) raise(PyExc_ValueError, "a grid has one to three extents, not " + std::to_string(rank));
+  Grid out;
+  out.rank = rank;
+  for (Py_ssize_t i = 0; i < rank; ++i)
+    out.extent[static_cast<size_t>(i)] = extentOf(PyTuple_GetItem(given.ptr(), i), i);
   return out;
 }
 

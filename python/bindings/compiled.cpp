@@ -327,6 +327,42 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
   if (!dump.problem().empty()) raise(PyExc_OSError, dump.problem());
 }
 
+/// The kernel's code for a program without Tilewright. Nobody checks launches there: the code takes nothing for granted about them.
+/// `level`: of the processor; empty: this one's.
+static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
+  CompileRequest request = self.request();
+  request.refutedFacts = {everyFact};
+  std::optional<CpuTarget> processor = level.empty() ? hostCpu() : cpuTarget(level);
+  if (!processor) raise(PyExc_ValueError, "there is no processor level '" + level + "': there are " + cpuLevelNames());
+  if (!request.gpu) request.target = *processor;
+  Diagnostics diagnostics;
+  std::unique_ptr<CpuArtifact> cpu;
+  std::unique_ptr<GpuArtifact> gpu;
+  std::optional<std::string> assembly;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    if (request.gpu)
+      gpu = compileForGpu(request, diagnostics);
+    else if ((cpu = compileForCpu(request, diagnostics)))
+      assembly = emitStage(request, Stage::assembly, diagnostics);
+  }
+  if (!gpu && !assembly) raiseErrors(diagnostics, self.function.get());
+  nb::dict out;
+  out["entry"] = gpu ? gpu->entry : cpu->entry;
+  if (gpu) {
+    const std::string &code = gpu->cubin.empty() ? gpu->ptx : gpu->cubin;
+    out["code"] = nb::bytes(code.data(), code.size());
+    out["shared"] = gpu->sharedBytes;
+    out["threads"] = 32 * gpu->warps;
+    out["maps"] = gpu->maps.size();
+  } else {
+    out["code"] = *assembly;
+    out["arena_bytes"] = cpu->arenaBytes;
+  }
+  return out;
+}
+
 static nb::object gpuFacts(PyCompiled &self) {
   const gpu::GpuKernel *kernel = self.compiled ? self.compiled->gpu() : nullptr;
   if (!kernel) return nb::none();
@@ -361,6 +397,7 @@ void defineCompiled(nb::module_ &module) {
           "stream"_a.none(), "args"_a)
       .def_prop_ro("stages", &stageNames)
       .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
+      .def("standalone", &standaloneOf, "Code that takes nothing for granted about launches, for a program without Tilewright.", "level"_a)
       .def_prop_ro("gpu", &gpuFacts)
       .def_prop_ro("name",
                    [](PyCompiled &self) { return self.function   ? self.function->name

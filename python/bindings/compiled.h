@@ -23,10 +23,10 @@ struct PyCompiled {
   void launch(nb::handle grid, nb::handle args, nb::handle stream) const;
 
 private:
-  mutable std::shared_ptr<PyKernel::State> calls; // what launches have learned about the form of calls
+  mutable llvm::IntrusiveRefCntPtr<PyKernel::State> calls; // what launches have learned about the form of calls
 };
 
-/// What the launch option ir_override names: the text of a .ttir file. Raises where there is none.
+/// What the launch option ir_override names: the text of a .ttir or .ptx file. Raises where there is none.
 std::string overridingText(nb::handle path);
 
 void defineCompiled(nb::module_ &module);

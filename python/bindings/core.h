@@ -12,6 +12,8 @@
 #include "runtime/kernel.h"
 #include "support/target.h"
 
+#include "llvm/ADT/IntrusiveRefCntPtr.h"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 
@@ -162,11 +164,11 @@ std::atomic<int64_t> &defaultDevice();
 class PyKernel {
 public:
   /// The function as the compiler knows it. Parsed at first use; raises CompilationError.
-  std::shared_ptr<const JitFunction> jit();
+  const std::shared_ptr<const JitFunction> &jit();
   std::string name;
 
   struct State;
-  std::shared_ptr<State> state;
+  llvm::IntrusiveRefCntPtr<State> state; // counted without atomic operations: all that have it hold the GIL
 };
 
 void defineKernel(nb::module_ &module);

@@ -35,6 +35,7 @@ static nb::object asRecord(const Diagnostic &diagnostic) {
 static PyObject *callError(Diag id) {
   switch (id) {
   case Diag::unknownArgument: return PyExc_KeyError;
+  case Diag::launchOption: return packageObject("runtime.errors", "OptionError").ptr();
   case Diag::repeatedArgument:
   case Diag::missingArgument:
   case Diag::tooManyArguments:
@@ -43,7 +44,6 @@ static PyObject *callError(Diag id) {
   case Diag::constexprArgument: return PyExc_TypeError;
   case Diag::badGrid:
   case Diag::invalidOption:
-  case Diag::launchOption:
   case Diag::noClusters:
   case Diag::textArgument:
   case Diag::badSignature:

@@ -33,7 +33,7 @@ EngineState &engineState() {
     if (interpret && (std::string_view(interpret) == "1" || std::string_view(interpret) == "true")) state.engine = Engine::interpret;
     return state;
   }();
-  thread_local EngineState state = initial;
+  [[gnu::tls_model("initial-exec")]] thread_local EngineState state = initial;
   return state;
 }
 
@@ -42,8 +42,8 @@ std::atomic<int64_t> &defaultDevice() {
   return device;
 }
 
-std::shared_ptr<PyKernel::State> PyKernel::State::fresh() const {
-  auto copy = std::make_shared<State>(*this);
+llvm::IntrusiveRefCntPtr<PyKernel::State> PyKernel::State::fresh() const {
+  auto copy = llvm::makeIntrusiveRefCnt<State>(*this);
   copy->function = nullptr;
   copy->kernel = nullptr;
   copy->used.clear();
@@ -60,7 +60,7 @@ static const ast::FunctionStmt *functionIn(const ast::Module &module) {
   return nullptr;
 }
 
-std::shared_ptr<const JitFunction> PyKernel::jit() {
+const std::shared_ptr<const JitFunction> &PyKernel::jit() {
   if (!state) raise(PyExc_RuntimeError, "this kernel has no source");
   if (state->function) return state->function;
   Diagnostics diagnostics;
@@ -97,8 +97,8 @@ std::shared_ptr<const JitFunction> PyKernel::jit() {
   }
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, function.get());
   function->mustUse = mustUseOf(nb::find(this));
-  state->function = function;
-  return function;
+  state->function = std::move(function);
+  return state->function;
 }
 
 // ---- the object that a launch returns
@@ -287,7 +287,7 @@ static int traverseKernel(PyObject *self, visitproc visit, void *arg) {
 }
 
 static int clearKernel(PyObject *self) {
-  if (nb::inst_ready(self)) nb::inst_ptr<PyKernel>(self)->state = std::make_shared<PyKernel::State>();
+  if (nb::inst_ready(self)) nb::inst_ptr<PyKernel>(self)->state = llvm::makeIntrusiveRefCnt<PyKernel::State>();
   return 0;
 }
 
@@ -352,7 +352,7 @@ void defineKernel(nb::module_ &module) {
           [](PyKernel &self, std::string source, std::string file, int64_t line, std::string name, nb::dict globals, nb::dict cells,
              nb::list parameters, bool noinline_, bool anySize, std::vector<std::string> doNotSpecialize,
              std::vector<std::string> doNotSpecializeOnAlignment, bool wantsInterpreter) {
-            auto state = std::make_shared<PyKernel::State>();
+            auto state = llvm::makeIntrusiveRefCnt<PyKernel::State>();
             state->source = std::move(source);
             state->file = std::move(file);
             state->firstLine = line;

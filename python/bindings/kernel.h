@@ -51,7 +51,7 @@ enum class Option : uint8_t {
 
 /// How the arguments of calls with these keywords, in this order, become those of the kernel. A kernel is called from few places, so that
 /// keywords are looked up by name once for each of them.
-struct CallShape {
+struct CallShape : llvm::RefCountedBase<CallShape> {
   struct Keyword {
     int64_t parameter = -1;
     Option option = Option::unknown;
@@ -70,7 +70,9 @@ struct Call {
   BoundArguments arguments;
 };
 
-struct PyKernel::State {
+/// What a launch keeps while it runs is counted by LLVM's counters rather than by std::shared_ptr: under the GIL the counting needs no
+/// atomic operations, which took a fifth of a warm launch.
+struct PyKernel::State : llvm::RefCountedBase<PyKernel::State> {
   std::string source, file, name, qualifiedName;
   int64_t firstLine = 1;
   Shared globals, cells;
@@ -80,7 +82,9 @@ struct PyKernel::State {
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
 
   /// A specialisation that was launched lately.
-  struct Warm {
+  struct Warm : llvm::RefCountedBase<Warm> {
+    Warm(SpecializationKey key, std::shared_ptr<const CompiledKernel> compiled, Shared object)
+        : key(std::move(key)), compiled(std::move(compiled)), object(std::move(object)) {}
     SpecializationKey key;
     std::shared_ptr<const CompiledKernel> compiled;
     Shared object; // shared with `objects`
@@ -92,13 +96,13 @@ struct PyKernel::State {
   std::vector<UsedGlobal> used;
   std::unordered_map<const CompiledKernel *, Shared> objects; // what launches return
   std::unordered_map<std::string, std::pair<std::shared_ptr<InterpretedKernel>, Shared>> interpreted;
-  std::vector<std::shared_ptr<const CallShape>> shapes;
+  std::vector<llvm::IntrusiveRefCntPtr<const CallShape>> shapes;
   size_t nextShape = 0;
-  std::vector<std::shared_ptr<const Warm>> warm;
+  std::vector<llvm::IntrusiveRefCntPtr<const Warm>> warm;
   size_t nextWarm = 0;
 
   /// A state with the source and nothing made from it.
-  std::shared_ptr<State> fresh() const;
+  llvm::IntrusiveRefCntPtr<State> fresh() const;
 };
 
 // ---- call.cpp

@@ -70,7 +70,7 @@ bool start(const CompiledKernel &compiled, const Grid &grid, Call &call, Diagnos
 void remember(PyKernel::State &state, const SpecializationKey &key, const std::shared_ptr<const CompiledKernel> &compiled,
               const Shared &object) {
   constexpr size_t remembered = 4;
-  auto warm = std::make_shared<PyKernel::State::Warm>(PyKernel::State::Warm{key, compiled, object});
+  auto warm = llvm::makeIntrusiveRefCnt<PyKernel::State::Warm>(key, compiled, object);
   if (state.warm.size() < remembered)
     state.warm.push_back(std::move(warm));
   else
@@ -132,8 +132,8 @@ Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std:
 
 std::shared_ptr<PyCompiled> describeLaunch(nb::handle kernelObject, const PyArguments &arguments) {
   PyKernel &self = *nb::inst_ptr<PyKernel>(kernelObject);
-  std::shared_ptr<const JitFunction> function = self.jit();
-  std::shared_ptr<PyKernel::State> keep = self.state;
+  const std::shared_ptr<const JitFunction> &function = self.jit(); // the state's
+  llvm::IntrusiveRefCntPtr<PyKernel::State> keep = self.state;
   Call call;
   Diagnostics diagnostics;
   readCall(*keep, *function, arguments, call);
@@ -143,14 +143,14 @@ std::shared_ptr<PyCompiled> describeLaunch(nb::handle kernelObject, const PyArgu
 
 nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const PyArguments &arguments, Purpose purpose) {
   PyKernel &self = *nb::inst_ptr<PyKernel>(kernelObject);
-  std::shared_ptr<const JitFunction> function = self.jit();
-  std::shared_ptr<PyKernel::State> keep = self.state; // the source may be replaced while this runs
+  const std::shared_ptr<const JitFunction> &function = self.jit(); // the state's
+  llvm::IntrusiveRefCntPtr<PyKernel::State> keep = self.state;     // the source may be replaced while this runs
   PyKernel::State &state = *keep;
   Call call;
   readCall(state, *function, arguments, call);
   bool launch = purpose == Purpose::run;
   Grid grid;
-  if (launch) grid = readGrid(PyCallable_Check(gridObject.ptr()) ? gridObject(boundDict(state, arguments)) : nb::borrow(gridObject));
+  if (launch) grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, arguments))) : readGrid(gridObject);
   if (!state.used.empty()) checkUnchanged(state.used);
   if (engineState().isCounting && launch) runInterpreted(kernelObject, state, &grid, call.arguments, call.options);
   if (engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen))
@@ -160,9 +160,9 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
 
   SpecializationKey key;
   appendLaunchKey(*function, call.arguments, call.options, key);
-  for (const std::shared_ptr<const PyKernel::State::Warm> &entry : state.warm) {
+  for (const llvm::IntrusiveRefCntPtr<const PyKernel::State::Warm> &entry : state.warm) {
     if (entry->key.size() != key.size() || std::memcmp(entry->key.data(), key.data(), key.size()) != 0) continue;
-    std::shared_ptr<const PyKernel::State::Warm> warm = entry;
+    llvm::IntrusiveRefCntPtr<const PyKernel::State::Warm> warm = entry;
     if (launch && !start(*warm->compiled, grid, call, diagnostics)) raiseErrors(diagnostics, function.get());
     return nb::borrow(warm->object.get());
   }
@@ -182,7 +182,7 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
 void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle stream) const {
   if (!compiled) raise(PyExc_RuntimeError, "this kernel was compiled for the interpreter; launch the function itself");
   Call call;
-  if (!calls) calls = std::make_shared<PyKernel::State>();
+  if (!calls) calls = llvm::makeIntrusiveRefCnt<PyKernel::State>();
   readCall(*calls, *function, UnpackedArguments(args, nb::handle()), call);
   Grid grid = readGrid(gridObject);
   setStream(call, stream);
@@ -275,12 +275,15 @@ bool isWatched(PyObject *kernel) {
   auto isSet = [](PyObject *value) { return value && value != Py_None && value != Py_False && PyObject_IsTrue(value) != 0; };
   for (PyObject *name : names)
     if (isSet(PyDict_GetItem(state.ptr(), name))) return true;
-  nb::object own = nb::steal(PyObject_GetAttr(kernel, hooks));
-  if (!own.is_valid()) throw nb::python_error();
-  if (isSet(own.ptr())) return true;
-  own = nb::steal(PyObject_GetAttr(kernel, debug));
-  if (!own.is_valid()) throw nb::python_error();
-  return !own.is_none();
+  auto ask = [kernel](PyObject *name, auto &&question) {
+    PyObject *own = PyObject_GetAttr(kernel, name);
+    if (!own) throw nb::python_error();
+    bool answer = question(own);
+    Py_DECREF(own);
+    return answer;
+  };
+  return ask(hooks, [&](PyObject *own) { return PyList_Check(own) ? PyList_Size(own) > 0 : isSet(own); }) ||
+         ask(debug, [](PyObject *own) { return own != Py_None; });
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "evaluate/reference.h"
 #include "pipeline/build_id.h"
 #include "runtime/cache.h"
+#include "runtime/cuda/activity.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
 #include "runtime/roof.h"
@@ -118,6 +119,39 @@ static void cudaSynchronize(int64_t ordinal) {
   if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
 }
 
+/// A call of the driver about memory of the first GPU, in its context.
+static void onFirstGpu(const char *what, llvm::function_ref<gpu::DriverStatus(const gpu::Driver &)> call) {
+  Diagnostics diagnostics;
+  {
+    WithoutGil release;
+    if (const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics)) {
+      gpu::ContextScope scope(*device);
+      if (gpu::DriverStatus status = call(*device->driver); status != gpu::status::success) device->report(status, what, diagnostics);
+    }
+  }
+  if (diagnostics.hasErrors()) raiseErrors(diagnostics, nullptr);
+}
+
+static uint64_t cudaAllocate(size_t bytes) {
+  uint64_t address = 0;
+  onFirstGpu("allocation", [&](const gpu::Driver &driver) { return driver.allocate(&address, bytes); });
+  return address;
+}
+
+static void cudaRelease(uint64_t address) {
+  onFirstGpu("release of memory", [&](const gpu::Driver &driver) { return driver.release(address); });
+}
+
+static void cudaWrite(uint64_t address, nb::bytes data) {
+  onFirstGpu("copy to the GPU", [&](const gpu::Driver &driver) { return driver.copyToDevice(address, data.data(), data.size()); });
+}
+
+static nb::bytes cudaRead(uint64_t address, size_t bytes) {
+  std::string data(bytes, '\0');
+  onFirstGpu("copy from the GPU", [&](const gpu::Driver &driver) { return driver.copyToHost(data.data(), address, bytes); });
+  return nb::bytes(data.data(), data.size());
+}
+
 static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optional<std::string> wanted, bool isChosen) {
   EngineState &state = engineState();
   std::string target = wanted.value_or(defaultGpuText());
@@ -159,29 +193,40 @@ static void defineJudging(nb::module_ &module) {
         return std::exchange(engineState().counted, 0);
       },
       "From here on, or no more, launches of this thread count their operations on floats. Returns those counted so far.", "on"_a);
-  module.def(
-      "measure_roof",
-      [] {
-        Roof roof;
-        {
-          WithoutGil release;
-          roof = measureRoof();
-        }
-        nb::dict facts;
-        facts["bytes_per_second"] = roof.bytesPerSecond;
-        facts["float32"] = roof.float32;
-        facts["float64"] = roof.float64;
-        return facts;
-      },
-      "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
   module.def("processor_text", [] { return processorText(); }, "What this processor is to launches: its name, its level, the threads.");
-  module.def(
-      "roof_key", [](const std::string &machine) { return roofKey(machine); }, "Where the cache folder keeps what it was measured to do.",
-      "machine"_a);
   module.def(
       "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
       "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);
   module.def("watched_writer", &watchedWriter, "Ends the watch: (kernel, program) that wrote last, or None.");
+}
+
+/// What ran with a mark: (begin, end, nanoseconds of all kernels, how many); None where nothing was seen.
+static nb::object activityTimesOf(uint64_t mark, int64_t ordinal) {
+  std::optional<gpu::ActivityTimes> times;
+  {
+    WithoutGil release;
+    Diagnostics ignored; // a device that fails here has failed a launch, which reports it
+    if (const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, ignored)) times = gpu::activityTimes(mark, *device);
+  }
+  if (!times) return nb::none();
+  return nb::make_tuple(times->begin, times->end, times->busy, times->count);
+}
+
+static void defineActivities(nb::module_ &module) {
+  module.def(
+      "start_activities",
+      [] {
+        WithoutGil release;
+        return gpu::startActivities();
+      },
+      "Records what runs on GPUs, until stop_activities() was called as often. None, or why it cannot.");
+  module.def("stop_activities", [] {
+    WithoutGil release;
+    gpu::stopActivities();
+  });
+  module.def("enter_activity", &gpu::enterActivity, "What this thread launches from here on has the mark that is returned.");
+  module.def("leave_activity", &gpu::leaveActivity, "mark"_a);
+  module.def("activity_times", &activityTimesOf, "mark"_a, "device"_a);
 }
 
 } // namespace tilewright::python
@@ -197,6 +242,7 @@ NB_MODULE(_core, module) {
   defineCompiling(module);
   defineTuner(module);
   defineJudging(module);
+  defineActivities(module);
   module.def("reference", &referenceOf, "What the reference says of a builtin or a function of the library, by its path; may be empty.");
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");
   module.def("library", &libraryRows, "The same of every function that is written in the language.");
@@ -210,6 +256,10 @@ NB_MODULE(_core, module) {
   module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");
   module.def("cuda_device", &cudaDevice, "What a GPU is. RuntimeError if there is none, or none that code is made for.", "ordinal"_a = 0);
   module.def("cuda_synchronize", &cudaSynchronize, "Waits for a GPU's work; errors of earlier launches come here.", "ordinal"_a = 0);
+  module.def("cuda_allocate", &cudaAllocate, "The address of memory of the first GPU, for programs without a tensor library.", "bytes"_a);
+  module.def("cuda_release", &cudaRelease, "Gives such memory back.", "address"_a);
+  module.def("cuda_write", &cudaWrite, "Copies bytes to memory of a GPU.", "address"_a, "data"_a);
+  module.def("cuda_read", &cudaRead, "Bytes of a GPU's memory.", "address"_a, "bytes"_a);
   module.def(
       "set_default_device", [](int64_t device) { return defaultDevice().exchange(device); },
       "Where launches without tensors run: a CUDA device, or -1 for the CPU. Returns what it was.", "device"_a);

@@ -2,8 +2,10 @@
 
 #include "kernel.h"
 
+#include "runtime/roof.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
+#include "tune/machine_roof.h"
 #include "tune/measure.h"
 #include "tune/result_check.h"
 #include "tune/tuner.h"
@@ -12,6 +14,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -122,26 +125,39 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
 }
 
-/// Times runs on the CPU as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches.
+/// Seconds of a run on the CPU that finds nothing of these tensors in the caches.
+static double secondsOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors) {
+  dropFromCaches(tensors);
+  auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Times runs as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches. On a GPU if
+/// `device` is not negative.
 static std::vector<double> measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors,
-                                        std::optional<double> best) {
+                                        std::optional<double> best, int64_t device, uintptr_t stream) {
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
     arguments.push_back(toArgument(tensor, nullptr));
+  Diagnostics diagnostics;
+  std::unique_ptr<CardTimer> card;
+  if (device >= 0) card = CardTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
   Raised raised;
-  auto once = [&] {
-    return raised.call(std::optional<double>(), [&] {
-      before();
-      dropFromCaches(arguments);
-      auto start = std::chrono::steady_clock::now();
-      run();
-      std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      after();
-      return std::optional(taken.count());
-    });
+  auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
+  auto once = [&]() -> std::optional<double> {
+    if (!call(before)) return std::nullopt;
+    std::optional<double> seconds;
+    if (card)
+      seconds = card->time([&] { return call(run); }, diagnostics);
+    else
+      seconds = raised.call(std::optional<double>(), [&] { return std::optional(secondsOnProcessors(run, arguments)); });
+    return seconds && call(after) ? seconds : std::nullopt;
   };
-  std::optional<std::vector<double>> times = measureRuns(once, best);
+  std::optional<std::vector<double>> times;
+  if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
   if (raised.first) std::rethrow_exception(raised.first);
+  if (!times) raiseErrors(diagnostics, nullptr);
   return *times;
 }
 
@@ -163,10 +179,10 @@ static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::
   return estimateLaunch(function, call.arguments, call.options, Grid(programs), diagnostics);
 }
 
-/// Operations of a program of the grid, outside of products and in them by the type of their operands: the mean of a few. None where it
-/// does not compile.
-static std::optional<std::pair<double, std::map<std::string, double>>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
-                                                                                  const std::vector<int64_t> &extents) {
+/// Operations of a program of the grid, outside of products and in them by the type of their operands: the mean of a few; and whether it is
+/// known how often each loop runs. None where it does not compile.
+static std::optional<std::tuple<double, std::map<std::string, double>, bool>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
+                                                                                         const std::vector<int64_t> &extents) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
   Call call = placedCall(*function, args, kwargs);
   Diagnostics diagnostics;
@@ -176,7 +192,7 @@ static std::optional<std::pair<double, std::map<std::string, double>>> workOfCal
   std::copy_n(extents.begin(), std::min(extents.size(), grid.extent.size()), grid.extent.begin());
   std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, grid, diagnostics);
   if (!work) return std::nullopt;
-  return std::pair(work->arithmetic, work->productsOf);
+  return std::tuple(work->arithmetic, work->productsOf, work->isExact);
 }
 
 /// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.
@@ -193,7 +209,66 @@ static nb::object guessLaunch(const std::vector<std::string> &names, bool isGpu,
   return nb::make_tuple(named(guess->sizes), guess->other.empty() ? nb::object(nb::none()) : nb::object(named(guess->other)));
 }
 
+// ---- the roof
+
+static nb::dict fromRoof(const std::string &machine, const MachineRoof &roof) {
+  nb::dict facts;
+  for (const auto &[name, rate] : roof.rates)
+    facts[name.c_str()] = rate;
+  facts["disturbed"] = roof.isDisturbed;
+  facts["device"] = machine;
+  return facts;
+}
+
+static MachineRoof toRoof(nb::dict facts) {
+  MachineRoof roof;
+  for (auto [name, value] : facts) {
+    if (nb::cast<std::string>(name) == "disturbed") roof.isDisturbed = nb::cast<bool>(value);
+    if (nb::isinstance<nb::float_>(value)) roof.rates[nb::cast<std::string>(name)] = nb::cast<double>(value);
+  }
+  return roof;
+}
+
+static nb::dict measuredProcessor() {
+  MachineRoof roof;
+  {
+    WithoutGil release;
+    roof = measureProcessor();
+  }
+  return fromRoof(processorText(), roof);
+}
+
+static nb::dict roofOfMachine(const std::string &machine, nb::callable measure, bool anew) {
+  Raised raised;
+  Diagnostics diagnostics;
+  auto measured = [&] {
+    return raised.call(std::optional<MachineRoof>(), [&] { return std::optional(toRoof(nb::cast<nb::dict>(measure()))); });
+  };
+  std::optional<MachineRoof> roof = roofOf(machine, measured, anew, diagnostics);
+  if (raised.first) std::rethrow_exception(raised.first);
+  showWarnings(diagnostics);
+  return fromRoof(machine, *roof);
+}
+
+static nb::dict raiseRoof(const std::string &machine, nb::dict roof, nb::dict other) {
+  Diagnostics diagnostics;
+  MachineRoof raised = higherRoof(toRoof(roof), toRoof(other));
+  keepRoof(machine, raised, diagnostics);
+  showWarnings(diagnostics);
+  return fromRoof(machine, raised);
+}
+
+static void defineRoof(nb::module_ &module) {
+  module.def("measure_processor", &measuredProcessor,
+             "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
+  module.def("roof_of", &roofOfMachine, "What a machine was measured to do; measure() is called where that is not known, or anew.",
+             "machine"_a, "measure"_a, "anew"_a);
+  module.def("raise_roof", &raiseRoof, "Keeps a machine's roof, each rate raised to that of another one.", "machine"_a, "roof"_a,
+             "other"_a);
+}
+
 void defineTuner(nb::module_ &module) {
+  defineRoof(module);
   nb::class_<TuneProblem>(module, "TuneProblem")
       .def_ro("kernel", &TuneProblem::kernel)
       .def_ro("source", &TuneProblem::source)
@@ -224,7 +299,11 @@ void defineTuner(nb::module_ &module) {
              new (self) ResultCheck(arguments);
            })
       .def("restore", &ResultCheck::restore)
-      .def("compare", &ResultCheck::compare);
+      .def("compare", [](ResultCheck &self) {
+        WithoutGil release;
+        Compiling compiling; // on a GPU the comparison is a kernel
+        return self.compare();
+      });
   module.def("results_are_checked", &resultsAreChecked);
   module.def("other_results", &otherResults, "config"_a, "first"_a, "difference"_a);
   module.def("is_other_results", [](const std::string &failure) { return isOtherResults(failure); }, "failure"_a);
@@ -232,7 +311,7 @@ void defineTuner(nb::module_ &module) {
   module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a, "grid"_a);
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
-  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none());
+  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "device"_a = -1, "stream"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
              "needs_quiet"_a = true);

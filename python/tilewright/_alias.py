@@ -14,6 +14,11 @@ class _Loader(importlib.abc.Loader):
         self._own_spec, self._own_loader = module.__spec__, module.__loader__
         return module
 
+    def get_code(self, name):
+        """For `python -m triton.NAME`."""
+        own = importlib.util.find_spec("tilewright" + name.removeprefix("triton"))
+        return own.loader.get_code(own.name)
+
     def exec_module(self, module):
         # Importing under the second name must not change what the module says of itself.
         module.__spec__, module.__loader__ = self._own_spec, self._own_loader
@@ -37,7 +42,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         if found is None:
             return None
         is_package = hasattr(found, "__path__") or getattr(found, "submodule_search_locations", None) is not None
-        return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=is_package)
+        file = getattr(found, "origin", None) or getattr(found, "__file__", None)
+        return importlib.machinery.ModuleSpec(fullname, _Loader(), origin=file, is_package=is_package)
 
 
 def path():

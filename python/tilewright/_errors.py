@@ -48,6 +48,7 @@ def _restore(kind, src, error_message, rendered, diagnostics):
     return kind(src, None, error_message, rendered=rendered, diagnostics=diagnostics)
 
 
+_WITHOUT_CAUSE = {"operatorTypes"}  # an operator of Python on constants, which says all itself
 _NAME_ERRORS = {"unknownName", "unboundLocal", "undefinedAfter"}
 _DEFINITION = re.compile(r"(\s*)def\s+(\w+)")
 
@@ -86,7 +87,7 @@ def compilation_error(rendered, diagnostics, src):
         error.__cause__ = CompilationError(src, None, first["message"], rendered=_with_place(first["message"], first))
     elif first["name"] in _NAME_ERRORS:
         error.__cause__ = NameError(first["args"][0] + " is not defined")
-    elif kind is CompilationError:
+    elif kind is CompilationError and first["name"] not in _WITHOUT_CAUSE:
         error.__cause__ = CompilationError(src, None, first["message"])
     return error
 
@@ -125,6 +126,10 @@ class AutotunerError(_ToldError):
     _who = "Autotuner error: "
 
 
+class OptionError(ValueError, AssertionError):
+    """A launch option that cannot be. Upstream asserts what some of them are."""
+
+
 class OutOfResources(TritonError):
     """A kernel wants more of something than the machine has: raised with (required, limit, name)."""
 
@@ -140,5 +145,5 @@ class OutOfResources(TritonError):
 # Where they are found by name.
 for _kind, _home in ((TritonError, "errors"), (CompilationError, "compiler.errors"), (CompileTimeAssertionFailure, "compiler.errors"),
                      (UnsupportedLanguageConstruct, "compiler.errors"), (InterpreterError, "runtime.errors"),
-                     (OutOfResources, "runtime.errors"), (PTXASError, "runtime.errors"), (AutotunerError, "runtime.errors")):
+                     (OutOfResources, "runtime.errors"), (OptionError, "runtime.errors"), (PTXASError, "runtime.errors"), (AutotunerError, "runtime.errors")):
     _kind.__module__ = f"tilewright.{_home}"

@@ -32,8 +32,8 @@ def _cuda_events(machine):
     return interface if hasattr(interface, "Event") else None
 
 
-def _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache, least=1):
-    """Milliseconds of each call by the GPU's clock, of `least` calls or more. The host runs ahead, so that its own time does not count."""
+def _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache):
+    """Milliseconds of each call by the GPU's clock. The host runs ahead, so that its own time does not count."""
     cache = machine.get_empty_cache_for_benchmark() if flush_cache else None
     fn()
     cuda.synchronize()
@@ -48,7 +48,7 @@ def _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache, lea
     estimate = max(start.elapsed_time(end) / 5, 1e-4)
     for _ in range(max(1, min(int(warmup / estimate), 10000))):
         fn()
-    count = max(least, min(int(rep / estimate), 10000))
+    count = max(1, min(int(rep / estimate), 10000))
     starts = [cuda.Event(enable_timing=True) for _ in range(count)]
     ends = [cuda.Event(enable_timing=True) for _ in range(count)]
     for start, end in zip(starts, ends):
@@ -62,14 +62,6 @@ def _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache, lea
         end.record()
     cuda.synchronize()
     return [start.elapsed_time(end) for start, end in zip(starts, ends)]
-
-
-def for_tuning(machine, fn, quantiles):
-    """As do_bench, for a GPU, in a tenth of the time: the tuner measures what comes close to the best several times."""
-    cuda = _cuda_events(machine)
-    if cuda is None:
-        return do_bench(machine, fn, quantiles=quantiles)
-    return _summarize(_bench_on_gpu(machine, cuda, fn, 2, 8, None, True, least=5), quantiles, "median")
 
 
 def _bench_graph(cuda, fn, rep, grad_to_none):

@@ -4,7 +4,8 @@
     python -m tilewright.bench --compare OLD.json NEW.json
 
 Nothing is measured before verification passes. Kernel and reference are called by turns, with nothing of the inputs in the caches. Bytes are
-those of inputs and outputs, each once; operations on floats are counted by the reference interpreter on a few of the programs.
+those of inputs and outputs, each once; operations on floats are counted in the IR of the launches, and where a loop's length follows from data,
+by the reference interpreter on a few of the programs.
 """
 
 import dataclasses
@@ -18,7 +19,9 @@ from . import _core, verify as verification
 from ._author import command, noise, roof, roofline, tensors
 from ._author.allocations import torch_mode
 from ._author.kernel_file import KernelFile, KernelFileError, describe_exception
+from ._author.work import CountedLaunches
 from ._progress import progress
+from .profiler import clock
 
 
 @dataclasses.dataclass
@@ -39,42 +42,49 @@ def _tensors_of(*groups):
     return list(found.values())
 
 
-def _counted(file, device):
-    """(operations, whether there are products, inputs, outputs) of one call."""
-    with torch_mode(device):
-        inputs = file.inputs()
-        if device == "cpu":
-            inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in inputs.items()}
-        with verification._Launches() as launches:
-            file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
+def _interpreted(file):
+    """Operations of one call, counted by the interpreter while the kernel runs on the CPU, where it does the same work."""
+    with torch_mode("cpu" if tensors.torch() is not None else None):
+        inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in file.inputs().items()}
+        file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
         _core.count_arithmetic(True)
         try:
-            outputs = file.call(file.kernel_fn, inputs) or []
+            file.call(file.kernel_fn, inputs)
         finally:
             operations = _core.count_arithmetic(False)
-    return operations, launches.has_product, inputs, outputs
+    return operations
 
 
-def count_work(file, device):
-    """Of one call with fresh inputs, on the CPU: the same kernel does the same work there. Bytes alone where it does not run there."""
+def _operations(file, launches):
+    if launches.is_exact:
+        return launches.operations
+    print("tilewright: loops depend on data: operations are counted on the CPU, which may take a while", file=sys.stderr)
     try:
-        operations, has_product, inputs, outputs = _counted(file, "cpu" if tensors.torch() is not None else None)
+        return _interpreted(file)
     except (KernelFileError, KeyboardInterrupt):
         raise
     except Exception as error:
         print(f"tilewright: operations are not counted: on the CPU kernel_fn raises {describe_exception(error)}", file=sys.stderr)
-        operations, has_product = 0.0, False
-        with torch_mode(device):
-            inputs = file.inputs()
+        return 0.0
+
+
+def count_work(file, device):
+    """Of one call with fresh inputs."""
+    with torch_mode(device):
+        inputs = file.inputs()
+        file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
+        with CountedLaunches() as launches:
             outputs = file.call(file.kernel_fn, inputs) or []
     touched = _tensors_of(inputs.values(), outputs)
     results = [value for value in outputs if tensors.is_tensor(value)] or touched
     total = sum(math.prod(value.shape) * tensors.item_bytes(value) for value in touched)
-    return Work(total, operations, has_product, tensors.dtype_name(results[0]) if results else "float32")
+    return Work(total, _operations(file, launches), launches.has_product, tensors.dtype_name(results[0]) if results else "float32")
 
 
 # ---- measuring
 
+_MOST_SECONDS = 20  # of warming up and measuring; what is slower is called fewer times than was asked for
+_LEAST_CALLS = 5
 
 def _cpu_once(call, inputs):
     _core.drop_from_caches(_tensors_of(inputs.values()))
@@ -84,14 +94,12 @@ def _cpu_once(call, inputs):
 
 
 def _gpu_once(call, cache):
-    cuda = tensors.torch().cuda
-    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    """From the first kernel's begin to the last one's end, by the GPU's own clock."""
     cache.zero_()
-    start.record()
+    span = clock.span()
     call()
-    end.record()
-    cuda.synchronize()
-    return start.elapsed_time(end)
+    span.end()
+    return span.extent() / 1e6
 
 
 def _measure(file, inputs, warmup, repeat):
@@ -103,16 +111,21 @@ def _measure(file, inputs, warmup, repeat):
         once = lambda call: _gpu_once(call, cache)
     else:
         once = lambda call: _cpu_once(call, inputs)
-    times = [], []
+    times, start = ([], []), time.perf_counter()
     with progress("measuring", warmup + repeat) as bar:
         for _ in range(warmup):
             for call in calls:
                 call()
             bar.step()
-        for _ in range(repeat):
+            if time.perf_counter() - start > _MOST_SECONDS / 2:
+                break
+        for count in range(repeat):
+            if count >= _LEAST_CALLS and time.perf_counter() - start > _MOST_SECONDS:
+                break
             for call, mine in zip(calls, times):
                 mine.append(once(call))
             bar.step()
+    clock.recorder.stop()
     return times
 
 
@@ -142,7 +155,7 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
     least = max(work.bytes / own["bytes_per_second"], work.operations / peak)
     return {
         "kernel_time_ms": kernel_summary["median"], "reference_time_ms": reference_summary["median"],
-        "speedup": reference_summary["median"] / kernel_summary["median"], "warmup_iters": warmup, "benchmark_iters": repeat,
+        "speedup": reference_summary["median"] / kernel_summary["median"], "warmup_iters": warmup, "benchmark_iters": len(kernel),
         "bytes": work.bytes, "flops": work.operations, "gb_per_s": work.bytes / seconds / 1e9, "tflop_per_s": work.operations / seconds / 1e12,
         "arithmetic_intensity": work.operations / work.bytes if work.bytes else 0.0, "bound": "memory" if least * peak > work.operations else "arithmetic",
         "share_of_roof": least / seconds, "roof": {**own, "peak": peak}, "kernel": kernel_summary, "reference": reference_summary,

@@ -4,7 +4,6 @@ What moves is counted as `tilewright bench` counts it: each tensor of a launch o
 over the grid, times the number of programs; masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
 """
 
-import math
 import os
 import runpy
 import sys
@@ -12,6 +11,7 @@ import time
 
 from . import _alias, _core, knobs
 from ._author import command, roof
+from ._author.work import WorkCounter
 from .profiler import hooks, session
 
 _DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
@@ -31,22 +31,12 @@ def _parser():
 _PRODUCTS = "product flops "  # and the type of the operands: the name of a metric
 
 
-def _is_tensor(value):
-    return hasattr(value, "dtype") and (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__"))
-
-
-def _bytes_of(values):
-    """Of the tensors among the arguments, each once."""
-    tensors = {id(value): value for value in values if _is_tensor(value)}
-    return sum(tensor.nbytes for tensor in tensors.values())
-
-
 class WorkHook(hooks.LaunchHook):
     """What each launch computes and moves, told by its author or counted."""
 
     def __init__(self):
         super().__init__()
-        self._known = {}
+        self._counter = WorkCounter()
 
     def describe(self, metadata):
         described = super().describe(metadata)
@@ -60,25 +50,11 @@ class WorkHook(hooks.LaunchHook):
         return name, {**counted, **metrics}
 
     def _count(self, launch):
-        kernel, args, kwargs, grid = launch
-        bound = kernel._bind(*args, **kwargs)
-        extents = grid(bound) if callable(grid) else grid
-        extents = tuple(extents) if isinstance(extents, (tuple, list)) else (extents,)
-        programs = math.prod(extents)
-        key = (kernel, extents, tuple(value.dtype if _is_tensor(value) else value if isinstance(value, (int, float)) else repr(value)
-                             for value in bound.values()))
-        if key not in self._known:
-            try:
-                self._known[key] = _core.program_work(
-                    kernel, args, {name: value for name, value in kwargs.items() if name != "warmup"}, list(extents))
-            except Exception:  # then the launch tells why, better than a profile could
-                self._known[key] = None
-        work = self._known[key]
-        counted = {"bytes": _bytes_of(bound.values())}
-        if work is not None:
-            other, products = work
-            counted |= {"flops": (other + sum(products.values())) * programs}
-            counted |= {_PRODUCTS + operands: operations * programs for operands, operations in products.items()}
+        work = self._counter.of(launch)
+        counted = {"bytes": work.bytes}
+        if work.other is not None:
+            counted |= {"flops": work.operations}
+            counted |= {_PRODUCTS + operands: operations for operands, operations in work.products.items()}
         return counted
 
 

@@ -34,8 +34,11 @@ SEEN_BY_GDB __attribute__((noinline)) void __jit_debug_register_code() {
 namespace tilewright {
 
 bool debugInfoIsOn() {
-  const char *setting = std::getenv("TILEWRIGHT_DEBUG_INFO");
-  return setting && *setting && std::string_view(setting) != "0";
+  auto isSet = [](const char *name) {
+    const char *setting = std::getenv(name);
+    return setting && *setting && std::string_view(setting) != "0";
+  };
+  return isSet("TILEWRIGHT_DEBUG_INFO") && !isSet("TRITON_DISABLE_LINE_INFO");
 }
 
 struct DebuggedObject::Entry {

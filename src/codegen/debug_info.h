@@ -6,7 +6,7 @@
 //     Nsight, SASS  .file and .loc in PTX, and ptxas -lineinfo
 //
 // Without it code does not know its lines, so that a kernel which only moves in its file is found in the cache; with it the place of the
-// kernel is part of the key. No instruction differs.
+// kernel is part of the key. No instruction differs. TRITON_DISABLE_LINE_INFO=1, upstream's variable, turns it off.
 #pragma once
 
 #include <cstdint>

@@ -130,10 +130,16 @@ static std::string textOf(const Module &module) {
 /// Processors' code goes without loop strength reduction, which takes a quarter of the time of code generation: what changes along a loop
 /// is an index times a scale here, as their addresses have it, and the code without is no slower and a tenth shorter. LLVM has no other
 /// switch for it than one for the process, which is read while passes are added.
+///
+/// Where variables are is followed by LLVM's older analysis, which looks at their values alone. It finds as many of them in the gallery's
+/// kernels as the newer one, which follows all registers and stack slots, and debug info takes less of the time of compiling.
 static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
   static std::mutex lock;
   static auto *isOff = static_cast<cl::opt<bool> *>(cl::getRegisteredOptions().lookup("disable-lsr"));
+  static auto *newer =
+      static_cast<cl::opt<cl::boolOrDefault> *>(cl::getRegisteredOptions().lookup("experimental-debug-variable-locations"));
   std::lock_guard<std::mutex> guard(lock);
+  if (newer) newer->setValue(cl::BOU_FALSE);
   if (isOff) isOff->setValue(!machine.getTargetTriple().isNVPTX());
   return !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
 }

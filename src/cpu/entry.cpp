@@ -1,13 +1,14 @@
 // The functions around one program.
 //
 //   NAME(args, grid, first, last, arena)     unpacks the arguments, then for each program of its range
-//     NAME.program(arguments..., x, y, z, gx, gy, gz, arena)
+//     NAME.program(arguments..., x, y, z, gx, gy, gz, kept, scratch)
 //
 // A program is a function of its own, so an early return is a return.
 
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
 #include "cpu/explain.h"
+#include "cpu/kept_panels.h"
 #include "cpu/lower.h"
 #include "cpu/matrix_tiles.h"
 #include "cpu/operations.h"
@@ -32,7 +33,7 @@ struct Types {
   Type address, word, index, none;
 };
 
-/// The function of one program: the kernel's arguments, then the program's number, the grid and the arena.
+/// The function of one program: the kernel's arguments, then the program's number, the grid, what programs leave for others, and scratch.
 struct Program {
   LLVM::LLVMFuncOp function;
   llvm::SmallVector<Type> arguments; // the kernel's
@@ -40,6 +41,7 @@ struct Program {
 } // namespace
 
 constexpr int64_t gridNumbers = 6; // x, y, z of the program and of the grid
+constexpr int64_t arenaHead = 64;  // the first line, whose first word is zero when a worker begins with a launch
 
 static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -53,7 +55,7 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
   }
   llvm::SmallVector<Type> parameters(program.arguments);
   parameters.append(gridNumbers, types.word);
-  parameters.push_back(types.address);
+  parameters.append(2, types.address);
 
   b.setInsertionPointToEnd(ctx.module.getBody());
   program.function =
@@ -67,7 +69,8 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
     ctx.programId.push_back(body->getArgument(count + i));
     ctx.numPrograms.push_back(body->getArgument(count + 3 + i));
   }
-  ctx.arena = body->getArgument(count + gridNumbers);
+  ctx.kept = body->getArgument(count + gridNumbers);
+  ctx.arena = body->getArgument(count + gridNumbers + 1);
   ctx.zeroIndex = ctx.indexConstants[0] = constantIndex(b, 0);
   if (info.namesVariables) declareVariables(ctx, program.function, source);
   return program;
@@ -127,7 +130,8 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
 }
 
 /// Calls one program, by its number in launch order.
-static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value linear, ValueRange arguments, ValueRange grid, Value arena) {
+static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value linear, ValueRange arguments, ValueRange grid,
+                        ValueRange memory) {
   Types types(b);
   Value across = arith::ExtSIOp::create(b, types.index, grid[0]), down = arith::ExtSIOp::create(b, types.index, grid[1]);
   auto narrow = [&](Value value) -> Value { return arith::TruncIOp::create(b, types.word, value); };
@@ -137,7 +141,7 @@ static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value l
   call.push_back(narrow(arith::RemUIOp::create(b, rest, down)));
   call.push_back(narrow(arith::DivUIOp::create(b, rest, down)));
   llvm::append_range(call, grid);
-  call.push_back(arena);
+  llvm::append_range(call, memory);
   LLVM::CallOp::create(b, program.function, call);
 }
 
@@ -158,12 +162,15 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   }
   for (int i = 0; i < 3; ++i)
     grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
+  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, arenaHead);
+  Value kept = pointerAtConstant(b, scratch, ctx.arenaPeak);
+  if (!ctx.keptHeaders.empty()) forgetPanels(ctx, arena, kept);
   if (ctx.usesTiles) configureTiles(b);
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    callProgram(b, program, loop.getInductionVar(), arguments, grid, start->getArgument(4));
+    callProgram(b, program, loop.getInductionVar(), arguments, grid, {kept, scratch});
   }
   if (ctx.usesTiles) releaseTiles(b);
   if (ctx.streams) memoryFence(b);
@@ -188,8 +195,9 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   if (failed(program) || failed(lowerBody(ctx, ctx.kernel, program->function)) || ctx.failedAny) return failure();
   b.setLoc(ctx.kernel.getLoc());
   info.entry += ".entry";
+  ctx.arenaPeak = static_cast<int64_t>(llvm::alignTo(ctx.arenaPeak, arenaHead)); // panels begin at a line
   createEntry(ctx, *program, info.entry);
-  info.arenaBytes = ctx.arenaPeak;
+  info.arenaBytes = ctx.arenaPeak > 0 ? arenaHead + ctx.arenaPeak + ctx.keptUsed : 0;
   for (const LaunchFact &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
   info.facts = std::move(facts);

@@ -3,6 +3,7 @@
 // one v per argument, the scalar's name. Vectors are cut or widened to what the machine (and so the library) has; scalars call libm.
 #include "cpu/math.h"
 #include "ir/float_math.h"
+#include "support/processor.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -161,11 +162,12 @@ static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
 
 static std::optional<Value> emitInline(MathOps &m, MathFunction function, Value x) {
   if (m.width != 32) return std::nullopt;
+  Subnormals subnormals = hasSlowSubnormals() ? Subnormals::slow : Subnormals::atSpeed;
   switch (function) {
-  case MathFunction::exp: return inlineExp(m, x);
-  case MathFunction::exp2: return inlineExp2(m, x);
-  case MathFunction::expNotPositive: return inlineExpNotPositive(m, x);
-  case MathFunction::exp2NotPositive: return inlineExp2NotPositive(m, x);
+  case MathFunction::exp: return inlineExp(m, subnormals, x);
+  case MathFunction::exp2: return inlineExp2(m, subnormals, x);
+  case MathFunction::expNotPositive: return inlineExpNotPositive(m, subnormals, x);
+  case MathFunction::exp2NotPositive: return inlineExp2NotPositive(m, subnormals, x);
   case MathFunction::log: return inlineLog(m, x);
   case MathFunction::log2: return inlineLog2(m, x);
   case MathFunction::tanh: return inlineTanh(m, x);

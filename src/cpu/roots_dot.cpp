@@ -8,6 +8,7 @@
 #include "cpu/conditions.h"
 #include "cpu/edges.h"
 #include "cpu/evaluate.h"
+#include "cpu/kept_panels.h"
 #include "cpu/loops.h"
 #include "cpu/matrix_tiles.h"
 #include "cpu/micro_kernel.h"
@@ -319,16 +320,17 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
   plan.cRow = c.strides[rank - 2];
 
-  Buffer panels = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
+  Buffer scratch = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
-    packPanels(ctx, op.getB(), panels.base, shape[rank - 1], plan, batch, limits.columns);
+    auto pack = [&](Value to) { packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits.columns); };
+    Value panels = packOnce(ctx, op, plan, scratch.base, limits.columns, pack);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));
       for (size_t d = 0; d < batch.size(); ++d)
         address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
       return address;
     };
-    DotBlocks blocks = emitDotLoops(b, ctx.target, plan, base(a), panels.base, base(c), fromZero, limits);
+    DotBlocks blocks = emitDotLoops(b, ctx.target, plan, base(a), panels, base(c), fromZero, limits);
     ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), isInPlace});
   };
   if (rank == 2) {

@@ -13,7 +13,8 @@ using Value = tilewright::Value;
 static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) {
   bool isGpu = e.unit.options->backend == "cuda";
   if (args.isNone(3)) {
-    std::optional<bool> allow = args.isNone(4) ? std::optional(true) : args.boolean(4);
+    bool isGiven = !args.isNone(4) && !args[4].isRuntime(); // what only a launch knows cannot choose: it allows, as upstream has it
+    std::optional<bool> allow = isGiven ? args.boolean(4) : std::optional(true);
     if (!allow) return std::nullopt;
     return isGpu && *allow ? tt::InputPrecision::TF32 : tt::InputPrecision::IEEE;
   }

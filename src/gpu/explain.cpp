@@ -10,6 +10,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shift.h"
+#include "gpu/tiles/covering.h"
 #include "gpu/tiles/registers.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
@@ -229,7 +230,9 @@ struct Explainer::Impl {
   static std::string splitText(Operation *op) {
     auto split = op->getAttrOfType<IntegerAttr>(ttg::splitName);
     if (!split) return "";
-    if (split.getInt() < 0) return "; every block has all of it";
+    bool isForAll = op->hasAttr(multicastName);
+    if (split.getInt() < 0)
+      return isForAll ? "; every block has all of it: each copies a part of it for all" : "; every block has all of it";
     return "; a block's part along dimension " + std::to_string(split.getInt());
   }
 
@@ -300,7 +303,7 @@ struct Explainer::Impl {
         .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
-        .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = " to "; });
+        .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = o.getAdds() ? " added to " : " to "; });
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile) return; // a scalar
     std::string text = tileText(type) + verb;
@@ -327,6 +330,7 @@ struct Explainer::Impl {
            countText(each * elementBytes, "byte") + " a thread; a warp's takes " + countText(bytes, "byte") + " from " +
            countText(access.getSectors(), "sector") + " of 32 bytes" +
            (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced") +
+           (op->hasAttr(ttg::coveringName) ? ", by the aligned words around them, shifted: rows start anywhere" : "") +
            (access.getNarrowed() ? "; wider ones would need a mask that neighbours share" : "");
   }
 

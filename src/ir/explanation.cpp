@@ -171,7 +171,7 @@ static std::vector<std::string> timeLines(const LaunchTime &time) {
       time.tensorBytes > 0 ? scaledText(time.tensorBytes, "B") + " of tensors, each once" : "if no two programs load the same";
   lines.push_back("bound           " + secondsText(bound) + ", by " + (time.memory >= time.arithmetic ? "memory" : "arithmetic") +
                   ": memory " + secondsText(time.memory) + " (" + moved + "), arithmetic " + secondsText(time.arithmetic));
-  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly");
+  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly: what waits for what within a program is left out");
   if (time.measured.size() == 3)
     lines.push_back("measured        " + secondsText(time.measured[0]) + " (20 % " + secondsText(time.measured[1]) + ", 80 % " +
                     secondsText(time.measured[2]) + "): " + std::to_string(std::lround(100 * bound / time.measured[0])) +

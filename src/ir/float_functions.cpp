@@ -69,27 +69,35 @@ constexpr int64_t lift = 24; // 2^-24 times the smallest normal number is below 
 /// Biases for the three ways to put 2^whole back.
 constexpr int64_t plain = 0, halved = 2 * 127, lifted = 127 + lift;
 
-/// x * y, where `tiny` says that the product is below the smallest normal number. An instruction whose result is subnormal takes Intel's
-/// processors some hundred cycles, and masked lanes have nothing else. So 2^-126 is added within the one rounding: the sum is a normal
-/// number, whose last place is that of the subnormal ones, and the difference of the two as integers is the subnormal number's bits.
-Value multiplyToSubnormal(MathOps &m, Value x, Value y, Value tiny) {
-  Value base = m.select(tiny, m.real(0x1p-126), m.real(0));
+/// A result is below the smallest normal number where `argument` is less than `bound`, and that takes as long as `subnormals` says.
+struct Underflow {
+  Subnormals subnormals;
+  Value argument;
+  double bound;
+};
+
+/// x * y. An instruction whose result is subnormal takes Intel's processors some hundred cycles, and masked lanes have nothing else. There
+/// 2^-126 is added within the one rounding: the sum is a normal number, whose last place is that of the subnormal ones, and the difference
+/// of the two as integers is the subnormal number's bits. Either way gives the same bits.
+Value multiplyToSubnormal(MathOps &m, Value x, Value y, Underflow underflow) {
+  if (underflow.subnormals == Subnormals::atSpeed) return m.multiply(x, y);
+  Value base = m.select(m.less(underflow.argument, m.real(underflow.bound)), m.real(0x1p-126), m.real(0));
   return m.fromBits(m.subtractWords(m.bits(m.multiplyAdd(x, y, base)), m.bits(base)));
 }
 
 /// 2^whole * fraction for a fraction near 1 and a whole number of -151 to 129: in two steps, so that the result may be subnormal or
 /// overflow. NaN in `fraction` stays NaN, whatever the word holds.
-Value scaleHalved(MathOps &m, Value fraction, Value word, Value tiny) {
+Value scaleHalved(MathOps &m, Value fraction, Value word, Underflow underflow) {
   Value first = m.shiftRight(word, 1);
   Value second = m.subtractWords(word, first);
   Value partly = m.multiply(fraction, m.fromBits(m.shiftLeft(first, 23)));
-  return multiplyToSubnormal(m, partly, m.fromBits(m.shiftLeft(second, 23)), tiny);
+  return multiplyToSubnormal(m, partly, m.fromBits(m.shiftLeft(second, 23)), underflow);
 }
 
 /// The same for a fraction already multiplied by 2^-24, and a whole number of -150 to 103: 2^(whole + 24) is a normal number, and the one
 /// rounding is that of the product.
-Value scaleLifted(MathOps &m, Value fraction, Value word, Value tiny) {
-  return multiplyToSubnormal(m, fraction, m.fromBits(m.shiftLeft(word, 23)), tiny);
+Value scaleLifted(MathOps &m, Value fraction, Value word, Underflow underflow) {
+  return multiplyToSubnormal(m, fraction, m.fromBits(m.shiftLeft(word, 23)), underflow);
 }
 
 /// The same for a plain fraction, where the result is a normal number.
@@ -168,25 +176,25 @@ Value logOfSpecial(MathOps &m, Value x, Value result) {
 constexpr double expTiny = -87.33655, exp2Tiny = -126;
 
 // 0.88 ULP, 1.17 without fused multiply-add; so is what follows for arguments up to zero.
-Value inlineExp(MathOps &m, Value x) {
+Value inlineExp(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp(m, clamp(m, x, -104, 89), halved); // beyond: zero and infinity
-  return scaleHalved(m, expOfRest(m, reduced.rest), reduced.word, m.less(x, m.real(expTiny)));
+  return scaleHalved(m, expOfRest(m, reduced.rest), reduced.word, {subnormals, x, expTiny});
 }
 
-Value inlineExpNotPositive(MathOps &m, Value x) {
+Value inlineExpNotPositive(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp(m, atLeast(m, x, -104), lifted);
-  return scaleLifted(m, expOfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, m.less(x, m.real(expTiny)));
+  return scaleLifted(m, expOfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, {subnormals, x, expTiny});
 }
 
 // 0.95 ULP, 1.22 without.
-Value inlineExp2(MathOps &m, Value x) {
+Value inlineExp2(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp2(m, clamp(m, x, -151, 129), halved);
-  return scaleHalved(m, exp2OfRest(m, reduced.rest), reduced.word, m.less(x, m.real(exp2Tiny)));
+  return scaleHalved(m, exp2OfRest(m, reduced.rest), reduced.word, {subnormals, x, exp2Tiny});
 }
 
-Value inlineExp2NotPositive(MathOps &m, Value x) {
+Value inlineExp2NotPositive(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp2(m, atLeast(m, x, -150), lifted);
-  return scaleLifted(m, exp2OfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, m.less(x, m.real(exp2Tiny)));
+  return scaleLifted(m, exp2OfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, {subnormals, x, exp2Tiny});
 }
 
 // 0.87 ULP, 0.95 without.

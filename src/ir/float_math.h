@@ -62,12 +62,15 @@ public:
   int64_t magnitudeMask() const { return width == 64 ? INT64_MAX : INT32_MAX; }
 };
 
+/// What a multiplication takes whose result is below the smallest normal number: as long as any other, or a hundred cycles.
+enum class Subnormals { atSpeed, slow };
+
 /// f32 only. Within 2 ULP of the true value for every input (measured maxima stand beside the coefficients).
-Value inlineExp(MathOps &m, Value x);
-Value inlineExp2(MathOps &m, Value x);
+Value inlineExp(MathOps &m, Subnormals subnormals, Value x);
+Value inlineExp2(MathOps &m, Subnormals subnormals, Value x);
 /// For arguments of at most 71 (103), or NaN.
-Value inlineExpNotPositive(MathOps &m, Value x);
-Value inlineExp2NotPositive(MathOps &m, Value x);
+Value inlineExpNotPositive(MathOps &m, Subnormals subnormals, Value x);
+Value inlineExp2NotPositive(MathOps &m, Subnormals subnormals, Value x);
 Value inlineLog(MathOps &m, Value x);
 Value inlineLog2(MathOps &m, Value x);
 Value inlineTanh(MathOps &m, Value x);

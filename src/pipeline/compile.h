@@ -33,7 +33,7 @@ struct CpuArtifact {
   std::vector<LaunchFact> facts; // what the code takes for granted about a launch
 };
 
-/// Runs the programs [first, last) of the grid, x fastest. `args`: one slot an argument of the tt.func. `arena`: 64-byte aligned.
+/// Runs the programs [first, last) of the grid, x fastest. `args`: one slot an argument of the tt.func. `arena`: as in PoolJob.
 using KernelEntry = void (*)(const uint64_t *args, const int32_t *grid, int64_t first, int64_t last, char *arena);
 
 /// loops, assembly and object are of processors; ttg, threads, ptx and cubin of GPUs.

@@ -5,6 +5,7 @@
 #include "ir/tt.h"
 #include "pipeline/context.h"
 #include "pipeline/diagnose.h"
+#include "pipeline/given_ptx.h"
 #include "pipeline/ir_text.h"
 #include "support/hash.h"
 
@@ -50,7 +51,11 @@ OwningOpRef<ModuleOp> KernelSource::emit(MLIRContext &context, llvm::ArrayRef<Ar
                                          Diagnostics &diagnostics) const {
   if (text) return readIrText(context, *text->file, text->name, diagnostics);
   OwningOpRef<ModuleOp> module = emitTiles(context, *jit, args, options, diagnostics);
-  return module && !options.overrideText.empty() ? overridden(*module, jit->name, options.overrideText, diagnostics) : std::move(module);
+  if (!module || options.overrideText.empty()) return module;
+  if (!isPtx(options.overrideText)) return overridden(*module, jit->name, options.overrideText, diagnostics);
+  if (options.backend == "cuda") return module; // its place is behind the code generator
+  diagnostics.error({}, Diag::invalidOption, {"ir_override: PTX is code of GPUs", "give a .ttir file, or launch with tensors on a GPU"});
+  return nullptr;
 }
 
 //===------------------------------------------------------------------------------------------------------------ IR text

@@ -14,6 +14,7 @@
 #include "ir/refusal.h"
 #include "ir/slots.h"
 #include "ir/written_arguments.h"
+#include "pipeline/given_ptx.h"
 
 using namespace mlir;
 
@@ -123,6 +124,11 @@ static LogicalResult threadsToLlvm(Compilation &c) {
 }
 
 static LogicalResult generateForGpu(Compilation &c) {
+  if (c.wanted != Stage::llvm && isPtx(c.options.overrideText)) {
+    c.gpu.target = c.request.gpu->name;
+    c.output = c.options.overrideText;
+    return success(takePtx(c.output, c.gpu, c.diagnostics));
+  }
   std::optional<std::string> text = generatePtx(*c.module, *c.request.gpu, c.wanted == Stage::llvm ? CodeKind::llvm : CodeKind::assembly);
   if (!text) return failure();
   c.gpu.target = c.request.gpu->name;

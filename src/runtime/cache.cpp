@@ -11,6 +11,7 @@
 #include "runtime/argument.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/processor.h"
 
 #include <algorithm>
 #include <atomic>
@@ -362,6 +363,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   const CpuTarget &target = request.target;
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
   hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.keptOutputBytes);
+  hasher.addInteger(hasSlowSubnormals());
   // Not told by the features: a process may be refused tile registers that another one was given.
   hasher.addInteger(target.bf16Tiles).addInteger(target.fp16Tiles).addInteger(target.byteTiles);
   return hasher.hex();

@@ -266,8 +266,10 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const BrokenFac
     Diagnostics problems;
     std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), isRight, device, problems);
     if (!version && isRight) break;
-    diagnostics.append(problems);
-    if (!version) return nullptr;
+    if (!version) { // what another version warns of or prints, the first one has
+      diagnostics.append(problems);
+      return nullptr;
+    }
     if (!isKeptBy(*version)) continue;
     others->remember(first, version);
     return version;

@@ -12,7 +12,8 @@
 namespace tilewright {
 
 struct PoolJob {
-  /// Runs the programs [first, last). Called on several threads at once. `arena`: that thread's scratch, 64-byte aligned.
+  /// Runs the programs [first, last). Called on several threads at once. `arena`: that thread's scratch, 64-byte aligned;
+  /// its first word is zero when the thread begins with the job.
   void (*body)(void *context, int64_t first, int64_t last, char *arena) = nullptr;
   void *context = nullptr;
   int64_t programs = 0;
@@ -23,7 +24,7 @@ struct PoolJob {
 
 struct PoolResult {
   bool ok = true;                // false: no memory for the arena; nothing was run
-  float programNanoseconds = -1; // measured mean; negative if nothing was run
+  float programNanoseconds = -1; // measured mean, or what was expected; negative if nothing was run
 };
 
 /// Runs a job on the process's pool and returns when all its programs are done. Any thread may call it; while another thread's job has the

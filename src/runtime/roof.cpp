@@ -1,12 +1,15 @@
 #include "runtime/roof.h"
 
 #include "runtime/pool.h"
-#include "support/hash.h"
 #include "support/target.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <optional>
+#include <sys/times.h>
+#include <unistd.h>
 #include <vector>
 
 namespace tilewright {
@@ -92,24 +95,52 @@ static double measureArithmetic(void (*body)(void *, int64_t, int64_t, char *), 
   return 2 * static_cast<double>(steps * lanes * sums * defaultThreads()) / seconds;
 }
 
+// ---- other programs
+
+namespace {
+/// Seconds of all processors so far: of all programs, and of this one.
+struct ProcessorTime {
+  double all, own;
+};
+} // namespace
+
+/// Nothing where the system does not say.
+static std::optional<ProcessorTime> processorTime() {
+  long long user = 0, nice = 0, system = 0;
+  std::FILE *file = std::fopen("/proc/stat", "r");
+  if (!file) return std::nullopt;
+  bool read = std::fscanf(file, "cpu %lld %lld %lld", &user, &nice, &system) == 3;
+  std::fclose(file);
+  auto tick = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  tms own{};
+  if (!read || ::times(&own) == static_cast<clock_t>(-1)) return std::nullopt;
+  return ProcessorTime{static_cast<double>(user + nice + system) / tick, static_cast<double>(own.tms_utime + own.tms_stime) / tick};
+}
+
+static bool wereDisturbed(const std::optional<ProcessorTime> &before, double seconds) {
+  constexpr double quiet = 0.1; // of the processors' time
+  std::optional<ProcessorTime> after = processorTime();
+  if (!before || !after) return false;
+  double others = (after->all - before->all) - (after->own - before->own);
+  return others > quiet * seconds * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 Roof measureRoof() {
   Roof roof;
+  std::optional<ProcessorTime> before = processorTime();
+  auto start = std::chrono::steady_clock::now();
   roof.bytesPerSecond = measureCopy();
 #if defined(__x86_64__)
   int64_t bytes = hostCpu().vectorBytes, sums = bytes == 64 ? 24 : 12;
   roof.float32 = measureArithmetic(bytes == 64 ? floats512 : bytes == 32 ? floats256 : floats128, bytes / 4, sums);
   roof.float64 = measureArithmetic(bytes == 64 ? doubles512 : bytes == 32 ? doubles256 : doubles128, bytes / 8, sums);
 #endif
+  roof.isDisturbed = wereDisturbed(before, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return roof;
 }
 
 std::string processorText() {
   return hostCpu().cpu + " " + hostCpu().name + " " + std::to_string(defaultThreads());
-}
-
-std::string roofKey(std::string_view machine) {
-  constexpr int64_t form = 2; // of the numbers that are kept
-  return Hasher().add("roof").addInteger(form).add(machine).hex();
 }
 
 } // namespace tilewright

@@ -245,10 +245,8 @@ public:
 
 private:
   void number(uint64_t bits) {
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; ++i)
-      bytes[i] = static_cast<uint8_t>(bits >> (8 * i));
-    key.append(bytes, bytes + 8);
+    auto *bytes = reinterpret_cast<const uint8_t *>(&bits);
+    key.append(bytes, bytes + sizeof(bits));
   }
 
   // Functions are told apart by identity (two may have one name), everything else by how it is written.

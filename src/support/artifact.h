@@ -100,6 +100,8 @@ namespace tilewright {
 
 /// A compiled kernel for an NVIDIA GPU.
 struct GpuArtifact {
+  /// Launches bring as many null pointers behind a kernel's own parameters: upstream's PTX (ir_override) expects scratch memory there.
+  static constexpr int64_t scratchParameters = 2;
   std::string entry;       // the name of the .entry
   std::string ptx;         // ends without a NUL byte
   std::string cubin;       // empty: the driver assembles the PTX

@@ -21,7 +21,7 @@ struct KernelOptions {
   std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
   int64_t capability = 0;      // of the GPU, major * 10 + minor
   bool breakpoints = false;    // whether breakpoint() stops the programs: on the interpreter
-  std::string overrideText;    // tt IR text that takes the place of the kernel's own: upstream's ir_override
+  std::string overrideText;    // tt IR or PTX that takes the place of the kernel's own: upstream's ir_override
 
   /// Whether code can be made with these options; `gpu` is null for processors, which have no use for most of them. False after an error.
   bool check(const GpuTarget *gpu, Diagnostics &diagnostics) const;

@@ -49,6 +49,14 @@ HostProcessor hostProcessor() {
   return host;
 }
 
+// Intel's multipliers leave a subnormal result to microcode (1.7 ns for each element); on Zen 5 it takes no longer than another (0.121 ns
+// for 16 of either).
+bool hasSlowSubnormals() {
+  using llvm::sys::detail::x86::VendorSignatures;
+  static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() != VendorSignatures::AUTHENTIC_AMD;
+  return isSlow;
+}
+
 int64_t affinityProcessors() {
   cpu_set_t set;
   return ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : ::sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,4 +1,5 @@
-// What this machine's processor is and has, for people: `tilewright info`. What code is made for is a CpuTarget (target.h).
+// What this machine's processor is and has, for people: `tilewright info`; and what it does, for code that is made for it. The instructions
+// that code may use are a CpuTarget's (target.h).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,9 @@ struct HostProcessor {
 };
 
 HostProcessor hostProcessor();
+
+/// Whether a multiplication with a result below the smallest normal number takes this processor a hundred cycles.
+bool hasSlowSubnormals();
 
 /// How many processors the threads of this process may run on; of all, where the system does not say.
 int64_t affinityProcessors();

@@ -18,7 +18,7 @@ struct CpuTarget {
   bool f16c = false;         // fp16 <-> fp32 conversion
   bool maskedMemory = false; // masked vector loads and stores
   bool gather = false;
-  bool bf16Dot = false;   // products of pairs of bf16, added to fp32: vdpbf16ps
+  bool bf16Dot = false;   // products of pairs of bf16, added to fp32: vdpbf16ps, where that is faster than fp32
   bool byteDot = false;   // products of four bytes, unsigned with signed ones, added to i32: vpdpbusd
   bool bf16Tiles = false; // products of matrices in tile registers of 16 rows of 64 bytes: tdpbf16ps
   bool fp16Tiles = false; // the same of fp16: tdpfp16ps

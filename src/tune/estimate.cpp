@@ -51,6 +51,9 @@ double estimateSeconds(const ProgramWork &work, int64_t programs, const KernelOp
   return std::max(std::ceil(all / workers.count) * secondsOfProgram(work, workers), all * work.bytes / workers.memory / 4);
 }
 
+// Of a launch on an H200, from an event in front of it to one behind it: what is over before memory is busy, and after.
+static constexpr double launchEnds = 4e-6;
+
 double predictSeconds(ProgramWork work, int64_t programs, double memoryBytes, const Peaks &peaks, const GpuTarget *gpu) {
   constexpr double functionCost = 12; // operations of an exponential's polynomial, rounded
   Workers workers = workersOf(gpu);
@@ -60,16 +63,17 @@ double predictSeconds(ProgramWork work, int64_t programs, double memoryBytes, co
   work.arithmetic += (functionCost - 1) * work.functions;
   double productSeconds = 0;
   for (const auto &[type, operations] : work.productsOf)
-    productSeconds += operations / (peaks.productsOf(type) / workers.count);
+    productSeconds += operations / (peaks.lastingProducts * peaks.productsOf(type) / workers.count);
   workers.products = productSeconds > 0 ? work.products / productSeconds : 1;
   if (gpu) {
     // Copies run ahead, and where programs need little shared memory one computes while others begin.
     workers.iteration = 0;
     if (work.products == 0) workers.start /= 32;
-    workers.bytes = 7e10; // from L2: what products of 128x128 tiles get of it on an H100
+    workers.bytes = 9.2e10; // from L2: what products of 128x128 tiles get of it on an H200
   }
-  double all = static_cast<double>(programs);
-  return std::max(std::ceil(all / workers.count) * secondsOfProgram(work, workers), memoryBytes / peaks.bytes);
+  double all = static_cast<double>(programs), ends = gpu ? launchEnds : 0;
+  return ends +
+         std::max(std::ceil(all / workers.count) * secondsOfProgram(work, workers), memoryBytes / (peaks.lastingBytes * peaks.bytes));
 }
 
 std::optional<double> estimateLaunch(const std::shared_ptr<const JitFunction> &kernel, llvm::ArrayRef<Argument> arguments,

@@ -1,6 +1,7 @@
 // A guess at how long a launch takes, without running it: what a program computes and moves, by the tt IR of its configuration, against
 // what a machine can do. It knows nothing of layouts, latencies or instructions, so it is good for an order (what to measure first, what to
-// take where nothing is measured). As a time (predictSeconds, for `tilewright explain`) it is rough.
+// take where nothing is measured). As a time (predictSeconds, for `tilewright explain`) it is rough: bank conflicts, caches that programs
+// share, what waits for what within a program, and clocks that fall below those of the roof's measurement are left out.
 //
 //   products 1024 x 1024 x 1024 of fp16, 132 multiprocessors
 //   BLOCK 128 x 128: 64 programs, half of the machine idle          256 x 64, 128 x 64, ...: all of it busy; of these the one with the

@@ -13,12 +13,8 @@
 
 namespace tilewright {
 
-static constexpr double measureSeconds = 0.04; // for one configuration; the fastest ones are measured several times
 static constexpr size_t leastRuns = 3, mostRuns = 200;
-static constexpr double quietSeconds = 0.01, quietScatter = 0.05; // enough where runs take one time, from the 20th to the 80th percentile
-static constexpr size_t quietRuns = 25;
-static constexpr double triedSeconds = 0.02; // for one that is far behind
-static constexpr size_t triedRuns = 5;
+static constexpr double quietScatter = 0.05;
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -120,42 +116,43 @@ private:
   std::vector<std::pair<Argument, std::vector<char>>> saved;
 };
 
-/// Memory larger than a GPU's cache; writing it throws out what the run before left there.
-class CacheFlush {
-public:
-  explicit CacheFlush(const gpu::CudaDevice *device) : device(device) {
-    if (!device) return;
-    gpu::ContextScope scope(*device);
-    bytes = static_cast<size_t>(std::max<int64_t>(2 * device->l2Bytes, 1 << 20));
-    if (device->driver->allocate(&memory, bytes) != gpu::status::success) memory = 0; // measured with a warm cache, then
-  }
-  ~CacheFlush() {
-    if (!memory) return;
-    gpu::ContextScope scope(*device);
-    device->driver->release(memory);
-  }
-  CacheFlush(const CacheFlush &) = delete;
-  CacheFlush &operator=(const CacheFlush &) = delete;
-  void flush(void *stream) const {
-    if (!memory) return;
-    gpu::ContextScope scope(*device);
-    device->driver->fillBytes(memory, 0, bytes, static_cast<gpu::StreamHandle>(stream));
-  }
-
-private:
-  const gpu::CudaDevice *device;
-  uint64_t memory = 0;
-  size_t bytes = 0;
-};
-
 } // namespace
+
+// ---- on a GPU
+
+std::unique_ptr<CardTimer> CardTimer::create(int64_t ordinal, void *stream, Diagnostics &diagnostics) {
+  std::unique_ptr<CardTimer> timer(new CardTimer);
+  timer->device = gpu::CudaDevice::get(ordinal, diagnostics);
+  if (!timer->device) return nullptr;
+  timer->stream = stream;
+  gpu::ContextScope scope(*timer->device);
+  timer->bytes = static_cast<size_t>(std::max<int64_t>(4 * timer->device->l2Bytes, 1 << 20));
+  if (timer->device->driver->allocate(&timer->memory, timer->bytes) != gpu::status::success) timer->memory = 0; // with a warm cache, then
+  return timer;
+}
+
+CardTimer::~CardTimer() {
+  if (!memory) return;
+  gpu::ContextScope scope(*device);
+  device->driver->release(memory);
+}
+
+std::optional<double> CardTimer::time(const std::function<bool()> &body, Diagnostics &diagnostics) const {
+  auto handle = static_cast<gpu::StreamHandle>(stream);
+  if (memory) {
+    gpu::ContextScope scope(*device);
+    device->driver->fillBytes(memory, 0, bytes, handle);
+  }
+  return device->time(handle, body, diagnostics);
+}
+
+// ---- launches
 
 struct LaunchMeter::State {
   LaunchOptions options;
-  const gpu::CudaDevice *device = nullptr; // null: the CPU
   BoundArguments tensors;
   TensorGuard guard;
-  std::unique_ptr<CacheFlush> cache;
+  std::unique_ptr<CardTimer> card; // null: the CPU
 };
 
 LaunchMeter::LaunchMeter(std::unique_ptr<State> state) : state(std::move(state)) {}
@@ -168,10 +165,9 @@ std::unique_ptr<LaunchMeter> LaunchMeter::create(const JitFunction &kernel, llvm
   state->tensors.assign(known.begin(), known.end());
   if (!state->guard.prepare(kernel, known, zeroed, restored, diagnostics)) return nullptr;
   if (options.device >= 0) {
-    state->device = gpu::CudaDevice::get(options.device, diagnostics);
-    if (!state->device) return nullptr;
+    state->card = CardTimer::create(options.device, options.stream, diagnostics);
+    if (!state->card) return nullptr;
   }
-  state->cache = std::make_unique<CacheFlush>(state->device);
   return std::unique_ptr<LaunchMeter>(new LaunchMeter(std::move(state)));
 }
 
@@ -182,11 +178,7 @@ void LaunchMeter::reset() {
 /// Seconds of one run.
 std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
   reset();
-  if (state->device) {
-    state->cache->flush(state->options.stream);
-    auto stream = static_cast<gpu::StreamHandle>(state->options.stream);
-    return state->device->time(stream, [&] { return launch(diagnostics); }, diagnostics);
-  }
+  if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
   dropFromCaches(state->tensors);
   double start = secondsNow();
   if (!launch(diagnostics)) return std::nullopt;
@@ -195,7 +187,8 @@ std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)>
 
 Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best) {
   Diagnostics problems;
-  std::optional<std::vector<double>> times = measureRuns([&] { return once(launch, problems); }, best);
+  std::optional<std::vector<double>> times =
+      measureRuns([&] { return once(launch, problems); }, best, state->card ? onCards : onProcessors);
   return times ? Measured{std::move(*times), ""} : Measured{{}, firstError(problems)};
 }
 
@@ -211,24 +204,25 @@ static bool areQuiet(const std::vector<double> &times) {
 }
 
 std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
-                                               const std::function<double()> &now) {
+                                               const MeasureEffort &effort, const std::function<double()> &now) {
   if (!once()) return std::nullopt; // compiles, and warms up
   std::vector<double> times;
   double start = now();
-  while (times.size() < mostRuns && (times.size() < leastRuns || now() - start < measureSeconds)) {
+  while (times.size() < mostRuns && (times.size() < leastRuns || now() - start < effort.seconds)) {
     std::optional<double> time = once();
     if (!time) return std::nullopt;
     times.push_back(*time * 1e3);
     // A few runs may be slow by chance, so short ones are tried more often.
-    bool isTried = times.size() >= triedRuns || (times.size() >= 2 && now() - start > triedSeconds);
-    if (best && isTried && *std::min_element(times.begin(), times.end()) > 2 * *best) break;
-    if (times.size() % quietRuns == 0 && now() - start > quietSeconds && areQuiet(times)) break;
+    bool isTried = times.size() >= effort.triedRuns || (times.size() >= 2 && now() - start > effort.triedSeconds);
+    if (best && isTried && *std::min_element(times.begin(), times.end()) > effort.farBehind * *best) break;
+    if (times.size() % effort.quietRuns == 0 && now() - start > effort.quietSeconds && areQuiet(times)) break;
   }
   return percentiles(std::move(times));
 }
 
-std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best) {
-  return measureRuns(once, best, secondsNow);
+std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
+                                               const MeasureEffort &effort) {
+  return measureRuns(once, best, effort, secondsNow);
 }
 
 // ---- caches

@@ -13,18 +13,52 @@
 
 namespace tilewright {
 
+namespace gpu {
+class CudaDevice;
+} // namespace gpu
+
 /// Drops what lies in the host's memory behind these arguments from all caches of the processor.
 void dropFromCaches(llvm::ArrayRef<Argument> arguments);
 
 /// Throws everything out of the caches of all processors that launches use.
 void flushCaches();
 
+/// How long one configuration is measured; the fastest ones are measured several times.
+struct MeasureEffort {
+  double seconds;
+  double quietSeconds; // enough where so many runs take one time, from the 20th to the 80th percentile
+  size_t quietRuns;
+  double triedSeconds; // enough for one that is far behind, or so many runs
+  size_t triedRuns;
+  double farBehind; // times the best median
+};
+constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 5, 2.0};
+// A GPU's own clock measures, without the host's disturbances.
+constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 4, 1.5};
+
 /// Runs `once`, which gives the seconds of a run, a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`:
-/// the best median so far; what takes more than twice as long is tried a few times only. `now`: the clock, in seconds, that says when it
-/// has been long enough. Nothing where a run fails.
+/// the best median so far. `now`: the clock, in seconds, that says when it has been long enough. Nothing where a run fails.
 std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
-                                               const std::function<double()> &now);
-std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best);
+                                               const MeasureEffort &effort, const std::function<double()> &now);
+std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
+                                               const MeasureEffort &effort);
+
+/// Times what is put on a stream of a GPU, by the GPU's clock, each time behind a write to memory that throws everything out of its cache.
+/// The host queues the launch while that goes on, so that its own time does not count.
+class CardTimer {
+public:
+  static std::unique_ptr<CardTimer> create(int64_t device, void *stream, Diagnostics &diagnostics);
+  ~CardTimer();
+  /// Seconds. Nothing after an error, or if `body` returns false.
+  std::optional<double> time(const std::function<bool()> &body, Diagnostics &diagnostics) const;
+
+private:
+  CardTimer() = default;
+  const gpu::CudaDevice *device = nullptr;
+  void *stream = nullptr;
+  uint64_t memory = 0;
+  size_t bytes = 0;
+};
 
 class LaunchMeter {
 public:

@@ -19,6 +19,10 @@ struct Peaks {
   double arithmetic = 0;                               // operations a second of float32, a multiply-add as two
   std::map<std::string, double, std::less<>> products; // the same of products, by the type of their operands: "float16"
 
+  // What of these rates lasts. A measurement has seen that; of a data sheet's, a chip whose tensor cores are busy gives less at the clock
+  // that its power allows, and memory has to be refreshed.
+  double lastingProducts = 1, lastingBytes = 1;
+
   /// Of products of this type; those without a row are computed as float32.
   double productsOf(std::string_view type) const;
 };

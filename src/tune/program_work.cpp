@@ -205,20 +205,31 @@ static std::vector<Program> samplesOf(const std::optional<Grid> &grid) {
   return programs;
 }
 
-static void addShare(ProgramWork &sum, const ProgramWork &one, double share) {
-  for (double ProgramWork::*field : {&ProgramWork::arithmetic, &ProgramWork::functions, &ProgramWork::products, &ProgramWork::bytes,
-                                     &ProgramWork::sumTraffic, &ProgramWork::iterations})
-    sum.*field += share * (one.*field);
-  sum.tileBytes = std::max(sum.tileBytes, one.tileBytes);
-  sum.sumBytes = std::max(sum.sumBytes, one.sumBytes);
-  sum.isExact &= one.isExact;
+static constexpr double ProgramWork::*sums[] = {&ProgramWork::arithmetic, &ProgramWork::functions,  &ProgramWork::products,
+                                                &ProgramWork::bytes,      &ProgramWork::sumTraffic, &ProgramWork::iterations};
+static constexpr double LineWork::*lineSums[] = {&LineWork::arithmetic, &LineWork::functions, &LineWork::products, &LineWork::bytes};
+
+static void add(ProgramWork &all, const ProgramWork &one) {
+  for (double ProgramWork::*field : sums)
+    all.*field += one.*field;
+  all.tileBytes = std::max(all.tileBytes, one.tileBytes);
+  all.sumBytes = std::max(all.sumBytes, one.sumBytes);
+  all.isExact &= one.isExact;
   for (const auto &[type, operations] : one.productsOf)
-    sum.productsOf[type] += share * operations;
-  for (const auto &[where, work] : one.lines) {
-    LineWork &line = sum.lines[where];
-    line.arithmetic += share * work.arithmetic, line.functions += share * work.functions;
-    line.products += share * work.products, line.bytes += share * work.bytes;
-  }
+    all.productsOf[type] += operations;
+  for (const auto &[where, work] : one.lines)
+    for (double LineWork::*field : lineSums)
+      all.lines[where].*field += work.*field;
+}
+
+static void divide(ProgramWork &all, double count) {
+  for (double ProgramWork::*field : sums)
+    all.*field /= count;
+  for (auto &[type, operations] : all.productsOf)
+    operations /= count;
+  for (auto &[where, work] : all.lines)
+    for (double LineWork::*field : lineSums)
+      work.*field /= count;
 }
 
 std::optional<ProgramWork> workOfRequest(const CompileRequest &request, llvm::ArrayRef<Argument> arguments, const std::optional<Grid> &grid,
@@ -236,8 +247,9 @@ std::optional<ProgramWork> workOfRequest(const CompileRequest &request, llvm::Ar
   for (const Program &sample : samples) {
     WorkCounter counter(values, sample, file);
     counter.walk(kernel.getBody(), 1);
-    addShare(mean, counter.work, 1 / static_cast<double>(samples.size()));
+    add(mean, counter.work);
   }
+  if (!samples.empty()) divide(mean, static_cast<double>(samples.size()));
   return mean;
 }
 

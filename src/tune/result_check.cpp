@@ -12,7 +12,9 @@
 
 namespace tilewright {
 
-static constexpr size_t mostOnHost = size_t(1) << 30, mostOnDevice = size_t(256) << 20;
+static constexpr size_t mostOnHost = size_t(1) << 30;
+static constexpr size_t mostOnDevice = size_t(2) << 30;   // where two copies of it are kept
+static constexpr size_t mostFromDevice = size_t(1) << 20; // is copied to the host: faster than the first launch of another kernel
 
 bool resultsAreChecked() {
   const char *setting = std::getenv("TILEWRIGHT_CHECK_TUNING");
@@ -65,10 +67,14 @@ void ResultCheck::add(const Argument &argument) {
     add(member);
   std::optional<std::pair<uint64_t, uint64_t>> reach = argument.reach();
   if (!reach || reach->first == reach->second || argument.memory() != Memory::plain) return;
-  size_t bytes = reach->second - reach->first, most = argument.device() < 0 ? mostOnHost : mostOnDevice;
-  if (total + bytes > most) return;
+  bool isOnHost = argument.device() < 0;
+  size_t bytes = reach->second - reach->first;
+  if (total + bytes > (isOnHost ? mostOnHost : mostOnDevice)) return;
+  std::unique_ptr<CardCopy> card = isOnHost || bytes <= mostFromDevice ? nullptr : CardCopy::create(argument);
+  if (!card && !isOnHost && bytes > mostFromDevice) return;
   total += bytes;
-  tensors.push_back({argument, bytesOf(argument), {}});
+  std::vector<char> before = card ? std::vector<char>() : bytesOf(argument);
+  tensors.push_back({argument, std::move(before), {}, std::move(card)});
 }
 
 ResultCheck::ResultCheck(llvm::ArrayRef<Argument> written) {
@@ -77,8 +83,12 @@ ResultCheck::ResultCheck(llvm::ArrayRef<Argument> written) {
 }
 
 void ResultCheck::restore() const {
-  for (const Tensor &tensor : tensors)
-    setBytes(tensor.argument, tensor.before);
+  for (const Tensor &tensor : tensors) {
+    if (tensor.card)
+      tensor.card->restore();
+    else
+      setBytes(tensor.argument, tensor.before);
+  }
 }
 
 namespace {
@@ -130,22 +140,27 @@ static std::optional<std::string> compareFloats(const Floats &results, const Flo
   return std::nullopt;
 }
 
+std::optional<std::string> ResultCheck::compare(Tensor &tensor) const {
+  Scalar type = tensor.argument.element();
+  std::optional<double> part = tolerance(type);
+  if (isFirst && tensor.card) return tensor.card->expect(), std::nullopt;
+  if (!isFirst && isFp8(type)) return std::nullopt; // an 8-bit float has no last bits
+  if (tensor.card && tensor.card->isAsExpected(part).value_or(false)) return std::nullopt;
+  std::vector<char> now = bytesOf(tensor.argument);
+  if (isFirst) return tensor.expected = std::move(now), std::nullopt;
+  if (tensor.card) tensor.expected = tensor.card->expectedBytes();
+  const std::vector<char> &wanted = tensor.expected;
+  if (now == wanted) return std::nullopt;
+  auto place = static_cast<size_t>(std::mismatch(now.begin(), now.end(), wanted.begin()).first - now.begin());
+  if (!part)
+    return "element " + std::to_string(place / static_cast<size_t>(std::max<int64_t>(byteSize(type), 1))) + " of a tensor is another";
+  Floats results{type, now.data()}, expected{type, wanted.data()};
+  return compareFloats(results, expected, results.count(now.size()), *part);
+}
+
 std::optional<std::string> ResultCheck::compare() {
-  for (Tensor &tensor : tensors) {
-    std::vector<char> now = bytesOf(tensor.argument);
-    if (isFirst) {
-      tensor.expected = std::move(now);
-      continue;
-    }
-    Scalar type = tensor.argument.element();
-    if (now == tensor.expected || isFp8(type)) continue; // an 8-bit float has no last bits
-    std::optional<double> part = tolerance(type);
-    Floats results{type, now.data()}, expected{type, tensor.expected.data()};
-    auto place = static_cast<size_t>(std::mismatch(now.begin(), now.end(), tensor.expected.begin()).first - now.begin());
-    if (!part)
-      return "element " + std::to_string(place / static_cast<size_t>(std::max<int64_t>(byteSize(type), 1))) + " of a tensor is another";
-    if (std::optional<std::string> problem = compareFloats(results, expected, results.count(now.size()), *part)) return problem;
-  }
+  for (Tensor &tensor : tensors)
+    if (std::optional<std::string> difference = compare(tensor)) return difference;
   isFirst = false;
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/kernel.h"
+#include "tune/card_copy.h"
 
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ public:
   /// Keeps what is in these tensors now; members of tuples count. Those of unknown size, and more of them than it would be worth to copy,
   /// are not looked at.
   explicit ResultCheck(llvm::ArrayRef<Argument> written);
+  ResultCheck(const ResultCheck &) = delete;
+  ResultCheck &operator=(const ResultCheck &) = delete;
 
   /// Makes the tensors what they were.
   void restore() const;
@@ -34,8 +37,11 @@ private:
   struct Tensor {
     Argument argument;
     std::vector<char> before, expected;
+    std::unique_ptr<CardCopy> card; // where it is large, and on a GPU: in place of the two above
   };
   void add(const Argument &argument);
+  /// How a tensor differs from what is expected, or nothing.
+  std::optional<std::string> compare(Tensor &tensor) const;
 
   std::vector<Tensor> tensors;
   size_t total = 0;

@@ -1,6 +1,6 @@
 """What pytest is told to do for tests/conformance/run: one part of a file's tests, each with a limit of time, what became of each written down.
 
-One line of JSON an event: {"start": ID} before a test and {"end": ID, ...} after it. Tests that have started in an earlier process are left
+One line of JSON an event: {"start": ID} before a test and {"end": ID, ...} after it, and {"of": N} where a sample of N tests is run. Tests that have started in an earlier process are left
 out: the one without an end is what that process died of.
 """
 
@@ -16,8 +16,8 @@ RANK = {"passed": 0, "expected": 1, "skipped": 2, "failed": 3, "error": 4}
 
 
 class Recorder:
-    def __init__(self, path, part, parts, limit, every):
-        self.part, self.parts, self.limit, self.every = part, parts, limit, every
+    def __init__(self, path, part, parts, limit, every, first):
+        self.part, self.parts, self.limit, self.every, self.first = part, parts, limit, every, first
         self.done = set()
         if os.path.exists(path):
             with open(path) as file:
@@ -39,10 +39,9 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items):
-        every = self.every if len(items) > MANY else 1
-        chosen = items[::every]
-        if every > 1 and not self.done:
-            self.write(sampled=every)
+        chosen = items[self.first::self.every] if len(items) > MANY else items[:]
+        if len(chosen) < len(items) and not self.done:
+            self.write(of=len(items))
         mine = [item for item in chosen[self.part::self.parts] if item.nodeid not in self.done]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(mine)])
         items[:] = mine
@@ -74,8 +73,8 @@ class Recorder:
 
 
 def pytest_configure(config):
-    path, part, parts, limit, every = os.environ["CONFORMANCE"].split("|")
-    config.pluginmanager.register(Recorder(path, int(part), int(parts), float(limit), int(every)))
+    path, part, parts, limit, every, first = os.environ["CONFORMANCE"].split("|")
+    config.pluginmanager.register(Recorder(path, int(part), int(parts), float(limit), int(every), int(first)))
     if os.environ.get("CONFORMANCE_ENGINE"):
         import tilewright
 

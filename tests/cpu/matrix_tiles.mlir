@@ -22,7 +22,8 @@
 
 // What does not fill a tile is left to vectors: 16 of k are half of one.
 // SMALL-NOT: tilecfg
-// SMALL: vdpbf16ps
+// SMALL-NOT: vdpbf16ps
+// SMALL: vfmadd
 // SMALL-NOT: tilerelease
 tt.func public @small(%a: !tt.ptr<bf16>, %c: !tt.ptr<f32>) {
   %zero = arith.constant dense<0.0> : tensor<16x16xf32>

@@ -24,7 +24,7 @@ tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %q: !tt.ptr<f16
     // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = 16, narrowed = false>, ttg.vector = 8 : i32
     %a = tt.load %pa : tensor<64x64x!tt.ptr<f16>>
     %pb = tt.addptr %qs, %at : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-    // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = {{[0-9]+}}, narrowed = false>}
+    // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = {{[0-9]+}}, narrowed = false>, ttg.covering, ttg.vector = 8 : i32}
     // LOOP: tt.load {{.*}}ttg.not_ahead = "cp.async moves 4 bytes at least"
     %b = tt.load %pb : tensor<64x64x!tt.ptr<f16>>
     // LAYOUTS: tt.dot {{.*}}ttg.product = #ttg.product<kind = wgmma, columns = 64, aInRegisters = false, reason = "">

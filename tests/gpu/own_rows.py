@@ -3,6 +3,7 @@
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,64' | FileCheck %s --check-prefix=MEETS
 # RUN: tilewright compile %s --kernel counts --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,*i32' | FileCheck %s --check-prefix=MEETS
+# RUN: tilewright compile %s --kernel counts --target cuda:sm_90a --num-warps 8 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,*i32' | FileCheck %s --check-prefix=TELLS
 
 import triton
 import triton.language as tl
@@ -37,6 +38,11 @@ import triton.language as tl
 # MEETS-NOT: ttg.own_rows
 # MEETS: ttg.tma_store
 # MEETS-NOT: ttg.own_rows
+# Who waits for the count finds what was stored: the copy engine has written it, not only read its buffers.
+# TELLS: cp.async.bulk.tensor.2d.global.shared::cta
+# TELLS: cp.async.bulk.wait_group 0;
+# TELLS: bar.sync 0;
+# TELLS: atom.global.gpu.acq_rel.add.u32
 @triton.jit
 def product(a_ptr, b_ptr, out_ptr, M, N, K, programs, STEP: tl.constexpr):
     a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [128, 64])

@@ -4,10 +4,12 @@
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
 // Attention: something is computed between the products, and the accumulators fill a multiprocessor. Warp 8 starts all copies of the loop,
-// once eight warps have said that they have read a slot; the others never meet in the loop. Queries are copied by those who use them.
+// once eight warps have said that they have read a slot; the others never meet in the loop. Queries are copied by those who use them. Keys
+// have been read before the values of the same iteration: they are given back on their own, as soon as their product is over.
 // CHECK-LABEL: tt.func public @attention
 // CHECK: %[[q:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <1>
-// CHECK: %[[empty:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
+// CHECK: %[[valuesRead:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
+// CHECK: %[[keysRead:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
 // CHECK: %[[values:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <3>
 // CHECK: %[[keys:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <3>
 // CHECK: %[[warp:.*]] = ptx.warp_id
@@ -15,9 +17,10 @@
 // CHECK: ptx.max_registers false 24
 // CHECK: arith.cmpi eq, %[[warp]]
 // CHECK: scf.for {{.*}} iter_args(%[[slot:[^ ]*]] =
-// CHECK: ttg.barrier_wait %[[empty]][%[[slot]]], %{{.*}} {ttg.producer}
+// CHECK: ttg.barrier_wait %[[keysRead]][%[[slot]]], %{{.*}} {ttg.producer}
 // CHECK: ttg.barrier_expect %[[keys]][%[[slot]]], 16384
 // CHECK: ttg.tma_load
+// CHECK: ttg.barrier_wait %[[valuesRead]][%[[slot]]], %{{.*}} {ttg.producer}
 // CHECK: ttg.barrier_expect %[[values]][%[[slot]]], 16384
 // CHECK: ttg.tma_load
 // CHECK-NOT: ttg.wgmma
@@ -30,6 +33,7 @@
 // CHECK: ttg.barrier_wait %[[keys]]
 // CHECK-NEXT: ttg.wgmma
 // CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NEXT: ttg.barrier_arrive %[[keysRead]]
 // CHECK: arith.truncf
 // The second warpgroup gives the first one its turn.
 // CHECK: ptx.barrier_arrive {id = 2
@@ -45,17 +49,18 @@
 // CHECK: ptx.barrier_arrive {id = 3
 // CHECK: ptx.barrier_arrive {id = 2
 // CHECK: %[[s:.*]] = ttg.wgmma_wait 1, %[[next]]
+// CHECK-NEXT: ttg.barrier_arrive %[[keysRead]]
 // CHECK-NEXT: %[[e:.*]] = math.exp2 %[[s]]
 // CHECK-NEXT: %[[both:.*]]:2 = ttg.wgmma_wait 0, %[[sum]], %[[e]]
 // CHECK-NEXT: arith.truncf %[[both]]#1
-// CHECK-NEXT: ttg.barrier_arrive %[[empty]][%[[slot]]]
+// CHECK-NEXT: ttg.barrier_arrive %[[valuesRead]][%[[slot]]]
 // CHECK: scf.yield
 // The last iteration's second part.
 // CHECK: scf.if
 // CHECK: ttg.barrier_wait %[[values]]
 // CHECK-NEXT: ttg.wgmma
 // CHECK-NEXT: ttg.wgmma_wait 0
-// CHECK-NEXT: ttg.barrier_arrive %[[empty]]
+// CHECK-NEXT: ttg.barrier_arrive %[[valuesRead]]
 // CHECK: scf.yield
 tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>

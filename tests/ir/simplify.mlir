@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s --simplify -split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --simplify -split-input-file --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LINE
 
 // == what is the same for all elements becomes scalar and goes to the base
 // CHECK-LABEL: @to_the_base(%arg0: !tt.ptr<f32>, %arg1: tensor<8x1xi32>, %arg2: i64)
@@ -30,14 +31,15 @@ tt.func @wrap(%p: !tt.ptr<f32>, %a: i32, %b: i32) -> !tt.ptr<f32> {
 
 // -----
 
-// == an addition to a product that starts at zero is where it starts
+// == an addition to a product that starts at zero is where it starts; a profiler shows it in the product's line
+// LINE: tt.dot %{{.*}}loc("product":7:0)
 // CHECK-LABEL: @accumulate
 // CHECK: %[[D:.*]] = tt.dot %arg0, %arg0, %arg1
 // CHECK-NEXT: tt.return %[[D]]
 tt.func @accumulate(%a: tensor<16x16xf32>, %acc: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %zero = arith.constant dense<0.0> : tensor<16x16xf32>
-  %d = tt.dot %a, %a, %zero : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
-  %s = arith.addf %acc, %d : tensor<16x16xf32>
+  %d = tt.dot %a, %a, %zero : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32> loc("product":7:0)
+  %s = arith.addf %acc, %d : tensor<16x16xf32> loc("sum":8:0)
   tt.return %s : tensor<16x16xf32>
 }
 

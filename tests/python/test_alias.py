@@ -79,6 +79,11 @@ def test_pytest(tmp_path):
     assert "1 passed" in run(tmp_path, "-m", "tilewright", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_inner.py")
 
 
+def test_modules_run_in_programs_that_it_starts(tmp_path):
+    (tmp_path / "outer.py").write_text("import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'triton.profiler.viewer', '-h'], check=True)")
+    assert "FILE.hatchet" in run(tmp_path, "-m", "tilewright", "outer.py")
+
+
 def test_submodules_keep_their_identities(tmp_path):
     (tmp_path / "program.py").write_text(textwrap.dedent("""
         import triton

@@ -95,16 +95,57 @@ def get_inputs():
     assert work.bytes == 2 * 20 * 64 * 4
 
 
-def test_work_that_cannot_be_counted(product, monkeypatch, capsys):
-    """A kernel that does not run where operations are counted is measured all the same."""
+_UNTIL = """
+import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def halve_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    while tl.max(x, 0) > 1:
+        x = x * 0.5
+    tl.store(out_ptr + tl.arange(0, N), x)
+
+def kernel_fn(x):
+    out = np.empty_like(x)
+    halve_kernel[(1,)](x, out, N=16)
+    return out
+
+def reference_fn(x):
+    return x / 8
+
+def get_inputs():
+    return [np.full(16, 8, np.float32)]
+"""
+
+
+def test_loops_that_depend_on_data(tmp_path, monkeypatch, capsys):
+    """What the IR does not tell, the interpreter counts, on the CPU; a kernel that does not run there is measured all the same."""
     from tilewright._author.kernel_file import KernelFile
-    counted = bench._counted
-    monkeypatch.setattr(bench, "_counted", lambda *_: 1 // 0)
-    work = bench.count_work(KernelFile(str(product)), None)
-    assert work.operations == 0 and work.bytes == 4 * (128 * 64 + 64 * 96 + 128 * 96)
+    path = tmp_path / "until.py"
+    path.write_text(_UNTIL)
+    assert bench.count_work(KernelFile(str(path)), None).operations == 4 * 15 + 3 * 16
+    assert "loops depend on data" in capsys.readouterr().err
+    monkeypatch.setattr(bench, "_interpreted", lambda *_: 1 // 0)
+    work = bench.count_work(KernelFile(str(path)), None)
+    assert work.operations == 0 and work.bytes == 2 * 64
     assert "operations are not counted: on the CPU kernel_fn raises" in capsys.readouterr().err
-    monkeypatch.setattr(bench, "_counted", counted)
-    assert bench.count_work(KernelFile(str(product)), None).operations > 0
+
+
+def test_work_is_counted_without_running_it_elsewhere(product, monkeypatch):
+    from tilewright._author.kernel_file import KernelFile
+    monkeypatch.setattr(bench, "_interpreted", lambda *_: pytest.fail("the kernel is run a second time, on the CPU"))
+    work = bench.count_work(KernelFile(str(product)), None)
+    assert work.operations == 2 * 128 * 64 * 96 and work.has_product and work.bytes == 4 * (128 * 64 + 64 * 96 + 128 * 96)
+
+
+def test_measuring_ends(product, monkeypatch):
+    from tilewright._author.kernel_file import KernelFile
+    monkeypatch.setattr(bench, "_MOST_SECONDS", 0)
+    file = KernelFile(str(product))
+    kernel, reference = bench._measure(file, file.inputs(), 100, 1000)
+    assert len(kernel) == len(reference) == bench._LEAST_CALLS
 
 
 def test_refuses_what_is_wrong(product):
@@ -118,8 +159,7 @@ def test_refuses_what_is_wrong(product):
 
 def test_roof_is_measured_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(_core, "measure_roof", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    monkeypatch.setattr(roof, "_processor_seconds", lambda: None)  # whatever else runs here
+    monkeypatch.setattr(_core, "measure_processor", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
     assert roof.roof_of("cpu") == roof.roof_of("cpu")
     assert len(calls) == 1
     roof.roof_of("cpu", anew=True)
@@ -128,14 +168,19 @@ def test_roof_is_measured_once(monkeypatch):
 
 def test_a_disturbed_roof_is_measured_again(monkeypatch):
     """What is higher counts, and a quiet measurement is the last one."""
-    rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9}, {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9}])
-    busy = iter([(0.0, 0.0), (1e9, 0.0), (0.0, 0.0), (0.0, 0.0)])
-    monkeypatch.setattr(_core, "measure_roof", lambda: next(rates))
-    monkeypatch.setattr(roof, "_processor_seconds", lambda: next(busy))
-    assert roof.roof_of("cpu")["disturbed"]
+    rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9, "disturbed": True},
+                  {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9, "disturbed": False}])
+    monkeypatch.setattr(_core, "measure_processor", lambda: next(rates))
+    assert roof.roof_of("cpu", anew=True)["disturbed"]
     again = roof.roof_of("cpu")
     assert again["bytes_per_second"] == 2e9 and again["float32"] == 3e9 and not again["disturbed"]
-    assert roof.roof_of("cpu") == again  # rates and busy are used up
+    assert roof.roof_of("cpu") == again  # the rates are used up
+
+
+def test_a_roof_that_cannot_be_measured(monkeypatch):
+    monkeypatch.setattr(_core, "measure_processor", lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        roof.roof_of("cpu", anew=True)
 
 
 def test_a_disturbed_roof_is_told(capsys):
@@ -147,9 +192,8 @@ def test_a_disturbed_roof_is_told(capsys):
 
 
 def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
-    monkeypatch.setattr(_core, "measure_roof", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    monkeypatch.setattr(roof, "_processor_seconds", lambda: None)
-    own = roof.roof_of("cpu")
+    monkeypatch.setattr(_core, "measure_processor", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
+    own = roof.roof_of("cpu", anew=True)
     large = 4 * _core.target()["llc_bytes"]
     assert roof.beaten(own, "cpu", False, "float32", 10**9, 1e9, 1.0) is own
     assert roof.beaten(own, "cpu", False, "float32", 1000, 5e9, 1.0)["float32"] == 5e9
@@ -160,7 +204,7 @@ def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
 
 
 def test_roof_is_plausible():
-    own = _core.measure_roof()
+    own = _core.measure_processor()
     assert own["bytes_per_second"] > 1e8 and own["float32"] > 1e8 and own["float64"] > 1e8
 
 

@@ -1,5 +1,6 @@
 """The runner of upstream's tests, on a checkout that is made here: what passes, fails, crashes and hangs is told apart."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -13,6 +14,7 @@ def pytest_addoption(parser):
 """
 
 TESTS = """
+import json
 import os
 import pytest
 import triton
@@ -70,3 +72,27 @@ def test_a_small_checkout(tmp_path):
     assert text.endswith("\n## By hand\n\nkept\n") and "\nold\n" not in text, text
     assert "1 of them want hardware or tools that are not here: of the other 11, 63.6 % pass" in text, text
     assert "By suites, samples weighed: language 55.6 %, triton_kernels 100.0 %, tutorials 100.0 %." in text, text
+
+
+def test_results_of_several_machines(tmp_path):
+    """Samples add up, a later result of a test counts, and what is taken here where upstream refuses it stands apart."""
+    visits = []
+
+    def visit(*events):
+        folder = tmp_path / str(len(visits)) / "cuda"
+        folder.mkdir(parents=True)
+        visits.append(folder)
+        (folder / "language__test_many.py.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+
+    def end(test, outcome, message=""):
+        return {"end": f"unit/language/test_many.py::{test}", "outcome": outcome, "message": message}
+
+    visit({"end": "unit/language/test_many.py::(collection)", "outcome": "error", "message": "No module named 'torch'"})
+    visit({"of": 8}, end("test_op[a/b]", "failed", "assert 1 == 2"), end("test_op[b]", "passed"), end("test_min_dot_size[x]", "failed", "DID NOT RAISE"))
+    visit({"of": 8}, end("test_op[a/b]", "passed"), end("test_op[c]", "passed"))
+    page = tmp_path / "page.md"
+    subprocess.run([sys.executable, RUN, "--triton-src", tmp_path, "--device", "cuda", "--only-page", "--page", page, "--results", tmp_path / "none",
+                    "--with", *visits], check=True)
+    text = page.read_text()
+    assert "| language/test_many.py (4 of 8) | 3 | 1 |" in text and "Of 4 cases that are neither skipped nor expected to fail, 3 pass" in text, text
+    assert "1 more assert a refusal of what is taken here" in text and "| products of tiles of any size | 1 |" in text, text

@@ -76,6 +76,15 @@ def test_lines_change_no_instruction(script):
 
 
 @needs_command
+def test_upstreams_variable_turns_lines_off(script, monkeypatch):
+    path = script()
+    monkeypatch.setenv("TRITON_DISABLE_LINE_INFO", "1")
+    assert b".loc" not in emitted(path, "asm", "1")
+    monkeypatch.setenv("TRITON_DISABLE_LINE_INFO", "0")
+    assert b".loc" in emitted(path, "asm", "1")
+
+
+@needs_command
 def test_lines_in_ptx(script):
     path = script()
     target = "--target", "cuda:sm_90a"

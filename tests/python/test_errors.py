@@ -101,3 +101,13 @@ def test_a_name_without_a_value_is_a_name_error_underneath():
         with pytest.raises(triton.CompilationError) as error:
             kernel.warmup(grid=(1,))
         assert isinstance(error.value.__cause__, NameError) and str(error.value.__cause__) == f"{name} is not defined"
+
+
+def test_operators_on_constants_have_no_cause():
+    @triton.jit
+    def kernel(x_ptr):
+        -(0, 0)
+
+    with pytest.raises(triton.CompilationError, match="cannot be applied to a tuple") as error:
+        kernel[(1,)](np.zeros(1, np.float32))
+    assert error.value.__cause__ is None

@@ -3,6 +3,7 @@
 The driver of these tests is the C file that the unit tests use (tests/unit/fake_cuda.c): it answers as told and runs nothing.
 """
 
+import json
 import pathlib
 import pickle
 import subprocess
@@ -157,6 +158,72 @@ def test_launches(tmp_path, monkeypatch):
     assert output.splitlines() == ["True 40 4 90 True", "True True False"]
 
 
+def test_other_versions_print_nothing_again(tmp_path, monkeypatch):
+    library = fake_library()
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    output = run("""
+        @triton.jit
+        def copy(x_ptr, out_ptr, BLOCK: tl.constexpr):
+            x = tl.load(x_ptr + tl.arange(0, BLOCK))
+            tl.static_print("copied:", x)
+            tl.store(out_ptr + tl.arange(0, BLOCK), x)
+
+        copy[(1,)](Tensor(4096), Tensor(4160), BLOCK=128)  # they overlap: a version is compiled that does not rely on it
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    assert output == "copied: fp32[constexpr[128]]\n"
+
+
+def test_ptx_in_place_of_the_compilers(tmp_path, monkeypatch):
+    library = fake_library()
+    output = run("""
+        import pathlib
+        x, out = Tensor(4096), Tensor(8192)
+        own = scale[(1,)](x, out, 16, BLOCK=16).asm["ptx"]
+        path = pathlib.Path(__file__).with_name("given.ptx")
+
+        def given(text):
+            path.write_text(text)
+            return scale[(1,)](x, out, 16, BLOCK=16, ir_override=path)
+
+        for text in (own + "// changed by hand", own.replace(".entry scale(", ".entry other(")):
+            print(given(text).asm["ptx"] == text != own)
+        more = own.replace(".param .u32 scale_param_2", ".param .u32 scale_param_2, .param .u64 scratch")
+        print(more != own and given(more).metadata.num_warps)
+        refused(lambda: given(own.replace(".param .u32 scale_param_2", ".param .u32 a, .param .u64 b, .param .u64 c, .param .u64 d")))
+        refused(lambda: given(own + own))
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    lines = output.splitlines()
+    assert lines[:3] == ["True", "True", "4"]
+    assert "'scale' has 6 parameters, and the launch brings 3" in lines[3] and "no kernel, or several" in lines[4]
+
+
+def test_memory_without_a_tensor_library(tmp_path, monkeypatch):
+    """An object that has an address and no device lies where the driver says."""
+    library = fake_library()
+    output = run("""
+        from tilewright._C.libtriton import nvidia
+
+        class Pointer:
+            dtype = tl.float32
+            def __init__(self, address):
+                self.address = address
+            def data_ptr(self):
+                return self.address
+
+        address = nvidia.device_malloc(64)
+        nvidia.copy_host_to_device(address, bytes(64))
+        print(len(nvidia.copy_device_to_host(address, 64)))
+        print(scale[(1,)](Pointer(address), Pointer(address), 16, BLOCK=16).metadata.target.backend)
+        host = np.ones(16, np.float32)
+        print(scale[(1,)](Pointer(host.ctypes.data), Pointer(host.ctypes.data), 16, BLOCK=16).metadata.target.backend, host.sum())
+        nvidia.synchronize()
+        nvidia.device_free(address)
+        refused(lambda: nvidia.device_malloc(0))
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    lines = output.splitlines()
+    assert lines[:3] == ["64", "cuda", "cpu 32.0"] and "allocation" in lines[3]
+
+
 def test_a_warm_launch_is_one_call_of_the_driver(tmp_path, monkeypatch):
     library = fake_library()
     output = run("""
@@ -244,3 +311,44 @@ def test_targets_are_named():
 @triton.jit
 def kernel_for_compile(x_ptr):
     triton.language.store(x_ptr, 1.0)
+
+
+COMMAND = pathlib.Path(_core.__file__).resolve().parents[2] / "bin" / "tilewright"
+TUNED = """
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({"BLOCK": block}, num_warps=4) for block in (256, 512)], key=["n"])
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+"""
+
+
+@pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
+def test_commands_on_a_device(tmp_path, monkeypatch):
+    """`run` and `tune` with --device: tensors are copied there, code is the GPU's, and its clock measures."""
+    path = tmp_path / "tuned.py"
+    path.write_text(TUNED)
+    monkeypatch.setenv("TILEWRIGHT_LIBCUDA", fake_library())
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    words = ["--grid", "cdiv(n, BLOCK)", "--arg", "x_ptr=arange:f32[1000]", "--arg", "out_ptr=zeros:f32[1000]", "--arg", "n=1000"]
+
+    def command(name, *more):
+        done = subprocess.run([COMMAND, name, path, *words, *more], capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    status, found, _ = command("tune", "--device", "cuda:0")
+    assert status == 0 and "double_kernel (x_ptr=*fp32, out_ptr=*fp32, n=1000) on cuda Fake H100 sm_90a" in found and "2.500 ms  BLOCK=256" in found
+    status, found, _ = command("tune", "--device", "cuda", "--space", "BLOCK=128,1024 num_warps=2,4")
+    assert status == 0 and 'triton.Config({"BLOCK": ' in found and "BLOCK=1024, num_warps=2" in found
+    status, found, said = command("run", "--device", "cuda", "--time", "--json")
+    assert status == 0 and json.loads(found)["time"]["device"] == "Fake H100" and "chosen: BLOCK=" in said
+    status, found, _ = command("run", "--device", "cuda", "--time")
+    assert "time: median 2.500 ms (20% 2.500 ms, 80% 2.500 ms) on Fake H100" in found
+    for device, message in (("gpu", "--device is cpu, cuda or cuda:N, and not 'gpu'"), ("cuda:x", "and not 'cuda:x'"), ("cuda:5", "there is no CUDA device 5")):
+        status, _, said = command("run", "--device", device)
+        assert status == 1 and message in said
+    status, _, said = command("run", "--device", "cuda", "--interpret")
+    assert status == 1 and "--device cuda runs compiled code on the GPU, and --interpret runs none there" in said

@@ -187,8 +187,11 @@ def test_ir_in_place_of_the_kernels_own(tmp_path, engine):
         np.testing.assert_array_equal(out, 5 * x)
         with pytest.raises(Exception, match="ir_override: the text has no kernel 'tuned' of the type"):
             plain[(2,)](x.astype(np.int32), out, 64, BLOCK=32, ir_override=path)
-        with pytest.raises(ValueError, match="no .ttir file"):
-            plain[(2,)](x, out, 64, BLOCK=32, ir_override="tripled.ptx")
+        with pytest.raises(ValueError, match="no .ttir and no .ptx file"):
+            plain[(2,)](x, out, 64, BLOCK=32, ir_override="tripled.ttgir")
+        (tmp_path / "code.ptx").write_text(".visible .entry tuned()")
+        with pytest.raises(Exception, match="ir_override: PTX is code of GPUs"):
+            plain[(2,)](x, out, 64, BLOCK=32, ir_override=tmp_path / "code.ptx")
         with pytest.raises(FileNotFoundError, match="ir_override: cannot read"):
             plain[(2,)](x, out, 64, BLOCK=32, ir_override="nowhere.ttir")
 
@@ -622,3 +625,30 @@ def test_static_print(capsys):
 
     compiled_for(CPU, kernel, {"N": 8})
     assert capsys.readouterr() == ("kernel 8 fp32[constexpr[4], constexpr[8]] fp32[] fp16\n", "")
+
+
+C_MODULE = """
+#include <Python.h>
+static PyObject *answer(PyObject *self, PyObject *none) { return PyLong_FromLong(%d); }
+static PyMethodDef methods[] = {{"answer", answer, METH_NOARGS, ""}, {0}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "said_in_c", 0, -1, methods};
+PyMODINIT_FUNC PyInit_said_in_c(void) { return PyModule_Create(&module); }
+"""
+
+
+def test_modules_of_c_sources(tmp_path, monkeypatch):
+    """triton.runtime.build: the library is kept in the cache folder; one that is damaged is built again, and what is no C says what is wrong."""
+    from tilewright.runtime.build import compile_module_from_src, compile_so_from_src
+    if not any(map(shutil.which, ("gcc", "clang", "cc"))):
+        pytest.skip("no C compiler")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    module = compile_module_from_src(C_MODULE % 42, "said_in_c")
+    assert module.answer() == 42
+    assert compile_module_from_src(C_MODULE % 42, "said_in_c").__file__ == module.__file__
+    path = compile_so_from_src(C_MODULE % 43, "said_in_c")
+    assert path != module.__file__
+    with open(path, "w") as file:
+        file.write("no library")
+    assert compile_module_from_src(C_MODULE % 43, "said_in_c").answer() == 43
+    with pytest.raises(RuntimeError, match="could not build the module 'said_in_c'"):
+        compile_module_from_src("no C", "said_in_c")

@@ -33,6 +33,11 @@ def test_calls(scale, numbers, engine, options, message):
         scale[(4,)](numbers, numbers.copy(), 200, 2.0, **options)
 
 
+def test_what_upstream_asserts_is_an_assertion_error(scale, numbers):
+    with pytest.raises(AssertionError, match="num_warps must be a power of 2"):
+        scale.warmup(numbers, numbers.copy(), 200, 2.0, num_warps=3, grid=(1,))
+
+
 @pytest.mark.parametrize("options, message", WRONG)
 @pytest.mark.parametrize("target", [GPUTarget("cpu", "", 1), GPUTarget("cuda", 90, 32)])
 def test_descriptions(scale, target, options, message):

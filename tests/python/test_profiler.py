@@ -72,7 +72,7 @@ def test_without_the_hook_kernels_have_their_own_names():
     proton.data.clear(number)
     assert proton.data.get(number)[0]["children"] == []
     proton.finalize(number)
-    with pytest.raises(ValueError, match="there is no profile"):
+    with pytest.raises(ValueError, match="Session has not been initialized"):
         proton.data.get(number)
 
 
@@ -206,12 +206,12 @@ def test_what_an_idle_device_waits_for_is_not_its_work(monkeypatch):
     monkeypatch.setattr(FakeEvent, "elapsed_time", lambda self, other: 50.0)  # milliseconds, 40 of which the host took to load the code
     now = iter((0, 0, 40_000_000))
     monkeypatch.setattr(proton.clock.time, "perf_counter_ns", lambda: next(now))
-    span = proton.clock.DeviceSpan(FakeDevice)
+    span = proton.clock.EventSpan(FakeDevice)
     span.end()
     assert span.nanoseconds() == 10_000_000
     monkeypatch.setattr(FakeEvent, "is_idle", False)  # it was busy: the host's time is not in it
     monkeypatch.setattr(proton.clock.time, "perf_counter_ns", lambda: 0)
-    span = proton.clock.DeviceSpan(FakeDevice)
+    span = proton.clock.EventSpan(FakeDevice)
     span.end()
     assert span.nanoseconds() == 50_000_000
 
@@ -230,3 +230,101 @@ def test_work_that_a_graph_captures_has_no_time(monkeypatch):
     assert child(child(tree, "run"), "fill")["metrics"]["time (ns)"] == 1000
     captured = child(child(tree, "captured"), "fill")["metrics"]
     assert captured["count"] == 1 and captured["time (ns)"] == 0
+
+
+def test_metrics_of_scopes():
+    """Properties are set, not added up; marks are no part of a name; lists add up by their elements; a metric keeps its type."""
+    proton.start("profile")
+    for _ in range(2):
+        with proton.scope("part", {"size (pty)": 3.0, "own (exc)": 1, "times": [1.0, 2.0], "flops8": 2, "bytes": np.float64(8)}):
+            pass
+    with pytest.raises(ValueError, match=r"Metric value type mismatch for valueId 0 \(own\): current=int64_t, new=double"):
+        proton.enter_scope("part", metrics={"own (exc)": 1.0})
+    assert proton.context.depth() == 0  # the scope was not entered
+    proton.finalize()
+    tree, _ = json.load(open("profile.hatchet"))
+    metrics = child(tree, "part")["metrics"]
+    assert metrics == {"size": 3.0, "own": 2, "times": [2.0, 4.0], "flops8": 4.0, "bytes": 16} and isinstance(metrics["bytes"], int)
+    assert tree["metrics"] == {}
+
+
+def test_states_stand_inside_of_scopes():
+    number = proton.start("profile")
+    with proton.scope("outer"), proton.state("loading"):
+        with proton.scope("inner"):
+            assert proton.context.depth(number) == 2
+            launch()
+    launch()
+    tree, _ = proton.data.get(number)
+    assert child(child(child(child(tree, "outer"), "inner"), "loading"), "fill")["metrics"]["count"] == 1
+    assert child(tree, "fill")["metrics"]["count"] == 1
+    proton.finalize()
+    assert proton.context.depth(number) is None
+
+
+def test_phases():
+    number = proton.start("profile")
+    launch()
+    assert proton.data.advance_phase(number) == 1
+    launch()
+    launch()
+    assert not proton.data.is_phase_complete(number, 1)
+    assert proton.data.advance_phase(number) == 2
+    proton.deactivate(number, flushing=True)
+    assert proton.data.is_phase_complete(number, 1) and not proton.data.is_phase_complete(number, 2)
+    assert child(proton.data.get(number, 1)[0], "fill")["metrics"]["count"] == 2 and proton.data.get(number, 2)[0]["children"] == []
+    proton.data.clear(number, phase=0)
+    proton.finalize()
+    assert child(json.load(open("profile.hatchet"))[0], "fill")["metrics"]["count"] == 2
+
+
+def test_messagepack():
+    number = proton.start("profile")
+    with proton.scope("é", {"a": -2, "b": 0.5}):
+        pass
+    tree = proton.data.get_msgpack(number)
+    proton.finalize()
+    assert tree.startswith(b"\xdd\0\0\0\2\xdf\0\0\0\3\xdb\0\0\0\5frame\xdf")
+    assert b"\xdb\0\0\0\2\xc3\xa9" in tree
+    assert b"\xdb\0\0\0\1a\xd3" + (-2).to_bytes(8, "big", signed=True) + b"\xdb\0\0\0\1b\xcb\x3f\xe0\0\0\0\0\0\0" in tree
+
+
+def test_the_triton_hook_is_one_of_all_profiles():
+    manager, hook = proton.hooks.HookManager, proton.hooks.LaunchHook()
+    first, second = proton.start("first", hook="triton"), proton.start("second", hook="triton")
+    assert manager.active_hooks == [hook] and manager.session_hooks == {first: {hook: True}, second: {hook: True}}
+    proton.deactivate(first)
+    assert manager.active_hooks == [hook] and manager.session_hooks[first] == {hook: False}
+    proton.finalize()
+    assert manager.active_hooks == [] and manager.session_hooks == {}
+    with pytest.raises(NotImplementedError, match="from inside of kernels"):
+        proton.hooks.InstrumentationHook("")
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import triton, triton.language as tl
+import triton.profiler as proton
+
+@triton.jit
+def fill(x_ptr):
+    tl.store(x_ptr + tl.arange(0, 8), 1)
+
+def test_fill():
+    assert proton.start("another") is None  # the command profiles
+    with proton.scope("part"):
+        fill[(1,)](np.zeros(8, np.int32))
+
+if __name__ == "__main__":
+    test_fill()
+    sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("target, status", [(["script.py", "3"], 3), (["pytest", "-q", "script.py"], 0)])
+def test_the_command(target, status):
+    open("script.py", "w").write(SCRIPT)
+    done = subprocess.run([sys.executable, "-m", "tilewright", "-m", "triton.profiler.proton", "-n", "told", "-k", "triton", *target], capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    assert child(child(json.load(open("told.hatchet"))[0], "part"), "fill")["metrics"]["count"] == 1

@@ -1,5 +1,7 @@
 """@autotune and @heuristics."""
 
+import importlib.util
+import pathlib
 import shutil
 import threading
 
@@ -383,3 +385,42 @@ def test_hooks_shape_descriptors_before_anything_is_compiled():
     np.testing.assert_array_equal(out, x + 1)
     assert len(raised_kernel.configs_timings) == 3
     assert all(np.isfinite(times).all() for times in raised_kernel.configs_timings.values())
+
+
+@pytest.mark.parametrize("engine", ["cpu", "simulate"])
+def test_what_compares_results_on_a_gpu(engine):
+    """The kernels that look where the tensors lie: of floats some bits may differ, NaN is NaN, and the last element counts."""
+    from tilewright import _alias
+    _alias.install()  # the file says `import triton`
+    path = pathlib.Path(__file__).parents[2] / "src" / "tune" / "compare_tensors.py"
+    spec = importlib.util.spec_from_file_location("compare_tensors", path)
+    kernels = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(kernels)
+    flag, largest = np.zeros(1, np.int32), np.zeros(1, np.float32)
+
+    def floats(now, expected, part=2e-2):
+        flag[:], largest[:] = 0, 0
+        kernels.find_largest[(5,)](expected, largest, expected.size, BLOCK=1024)
+        kernels.floats_differ[(5,)](now, expected, largest, flag, part, expected.size, BLOCK=1024)
+        return bool(flag[0])
+
+    with triton.engine(engine):
+        expected = np.random.default_rng(0).standard_normal(5000).astype(np.float16)
+        now = expected.copy()
+        now[7] += 0.01
+        assert not floats(now, expected) and largest[0] == np.abs(expected).max()
+        for other, value in ((np.nan, 0), (0, np.nan), (np.inf, 0), (0, -np.inf), (np.inf, -np.inf), (now[4999] + 1, now[4999])):
+            now[4999], expected[4999] = other, value
+            assert floats(now, expected), (other, value)
+        for same in (np.nan, np.inf):
+            now[4999] = expected[4999] = same
+            assert not floats(now, expected)
+        assert np.isfinite(largest[0])
+        integers = np.arange(4000, dtype=np.int8)
+        for at, differs in ((None, 0), (3999, 1)):
+            other = integers.copy()
+            if at is not None:
+                other[at] += 1
+            flag[:] = 0
+            kernels.bytes_differ[(4,)](other, integers, flag, integers.size, BLOCK=1024)
+            assert flag[0] == differs

@@ -180,3 +180,18 @@ def test_bounds_that_let_little_through(sizes, first):
     expected = np.full((64, 64), 7.0)
     expected[:rows, :columns] = (loaded @ wide(b) + 1)[:rows, :columns]
     close(c, expected, "fp16", terms=64)
+
+
+@triton.jit
+def allowing_kernel(a_ptr, b_ptr, c_ptr, allow):
+    i = tl.arange(0, 16)
+    at = i[:, None] * 16 + i[None, :]
+    tl.store(c_ptr + at, tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at), allow_tf32=allow))
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_allow_tf32_that_only_the_launch_knows(allow):
+    a, b = random((16, 16), "fp16", 1), random((16, 16), "fp16", 2)
+    c = np.zeros((16, 16), np.float32)
+    allowing_kernel[(1,)](a, b, c, allow)
+    close(c, wide(a) @ wide(b), "fp16", terms=16)

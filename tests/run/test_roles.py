@@ -124,13 +124,59 @@ def persistent_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.cons
         tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 
 
-@pytest.mark.parametrize("M, N, K", [(128, 128, 64), (256, 256, 32), (256, 384, 320), (200, 136, 0), (136, 264, 200)])
-def test_persistent_product(M, N, K):
+def check_persistent_product(M, N, K, block, warps):
     rng = np.random.default_rng(M + N + K)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
     out = np.full((M, N), np.nan, np.float32)
-    persistent_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, num_warps=8, num_stages=3)
+    persistent_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=block, BLOCK_N=128, BLOCK_K=64, num_warps=warps, num_stages=3)
     assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize("M, N, K", [(128, 128, 64), (256, 256, 32), (256, 384, 320), (200, 136, 0), (136, 264, 200)])
+def test_persistent_product(M, N, K):
+    check_persistent_product(M, N, K, 128, 8)
+
+
+@pytest.mark.parametrize("block, warps", [(64, 4), (128, 4), (128, 16)])
+@pytest.mark.parametrize("M, N, K", [(256, 384, 320), (136, 264, 200)])
+def test_one_warpgroup_and_four(M, N, K, block, warps):
+    check_persistent_product(M, N, K, block, warps)
+
+
+@triton.jit
+def asked_attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, n, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, HEAD_DIM)
+    q = tl.load(q_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], mask=offs_m[:, None] < n, other=0.0)
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+    for start in tl.range(0, n, BLOCK_N, warp_specialize=True):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        k = tl.load(k_ptr + offs_d[:, None] + offs_n[None, :] * HEAD_DIM, mask=offs_n[None, :] < n, other=0.0)
+        v = tl.load(v_ptr + offs_n[:, None] * HEAD_DIM + offs_d[None, :], mask=offs_n[:, None] < n, other=0.0)
+        scores = tl.where(offs_n[None, :] < n, tl.dot(q, k), -float("inf"))
+        new_max = tl.maximum(row_max, tl.max(scores, 1))
+        weights = tl.exp2(scores - new_max[:, None])
+        rescale = tl.exp2(row_max - new_max)
+        row_sum = row_sum * rescale + tl.sum(weights, 1)
+        acc = tl.dot(weights.to(v.dtype), v, acc * rescale[:, None])
+        row_max = new_max
+    tl.store(out_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], (acc / row_sum[:, None]).to(tl.float16), mask=offs_m[:, None] < n)
+
+
+@pytest.mark.parametrize("block, warps", [(64, 4), (128, 8), (256, 16)])
+@pytest.mark.parametrize("n, stages", [(128, 2), (300, 3)])
+def test_attention_that_asks(n, stages, block, warps):
+    rng = np.random.default_rng(n)
+    q, k, v = (rng.standard_normal((n, 64)).astype(np.float16) for _ in range(3))
+    out = np.full_like(q, np.nan)
+    asked_attention_kernel[(triton.cdiv(n, block),)](
+        q, k, v, out, n, HEAD_DIM=64, BLOCK_M=block, BLOCK_N=64, num_warps=warps, num_stages=stages)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    want = weights @ v.astype(np.float64) / weights.sum(axis=1, keepdims=True)
+    assert np.linalg.norm(out - want) <= 4e-3 * np.linalg.norm(want)
 
 
 @triton.jit
@@ -161,3 +207,74 @@ def test_warpgroups_store_their_own_rows(M, N, K, halves):
     out = np.full((M, N), np.nan, np.float16)
     described_kernel[(2,)](a, b, out, M, N, K, 2, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, HALVES=halves, num_warps=8, num_stages=3)
     assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))
+
+
+@triton.jit
+def gradients_kernel(q_ptr, k_ptr, out_ptr, sum_ptr, n, HEAD_DIM: tl.constexpr, OWN: tl.constexpr, STEP: tl.constexpr):
+    """As attention backward in one kernel: a sum stays in registers, each iteration adds a tile to another one, in memory, and reads it
+    never. Two loops, one behind the other, add to the same memory."""
+    keys, columns = tl.program_id(0) * OWN + tl.arange(0, OWN), tl.arange(0, HEAD_DIM)
+    k = tl.load(k_ptr + keys[:, None] * HEAD_DIM + columns[None, :], mask=keys[:, None] < n, other=0.0)
+    acc = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
+    half = n // (2 * STEP) * STEP
+    for start in range(0, half, STEP):
+        rows = start + tl.arange(0, STEP)
+        q = tl.load(q_ptr + rows[:, None] * HEAD_DIM + columns[None, :])
+        scores = tl.dot(k, q.T)
+        acc = tl.dot(scores.to(q.dtype), q, acc)
+        weights = (scores * 0.5).to(q.dtype)
+        tl.atomic_add(sum_ptr + rows[:, None] * HEAD_DIM + columns[None, :], tl.dot(weights.T, k), sem="relaxed")
+        acc = tl.dot(weights, q, acc)
+    for start in range(half, n, STEP):
+        rows = start + tl.arange(0, STEP)
+        q = tl.load(q_ptr + rows[:, None] * HEAD_DIM + columns[None, :], mask=rows[:, None] < n, other=0.0)
+        scores = tl.dot(k, q.T)
+        weights = (scores * 2).to(q.dtype)
+        sums = tl.dot(weights.T, k)
+        acc = tl.dot(weights, q, acc)
+        tl.atomic_add(sum_ptr + rows[:, None] * HEAD_DIM + columns[None, :], sums, mask=rows[:, None] < n, sem="relaxed")
+    tl.store(out_ptr + keys[:, None] * HEAD_DIM + columns[None, :], acc, mask=keys[:, None] < n)
+
+
+@pytest.mark.parametrize("n, warps", [(64, 8), (128, 8), (300, 8), (512, 8), (200, 4)])
+def test_sums_in_memory(n, warps):
+    rng = np.random.default_rng(n)
+    q, k = (rng.integers(-1, 2, (n, 128)).astype(np.float16) for _ in range(2))
+    out, sums = np.full((n, 128), np.nan, np.float32), np.ones((n, 128), np.float32)
+    gradients_kernel[(triton.cdiv(n, 128),)](q, k, out, sums, n, HEAD_DIM=128, OWN=128, STEP=64, num_warps=warps, num_stages=2)
+    half = n // 128 * 64
+    factor = np.where(np.arange(n) < half, 0.5, 2.0)  # of a query's scores, where they are added to memory
+    own = np.where(np.arange(n) < half, 1.5, 2.0)
+    wide, keys = q.astype(np.float64), k.astype(np.float64)
+    scores = keys @ wide.T
+    np.testing.assert_array_equal(out, (scores * own) @ wide)
+    np.testing.assert_array_equal(sums, 1 + (scores * factor).T @ keys)
+
+
+@triton.jit
+def masked_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    columns = tl.cdiv(N, BLOCK_N)
+    offs_m = (tl.program_id(0) // columns * BLOCK_M + tl.arange(0, BLOCK_M)) % M
+    offs_n = (tl.program_id(0) % columns * BLOCK_N + tl.arange(0, BLOCK_N)) % N
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        offs_k = start + tl.arange(0, BLOCK_K)
+        a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=offs_k[None, :] < K, other=0.0)
+        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n[None, :], mask=offs_k[:, None] < K, other=0.0)
+        acc = tl.dot(a, b, acc)
+    offs_m = tl.program_id(0) // columns * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.program_id(0) % columns * BLOCK_N + tl.arange(0, BLOCK_N)
+    tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+@pytest.mark.parametrize("block, warps", [(128, 4), (256, 8)])
+@pytest.mark.parametrize("M, N, K", [(256, 128, 64), (200, 264, 200), (136, 136, 0), (72, 136, 520)])
+def test_two_blocks_fill_their_slots_together(M, N, K, block, warps):
+    rng = np.random.default_rng(M + N + K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    out, walked = np.full((M, N), np.nan, np.float32), np.full((M, N), np.nan, np.float16)
+    options = dict(BLOCK_M=block, BLOCK_N=128, BLOCK_K=64, num_warps=warps, num_stages=3, num_ctas=2)
+    masked_kernel[(triton.cdiv(M, block) * triton.cdiv(N, 128),)](a, b, out, M, N, K, **options)
+    described_kernel[(2,)](a, b, walked, M, N, K, 2, HALVES=False, **options)
+    want = a.astype(np.float32) @ b.astype(np.float32)
+    assert np.array_equal(out, want) and np.array_equal(walked, want.astype(np.float16))

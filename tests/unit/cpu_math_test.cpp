@@ -1,10 +1,12 @@
 #include "cpu_harness.h"
 
 #include "cpu/math.h"
+#include "ir/float_math.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 #include <cstring>
@@ -19,15 +21,21 @@ namespace {
 constexpr int64_t blockSize = 4096;
 
 /// y[i] = function(x[i]) over a block, `lanes` at a time.
-Compiled compileUnary(const CpuTarget &target, MathFunction function, Type element, int64_t lanes) {
+Compiled compileUnary(const CpuTarget &target, llvm::function_ref<Value(ImplicitLocOpBuilder &, Value)> function, Type element,
+                      int64_t lanes) {
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   return Compiled(target, 2, [&](ImplicitLocOpBuilder &b, ValueRange args) {
     auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, blockSize), constantIndex(b, lanes));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value x = load(b, vectorOf(element, lanes), pointerAt(b, args[0], loop.getInductionVar(), bytes), bytes);
-    store(b, emitMath(b, target, function, {x}), pointerAt(b, args[1], loop.getInductionVar(), bytes), bytes, /*streaming=*/false);
+    store(b, function(b, x), pointerAt(b, args[1], loop.getInductionVar(), bytes), bytes, /*streaming=*/false);
   });
+}
+
+Compiled compileUnary(const CpuTarget &target, MathFunction function, Type element, int64_t lanes) {
+  auto emit = [&](ImplicitLocOpBuilder &b, Value x) { return emitMath(b, target, function, {x}); };
+  return compileUnary(target, emit, element, lanes);
 }
 
 struct Unary {
@@ -118,6 +126,29 @@ TEST(CpuMath, SpecialValues) {
       kernel(x.data(), y.data());
       for (int64_t i = 0; i < 40; ++i)
         expectNear(unary, target, x[i], y[i]);
+    }
+}
+
+// Processors to which subnormal results are slow compute them in another way.
+TEST(CpuMath, SubnormalResultsHaveTheSameBitsOnEveryProcessor) {
+  using namespace floats;
+  for (const CpuTarget &target : runnableTargets())
+    for (auto *function : {inlineExp, inlineExp2, inlineExpNotPositive, inlineExp2NotPositive}) {
+      std::vector<float> x(blockSize), slow(blockSize), atSpeed(blockSize);
+      for (int64_t i = 0; i < blockSize; ++i)
+        x[i] = -80 - i * (80.0f / blockSize); // from normal results to zero
+      x[0] = -INFINITY, x[1] = NAN;
+      for (Subnormals subnormals : {Subnormals::slow, Subnormals::atSpeed}) {
+        auto emit = [&](ImplicitLocOpBuilder &b, Value value) {
+          MathOps m(b, target.fma ? fma : nullptr, value.getType());
+          return function(m, subnormals, value);
+        };
+        Compiled kernel = compileUnary(target, emit, Float32Type::get(&testContext()), target.vectorBytes / 4);
+        ASSERT_TRUE(kernel);
+        kernel(x.data(), (subnormals == Subnormals::slow ? slow : atSpeed).data());
+      }
+      EXPECT_EQ(std::memcmp(slow.data(), atSpeed.data(), blockSize * sizeof(float)), 0) << target.name;
+      EXPECT_GT(llvm::count_if(slow, [](float value) { return value > 0 && value < 1.17549435e-38f; }), 100) << target.name;
     }
 }
 

@@ -181,4 +181,14 @@ TEST(Pool, MeasuresPrograms) {
   EXPECT_GT(result.programNanoseconds, 150'000);
 }
 
+TEST(Pool, WhatWasShortAndTakesLongIsNoticed) {
+  PoolJob request =
+      job([](void *, int64_t, int64_t, char *) { std::this_thread::sleep_for(std::chrono::microseconds(200)); }, nullptr, 2, 2);
+  request.programNanoseconds = 10;
+  int64_t launches = 0;
+  for (; launches < 100 && runOnPool(request).programNanoseconds == request.programNanoseconds; ++launches)
+    ;
+  EXPECT_LT(launches, 8);
+}
+
 } // namespace

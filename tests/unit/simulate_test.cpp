@@ -1,105 +1,13 @@
 // The simulator of ptx kernels: results worked out by hand, and planted mistakes, each to be found at its line with its twin passing.
 // In a kernel's text, `// HERE` marks the line of the expected error and `// OTHER` that of the access it collides with.
-#include "gpu/machine/ptx.h"
-#include "gpu/machine/simulate.h"
-#include "ir/tt.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-
-#include <gtest/gtest.h>
+#include "simulate_text.h"
 
 #include <cmath>
-#include <cstring>
 
 using namespace tilewright;
 using namespace tilewright::gpu;
 
 namespace {
-
-struct Launch {
-  std::vector<uint64_t> slots;
-  std::vector<SimulatedTensorMap> maps;
-  std::vector<SimulatedMemory> memory;
-  std::array<int64_t, 3> grid{1, 1, 1};
-
-  template <class T> Launch &pointer(std::vector<T> &data) {
-    auto begin = reinterpret_cast<uint64_t>(data.data());
-    slots.push_back(begin);
-    memory.push_back({begin, begin + data.size() * sizeof(T), "argument " + std::to_string(slots.size() - 1)});
-    return *this;
-  }
-  template <class T>
-  Launch &map(std::vector<T> &data, MapElement element, std::vector<int64_t> dims, std::vector<int64_t> strides, std::vector<int64_t> box,
-              int64_t swizzle) {
-    auto begin = reinterpret_cast<uint64_t>(data.data());
-    maps.push_back({begin, element, std::move(dims), std::move(strides), std::move(box), swizzle, false});
-    memory.push_back({begin, begin + data.size() * sizeof(T), "map " + std::to_string(maps.size() - 1)});
-    return *this;
-  }
-};
-
-/// A kernel of `threads` threads and `shared` bytes; `body` may use %c0, %c1, ... of i32 that it defines itself.
-std::string kernel(int64_t threads, int64_t shared, const std::string &args, const std::string &body) {
-  return "tt.func public @kernel(" + args + ") attributes {ptx.kernel = #ptx.kernel<threads = " + std::to_string(threads) +
-         ", sharedBytes = " + std::to_string(shared) + ">} {\n" + body + "\n  tt.return\n}\n";
-}
-
-/// Runs with several seeds, until an error. The answer is its message, or nothing.
-std::string simulateText(const std::string &text, const Launch &run) {
-  mlir::DialectRegistry registry;
-  tt::registerDialects(registry);
-  registry.insert<ptx::PtxDialect>();
-  mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
-  if (!module) return "not parsed";
-  for (uint64_t seed = 0; seed < 4; ++seed) {
-    SimulateOptions options;
-    options.memory = run.memory;
-    options.seed = seed;
-    options.maxSteps = 1'000'000;
-    if (auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options)) return error->message();
-  }
-  return "";
-}
-
-int64_t lineOf(const std::string &text, const std::string &mark) {
-  size_t at = text.find(mark);
-  return at == std::string::npos ? 0 : 1 + std::count(text.begin(), text.begin() + int64_t(at), '\n');
-}
-
-void expectError(const std::string &text, const Launch &run, const std::string &words) {
-  std::string message = simulateText(text, run);
-  EXPECT_NE(message.find(words), std::string::npos) << message;
-  int64_t here = lineOf(text, "// HERE"), other = lineOf(text, "// OTHER");
-  auto names = [&](int64_t first, int64_t second) { // 0: any
-    return (!first || message.starts_with("test.mlir:" + std::to_string(first) + ":")) &&
-           (!second || message.find("(other: test.mlir:" + std::to_string(second) + ":") != std::string::npos);
-  };
-  // Which of two colliding accesses comes last is up to the seed.
-  EXPECT_TRUE(names(here, other) || (here && other && names(other, here))) << message;
-}
-
-/// The text without its marks, for mistakes elsewhere.
-std::string unmarked(std::string text) {
-  for (const char *mark : {"// HERE", "// OTHER"})
-    for (size_t at; (at = text.find(mark)) != std::string::npos;)
-      text.erase(at, std::strlen(mark));
-  return text;
-}
-
-std::string without(std::string text, const std::string &line) {
-  size_t at = text.find(line);
-  EXPECT_NE(at, std::string::npos) << line;
-  return text.erase(at, line.size());
-}
-std::string replaced(std::string text, const std::string &from, const std::string &to) {
-  size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
 
 uint16_t half(double value) { // exact for the small integers used here
   if (value == 0) return 0;
@@ -303,50 +211,6 @@ TEST(Simulate, NamedBarriersAndDeadlock) {
   Launch run{{0}, {}, {}};
   EXPECT_EQ(simulateText(right, run), "");
   expectError(without(right, "    ptx.barrier_arrive {id = 1 : i32, threads = 64 : i32}\n"), run, "deadlock: warp 1 waits for barrier 1");
-}
-
-TEST(Simulate, Clusters) {
-  // Each thread of a cluster's two blocks gets what the thread of its number has in the other block.
-  std::string text = replaced(kernel(64, 256, "%out: i64", R"(
-  %t = ptx.thread_id
-  %b = ptx.block_id 0
-  %r = ptx.cluster_rank
-  %c1 = arith.constant 1 : i32
-  %c4 = arith.constant 4 : i32
-  %c64 = arith.constant 64 : i32
-  %base = ptx.shared_base
-  %off = arith.muli %t, %c4 : i32
-  %mine = arith.addi %base, %off : i32
-  %row = arith.muli %b, %c64 : i32
-  %i = arith.addi %row, %t : i32
-  ptx.store_shared %mine, %i : i32 // OTHER
-  ptx.cluster_arrive
-  ptx.cluster_wait
-  %o = arith.xori %r, %c1 : i32
-  %v = ptx.load_block %mine, %o -> i32 // HERE
-  ptx.cluster_arrive
-  ptx.cluster_wait
-  %at = arith.muli %i, %c4 : i32
-  %at64 = arith.extui %at : i32 to i64
-  %place = arith.addi %out, %at64 : i64
-  ptx.store_global %place, %v : i32)"),
-                              "sharedBytes = 256", "sharedBytes = 256, cluster = 2");
-  std::vector<int32_t> out(256);
-  Launch run;
-  run.pointer(out).grid = {4, 1, 1};
-  EXPECT_EQ(simulateText(text, run), "");
-  for (int32_t i = 0; i < 256; ++i)
-    EXPECT_EQ(out[size_t(i)], i ^ 64);
-  std::string barrier = "  ptx.cluster_arrive\n  ptx.cluster_wait\n";
-  expectError(replaced(text, barrier, "  ptx.barrier\n"), run, "race: ");
-  // A block that ends takes its memory with it, and one that goes on must not write what others still read.
-  std::string early = text.erase(text.rfind(barrier), barrier.size());
-  expectError(unmarked(early), run, "has ended, and its shared memory with it");
-  std::string overwriting = "  ptx.store_shared %mine, %t : i32\n" + barrier;
-  expectError(replaced(unmarked(early), "  %at = ", overwriting + "  %at = "), run, "race: ");
-  expectError(replaced(unmarked(early), "%mine, %o -> i32", "%mine, %c4 -> i32"), run, "the cluster has no block 4");
-  run.grid = {3, 1, 1};
-  expectError(unmarked(early), run, "the grid along x is a multiple of it");
 }
 
 // ---- cp.async

@@ -4,6 +4,7 @@
 #include "support/target.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
+#include "tune/machine_roof.h"
 #include "tune/measure.h"
 #include "tune/result_check.h"
 #include "tune/tuner.h"
@@ -301,14 +302,43 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
     seconds = std::move(table);
     return [&, next = size_t(0)]() mutable -> std::optional<double> { return seconds[std::min(next++, seconds.size() - 1)]; };
   };
-  EXPECT_EQ(measureRuns(runs({9, 0.005}), 1.0)->size(), 3u);
+  EXPECT_EQ(measureRuns(runs({9, 0.005}), 1.0, onProcessors)->size(), 3u);
   auto slow = runs({9, 0.005});
   int64_t count = 0;
-  measureRuns([&] { return ++count, slow(); }, 1.0);
+  measureRuns([&] { return ++count, slow(); }, 1.0, onProcessors);
   EXPECT_EQ(count, 6); // the first run warms up
   // Slow runs before fast ones are chance.
-  EXPECT_EQ(measureRuns(runs({9, 0.005, 0.005, 0.005, 0.001}), 1.0)->front(), 1.0);
-  EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt));
+  EXPECT_EQ(measureRuns(runs({9, 0.005, 0.005, 0.005, 0.001}), 1.0, onProcessors)->front(), 1.0);
+  EXPECT_FALSE(measureRuns([] { return std::optional<double>(); }, std::nullopt, onProcessors));
+}
+
+TEST_F(Tune, RoofsAreKeptUnlessDisturbed) {
+  int64_t measured = 0;
+  auto measure = [&]() -> std::optional<MachineRoof> {
+    ++measured;
+    return MachineRoof{{{"bytes_per_second", measured == 1 ? 9.0 : 5.0}, {"float32", static_cast<double>(measured)}}, measured == 1};
+  };
+  EXPECT_FALSE(keptRoof("here", diagnostics));
+  EXPECT_TRUE(roofOf("here", measure, false, diagnostics)->isDisturbed);
+  std::optional<MachineRoof> again = roofOf("here", measure, false, diagnostics); // what is higher counts
+  EXPECT_FALSE(again->isDisturbed);
+  EXPECT_EQ(again->rates["bytes_per_second"], 9);
+  EXPECT_EQ(again->rates["float32"], 2);
+  EXPECT_EQ(roofOf("here", measure, false, diagnostics)->rates, again->rates);
+  EXPECT_EQ(measured, 2);
+  EXPECT_EQ(roofOf("here", measure, true, diagnostics)->rates["bytes_per_second"], 5); // of today alone
+  EXPECT_FALSE(keptRoof("there", diagnostics));
+}
+
+TEST(Measure, CardsTakeLess) {
+  int64_t runs = 0;
+  auto once = [&]() -> std::optional<double> { return ++runs, 1e-5; };
+  measureRuns(once, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
+  EXPECT_EQ(runs, 21);                                                                        // the first run warms up
+  runs = 0;
+  auto slow = [&]() -> std::optional<double> { return ++runs, 1e-2; };
+  measureRuns(slow, 5.0, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
+  EXPECT_EQ(runs, 3);
 }
 
 TEST(ResultCheck, ComparesWithTheFirstRun) {
@@ -416,7 +446,7 @@ TEST(Measure, QuietRunsAreSoonEnough) {
   auto count = [](std::vector<double> table) {
     int64_t runs = 0;
     auto once = [&]() -> std::optional<double> { return table[static_cast<size_t>(runs++) % table.size()]; };
-    measureRuns(once, std::nullopt, [&] { return 1e-3 * static_cast<double>(runs); }); // a millisecond a run
+    measureRuns(once, std::nullopt, onProcessors, [&] { return 1e-3 * static_cast<double>(runs); }); // a millisecond a run
     return runs;
   };
   EXPECT_EQ(count({1e-5}), 26); // the first run warms up
@@ -454,6 +484,27 @@ TEST(Guess, KnowsSizesByTheirNames) {
   for (const char *name : {"CAUSAL", "HEAD_DIM", "SPLIT_K", "num_stages"})
     EXPECT_FALSE(isSizeName(name)) << name;
   EXPECT_EQ(openSizes({"BLOCK"}, true).back().name, "num_warps");
+}
+
+// What an H200 has taken, by events, in microseconds: products of 128x128x64 tiles, an elementwise kernel, a softmax of 4096 columns.
+TEST(Estimate, PredictsWhatWasMeasured) {
+  GpuTarget target = *gpuTargetOfText("cuda:sm_90a");
+  Peaks peaks{"NVIDIA H200", "measured", 132, 4.2e12, 5.08e13, {{"float16", 7.62e14}}};
+  struct Row {
+    double measured;
+    int64_t programs;
+    double products, arithmetic, bytes, iterations, memory;
+  };
+  for (const Row &row :
+       {Row{200.3, 1024, 2.0 * 128 * 128 * 4096, 0, 2.13e6, 64, 1.01e8}, Row{12.5, 64, 2.0 * 128 * 128 * 1024, 0, 5.57e5, 16, 6.29e6},
+        Row{69.8, 32768, 0, 2050, 8190, 0, 2.68e8}, Row{38.2, 4096, 0, 20500, 32800, 0, 1.34e8}}) {
+    ProgramWork work;
+    work.products = row.products, work.arithmetic = row.arithmetic, work.bytes = row.bytes, work.iterations = row.iterations;
+    if (row.products > 0) work.productsOf["float16"] = row.products;
+    double predicted = 1e6 * predictSeconds(work, row.programs, row.memory, peaks, &target);
+    EXPECT_GT(predicted, 0.9 * row.measured);
+    EXPECT_LT(predicted, 1.1 * row.measured);
+  }
 }
 
 // Of an H100: what does not fit is never taken, and an idle half of the machine costs.

@@ -1,6 +1,9 @@
-"""What programs take from upstream's C++ module: `nvidia.cublas.CublasLt`, cuBLAS to compare a kernel with. Here PyTorch calls it."""
+"""What programs take from upstream's C++ module: `nvidia.cublas.CublasLt`, cuBLAS to compare a kernel with (here PyTorch calls it), and
+memory of a GPU for programs that have no tensor library."""
 
 from types import SimpleNamespace
+
+from .. import _core
 
 
 class CublasLt:
@@ -29,5 +32,6 @@ class CublasLt:
         d.copy_(alpha * self._product(a, b, d.dtype).float() + beta * c.float())
 
 
-nvidia = SimpleNamespace(cublas=SimpleNamespace(CublasLt=CublasLt))
+nvidia = SimpleNamespace(cublas=SimpleNamespace(CublasLt=CublasLt), device_malloc=_core.cuda_allocate, device_free=_core.cuda_release,
+                         copy_host_to_device=_core.cuda_write, copy_device_to_host=_core.cuda_read, synchronize=_core.cuda_synchronize)
 amd = SimpleNamespace()  # imported beside it, for machines that are not supported here

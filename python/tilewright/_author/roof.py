@@ -1,13 +1,7 @@
 """What this machine was measured to be able to do: once, and kept in the cache folder until `tilewright bench --measure-roof`."""
 
-import json
-import os
-import time
-
 from .. import _core
 from . import tensors
-
-_QUIET = 0.1  # of the processors' time, for other programs
 
 
 def _machine(device):
@@ -55,64 +49,16 @@ def _measure_gpu(device):
     return roof
 
 
-def _processor_seconds():
-    """(by all programs, by this one) so far; None where the system does not say."""
-    try:
-        with open("/proc/stat") as file:
-            user, nice, system = (int(word) for word in file.readline().split()[1:4])
-    except (OSError, ValueError):
-        return None
-    own = os.times()
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK"), own.user + own.system
-
-
-def _measure_cpu():
-    """With "disturbed": whether other programs had a part of the processors meanwhile."""
-    before, start = _processor_seconds(), time.monotonic()
-    roof = _core.measure_roof()
-    after, seconds = _processor_seconds(), time.monotonic() - start
-    others = (after[0] - before[0]) - (after[1] - before[1]) if before and after else 0
-    return {**roof, "disturbed": others > _QUIET * seconds * (os.cpu_count() or 1)}
-
-
-def _higher(old, new):
-    """Of two measurements, what is higher in each respect: whatever else runs only makes one lower."""
-    return {name: max(value, old.get(name, value)) if type(value) is float else value for name, value in new.items()}
-
-
-class Roof:
-    """One device's, in the cache folder."""
-
-    def __init__(self, device):
-        self.device = device
-        self.machine = _machine(device)
-        self.key = _core.roof_key(self.machine)
-
-    def kept(self):
-        kept = _core.cache_load(self.key) if _core.cache_enabled() else None
-        return None if kept is None else json.loads(kept)
-
-    def keep(self, roof):
-        roof["device"] = self.machine
-        if _core.cache_enabled():
-            _core.cache_store(self.key, json.dumps(roof).encode())
-        return roof
-
-    def measure(self):
-        return self.keep(_measure_cpu() if self.device == "cpu" else _measure_gpu(self.device))
+def _measure(device):
+    return _core.measure_processor() if device == "cpu" else _measure_gpu(device)
 
 
 def roof_of(device, anew=False):
     """{"bytes_per_second": ..., "float32": operations a second, ...} of "cpu" or a CUDA device of PyTorch's.
 
-    Measured once and kept, but for a measurement that other programs disturbed: the next one who asks measures again, and what is higher
-    counts.
+    Measured once and kept (src/tune/machine_roof), but for a measurement that other programs disturbed.
     """
-    roof = Roof(device)
-    kept = None if anew else roof.kept()
-    if kept is None:
-        return roof.measure()
-    return roof.keep(_higher(kept, roof.measure())) if kept.get("disturbed") else kept
+    return _core.roof_of(_machine(device), lambda: _measure(device), anew)
 
 
 def beaten(own, device, has_product, dtype, work_bytes, operations, seconds):
@@ -124,10 +70,7 @@ def beaten(own, device, has_product, dtype, work_bytes, operations, seconds):
         reached[name] = operations / seconds
     if work_bytes / seconds > own["bytes_per_second"] and work_bytes > 2 * _cache_bytes(device):
         reached["bytes_per_second"] = work_bytes / seconds
-    if not reached:
-        return own
-    roof = Roof(device)
-    return roof.keep(_higher(reached, _higher(own, roof.measure())))
+    return _core.raise_roof(_machine(device), _measure(device), {**own, **reached}) if reached else own
 
 
 def peak_name(roof, dtype, has_product):

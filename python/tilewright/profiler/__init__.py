@@ -11,11 +11,12 @@ On a CPU, a launch takes what the clock says. On a GPU two events around it say 
 libraries is the time that its scope takes on the current stream, without that of the kernels in it.
 """
 
-from . import data, hooks, mode, viewer
-from .scope import cpu_timed_scope, enter_scope, enter_state, exit_scope, exit_state, metadata_state, scope, state
-from .session import DEFAULT_PROFILE_NAME, activate, deactivate, finalize, profile, start
+from . import context, data, hooks, mode
+from .profile import DEFAULT_PROFILE_NAME, activate, deactivate, finalize, profile, start
+from .scope import cpu_timed_scope, enter_scope, exit_scope, scope
+from .state import enter_state, exit_state, metadata_state, state
 
 __all__ = [
-    "activate", "cpu_timed_scope", "data", "deactivate", "DEFAULT_PROFILE_NAME", "enter_scope", "enter_state", "exit_scope", "exit_state",
-    "finalize", "hooks", "metadata_state", "mode", "profile", "scope", "start", "state", "viewer",
+    "activate", "context", "cpu_timed_scope", "data", "deactivate", "DEFAULT_PROFILE_NAME", "enter_scope", "enter_state", "exit_scope", "exit_state",
+    "finalize", "hooks", "metadata_state", "mode", "profile", "scope", "start", "state",
 ]

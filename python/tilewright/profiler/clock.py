@@ -1,7 +1,9 @@
-"""What a piece of work took: by the CPU's clock, or by events of the GPU that it ran on."""
+"""What a piece of work took: by the CPU's clock, by CUPTI's records of a GPU's kernels, or by events around them."""
 
+import threading
 import time
 
+from .. import _core
 from ..runtime.driver import driver
 
 
@@ -17,8 +19,11 @@ class HostSpan:
     def nanoseconds(self):
         return self._end - self.begin
 
+    def own(self):
+        return None
 
-class DeviceSpan:
+
+class EventSpan:
     """Work in the current stream of a GPU. Its time is known when the GPU is done with it.
 
     Where the GPU has nothing else to do, the first event is over before the work is queued, and what lies between the two is mostly the
@@ -42,12 +47,69 @@ class DeviceSpan:
         whole = int(self._events[0].elapsed_time(self._events[1]) * 1e6)
         return max(whole - self._waited, min(whole, 1000))
 
+    def extent(self):
+        """From the first kernel's begin to the last one's end."""
+        return self.nanoseconds()
 
-class ScopeSpan(DeviceSpan):
+    def own(self):
+        """Nanoseconds of what no other span inside of this one has measured; None where the clock does not tell."""
+        return None
+
+
+class KernelSpan(EventSpan):
+    """Work that CUPTI has a record of: what the kernels took, and nothing around them. Events stand in where there is none, because
+    another profiler has begun meanwhile."""
+
+    def __init__(self, device):
+        super().__init__(device)
+        self._mark = _core.enter_activity()
+        self._times = None
+
+    def end(self):
+        _core.leave_activity(self._mark)
+        super().end()
+
+    def _recorded(self):
+        """(begin, end, nanoseconds of all kernels, how many), or ()."""
+        if self._times is None:
+            self._times = _core.activity_times(self._mark, driver.active.get_current_device()) or ()
+            if self._times:
+                self.begin = self._times[0]
+        return self._times
+
+    def nanoseconds(self):
+        recorded = self._recorded()
+        return recorded[2] if recorded else super().nanoseconds()
+
+    def extent(self):
+        recorded = self._recorded()
+        return recorded[1] - recorded[0] if recorded else super().nanoseconds()
+
+
+class ScopeSpan(EventSpan):
     """All that happens in a stream between two places of a program, pauses included."""
 
     def end(self):
         self._events[1].record()
+
+
+class RecordedScope(ScopeSpan):
+    """The same where CUPTI records: it also tells what ran in the scope beside our launches and inner scopes, which have marks of their own."""
+
+    def __init__(self, device):
+        super().__init__(device)
+        self._mark = _core.enter_activity()
+        self._own = None
+
+    def end(self):
+        _core.leave_activity(self._mark)
+        super().end()
+
+    def own(self):
+        if self._own is None:
+            recorded = _core.activity_times(self._mark, driver.active.get_current_device())
+            self._own = recorded[2] if recorded else 0
+        return self._own
 
 
 class CapturedSpan:
@@ -62,12 +124,43 @@ class CapturedSpan:
     def nanoseconds(self):
         return 0
 
+    def own(self):
+        return 0
 
-def device_span(kind=DeviceSpan):
+
+class Recorder:
+    """CUPTI, from the first span of a GPU on until nobody measures any more. why: it cannot be had."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._is_on = None
+        self.why = None
+
+    def is_on(self):
+        with self._lock:
+            if self._is_on is None:
+                self.why = _core.start_activities()
+                self._is_on = self.why is None
+            return self._is_on
+
+    def stop(self):
+        """Times of spans that were asked for are kept."""
+        with self._lock:
+            if self._is_on:
+                _core.stop_activities()
+            self._is_on = None
+
+
+recorder = Recorder()
+
+
+def _device_span(recorded, by_events):
     """In the current stream of the active GPU."""
     device = driver.active.get_device_interface()
     captures = getattr(device, "is_current_stream_capturing", lambda: False)
-    return CapturedSpan() if captures() else kind(device)
+    if captures():
+        return CapturedSpan()
+    return (recorded if recorder.is_on() else by_events)(device)
 
 
 def on_device():
@@ -77,7 +170,13 @@ def on_device():
 
 
 def span():
-    return device_span() if on_device() else HostSpan()
+    """Of launches."""
+    return _device_span(KernelSpan, EventSpan) if on_device() else HostSpan()
+
+
+def scope_span():
+    """Of a scope, on a GPU."""
+    return _device_span(RecordedScope, ScopeSpan)
 
 
 def device_facts():

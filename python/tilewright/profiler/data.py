@@ -1,15 +1,56 @@
-"""Profiles while they are being taken."""
+"""Profiles while they are being taken.
+
+A long profile may be cut into phases: advance_phase() begins another one, and those that are complete can be read and cleared meanwhile.
+"""
+
+import struct
 
 from .session import Frame, session_of
 
 
-def get(session=0):
-    """The profile so far, in the form of its file: [tree, devices]."""
-    return session_of(session).database()
+def get(session=0, phase=None):
+    """The profile so far, or a phase of it, in the form of its file: [tree, devices]."""
+    return None if session is None else session_of(session).database(phase)
 
 
-def clear(session=0):
-    """Forgets what was measured so far."""
+def get_msgpack(session=0, phase=None):
+    """The same as MessagePack."""
+    return None if session is None else _packed(get(session, phase))
+
+
+def advance_phase(session=0):
+    """Begins another phase. Its number."""
+    return None if session is None else session_of(session).advance()
+
+
+def is_phase_complete(session=0, phase=0):
+    """Whether a phase is over, and what ran in it as well."""
+    return session is not None and session_of(session).is_complete(phase)
+
+
+def clear(session=0, phase=None, clear_up_to_phase=False):
+    """Forgets what was measured so far, in all phases or in one, or in all up to that one."""
+    if session is None:
+        return
     session = session_of(session)
-    session.root = Frame("ROOT")
-    session.events.clear()
+    for number in list(session.phases):
+        if phase is None or number == phase or clear_up_to_phase and number < phase:
+            session.phases[number] = Frame("ROOT")
+    if phase is None:
+        session.events.clear()
+
+
+def _packed(value):
+    """MessagePack of what JSON has."""
+    if value is None or isinstance(value, bool):
+        return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
+    if isinstance(value, int):
+        return b"\xd3" + struct.pack(">q", value) if value < 1 << 63 else b"\xcf" + struct.pack(">Q", value)
+    if isinstance(value, float):
+        return b"\xcb" + struct.pack(">d", value)
+    if isinstance(value, str):
+        text = value.encode()
+        return b"\xdb" + struct.pack(">I", len(text)) + text
+    if isinstance(value, dict):
+        return b"\xdf" + struct.pack(">I", len(value)) + b"".join(_packed(part) for pair in value.items() for part in pair)
+    return b"\xdd" + struct.pack(">I", len(value)) + b"".join(map(_packed, value))

@@ -16,12 +16,14 @@ class scope:
 
     def _begin(self):
         # Only work that our hooks do not see needs a time of the scope's own: on a CPU there is none.
-        span = clock.device_span(clock.ScopeSpan) if self._is_timed() else clock.HostSpan()
+        span = clock.scope_span() if self._is_timed() else clock.HostSpan()
         sessions.stack().append((self.name, span, self._is_timed()))
-        for session in sessions.active_sessions():
-            frame = session.frame(sessions.path_in(session, []))
-            if self.metrics:
-                frame.add(self.metrics)
+        try:
+            for session in sessions.active_sessions():
+                session.frame(sessions.path_in(session, [])).add(self.metrics or {})
+        except ValueError:  # a metric of another type than before: the scope is not entered
+            sessions.stack().pop()
+            raise
 
     def _end(self):
         stack = sessions.stack()
@@ -88,25 +90,3 @@ def exit_scope(name=None, *, metrics=None):
         for session in sessions.active_sessions():
             session.frame(sessions.path_in(session, [])).add(metrics)
     scope(name or stack[-1][0])._end()
-
-
-class state(scope):
-    """A scope without metrics."""
-
-    def __init__(self, name):
-        super().__init__(name)
-
-
-class metadata_state(state):
-    """Around work that a profile does for itself."""
-
-    def __init__(self, kernel_name=None):
-        super().__init__("__proton_launch_metadata" + (f":{kernel_name}" if kernel_name else ""))
-
-
-def enter_state(name):
-    enter_scope(name)
-
-
-def exit_state():
-    exit_scope()

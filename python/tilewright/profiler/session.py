@@ -12,7 +12,7 @@ import sys
 import threading
 
 from .. import knobs
-from . import clock, hooks
+from . import clock, hooks, metric
 
 DEFAULT_PROFILE_NAME = "proton"
 _SUFFIX = {"tree": "hatchet", "trace": "chrome_trace"}
@@ -32,21 +32,38 @@ class Frame:
         return self.children.setdefault(name, Frame(name))
 
     def add(self, metrics):
-        for name, value in metrics.items():
-            self.metrics[name] = self.metrics.get(name, 0) + (value.item() if hasattr(value, "item") else value)
+        for marked, value in metrics.items():
+            name, is_property = metric.plain(marked)
+            value, old = metric.value_of(name, value), self.metrics.get(name)
+            self.metrics[name] = value if old is None or is_property else metric.added(name, old, value)
+
+    def merge(self, other):
+        """Adds the same frame of a later phase."""
+        self.is_kernel |= other.is_kernel
+        self.add(other.metrics)
+        for name, child in other.children.items():
+            self.child(name).merge(child)
 
     def take(self, span):
         self._spans.append(span)
 
+    def is_waiting(self):
+        """Whether there are spans that nobody has asked for their times."""
+        return bool(self._spans) or any(child.is_waiting() for child in self.children.values())
+
     def settle(self):
         """Turns spans that are over into times. The time of work that no kernel of ours did is its scope's own."""
         inside = sum(child.settle() for child in self.children.values())
-        whole = sum(span.nanoseconds() for span in self._spans)
-        own = whole if self.is_kernel else max(whole - inside, 0)
+        own = sum(span.nanoseconds() for span in self._spans) if self.is_kernel else self._own(inside)
         if self._spans and (self.is_kernel or own > 0):
             self.add({"time (ns)": own, "count": len(self._spans)})
         self._spans.clear()
         return inside + own
+
+    def _own(self, inside):
+        """Of a scope: what the clock says, or else all but what is known to be inside."""
+        own = [span.own() for span in self._spans]
+        return max(sum(span.nanoseconds() for span in self._spans) - inside, 0) if None in own else sum(own)
 
     def as_dict(self):
         children = [child.as_dict() for child in self.children.values()]
@@ -56,9 +73,26 @@ class Frame:
 class Session:
     def __init__(self, number, name, context, data):
         self.number, self.name, self.context, self.data = number, name, context, data
-        self.root = Frame("ROOT")
+        self.phases = {0: Frame("ROOT")}  # their trees, by number; the last one is being taken
         self.is_active = True
         self.events = []  # (name, category, thread, span)
+
+    @property
+    def phase(self):
+        return max(self.phases)
+
+    @property
+    def root(self):
+        return self.phases[self.phase]
+
+    def advance(self):
+        """Begins another phase, and gives its number."""
+        self.phases[self.phase + 1] = Frame("ROOT")
+        return self.phase
+
+    def is_complete(self, phase):
+        """Whether a phase is over, and all work in it."""
+        return phase < self.phase and not any(frame.is_waiting() for frame in (self.phases.get(phase),) if frame)
 
     def frame(self, path):
         frame = self.root
@@ -70,15 +104,28 @@ class Session:
         if self.data == "trace":
             self.events.append((name, category, threading.get_ident(), span))
 
-    def database(self):
-        """The profile as lists and dicts, in the form of hatchet's files."""
-        self.root.settle()
-        return [self.root.as_dict(), clock.device_facts()]
+    def settle(self):
+        """Turns all spans that are over into times."""
+        for root in self.phases.values():
+            root.settle()
+        for _, _, _, span in self.events:
+            span.nanoseconds()
+
+    def database(self, phase=None):
+        """The profile, or a phase of it, as lists and dicts, in the form of hatchet's files."""
+        self.settle()
+        whole = Frame("ROOT")
+        for number, root in self.phases.items():
+            if phase in (None, number):
+                whole.merge(root)
+        return [whole.as_dict(), clock.device_facts()]
 
     def trace(self):
         """The profile as Chrome's tracing viewer and Perfetto read it: microseconds."""
-        events = [{"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": span.nanoseconds() / 1e3,
-                   "pid": os.getpid(), "tid": thread} for name, category, thread, span in self.events]
+        events = []
+        for name, category, thread, span in self.events:
+            duration = span.nanoseconds() / 1e3  # from then on a GPU's span knows when it began
+            events.append({"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": duration, "pid": os.getpid(), "tid": thread})
         return {"displayTimeUnit": "ns", "traceEvents": events}
 
     def write(self, kind):
@@ -90,6 +137,7 @@ class Session:
 
 _sessions = {}
 _next_number = 0
+profiled_by_command = False  # what the program itself starts is no profile then
 _lock = threading.RLock()
 _thread = threading.local()
 
@@ -101,13 +149,24 @@ def stack():
     return _thread.stack
 
 
+def states():
+    """The states that this thread is in, by name."""
+    if not hasattr(_thread, "states"):
+        _thread.states = []
+    return _thread.states
+
+
+def are_taken():
+    return bool(_sessions)
+
+
 def active_sessions():
     return [session for session in _sessions.values() if session.is_active]
 
 
 def session_of(number):
     if number not in _sessions:
-        raise ValueError(f"there is no profile {number}: it was never started, or is finalized")
+        raise ValueError(f"Session has not been initialized: {number}; it was never started, or is finalized")
     return _sessions[number]
 
 
@@ -126,7 +185,7 @@ def _callers():
 def path_in(session, leaf):
     """Where a kernel's frame is in the tree of a session."""
     scopes = [name for name, _, _ in stack()]
-    return [*(_callers() if session.context == "python" else ()), *scopes, *leaf]
+    return [*(_callers() if session.context == "python" else ()), *scopes, *states(), *leaf]
 
 
 class Timer(hooks.Hook):
@@ -148,7 +207,7 @@ class Timer(hooks.Hook):
         self.store(metadata, span)
 
     def store(self, metadata, span):
-        for number in hooks.HookManager.sessions_of(self):
+        for number in hooks.HookManager.timed_by(self):
             session = session_of(number)
             describer = hooks.HookManager.hook_of(number, hooks.LaunchHook)
             described = describer.describe(metadata) if describer else None
@@ -167,7 +226,7 @@ def start(name=None, *, context="shadow", data="tree", backend=None, mode=None, 
     hook: "triton", kernels have the metrics and the name that their `launch_metadata` gives; or an object of hooks.Hook.
     """
     global _next_number
-    if knobs.proton.disable:
+    if knobs.proton.disable or profiled_by_command:
         return None
     for what, value, known in (("context", context, ("shadow", "python")), ("data", data, tuple(_SUFFIX))):
         if value not in known:
@@ -178,7 +237,7 @@ def start(name=None, *, context="shadow", data="tree", backend=None, mode=None, 
         session = Session(_next_number, name or DEFAULT_PROFILE_NAME, context, data)
         _sessions[session.number] = session
         _next_number += 1
-        hooks.HookManager.register(Timer(), session.number)
+        hooks.HookManager.time(Timer(), session.number)
         if hook is not None:
             hooks.HookManager.register(hooks.LaunchHook() if hook == "triton" else hook, session.number)
     return session.number
@@ -203,14 +262,18 @@ def deactivate(session=None, flushing=False):
             _sessions[number].is_active = False
             hooks.HookManager.deactivate(number)
             if flushing:
-                _sessions[number].root.settle()
+                _sessions[number].settle()
 
 
 def end(number):
     """Ends a profile without a file: what was taken."""
     with _lock:
         hooks.HookManager.unregister(number)
-        return _sessions.pop(number)
+        ended = _sessions.pop(number)
+        ended.settle()
+        if not _sessions:
+            clock.recorder.stop()
+        return ended
 
 
 def finalize(session=None, output_format=""):

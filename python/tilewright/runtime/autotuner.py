@@ -134,11 +134,15 @@ class _Measuring:
         self.under_way = set()  # keys of the thread that holds the lock
 
 
-def _is_watched():
-    """Whether the host looks at compilations and launches, so that they must happen one after the other."""
+def _compilations_are_watched():
+    """Whether the host looks at compilations, so that they must happen one after the other, each before its launch."""
     runtime = knobs.runtime
-    return bool(runtime.debug or runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
-                or runtime.jit_post_compile_hook or knobs.compilation.listener)
+    return bool(runtime.debug or runtime.jit_cache_hook or runtime.jit_post_compile_hook or knobs.compilation.listener)
+
+
+def _is_watched():
+    """Whether the host looks at compilations or launches."""
+    return bool(_compilations_are_watched() or knobs.runtime.launch_enter_hook or knobs.runtime.launch_exit_hook)
 
 
 class Autotuner(KernelInterface):
@@ -283,9 +287,9 @@ class Autotuner(KernelInterface):
                 return RuntimeError(difference)
             if self._measures_itself:
                 return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
-            if not isinstance(driver.active, CPUDriver):
-                return _measure.for_tuning(driver.active, call, quantiles=(0.5, 0.2, 0.8))
-            return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best)
+            on_cpu = isinstance(driver.active, CPUDriver)
+            where = () if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
+            return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, *where)
         except _FAILURES as error:
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
@@ -337,7 +341,7 @@ class Autotuner(KernelInterface):
     def _compiles_ahead(self, kernel, configs):
         """Whether a configuration can be compiled before, and beside, what the user's functions do around its launch."""
         return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
-                and not _is_watched() and not any(config.pre_hook for config in configs))
+                and not _compilations_are_watched() and not any(config.pre_hook for config in configs))
 
     def _choose(self, key, args, kwargs):
         """Sets cache[key]. True if the configurations were measured now."""

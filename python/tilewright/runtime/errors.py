@@ -1,5 +1,5 @@
 """What can go wrong after compilation."""
 
-from .._errors import AutotunerError, InterpreterError, OutOfResources, PTXASError
+from .._errors import AutotunerError, InterpreterError, OptionError, OutOfResources, PTXASError
 
-__all__ = ["AutotunerError", "InterpreterError", "OutOfResources", "PTXASError"]
+__all__ = ["AutotunerError", "InterpreterError", "OptionError", "OutOfResources", "PTXASError"]

@@ -30,24 +30,37 @@ static LogicalResult checkArguments(tt::FuncOp function) {
   return success();
 }
 
-/// What the driver and ptxas must know. The number of threads is exact (reqntid). Warps that hand registers to one another need the promise
-/// of one block a multiprocessor as well (minctasm): without it ptxas does not know how many registers there are, and ignores setmaxnreg.
-/// Products of warpgroups have it, too: their accumulators fill the registers anyway, and ptxas schedules around them with all it can get.
-/// Other kernels must not have it: ptxas would spend the registers of a whole multiprocessor on one block, and loads of one block would no
-/// longer run under the arithmetic of another (swiglu, 512 threads: 96 registers a thread in place of 39).
-static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, bool wantsAllRegisters) {
+/// How many blocks a multiprocessor is promised to hold at least (minctasm); 0: none is. Warps that hand registers to one another need a
+/// promise: without it ptxas does not know how many registers there are, and ignores setmaxnreg. It is as many as their registers allow.
+/// Products of warpgroups have one block: their accumulators fill the registers anyway, and ptxas schedules around them with all it can
+/// get. Other kernels must have no promise: ptxas would spend the registers of a whole multiprocessor on one block, and loads of one block
+/// would no longer run under the arithmetic of another (swiglu, 512 threads: 96 registers a thread in place of 39).
+static int64_t promisedBlocks(tt::FuncOp function, int64_t threads, const GpuTarget &target) {
+  constexpr int64_t threadsOfGroup = 128;
+  int64_t more = 0, fewer = 0;
+  bool products = false;
+  function.walk([&](Operation *op) {
+    products |= isa<ptx::WgmmaOp>(op);
+    if (auto change = dyn_cast<ptx::MaxRegistersOp>(op)) (change.getIncrease() ? more : fewer) = change.getCount();
+  });
+  if (more == 0 || fewer == 0) return products || more || fewer;
+  return std::max<int64_t>(1, target.registersPerProcessor / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
+}
+
+/// What the driver and ptxas must know. The number of threads is exact (reqntid).
+static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, int64_t blocks) {
   SmallVector<Attribute> attributes;
   auto add = [&](StringRef name, int64_t value) { attributes.push_back(b.getStrArrayAttr({name, std::to_string(value)})); };
   add("nvvm.reqntid", kernel.getThreads());
   if (kernel.getMaxRegisters() > 0)
     add("nvvm.maxnreg", kernel.getMaxRegisters());
-  else if (wantsAllRegisters)
-    add("nvvm.minctasm", 1);
+  else if (blocks > 0)
+    add("nvvm.minctasm", blocks);
   if (kernel.getCluster() > 1) add("nvvm.cluster_dim", kernel.getCluster());
   return b.getArrayAttr(attributes);
 }
 
-static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, bool wantsAllRegisters) {
+static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t blocks) {
   OpBuilder b(function);
   MLIRContext *context = b.getContext();
   SmallVector<Type> types;
@@ -64,7 +77,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, bool wantsA
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto lowered = LLVM::LLVMFuncOp::create(b, function.getLoc(), function.getName(), type);
   lowered.setCConv(LLVM::CConv::PTX_Kernel);
-  lowered.setPassthroughAttr(launchAttributes(b, kernel, wantsAllRegisters));
+  lowered.setPassthroughAttr(launchAttributes(b, kernel, blocks));
   lowered.setArgAttrsAttr(b.getArrayAttr(argumentAttributes));
   lowered.getBody().takeBody(function.getBody());
   lowered.walk([](tt::ReturnOp op) {
@@ -86,12 +99,9 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   if (failed(checkArguments(function))) return failure();
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
-  bool wantsAllRegisters =
-      function.getBody()
-          .walk([](Operation *op) { return isa<ptx::MaxRegistersOp, ptx::WgmmaOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-          .wasInterrupted();
+  int64_t blocks = promisedBlocks(function, kernel.getThreads(), target);
   if (failed(spellPtx(module, function, target))) return failure();
-  changeFrame(function, kernel, wantsAllRegisters);
+  changeFrame(function, kernel, blocks);
   return success();
 }
 

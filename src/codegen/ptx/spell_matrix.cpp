@@ -148,9 +148,9 @@ static std::string computeFirst(ArrayRef<std::string> values, const std::string 
 }
 
 /// The accumulators pass through the instruction, though it does not name them: nothing that uses them can move above it. Of what is to be
-/// computed before, the last two values hold nearly all of it where ptxas computes in order; else all are named.
+/// computed before, a few values are named, or all.
 static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
-  constexpr int64_t named = 2;
+  constexpr int64_t named = 8;
   if (failed(need(op, at, at.target.wgmma))) return failure();
   if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "what goes through a wait keeps its types");
   Asm code(at);
@@ -164,14 +164,11 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
     Asm count(at);
     std::string result = count.out(IntegerType::get(op.getContext(), 32));
     std::string multiprocessors = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
-    bool every = op->hasAttr(ptx::everyValueName);
-    size_t end = names.size(), begin = end - static_cast<size_t>(every ? computed.getInt() : std::min(computed.getInt(), named));
+    int64_t step = op->hasAttr(ptx::everyValueName) ? 1 : std::max<int64_t>(1, computed.getInt() / named);
     SmallVector<std::string> values;
-    for (size_t i = begin; i < end; ++i)
-      if (op.getValues()[i].getType().isF32()) values.push_back(names[i]);
-    if (every && !values.empty()) text += computeFirst(values, multiprocessors);
-    for (const std::string &value : every ? ArrayRef<std::string>() : ArrayRef<std::string>(values))
-      text += computeFirst(value, multiprocessors);
+    for (size_t i = names.size(); i > names.size() - static_cast<size_t>(computed.getInt()); i -= static_cast<size_t>(step))
+      if (op.getValues()[i - 1].getType().isF32()) values.push_back(names[i - 1]);
+    if (!values.empty()) text += computeFirst(values, multiprocessors);
   }
   replace(op, code.emit(text + "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
   return success();

@@ -1,6 +1,7 @@
 // How accesses to memory are spelled: loads, stores, atomics, and the copies that run on their own (cp.async, mbarriers, tensor maps).
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
+#include "gpu/machine/multicast.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 
@@ -310,10 +311,25 @@ static LogicalResult lower(ptx::MbarrierExpectOp op, Place &at) {
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
 }
+/// At the barriers of all blocks of the cluster, which lie at one address in each.
+static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, Place &at, int64_t blocks) {
+  if (failed(need(op, at, at.target.clusters))) return failure();
+  Asm code(at);
+  std::string address = code.in(op.getBarrier()), predicate = code.when(op.getPredicate());
+  std::string text = "{ .reg .b32 there; ";
+  for (int64_t block = 0; block < blocks; ++block)
+    text += "mapa.shared::cluster.u32 there, " + address + ", " + std::to_string(block) + "; " + predicate +
+            "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; ";
+  code.emit(text + "}", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
 /// Older cards take one arrival at a time.
 static LogicalResult lower(ptx::MbarrierArriveOp op, Place &at) {
   if (op.getCount() != 1 && failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
+  if (auto blocks = op->getAttrOfType<IntegerAttr>(ptx::inBlocksName)) return arriveInBlocks(op, at, blocks.getInt());
   return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
 }
 /// try_wait sleeps in hardware for a while and then says no, so it is asked again; labels in braces are local. Older cards can only ask.

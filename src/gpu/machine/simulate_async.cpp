@@ -7,6 +7,7 @@
 //   expect bar, 4096        pending 1 -> 0, 4096 bytes to come
 //   tma_load ... bar        the engine, later: 4096 -> 0, so the phase is over
 //   wait bar, 0             passes now; its warp knows phase 0 of bar, and what all who arrived had done
+#include "gpu/machine/multicast.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/ADT/bit.h"
@@ -89,6 +90,10 @@ static void completePhase(Mbarrier &barrier) {
   if (barrier.pending != 0 || barrier.transactions != 0) return;
   join(barrier.completed, barrier.arriving);
   barrier.arriving.clear();
+  for (auto [into, from] : llvm::zip(barrier.completedOthers, barrier.arrivingOthers)) {
+    join(into, from);
+    from.clear();
+  }
   barrier.pending = barrier.count;
   ++barrier.phase;
   Clock own(size_t(barrier.component) + 1);
@@ -96,17 +101,18 @@ static void completePhase(Mbarrier &barrier) {
   join(barrier.completed, own);
 }
 
-/// The barrier at the address that a lane names, or null after an error.
-static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t address) {
-  auto place = warp.block.mbarriers.find(uint32_t(address));
-  if (place == warp.block.mbarriers.end()) {
+/// The barrier of a block at the address that a lane names, or null after an error.
+static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t address) {
+  auto place = block.mbarriers.find(uint32_t(address));
+  if (place == block.mbarriers.end()) {
     warp.fail(step,
               "no mbarrier was initialised at byte " + llvm::Twine(int64_t(uint32_t(address)) - int64_t(sharedBase)) + " of shared memory",
               lane);
     return nullptr;
   }
   Mbarrier &barrier = place->second;
-  if (barrier.initWarp != warp.index && at(warp.clock, barrier.initWarp) < barrier.initEpoch) {
+  bool isOwn = &block == &warp.block && barrier.initWarp == warp.index;
+  if (!isOwn && at(warp.knownOf(block), barrier.initWarp) < barrier.initEpoch) {
     warp.fail(step,
               "race: warp " + llvm::Twine(barrier.initWarp) + " initialised this mbarrier (" + warp.block.place(barrier.initOp) +
                   ") with nothing between that orders them",
@@ -114,6 +120,9 @@ static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t addre
     return nullptr;
   }
   return &barrier;
+}
+static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t address) {
+  return find(warp, step, lane, warp.block, address);
 }
 
 static bool mbarrierInit(Warp &warp, const Step &step) {
@@ -129,6 +138,8 @@ static bool mbarrierInit(Warp &warp, const Step &step) {
       warp.block.state(address + i).holdsBarrier = true;
     Mbarrier barrier;
     barrier.count = barrier.pending = count;
+    barrier.arrivingOthers.resize(warp.block.cluster.blocks.size());
+    barrier.completedOthers.resize(warp.block.cluster.blocks.size());
     barrier.component = warp.block.components++;
     barrier.initWarp = uint16_t(warp.index);
     barrier.initEpoch = warp.clock[size_t(warp.index)];
@@ -157,20 +168,33 @@ static void fenceBarriers(Warp &warp) {
     if (barrier.initWarp == warp.index) barrier.fenced = true;
 }
 
+/// What a lane's arrival at a barrier of `block` does.
+static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Block &block, int64_t count, int64_t bytes) {
+  if (&block != &warp.block && block.isDone())
+    return warp.fail(step, "block " + llvm::Twine(block.rank) + " of the cluster has ended, and its shared memory with it", lane);
+  Mbarrier *barrier = find(warp, step, lane, block, warp.get(step, 0)[size_t(lane)]);
+  if (!barrier) return false;
+  if (barrier->pending < count)
+    return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier->count) + " in one phase", lane);
+  join(barrier->arriving, warp.knownOf(block));
+  for (const auto &other : block.cluster.blocks)
+    join(barrier->arrivingOthers[size_t(other->rank)], warp.knownOf(*other));
+  ++block.cluster.launch.changes;
+  barrier->transactions += bytes;
+  barrier->pending -= count;
+  completePhase(*barrier);
+  return true;
+}
+
+/// In the warp's own block, or in all of the cluster.
 static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes) {
   uint32_t acts = warp.lanesWhere(step, predicate);
   if (!acts) return true;
+  bool inAll = step.op->hasAttr(ptx::inBlocksName);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    Mbarrier *barrier = find(warp, step, lane, warp.get(step, 0)[size_t(lane)]);
-    if (!barrier) return false;
-    if (barrier->pending < count)
-      return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier->count) + " in one phase", lane);
-    join(barrier->arriving, warp.clock);
-    ++warp.block.cluster.launch.changes;
-    barrier->transactions += bytes;
-    barrier->pending -= count;
-    completePhase(*barrier);
+    for (const auto &block : warp.block.cluster.blocks)
+      if ((inAll || block.get() == &warp.block) && !arriveAt(warp, step, lane, *block, count, bytes)) return false;
   }
   ++warp.clock[size_t(warp.index)];
   return true;
@@ -201,6 +225,8 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
     Mbarrier *barrier = find(warp, step, lane, address);
     if (!barrier) return false;
     join(warp.clock, barrier->completed);
+    for (const auto &other : warp.block.cluster.blocks)
+      if (other.get() != &warp.block) join(warp.others[size_t(other->rank)], barrier->completedOthers[size_t(other->rank)]);
   }
   return true;
 }
@@ -297,9 +323,28 @@ static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
   return runs;
 }
 
+/// Hands a load to the engine of a block whose shared memory it fills: another one's, if it is a multicast.
+static bool startLoad(Warp &warp, const Step &step, int64_t lane, Block &target, const EngineCopy &made) {
+  auto copy = std::make_shared<EngineCopy>(made);
+  Mbarrier *barrier = find(warp, step, lane, target, copy->barrier);
+  if (!barrier) return false;
+  if (!barrier->fenced)
+    return warp.fail(step, "mbarrier_init_fence is missing after the initialisation (" + warp.block.place(barrier->initOp) + ")", lane,
+                     barrier->initOp);
+  const Chunk &chunk = copy->chunks[0];
+  bool fits = &target == &warp.block ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)
+                                     : warp.touchTarget(step, lane, target, chunk);
+  if (!fits) return false;
+  copy->id = target.newCopy(step.number);
+  for (int64_t i = 0; i < chunk.bytes; ++i)
+    target.state(chunk.address + uint64_t(i)).owner = copy->id;
+  target.engine.push_back(std::move(copy));
+  return true;
+}
+
 static bool tmaLoad(Warp &warp, const Step &step) {
   auto op = cast<ptx::TmaLoadOp>(step.op);
-  if (op.getMulticast()) return warp.fail(step, "multicast is not built in the simulator");
+  uint32_t targets = op.getMulticast() ? uint32_t(*op.getMulticast()) : uint32_t(1) << warp.block.rank;
   size_t rank = op.getCoordinates().size();
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? int64_t(rank) + 3 : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
@@ -309,17 +354,9 @@ static bool tmaLoad(Warp &warp, const Step &step) {
     copy->isLoad = true;
     copy->issued = warp.clock;
     copy->barrier = warp.get(step, rank + 2)[size_t(lane)];
-    Mbarrier *barrier = find(warp, step, lane, copy->barrier);
-    if (!barrier) return false;
-    if (!barrier->fenced)
-      return warp.fail(step, "mbarrier_init_fence is missing after the initialisation (" + warp.block.place(barrier->initOp) + ")", lane,
-                       barrier->initOp);
-    const Chunk &chunk = copy->chunks[0];
-    if (!warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)) return false;
-    copy->id = warp.block.newCopy(step.number);
-    for (int64_t i = 0; i < chunk.bytes; ++i)
-      warp.block.state(chunk.address + uint64_t(i)).owner = copy->id;
-    warp.block.engine.push_back(std::move(copy));
+    if (targets >> warp.block.cluster.blocks.size()) return warp.fail(step, "the cluster has not so many blocks", lane);
+    for (const auto &block : warp.block.cluster.blocks)
+      if (targets >> block->rank & 1 && !startLoad(warp, step, lane, *block, *copy)) return false;
   }
   return true;
 }
@@ -457,7 +494,7 @@ static uint64_t sourceElement(Block &block, const EngineCopy &copy, uint64_t loc
 static bool noteLoad(Block &block, const EngineCopy &copy, const Mbarrier &barrier) {
   for (const Chunk &run : globalRuns(copy)) {
     auto isBefore = [&](uint32_t agent, uint32_t time) {
-      bool here = !(agent & tmaStoreAgents) && agent >> 24 == block.rank;
+      bool here = !(agent & tmaStoreAgents) && agent >> 24 == copy.warp->block.rank;
       return here ? sim::at(copy.issued, agent & 0xffffff) >= time : copy.warp->knows(agent, time);
     };
     std::optional<AccessHistory::Clash> clash =

@@ -7,6 +7,7 @@
 //
 // In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h), and the warps of one by
 // another such history, with the clocks' answer to what comes before what.
+#include "gpu/machine/covering.h"
 #include "gpu/machine/each_group.h"
 #include "gpu/machine/simulate_program.h"
 
@@ -88,16 +89,21 @@ static std::optional<uint32_t> readerInFlight(const Block &block, uint64_t at) {
   return found;
 }
 
+const Clock &Warp::knownOf(const Block &other) const {
+  return &other == &block ? clock : others[size_t(other.rank)];
+}
+
 /// Whether a byte's last write comes before what this warp does to it now.
-static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t at, Warp::Access access) {
+static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at, Warp::Access access) {
   using Access = Warp::Access;
-  Block &block = warp.block;
+  const Clock &known = warp.knownOf(block);
   const ByteState &byte = block.state(at);
   bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
   bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(block.warps.size());
   if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
   auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp); };
-  if (sim::at(warp.clock, byte.writeAgent) < byte.writeEpoch && byte.writeAgent != warp.index) {
+  bool isOwn = &block == &warp.block && byte.writeAgent == warp.index;
+  if (sim::at(known, byte.writeAgent) < byte.writeEpoch && !isOwn) {
     std::string who = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
                              : "the copy engine, whose mbarrier this warp has not waited for";
     return warp.fail(step,
@@ -105,8 +111,7 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t 
                          ") with nothing between that orders them" + byteText(at),
                      lane, byte.writeOp);
   }
-  if (isAsync && byWarp &&
-      !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(warp.clock, byte.writeAgent)))
+  if (isAsync && byWarp && !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(known, byte.writeAgent)))
     return warp.fail(step,
                      "fence_async is missing: warp " + llvm::Twine(byte.writeAgent) + ", lane " + llvm::Twine(byte.writeLane) +
                          " wrote these bytes (" + write() + ") and did not execute fence_async after it" + byteText(at),
@@ -115,11 +120,11 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, uint64_t 
 }
 
 /// Whether the reads of a byte come before this warp writes to it.
-static bool checkReaders(Warp &warp, const Step &step, int64_t lane, uint64_t at) {
-  Block &block = warp.block;
+static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at) {
+  const Clock &known = warp.knownOf(block);
   if (auto remote = block.remoteReads.find(at); remote != block.remoteReads.end()) {
     for (const RemoteRead &read : remote->second)
-      if (sim::at(warp.others[size_t(read.block)], read.warp) < read.epoch)
+      if (sim::at(warp.knownOf(*block.cluster.blocks[size_t(read.block)]), read.warp) < read.epoch)
         return warp.fail(step,
                          "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
                              " of the cluster read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
@@ -128,17 +133,46 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, uint64_t at
     block.remoteReads.erase(remote);
   }
   int64_t warps = int64_t(block.warps.size());
-  uint64_t readers = block.state(at).readers & ~(uint64_t(1) << warp.index);
+  uint64_t readers = block.state(at).readers;
+  if (&block == &warp.block) readers &= ~(uint64_t(1) << warp.index);
   for (int64_t other = 0; readers && other < block.readers(); ++other) {
     if (!(readers >> other & 1)) continue;
     const ReadState &read = block.reads[size_t(at - sharedBase) * size_t(block.readers()) + size_t(other)];
-    if (sim::at(warp.clock, other) >= read.epoch) continue;
+    if (sim::at(known, other) >= read.epoch) continue;
     std::string who = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
     return warp.fail(step,
                      "race: writes bytes that " + who + " read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
                          ") with nothing between that orders them" + byteText(at),
                      lane, read.op);
   }
+  return true;
+}
+
+/// Whether nothing that is under way, and nothing before, is in the way of an access to a byte of a block's shared memory.
+static bool checkByte(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at, Warp::Access access) {
+  bool writes = access != Warp::Access::read && access != Warp::Access::asyncRead;
+  ByteState &byte = block.state(at);
+  if (byte.holdsBarrier) return warp.fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
+  if (byte.owner) {
+    uint32_t op = block.copyOps[byte.owner];
+    return warp.fail(
+        step, "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.place(op) + ") still fills these bytes" + byteText(at),
+        lane, op);
+  }
+  if (writes && byte.inFlightReads) {
+    std::optional<uint32_t> op = readerInFlight(block, at);
+    std::string reader = op ? block.nameOf(*op) + " at " + block.place(*op) : "an asynchronous instruction";
+    return warp.fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op.value_or(step.number));
+  }
+  return checkLastWrite(warp, step, lane, block, at, access) && (!writes || checkReaders(warp, step, lane, block, at));
+}
+
+bool Warp::touchTarget(const Step &step, int64_t lane, Block &target, const Chunk &chunk) {
+  if (!target.inShared(chunk.address, chunk.bytes)) return fail(step, hex(chunk.address) + " is outside of shared memory", lane);
+  if (target.isDone())
+    return fail(step, "block " + llvm::Twine(target.rank) + " of the cluster has ended, and its shared memory with it", lane);
+  for (uint64_t at = chunk.address; at < chunk.address + uint64_t(chunk.bytes); ++at)
+    if (!checkByte(*this, step, lane, target, at, Access::asyncWrite)) return false;
   return true;
 }
 
@@ -149,22 +183,8 @@ bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes
                 lane);
   if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
   bool writes = access != Access::read && access != Access::asyncRead;
-  for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
-    ByteState &byte = block.state(at);
-    if (byte.holdsBarrier) return fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
-    if (byte.owner) {
-      uint32_t op = block.copyOps[byte.owner];
-      return fail(step,
-                  "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.place(op) + ") still fills these bytes" + byteText(at),
-                  lane, op);
-    }
-    if (writes && byte.inFlightReads) {
-      std::optional<uint32_t> op = readerInFlight(block, at);
-      std::string reader = op ? block.nameOf(*op) + " at " + block.place(*op) : "an asynchronous instruction";
-      return fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op.value_or(step.number));
-    }
-    if (!checkLastWrite(*this, step, lane, at, access) || (writes && !checkReaders(*this, step, lane, at))) return false;
-  }
+  for (uint64_t at = address; at < address + uint64_t(bytes); ++at)
+    if (!checkByte(*this, step, lane, block, at, access)) return false;
   if (access == Access::read) block.noteRead(address, bytes, index, clock[size_t(index)], step.number);
   if (access == Access::write || access == Access::add) block.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
   for (uint64_t at = address; writes && at < address + uint64_t(bytes); ++at)
@@ -219,6 +239,13 @@ static std::string outsideText(const SimulateOptions &options, uint64_t pointer,
   };
   auto nearest = llvm::min_element(options.memory, [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
   return nearest == options.memory.end() ? "the kernel has none" : distanceText(*nearest, address, bytes);
+}
+
+bool Warp::isThere(uint64_t pointer) const {
+  const SimulateOptions &options = block.options;
+  uint64_t address = pointer & interp::addressMask;
+  const SimulatedMemory *range = rangeOf(options, pointer);
+  return range ? holds(*range, address, 1) : llvm::any_of(options.memory, [&](const auto &any) { return holds(any, address, 1); });
 }
 
 std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment) {
@@ -304,6 +331,26 @@ static int64_t bytesOf(Type type) {
   return interp::formatOf(type).bytes;
 }
 
+/// A lane's aligned words, of which some bytes may lie outside of a tensor: zeros here, and nobody may use them.
+static bool loadCovering(Warp &warp, const Step &step, int64_t lane, uint64_t pointer) {
+  int64_t bytes = step.to.bytes, count = int64_t(step.results.size()), all = bytes * count;
+  llvm::SmallVector<uint8_t, 16> content(size_t(all), 0);
+  int64_t found = 0;
+  for (int64_t i = 0; i < all; ++i) {
+    if (!warp.isThere(pointer + uint64_t(i))) continue;
+    ++found;
+    if (!warp.noteGlobal(step, lane, {pointer + uint64_t(i), 1})) return false;
+    content[size_t(i)] = *reinterpret_cast<const uint8_t *>((pointer + uint64_t(i)) & interp::addressMask);
+  }
+  if (found == 0 || (pointer & interp::addressMask) % uint64_t(all)) return warp.global(step, lane, pointer, all, all).has_value();
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t value = 0;
+    std::memcpy(&value, &content[size_t(i * bytes)], size_t(bytes));
+    warp.result(step, size_t(i))[size_t(lane)] = value;
+  }
+  return true;
+}
+
 static bool loadGlobal(Warp &warp, const Step &step) {
   auto op = cast<ptx::LoadGlobalOp>(step.op);
   bool hasPredicate = bool(op.getPredicate());
@@ -315,6 +362,10 @@ static bool loadGlobal(Warp &warp, const Step &step) {
     if (!warp.active(lane)) continue;
     bool present = reads >> lane & 1;
     uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+    if (present && op->hasAttr(ptx::coveringName)) {
+      if (!loadCovering(warp, step, lane, pointer)) return false;
+      continue;
+    }
     std::optional<uint64_t> address = present ? warp.global(step, lane, pointer, bytes * count, bytes * count) : 0;
     if (!address || (present && !warp.noteGlobal(step, lane, {pointer, bytes * count}))) return false;
     for (int64_t i = 0; i < count; ++i) {

@@ -10,7 +10,7 @@
 // last read since: an access is ordered after them if the warp's clock has reached theirs.
 //
 // The blocks of a cluster run together. What a warp knows about the warps of another block is a clock of its own, and only barriers of the
-// cluster move it.
+// cluster move it, and mbarriers at which blocks arrive for one another.
 //
 // Global memory is watched by the same clocks: its bytes remember which warp of this cluster touched them last. A TMA store is an agent of
 // its own there, whom nobody knows: only a tma_wait for the whole of it (not .read) makes its bytes those of the warp that waited.
@@ -123,6 +123,7 @@ struct Mbarrier {
   uint32_t phase = 0; // the one in progress
   int64_t component = 0;
   Clock arriving, completed;
+  std::vector<Clock> arrivingOthers, completedOthers; // what those who arrive know of the cluster's blocks
   bool fenced = false;
   uint16_t initWarp = 0;
   uint32_t initEpoch = 0, initOp = 0;
@@ -287,6 +288,12 @@ public:
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
   /// A read from another block's shared memory: bounds, alignment, races.
   bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);
+  /// What the engine writes to another block's shared memory: bounds, races.
+  bool touchTarget(const Step &step, int64_t lane, Block &target, const Chunk &chunk);
+  /// What this warp knows of a block's warps.
+  const Clock &knownOf(const Block &other) const;
+  /// Whether a byte of the kernel's memory is there.
+  bool isThere(uint64_t pointer) const;
   /// Where a pointer into global memory points to: bounds, alignment. Nothing after an error.
   std::optional<uint64_t> global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment);
   /// An access to global memory. `value`: what a store writes, null for others.

@@ -4,7 +4,8 @@
 // The rule for bytes that had another use before: a thread is done with the earlier use when the reservation's time begins (shared_plan.h);
 // before the reservation's first access all threads must meet, and if the copy engine makes that access, each has fenced before they meet.
 // A reservation's first access stands where its alloc stands, so that one sync there serves all iterations of a loop behind it. Scratch
-// needs nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go.
+// needs nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go, and in loops those
+// that others make needless (needless_syncs.cpp).
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
@@ -32,6 +33,7 @@ public:
     function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
     for (const Reservation &reservation : plan.reservations)
       if (auto alloc = dyn_cast<ttg::AllocOp>(reservation.op)) protect(alloc, reservation);
+    dropNeedlessSyncs(function);
     bool synced = true;
     dropSyncs(function.getBody().front(), synced);
     return success();

@@ -4,13 +4,12 @@
 //   after:  s = QK    dp = GV    wait s    p = exp2(s)    dv += pG    wait dp    ds = p * dp    dk += ds Q    wait dv, dk
 // A product whose operands lie in shared memory starts behind the first product that nothing keeps it from; a wait stands before the first
 // use of what it lets through. Products end in the order in which they start, so that a wait counts those that may still run. Neither goes
-// past anything by which threads tell one another, or the producer of copies, that a buffer has been read: but where the last product of an
-// iteration runs on over the back edge, the slots of the iteration before are refilled behind the first wait, and what reads this
-// iteration's slots may start in front of that.
+// past anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where
+// the last product of an iteration runs on over the back edge, the slots of the iteration before are refilled behind the first wait, and
+// what reads this iteration's slots may start in front of that; and where a producer alone fills what a product reads, syncs tell nobody.
 #include "gpu/machine/computed_before.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
-#include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "support/target.h"
 
@@ -30,8 +29,8 @@ bool mayPass(Operation *op) {
 
 class Overlap {
 public:
-  /// `registers` are there beside all accumulators.
-  Overlap(Block &block, int64_t registers) : block(block), registers(registers) {
+  /// `registers` are there beside all accumulators. `roles`: a producer fills rings.
+  Overlap(Block &block, int64_t registers, bool roles) : block(block), registers(registers), roles(roles) {
     for (auto wait : block.getOps<ttg::WgmmaWaitOp>())
       refillsBefore |= llvm::any_of(wait.getTiles(), [](Value tile) { return isa<BlockArgument>(tile); });
   }
@@ -114,9 +113,12 @@ private:
            });
   }
 
+  /// What the operation uses, inside of its regions as well.
   void need(Operation *op, llvm::SmallPtrSet<Operation *, 8> &needed) {
-    for (Value operand : op->getOperands())
-      if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == &block) needed.insert(from);
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == &block) needed.insert(from);
+    });
   }
 
   /// How many products start before `place` and behind the last one that the wait lets through.
@@ -139,6 +141,22 @@ private:
     return registers;
   }
 
+  /// Whether nobody but a producer learns from threads that the products which the wait lets through have read their buffers: then syncs
+  /// are no concern of theirs.
+  bool readsForProducer(ttg::WgmmaWaitOp wait) {
+    auto isWrittenByThreads = [&](Value operand) {
+      ttg::AllocOp alloc = allocOf(operand);
+      return alloc && llvm::any_of(accessesOf(alloc), [&](Operation *access) {
+               return block.findAncestorOpInBlock(*access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp>(access) &&
+                      !access->hasAttr(ttg::producerName);
+             });
+    };
+    return roles && llvm::none_of(wait.getTiles(), [&](Value tile) {
+             auto product = tile.getDefiningOp<ttg::WgmmaOp>();
+             return !product || isWrittenByThreads(product.getA()) || isWrittenByThreads(product.getB());
+           });
+  }
+
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
   void waitLate(ttg::WgmmaWaitOp wait) {
     bool ownProducts = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
@@ -148,10 +166,14 @@ private:
     });
     if (wait.getPending() != 0 || !ownProducts) return;
     auto reads = [&](Operation *op) {
-      return llvm::any_of(op->getOperands(), [&](Value operand) { return operand.getDefiningOp() == wait; });
+      return llvm::any_of(wait->getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user) == op; });
+    };
+    bool anySync = readsForProducer(wait);
+    auto passes = [&](Operation *op) {
+      return mayPass(op) || (anySync && isa<ttg::AllocOp, ttg::SyncOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
     };
     Operation *place = wait->getNextNode();
-    for (; !place->hasTrait<OpTrait::IsTerminator>() && mayPass(place) && !reads(place); place = place->getNextNode())
+    for (; !place->hasTrait<OpTrait::IsTerminator>() && passes(place) && !reads(place); place = place->getNextNode())
       if (auto other = dyn_cast<ttg::WgmmaWaitOp>(place); other && other.getPending() <= startedBehind(wait, other))
         return merge(wait, other);
     wait->moveBefore(place);
@@ -199,6 +221,7 @@ private:
 
   Block &block;
   int64_t registers;
+  bool roles;
   bool refillsBefore = false; ///< refills fill slots of the iteration before: its last product runs on until a wait of this one
 };
 
@@ -208,11 +231,10 @@ LogicalResult overlapProducts(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     SmallVector<scf::ForOp> loops;
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in their place
     bool roles = function->hasAttr(ttg::rolesName);
-    int64_t available = registersForTiles(config, target, roles) + (roles ? copyRegisters : 0);
+    int64_t available = registersForTiles(config, target, roles);
     for (scf::ForOp loop : loops)
-      Overlap(*loop.getBody(), available - accumulatorsOf(loop)).run();
+      Overlap(*loop.getBody(), available - accumulatorsOf(loop), roles).run();
     return success();
   });
 }

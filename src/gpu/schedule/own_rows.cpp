@@ -85,7 +85,7 @@ bool canStoreOwnRows(scf::ForOp tiles) {
   for (TileStore &each : stores) {
     ttg::BufferType type = each.alloc.getType();
     ValueRange coordinates = each.store.getCoordinates();
-    if (type.getShape().size() != 2 || coordinates.size() != 2 || !hasBoxes(type)) return false;
+    if (type.getShape().size() != 2 || !hasBoxes(type)) return false; // further coordinates say which matrix the rows are of
     if (!holdsOwnRows(cast<RankedTensorType>(each.write.getSrc().getType())) || !isMultiple(coordinates[1], type.getShape()[0]))
       return false;
     for (Operation *user : each.store.getMap().getUsers())

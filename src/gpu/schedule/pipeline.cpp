@@ -184,7 +184,7 @@ private:
 
   /// Whether a warp of its own starts the copies of all loops.
   bool chooseRoles() {
-    noRoles = whyNoRoles(config, target);
+    noRoles = whyNoRoles(function, config, target);
     if (noRoles) return false; // said where a loop loads ahead
     std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {
@@ -222,6 +222,7 @@ private:
     if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
     if (schedule.inFlight.empty() || schedule.retiring) schedule.computed.clear();
     if (stages > 1 && !roles) stages = goThroughTiles(schedule);
+    if (stages > 1) letStoresRun(schedule.loop);
     noteDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule), success();
     if (std::optional<std::string> wrong = wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
@@ -236,10 +237,11 @@ private:
       if (schedule.computedSlots < 2) schedule.computed.clear();
       return 1;
     }
-    int64_t stages = affordableStages(schedule, wanted, schedule.loop, {});
+    SmallVector<DeeperBuffer> stored = keptByStores(schedule.loop);
+    int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
     if (stages > 1 || schedule.computed.empty()) return stages;
     schedule.computed.clear();
-    return affordableStages(schedule, wanted, schedule.loop, {});
+    return affordableStages(schedule, wanted, schedule.loop, stored);
   }
 
   /// Products of operands that threads compute run on while the next iteration's are made.
@@ -290,7 +292,8 @@ private:
   /// The buffers and barriers of a ring.
   struct Slots {
     SmallVector<Value> buffers; // one for each copy
-    Value barriers;
+    Value barriers;             // its copies are there
+    Value empty;                // its slots have been read: where copies have a producer; of rings that are read together the same
     int64_t bytes = 0;
   };
 
@@ -300,7 +303,6 @@ private:
     Operation *loop;
     int64_t stages;
     std::vector<Slots> slots; // of each ring
-    Value empty;
     SmallVector<Value> state; // slot and parity of the next iteration
   };
 
@@ -308,7 +310,7 @@ private:
   bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
     if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
     if (left->slots.size() != schedule.rings.size()) return false;
-    SmallVector<DeeperBuffer> deeper;
+    SmallVector<DeeperBuffer> deeper = keptByStores(schedule.loop);
     for (auto [ring, slots] : llvm::zip(schedule.rings, left->slots)) {
       if (ring.copies.size() != slots.buffers.size()) return false;
       for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
@@ -337,6 +339,7 @@ private:
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
+        if (roles && config.getCtas() != 1 && isForAllBlocks(copy, config)) started->setAttr(multicastName, b.getUnitAttr());
         producersWork(started);
         continue;
       }
@@ -447,32 +450,54 @@ private:
   /// the loop. A slot's first use finds it empty: a fresh barrier has completed the phase of parity 1.
   LogicalResult expandRoles(Expansion &e, SmallVector<Value> &state) {
     function->setAttr(ttg::rolesName, b.getUnitAttr());
-    Value empty = left ? left->empty : allocBarriers(e.stages, config.getWarps());
+    if (!left) allotEmpty(e);
     carrySlot(e, state);
     takeSlots(e);
     b.setInsertionPointAfter(e.lastSlot);
     Value before = arith::XOrIOp::create(b, e.loc, e.parity, i32(e.loc, 1));
-    producersWork(ttg::BarrierWaitOp::create(b, e.loc, empty, e.slot, before));
+    producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.slots.front().empty, e.slot, before));
     // In iteration i the producer fills slot i mod stages, once all have read what iteration i - stages had there.
     for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
       Operation *last = ring.copies.front().load;
       for (const Copy &copy : ring.copies)
         if (last->isBeforeInBlock(copy.load)) last = copy.load;
       b.setInsertionPoint(last);
+      if (slots.empty != e.slots.front().empty) producersWork(ttg::BarrierWaitOp::create(b, e.loc, slots.empty, e.slot, before));
       if (failed(issue(ring, slots, operandsOf(ring), e.slot, Value()))) return failure();
     }
-    giveBack(e, empty);
+    giveBack(e);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
-    if (!e.schedule.inFlight.empty()) giveBackLast(e, empty, state);
+    if (!e.schedule.inFlight.empty()) giveBackLast(e, state);
     left.reset();
-    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles)
-      left = {e.schedule.loop, e.stages, e.slots, empty, state};
+    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles) left = {e.schedule.loop, e.stages, e.slots, state};
     return success();
   }
 
-  /// Behind `refillAfter` an iteration's slots have been read; those of the one before, where products run on over the back edge.
-  void giveBack(Expansion &e, Value empty) {
+  /// A ring whose product starts ahead of the others has been read before theirs: it is given back on its own.
+  void allotEmpty(Expansion &e) {
+    int64_t readers = config.getWarps() * config.getCtas();
+    Value shared;
+    for (auto [index, slots] : llvm::enumerate(e.slots)) {
+      if (index == 0 && e.schedule.ahead && e.slots.size() > 1) {
+        slots.empty = allocBarriers(e.stages, readers);
+        continue;
+      }
+      if (!shared) shared = allocBarriers(e.stages, readers);
+      slots.empty = shared;
+    }
+  }
+
+  static llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
+    llvm::SetVector<Value> barriers;
+    for (const Slots &slots : e.slots)
+      barriers.insert(slots.empty);
+    return barriers;
+  }
+
+  /// Behind `refillAfter` an iteration's slots have been read; those of the one before, where products run on over the back edge. What
+  /// starts ahead has read its own where it is waited for.
+  void giveBack(Expansion &e) {
     scf::ForOp loop = e.schedule.loop;
     Value slot = e.slot, exists;
     b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : runOn(e.schedule));
@@ -482,11 +507,16 @@ private:
     }
     if (!e.schedule.computed.empty()) ttg::SyncOp::create(b, e.loc);
     if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::BarrierArriveOp::create(b, e.loc, empty, slot, exists);
+    for (Value empty : emptyBarriers(e)) {
+      OpBuilder::InsertionGuard guard(b);
+      bool ahead = e.schedule.ahead && empty == e.slots.front().empty && empty != e.slots.back().empty;
+      if (ahead) b.setInsertionPointAfter(*e.schedule.ahead.getD().user_begin());
+      arrive(e.loc, empty, slot, exists);
+    }
   }
 
   /// Behind the loop its last iteration's products are over, too.
-  void giveBackLast(Expansion &e, Value empty, ArrayRef<Value> state) {
+  void giveBackLast(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp loop = e.schedule.loop;
     Operation *drained = loop->getNextNode();
     while (!isa<ttg::WgmmaWaitOp>(drained))
@@ -494,7 +524,14 @@ private:
     b.setInsertionPointAfter(drained);
     Value slot = around(e.loc, state[0], -1, e.stages);
     if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::BarrierArriveOp::create(b, e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
+    for (Value empty : emptyBarriers(e))
+      arrive(e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
+  }
+
+  /// Says that this warp has read a slot: to the producers of all blocks, which fill it.
+  void arrive(Location loc, Value empty, Value slot, Value exists) {
+    auto arrival = ttg::BarrierArriveOp::create(b, loc, empty, slot, exists);
+    if (config.getCtas() != 1) arrival->setAttr(inAllBlocksName, b.getUnitAttr());
   }
 
   /// The buffers of each ring, `stages` tiles deep, and its barriers.

@@ -21,6 +21,11 @@ constexpr llvm::StringLiteral throughTilesName = "ttg.through_tiles";
 /// Of a ttg.tma_store: each warpgroup starts the store of its own rows, a group of rows each (a unit attribute).
 constexpr llvm::StringLiteral ownRowsName = "ttg.own_rows";
 
+/// Of a ttg.tma_load (a unit attribute): blocks of the cluster read the same tile; each brings a part of it for all.
+constexpr llvm::StringLiteral multicastName = "ttg.multicast";
+/// Of a ttg.barrier_arrive (a unit attribute): it is at the barriers of all blocks of the cluster, which fill one another's slots.
+constexpr llvm::StringLiteral inAllBlocksName = "ttg.in_all_blocks";
+
 /// A load that only feeds a buffer.
 struct Copy {
   mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
@@ -71,15 +76,20 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
 void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 /// Whether the accumulators of a loop leave a multiprocessor no registers for a second block.
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether all blocks of a program load the same tile, iteration by iteration, and can each bring a part of it (multicast.cpp).
+bool isForAllBlocks(const Copy &copy, ttg::ConfigAttr config);
+/// Why the blocks of a program cannot fill one another's slots, as far as the kernel around its loops has a say in it.
+std::optional<std::string> whyNoMulticast(tt::FuncOp function, ttg::ConfigAttr config);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
-/// The same, as far as no loop has a say in it.
-std::optional<std::string> whyNoRoles(ttg::ConfigAttr config, const GpuTarget &target);
+/// The same, as far as no schedule has a say in it.
+std::optional<std::string> whyNoRoles(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether the loop may write what `load` reads: then it cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Registers of a thread for a tile.
 int64_t registersOf(mlir::Type tile);
-/// Registers of a thread for the results of a loop's products, and how many there are for them.
+/// Registers of a thread for the results of a loop's products, as many as are in use at one time, and how many there are for them
+/// (accumulators.cpp).
 int64_t accumulatorsOf(mlir::scf::ForOp loop);
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles);
 /// Registers of a thread that multiplies, where another warpgroup has left it some.
@@ -112,12 +122,12 @@ mlir::Operation *runOn(LoopSchedule &schedule);
 /// The loop around the schedule's whose next iteration's first copies can be started early, behind the products of this one; null if there
 /// is none. The schedule must have been placed.
 mlir::scf::ForOp tileLoop(const LoopSchedule &schedule);
-/// The buffers through which tiles leave in such a loop, as they are used if stores run on: one for all of a type, throughout the loop.
-llvm::SmallVector<DeeperBuffer> keptByStores(mlir::scf::ForOp tiles);
-/// Lets the stores of such a loop run on until their buffer is written again.
-void letStoresRun(mlir::scf::ForOp tiles);
+/// The buffers through which tiles leave in a loop, as they are used if stores run on: one for all of a type, throughout the loop.
+llvm::SmallVector<DeeperBuffer> keptByStores(mlir::scf::ForOp loop);
+/// Lets the stores of a loop run on until their buffer is written again.
+void letStoresRun(mlir::scf::ForOp loop);
 
-/// A result on its way out, in a loop over tiles: sync    store_shared    fence_async    sync    tma_store    tma_store_wait 0. The buffer
+/// A result on its way out, in a loop: sync    store_shared    fence_async    sync    tma_store    tma_store_wait 0. The buffer
 /// is used by nobody else.
 struct TileStore {
   ttg::AllocOp alloc;
@@ -126,7 +136,9 @@ struct TileStore {
   ttg::TmaStoreOp store;
   ttg::TmaStoreWaitOp wait;
 };
-llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp tiles);
+llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
+/// Erases syncs of loops whose work other ones do; everything in shared memory has its place (needless_syncs.cpp).
+void dropNeedlessSyncs(tt::FuncOp function);
 /// Whether each of two warpgroups can store the rows that it holds, and no store of one can meet one of the other in memory (own_rows.cpp).
 bool canStoreOwnRows(mlir::scf::ForOp tiles);
 /// Lets them do it, once stores run: a warpgroup meets only itself.

@@ -61,12 +61,14 @@ public:
     return true;
   }
 
-  /// Adds waits for copies that only the second part reads, what tells that an iteration's copies have been read, and what gives a value
-  /// another shape.
+  /// Adds waits for copies that only the second part reads, what tells behind its wait that an iteration's copies have been read, and what
+  /// gives a value another shape.
   void addWaitsAndShapes() {
+    bool waited = false;
     for (Operation &op : *body) {
+      waited |= isa<ttg::WgmmaWaitOp>(op) && isLate(&op);
       if (isa<ttg::BarrierWaitOp>(op) && isLate(readerBehind(&op))) late.insert(&op);
-      if (!isa<ttg::BarrierArriveOp>(op)) continue;
+      if (!isa<ttg::BarrierArriveOp>(op) || !waited) continue;
       late.insert(&op);
       if (isa<ttg::FenceAsyncOp>(op.getPrevNode())) late.insert(op.getPrevNode());
     }
@@ -97,10 +99,12 @@ public:
   Block *body;
 
 private:
-  /// A buffer that the first part has nothing to do with, but for filling it.
+  /// A buffer that the first part has nothing to do with, and that is filled by copies which run ahead.
   bool isOnlyForLate(Value value) {
-    return isa<ttg::BufferType>(value.getType()) &&
-           llvm::all_of(value.getUsers(), [&](Operation *user) { return isa<ttg::StoreSharedOp>(user) || isLate(user); });
+    return isa<ttg::BufferType>(value.getType()) && llvm::all_of(value.getUsers(), [&](Operation *user) {
+             auto store = dyn_cast<ttg::StoreSharedOp>(user);
+             return store ? isa_and_nonnull<ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp()) : isLate(user);
+           });
   }
   static Operation *readerBehind(Operation *wait) {
     while (!isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(wait))
@@ -277,21 +281,33 @@ private:
       if (isMeant(op)) b.clone(*op, map);
   }
 
-  /// What is packed goes through the wait for the last product, so that it is not packed above it.
+  /// The sum over what is packed, or null: all of it is computed where the sum is.
+  Value sumOf(Value packed) {
+    for (Operation *user : packed.getUsers()) {
+      auto reduce = dyn_cast<tt::ReduceOp>(user);
+      if (reduce && reduce->getBlock() == parts.body && reduce.getNumResults() == 1 && !parts.isLate(user)) return reduce.getResult()[0];
+    }
+    return {};
+  }
+
+  /// What is packed goes through the wait for the last product, so that it is not packed above it, and its sum, so that the wait does not
+  /// move above what is computed.
   void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
     auto own = cast<ttg::WgmmaWaitOp>(*parts.last.getD().user_begin());
     auto wait = cast<ttg::WgmmaWaitOp>(*before.lookup(parts.last.getD()).user_begin());
     SmallVector<Value> tiles(wait.getTiles());
+    size_t waited = tiles.size();
     tiles.push_back(now.lookup(pack->getOperand(0)));
+    if (Value sum = sumOf(pack->getOperand(0))) tiles.push_back(now.lookup(sum));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(wait);
     auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
-    wait->replaceAllUsesWith(both.getResults().drop_back());
-    before.map(own->getResults(), both.getResults().drop_back());
+    wait->replaceAllUsesWith(both.getResults().take_front(waited));
+    before.map(own->getResults(), both.getResults().take_front(waited));
     wait->erase();
     b.setInsertionPointAfter(both);
     IRMapping map;
-    map.map(pack->getOperand(0), both.getResults().back());
+    map.map(pack->getOperand(0), both.getResults()[waited]);
     now.map(pack->getResult(0), b.clone(*pack, map)->getResult(0));
   }
 

@@ -12,7 +12,7 @@
 // The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
 // iteration, is a ring's lag.
 #include "gpu/schedule/pipeline.h"
-#include "gpu/tiles/registers.h"
+#include "gpu/tiles/covering.h"
 #include "support/result.h"
 #include "support/target.h"
 
@@ -60,6 +60,7 @@ static Operation *retirement(Operation *product) {
 /// Bytes that one cp.async of this load would move: what the pointers are known to have in a row, and the buffer, too.
 static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
+  if (load->hasAttr(ttg::coveringName)) return 0;
   if (!tile || !ttg::hasLayout(tile) || tile.getElementTypeBitWidth() < 8) return 0;
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t inMemory = (vector ? vector.getInt() : 1) * tile.getElementTypeBitWidth() / 8;
@@ -268,30 +269,6 @@ static ttg::WgmmaWaitOp retiringWait(LoopSchedule &schedule, ttg::ConfigAttr con
   return registersOf(last.getA().getType()) <= available ? first : ttg::WgmmaWaitOp();
 }
 
-int64_t registersOf(Type tile) {
-  int64_t bits = cast<RankedTensorType>(tile).getElementTypeBitWidth();
-  return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
-}
-
-int64_t accumulatorsOf(scf::ForOp loop) {
-  int64_t registers = 0;
-  loop.walk([&](ttg::WgmmaOp product) { registers += registersOf(product.getType()); });
-  return registers;
-}
-
-int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles) {
-  int64_t threads = config.getWarps() << laneBits;
-  int64_t available =
-      roles ? consumerRegisters(config, target) : std::min(target.registersPerThread, target.registersPerProcessor / threads);
-  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
-  return available - otherRegisters;
-}
-
-bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
-  int64_t threads = config.getWarps() << laneBits;
-  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerProcessor;
-}
-
 /// A product that may be started an iteration early: alone it reads the first ring, everything else it reads stays as it is, and another
 /// product follows in the iteration, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
 static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -316,7 +293,8 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
     for (Operation *access : accessesOf(alloc))
       if (schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return {};
   }
-  bool rotates = schedule.roles && canRotate(schedule.loop, product);
+  constexpr int64_t warpsThatTakeTurns = 8;
+  bool rotates = schedule.roles && config.getWarps() == warpsThatTakeTurns && canRotate(schedule.loop, product);
   int64_t registers = accumulatorsOf(schedule.loop) + (rotates ? 0 : registersOf(product.getType())), products = 0;
   bool inBody = true;
   ttg::WgmmaWaitOp last;
@@ -353,8 +331,7 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
       ring.lag = 1;
     return;
   }
-  // A producer is told of an iteration's slots at its end, and the next one's first product has started then: it takes a third slot.
-  if (!schedule.roles || stages > 2) schedule.ahead = productAhead(schedule, config, target);
+  schedule.ahead = productAhead(schedule, config, target);
   if (!schedule.ahead) schedule.retiring = retiringWait(schedule, config, target);
   if (schedule.retiring) {
     for (auto product : schedule.loop.getBody()->getOps<ttg::WgmmaOp>())
@@ -366,7 +343,7 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
   }
   if (schedule.ahead || schedule.roles) {
     // All of the iteration is over behind its last product. The first ring's slot has been free since the iteration before: it is filled at
-    // the top, unless a producer is told of all of an iteration's slots at once.
+    // the top, or a producer is told of it where the product that starts ahead is waited for.
     for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
       schedule.refillAfter = wait;
     for (Ring &ring : schedule.rings) {

@@ -22,9 +22,12 @@ namespace tilewright::gpu {
 
 constexpr int64_t warpsOfGroup = 4, producerRegisters = 24, registerStep = 8, mostRegisters = 240;
 
+/// A block begins with as many registers in each warpgroup; what the producer's gives away is shared by the others. One warpgroup that
+/// multiplies cannot use half of a multiprocessor's registers: two such blocks run there.
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
-  int64_t groups = config.getWarps() / warpsOfGroup, all = target.registersPerProcessor / (warpsOfGroup << laneBits);
-  return std::min(mostRegisters, (all - producerRegisters) / groups / registerStep * registerStep);
+  int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1;
+  int64_t each = target.registersPerProcessor / blocks / ((groups + 1) * warpsOfGroup << laneBits) / registerStep * registerStep;
+  return std::min(mostRegisters, (each * (groups + 1) - producerRegisters) / groups / registerStep * registerStep);
 }
 
 /// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
@@ -32,6 +35,13 @@ static bool isAsked(const LoopSchedule &schedule) {
   for (Operation *op = schedule.loop; op; op = op->getParentOp())
     if (op->hasAttr(tt::warpSpecializeName)) return true;
   return false;
+}
+
+/// The same, of any loop of the kernel.
+static bool isAskedSomewhere(tt::FuncOp function) {
+  WalkResult walk = function.walk(
+      [](scf::ForOp loop) { return loop->hasAttr(tt::warpSpecializeName) ? WalkResult::interrupt() : WalkResult::advance(); });
+  return walk.wasInterrupted();
 }
 
 /// One warpgroup computes or stores while another multiplies: that is what roles give, by letting them drift apart. Where nothing is
@@ -47,13 +57,17 @@ static std::optional<std::string> whyNoGain(ArrayRef<LoopSchedule> loops, ttg::C
   return {};
 }
 
-std::optional<std::string> whyNoRoles(ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t groups = 2; // one alone has nobody to compute while it multiplies; for more there are too few registers
+std::optional<std::string> whyNoRoles(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot hand registers to one another";
-  if (config.getCtas() != 1) return "several blocks work on a program";
+  if (config.getCtas() != 1)
+    if (std::optional<std::string> why = whyNoMulticast(function, config)) return why;
   if (config.getMaxRegisters() != 0) return "the number of registers is given";
-  if (config.getWarps() != groups * warpsOfGroup) return "only 8 warps are two warpgroups";
-  return {};
+  int64_t warps = config.getWarps(), groups = warps / warpsOfGroup;
+  if (groups == 0 || (groups + 1) * warpsOfGroup << laneBits > target.threadsPerBlock)
+    return "only 4, 8 and 16 warps are warpgroups beside which there is space for one more";
+  if (groups == 2 || isAskedSomewhere(function)) return {};
+  if (groups == 1) return "one warpgroup alone has nobody to compute while it multiplies";
+  return "of so many warpgroups none gets registers worth the change";
 }
 
 /// Whether a kernel may learn that another program has written something: a producer does not wait with the others, and would read too
@@ -71,10 +85,13 @@ static bool mayLearnOfWrites(tt::FuncOp function) {
 
 std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (loops.empty()) return "no loop loads ahead";
-  if (std::optional<std::string> why = whyNoRoles(config, target)) return why;
   auto function = scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>();
+  if (std::optional<std::string> why = whyNoRoles(function, config, target)) return why;
   if (mayLearnOfWrites(function)) return "the kernel may wait until another program has written what is loaded";
   Skeleton producer(function);
+  for (const LoopSchedule &schedule : loops)
+    if (config.getWarps() != 2 * warpsOfGroup && accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*roles=*/true))
+      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers a thread";
   for (const LoopSchedule &schedule : loops)
     for (const Ring &ring : schedule.rings) {
       if (!ring.tma) return "a loop's tiles are not copied by TMA";
@@ -87,6 +104,14 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
       }
     }
   if (!producer.isComputable()) return "what is loaded depends on what was loaded before";
+  auto isShared = [&](const Copy &copy) { return isForAllBlocks(copy, config); };
+  auto sharesTiles = [&](const LoopSchedule &schedule) {
+    return llvm::any_of(schedule.rings, [&](const Ring &ring) { return llvm::any_of(ring.copies, isShared); });
+  };
+  if (config.getCtas() != 1) {
+    if (llvm::all_of(loops, sharesTiles)) return {};
+    return "several blocks work on a program, and read no tile that is the same for all";
+  }
   return whyNoGain(loops, config, target);
 }
 

@@ -52,13 +52,13 @@ scf::ForOp tileLoop(const LoopSchedule &schedule) {
   return known ? tiles : scf::ForOp();
 }
 
-SmallVector<TileStore> storesOf(scf::ForOp tiles) {
+SmallVector<TileStore> storesOf(scf::ForOp loop) {
   SmallVector<TileStore> stores;
-  for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
+  for (auto store : loop.getBody()->getOps<ttg::TmaStoreOp>()) {
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
     Operation *sync = store->getPrevNode(), *fence = sync ? sync->getPrevNode() : nullptr, *write = fence ? fence->getPrevNode() : nullptr;
-    if (!alloc || alloc->getBlock() != tiles.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
+    if (!alloc || alloc->getBlock() != loop.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
     if (!isa_and_nonnull<ttg::SyncOp>(sync) || !isa_and_nonnull<ttg::FenceAsyncOp>(fence) || !isa_and_nonnull<ttg::StoreSharedOp>(write))
       continue;
     if (cast<ttg::StoreSharedOp>(write).getBuffer() != alloc || !isa_and_nonnull<ttg::SyncOp>(write->getPrevNode())) continue;
@@ -67,25 +67,33 @@ SmallVector<TileStore> storesOf(scf::ForOp tiles) {
   return stores;
 }
 
-SmallVector<DeeperBuffer> keptByStores(scf::ForOp tiles) {
+SmallVector<DeeperBuffer> keptByStores(scf::ForOp loop) {
   SmallVector<DeeperBuffer> kept;
   SmallVector<ttg::BufferType> types;
-  for (const TileStore &store : storesOf(tiles)) {
+  for (const TileStore &store : storesOf(loop)) {
     ttg::AllocOp alloc = store.alloc;
     bool shares = llvm::is_contained(types, alloc.getType());
     if (!shares) types.push_back(alloc.getType());
-    kept.push_back({alloc, shares ? 0 : 1, tiles});
+    kept.push_back({alloc, shares ? 0 : 1, loop});
   }
   return kept;
 }
 
-void letStoresRun(scf::ForOp tiles) {
+/// In front of which sync the thread that starts the stores waits for the last one to have read the buffer. An earlier sync than the
+/// store's own shows that to all as well, if no other store is started between them; then nothing is left for the store's own.
+static Operation *syncBehindWait(const TileStore &store) {
+  for (Operation *op = store.sync->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
+    if (isa<ttg::SyncOp>(op)) return op;
+  return store.sync;
+}
+
+void letStoresRun(scf::ForOp loop) {
   SmallVector<ttg::AllocOp> kept;
-  for (TileStore &store : storesOf(tiles)) {
-    store.wait->moveBefore(store.sync);
+  for (TileStore &store : storesOf(loop)) {
+    store.wait->moveBefore(syncBehindWait(store));
     auto same = llvm::find_if(kept, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
     if (same == kept.end()) {
-      store.alloc->moveBefore(tiles);
+      store.alloc->moveBefore(loop);
       kept.push_back(store.alloc);
       continue;
     }
@@ -93,9 +101,9 @@ void letStoresRun(scf::ForOp tiles) {
     store.alloc->erase();
   }
   if (kept.empty()) return;
-  OpBuilder b(tiles.getContext());
-  b.setInsertionPointAfter(tiles);
-  ttg::TmaStoreWaitOp::create(b, tiles.getLoc(), 0);
+  OpBuilder b(loop.getContext());
+  b.setInsertionPointAfter(loop);
+  ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);
 }
 
 } // namespace tilewright::gpu

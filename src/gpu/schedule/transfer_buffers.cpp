@@ -40,7 +40,7 @@ static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp sto
   ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
   ttg::FenceAsyncOp::create(b, loc);
   ttg::SyncOp::create(b, loc);
-  auto started = ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer);
+  auto started = ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer, store.getAdds());
   if (Attribute split = store->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
   ttg::TmaStoreWaitOp::create(b, loc, 0);
   store.erase();

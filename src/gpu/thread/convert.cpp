@@ -46,7 +46,7 @@ static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Par
                                       const ScratchPlan &plan) {
   Value base = scratch(t, op);
   sync(t); // all threads have read what was in this scratch memory before
-  if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value()))) return failure();
+  if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value(), Value()))) return failure();
   sync(t);
   return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }

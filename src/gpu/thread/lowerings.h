@@ -29,6 +29,9 @@ void expectIteration(ThreadContext &t, mlir::Operation *loop);
 Type memoryType(ThreadContext &t, Type scalar);
 Value toMemory(ThreadContext &t, Value scalar);
 Value fromMemory(ThreadContext &t, Value stored, Type scalar);
+/// `count` neighbours from any address, by loads of aligned words (covering_load.cpp). `masks`: one for each, or none.
+Parts loadCovering(ThreadContext &t, Value address, llvm::ArrayRef<Value> masks, int64_t count, Type element, ptx::Cache cache,
+                   ptx::Eviction eviction);
 
 // ---- shared.cpp: buffers
 LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op);
@@ -49,15 +52,20 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op);
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op);
 LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op);
 /// A tile in `layout` from and to shared memory at `base`, where it lies as `shared` says. The plan of it is proven first; `op` is told.
+/// `nothing`: see nothingOfIteration.
 mlir::FailureOr<Parts> loadTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
                                 Type type);
 LogicalResult storeTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
-                        mlir::ValueRange held, bool stmatrix);
+                        mlir::ValueRange held, bool stmatrix, Value nothing);
 /// Values side by side as one integer, the first lowest; and back.
 Value packed(ThreadContext &t, mlir::ValueRange values);
 Parts unpacked(ThreadContext &t, Value word, Type element);
 
 // ---- matrix.cpp
+/// A zero that ptxas cannot tell from a number of the iteration: the highest bit of a slot's address. What a loop does not change (matrix
+/// descriptors, addresses of a buffer) ptxas computes before the loop, and keeps each in a register; with this zero added it is computed
+/// where it is used. Null where the buffer changes, or the registers are not worth it.
+Value nothingOfIteration(ThreadContext &t, mlir::Operation *op, Value buffer);
 LogicalResult lowerDot(ThreadContext &t, tt::DotOp op);
 LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op);
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op);

@@ -219,29 +219,39 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
   return SharedOperand{shared, *descriptor, start};
 }
 
-/// Whether the products of the loop have many descriptors of first operands that it does not change: one for every 64 rows of a warpgroup
+/// Whether the loop's iterations read the same bytes through the buffer.
+static bool isConstant(Value buffer, scf::ForOp loop) {
+  for (Operation *op = buffer.getDefiningOp(); op && loop->isAncestor(op); op = op->getOperand(0).getDefiningOp()) {
+    if (isa<ttg::AllocOp>(op)) return true;
+    auto slot = dyn_cast<ttg::SlotOp>(op);
+    if (slot ? !loop.isDefinedOutsideOfLoop(slot.getIndex()) : !isa<ttg::ViewOp>(op)) return false;
+  }
+  return true;
+}
+
+/// Whether the products of the loop have many descriptors that it does not change: one for every 64 rows of a warpgroup, or all columns,
 /// and every step along K.
 static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
   constexpr int64_t many = 16, rowsOfInstruction = 64, bytesOfInstruction = 32, warpsOfGroup = 4;
   int64_t descriptors = 0;
   for (auto product : loop.getBody()->getOps<ttg::WgmmaOp>()) {
-    auto a = dyn_cast<ttg::BufferType>(product.getA().getType());
-    if (!a || !loop.isDefinedOutsideOfLoop(product.getA())) continue;
-    int64_t rows = a.getShape()[0] / (t.config.getWarps() / warpsOfGroup);
-    int64_t bytes = a.getShape()[1] * a.getElementType().getIntOrFloatBitWidth() / 8;
-    descriptors += llvm::divideCeil(rows, rowsOfInstruction) * llvm::divideCeil(bytes, bytesOfInstruction);
+    ttg::BufferType second = product.getB().getType();
+    int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, bytesOfInstruction);
+    auto first = dyn_cast<ttg::BufferType>(product.getA().getType());
+    if (first && isConstant(product.getA(), loop))
+      descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.config.getWarps() / warpsOfGroup), rowsOfInstruction);
+    if (isConstant(product.getB(), loop)) descriptors += steps;
   }
   return descriptors >= many;
 }
 
-/// A zero that ptxas cannot tell from a number of the iteration: the highest bit of the second operand's address. ptxas computes
-/// descriptors that a loop does not change before the loop, and keeps each in a register; with this zero in them they are sums in the loop,
-/// made where they are used. Null where the registers are not worth it.
-static Value nothingOfIteration(ThreadContext &t, ttg::WgmmaOp op) {
+Value nothingOfIteration(ThreadContext &t, Operation *op, Value buffer) {
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  if (!loop || !loop.isDefinedOutsideOfLoop(op.getA()) || loop.isDefinedOutsideOfLoop(op.getB())) return {};
-  if (!hasManyConstantDescriptors(t, loop)) return {};
-  return arith::AndIOp::create(t.b, t.getScalar(op.getB()), t.i32(std::numeric_limits<int32_t>::min()));
+  if (!loop || !isConstant(buffer, loop) || !hasManyConstantDescriptors(t, loop)) return {};
+  for (auto slot : loop.getBody()->getOps<ttg::SlotOp>())
+    if (slot->isBeforeInBlock(op) && !isConstant(slot, loop))
+      return arith::AndIOp::create(t.b, t.getScalar(slot), t.i32(std::numeric_limits<int32_t>::min()));
+  return {};
 }
 
 /// Registers of A are packed before the fence that orders them with the products. `step`: elements of K of one instruction.
@@ -298,8 +308,8 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
   // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
   int64_t warps = t.config.getWarps(), columns = Layout::wgmmaColumns(layout.shape, warps);
   if (layout != Layout::wgmmaAccumulator(layout.shape, warps, columns)) return refuseLayout("these accumulators are not in wgmma's layout");
-  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, Value()), first;
-  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, nothingOfIteration(t, op));
+  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, nothingOfIteration(t, op, op.getB())), first;
+  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, nothingOfIteration(t, op, op.getA()));
   if (!second || (aBuffer && !first)) return refuseLayout("wgmma cannot read this buffer");
   FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
   if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
@@ -372,9 +382,13 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   Parts values = t.gather(op.getTiles());
   auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
-  int64_t computed = 0; // what is no product's result is to be computed before
-  for (Value tile : op.getTiles())
-    if (Operation *from = tile.getDefiningOp(); from && isElementwiseOnTiles(from)) computed += static_cast<int64_t>(t.get(tile).size());
+  int64_t computed = 0; // what is no product's result is to be computed before; a sum stands for all that it adds up
+  for (Value tile : op.getTiles()) {
+    Operation *from = tile.getDefiningOp();
+    auto parts = static_cast<int64_t>(t.get(tile).size());
+    if (from && isElementwiseOnTiles(from)) computed += parts;
+    if (isa_and_nonnull<tt::ReduceOp>(from)) computed = parts;
+  }
   if (computed) wait->setAttr(ptx::computedBeforeName, t.b.getI64IntegerAttr(computed));
   if (Attribute every = op->getAttr(ptx::everyValueName)) wait->setAttr(ptx::everyValueName, every);
   t.scatter(op.getResults(), wait.getResults());

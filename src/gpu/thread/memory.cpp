@@ -3,6 +3,7 @@
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/covering.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -108,6 +109,15 @@ static bool isTrue(Value predicate) {
   return matchPattern(predicate, m_One());
 }
 
+/// The masks of the `width` registers from `reg` on; none if all are true.
+static SmallVector<Value> masksOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width) {
+  if (!op.getMask()) return {};
+  const Parts &all = t.get(op.getMask());
+  SmallVector<Value> masks(all.begin() + reg, all.begin() + reg + width);
+  if (llvm::all_of(masks, isTrue)) masks.clear();
+  return masks;
+}
+
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   orderAccess(t, op);
   Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
@@ -116,6 +126,11 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   size_t width = widthOf(op);
   Parts results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    if (op->hasAttr(ttg::coveringName)) {
+      llvm::append_range(results, loadCovering(t, addresses[reg], masksOf(t, op, reg, width), static_cast<int64_t>(width), inMemory,
+                                               cacheOf(op.getCache()), evictionOf(op.getEvict())));
+      continue;
+    }
     Value predicate = op.getMask() ? t.get(op.getMask())[reg] : Value();
     if (predicate && isTrue(predicate)) predicate = {};
     SmallVector<Value> other;
@@ -193,9 +208,17 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
   return ptx::Atomic::exch;
 }
 
-/// Of a scalar, one thread speaks for the block: what the others did before is released, too.
+/// Whether the copy engine may still be writing to memory for the kernel.
+static bool hasStoresByEngine(Operation *op) {
+  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk([](ttg::TmaStoreOp) { return WalkResult::interrupt(); });
+  return walk.wasInterrupted();
+}
+
+/// Of a scalar, one thread speaks for the block: what the others did before is released, too. What the copy engine does for a thread is
+/// there before the thread tells of it.
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (releases && hasStoresByEngine(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
     meet(t);
     t.sinceBarrier.clear();

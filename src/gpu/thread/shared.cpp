@@ -3,6 +3,7 @@
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
 #include "gpu/layout/proof.h"
+#include "gpu/machine/multicast.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/thread/lowerings.h"
@@ -24,13 +25,15 @@ static SharedLayout sharedOf(Value buffer) {
 //===------------------------------------------------------------------------------------------------------------- addresses
 
 namespace {
-/// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added.
+/// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added. `nothing`: a zero
+/// that makes them different ones in each iteration for ptxas, or null.
 class SharedPlaces {
 public:
-  SharedPlaces(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared)
+  SharedPlaces(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
       : t(t), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)), base(base) {
     inTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, offsets[static_cast<size_t>(Axis::lane)]),
                                    xorBases(t, t.warp, offsets[static_cast<size_t>(Axis::warp)]));
+    if (nothing) inTile = arith::AddIOp::create(t.b, inTile, nothing);
   }
 
   std::pair<Value, uint32_t> of(int64_t reg) {
@@ -101,7 +104,12 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
       makeBarriers(t, barriers);
   }
   ptx::MbarrierInitFenceOp::create(t.b);
-  ptx::BarrierOp::create(t.b);
+  if (t.hasProducer && t.config.getCtas() != 1) { // blocks arrive at one another's barriers
+    ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
+    ptx::ClusterWaitOp::create(t.b);
+  } else {
+    ptx::BarrierOp::create(t.b);
+  }
   return success();
 }
 
@@ -152,7 +160,7 @@ static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layo
 
 FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
   Type inMemory = memoryType(t, type);
-  SharedPlaces places(t, base, layout, shared);
+  SharedPlaces places(t, base, layout, shared, Value());
   Parts results(static_cast<size_t>(layout.registersPerThread()), Value());
   if (std::optional<MatrixPlan> matrix = matricesRead(layout, shared, type)) {
     if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
@@ -193,12 +201,13 @@ FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Lay
 }
 
 LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, ValueRange held,
-                        bool stmatrix) {
+                        bool stmatrix, Value nothing) {
   Type type = held.front().getType();
   if (std::optional<MatrixPlan> matrix = matricesWritten(layout, shared, type, stmatrix)) {
     if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
     Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
                                         xorBases(t, t.warp, matrix->warpOffsets));
+    if (nothing) place = arith::AddIOp::create(t.b, place, nothing);
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
       Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, place, t.i32(instruction.offset)));
       SmallVector<Value> words;
@@ -209,7 +218,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
     }
     return success();
   }
-  SharedPlaces places(t, base, layout, shared);
+  SharedPlaces places(t, base, layout, shared, nothing);
   Value first = holdsFirstCopy(t, layout);
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
@@ -245,7 +254,7 @@ LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
 
 LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
   return storeTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), t.get(op.getSrc()),
-                   t.target.stmatrix);
+                   t.target.stmatrix, nothingOfIteration(t, op, op.getBuffer()));
 }
 
 LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp op) {
@@ -275,7 +284,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   int64_t elements = std::min<int64_t>(width ? width.getInt() : 1, access.bytes / shared.elementBytes());
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
-  SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared);
+  SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
   const Parts &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
@@ -318,16 +327,27 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   Value predicate = startsCopies(t, op);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
+  bool isForAll = op->hasAttr(multicastName);
+  int64_t blocks = t.config.getCtas(), box = 0;
+  Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
+  IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
-    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), at, address, barrier, predicate, evict, IntegerAttr());
+    Value starts = predicate;
+    if (isForAll) {
+      Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
+      starts = arith::AndIOp::create(t.b, predicate, isMine);
+    }
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), at, address, barrier, starts, evict, all);
   });
 }
 
-/// Whether stores of an iteration before may still be under way, which come in no order with this one. Those of one iteration are apart.
+/// Whether stores of an iteration before may still be under way, which come in no order with this one. Those of one iteration are apart;
+/// additions come in any order.
 static bool mayOvertake(ttg::TmaStoreOp op) {
+  if (op.getAdds()) return false;
   if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return false;
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (isa<ttg::TmaStoreOp>(before)) return false; // it has waited for all of them
+    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds()) return false; // it has waited for all of them
   return true;
 }
 
@@ -356,7 +376,8 @@ LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
       place[1] = arith::AddIOp::create(t.b, place[1], rows.row);
       address = arith::AddIOp::create(t.b, address, rows.offset);
     }
-    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), place, address, predicate, ptx::ReduxAttr());
+    auto reduce = op.getAdds() ? ptx::ReduxAttr::get(t.b.getContext(), ptx::Redux::add) : ptx::ReduxAttr();
+    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), place, address, predicate, reduce);
   });
   if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // of the other threads: empty groups
   return done;
@@ -379,7 +400,8 @@ LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
-  ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
+  auto arrival = ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
+  if (op->hasAttr(inAllBlocksName)) arrival->setAttr(ptx::inBlocksName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
   return success();
 }
 

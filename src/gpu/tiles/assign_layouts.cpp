@@ -7,6 +7,7 @@
 // stores get `ttg.vector`: how many neighbours are one access. Why it came so stands beside it (`ttg.product`, `ttg.access`,
 // `ttg.choices`).
 #include "gpu/passes.h"
+#include "gpu/tiles/covering.h"
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
@@ -143,6 +144,7 @@ private:
       setResult(result, access.layout);
     int64_t vector = vectorIn(access.facts, access.layout);
     if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
+    if (access.covering && vector * access.facts.bytes >= 4) op->setAttr(ttg::coveringName, UnitAttr::get(op->getContext()));
     if (!access.pointer) return;
     bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
     op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.facts, access.layout), narrowed));

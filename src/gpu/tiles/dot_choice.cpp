@@ -4,6 +4,7 @@
 
 #include "support/target.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -13,14 +14,19 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Whether `tile` is made element by element, where the product stands, from another product's result: attention's weights. Such an operand
-/// is in registers already, in an accumulator's layout.
+/// Whether `tile` is made element by element, where the product stands, from another product's result: attention's weights, masked in a
+/// branch or not. Such an operand is in registers already, in an accumulator's layout.
 static bool comesFromProduct(Value tile, Block *block) {
   constexpr size_t longest = 64;
   llvm::SetVector<Operation *> seen;
-  auto visit = [&](Value value) {
+  std::function<void(Value)> visit = [&](Value value) {
     Operation *op = value.getDefiningOp();
-    if (op && op->getBlock() == block && isa<RankedTensorType>(value.getType())) seen.insert(op);
+    if (!op || !block->findAncestorOpInBlock(*op) || !isa<RankedTensorType>(value.getType())) return;
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (!branch) return void(seen.insert(op));
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    visit(branch.thenYield().getOperand(number));
+    visit(branch.elseYield().getOperand(number));
   };
   visit(tile);
   for (size_t i = 0; i < seen.size() && i < longest; ++i) {
@@ -140,6 +146,13 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
     choice.reason = withoutMma;
   }
   return choice;
+}
+
+bool feedsProduct(Value tile) {
+  return llvm::any_of(tile.getUses(), [](OpOperand &use) {
+    if (isa<tt::DotOp>(use.getOwner())) return use.getOperandNumber() < 2;
+    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsProduct(use.getOwner()->getResult(0));
+  });
 }
 
 } // namespace tilewright::gpu

@@ -29,4 +29,7 @@ struct DotChoice {
 /// Asked once, by assign-layouts' plan. Depends on types, on the target and on where A comes from.
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config);
 
+/// Whether a product takes the tile as an operand.
+bool feedsProduct(mlir::Value tile);
+
 } // namespace tilewright::gpu

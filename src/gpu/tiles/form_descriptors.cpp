@@ -9,10 +9,16 @@
 // writes, or writes by two stores that may meet, has no map; and that the tensors of two arguments lie apart is a fact that the launch
 // checks.
 //
+// The engine adds to memory as well. An atomic addition of a tile that came from a product, whose result nobody uses and which orders
+// nothing else (relaxed), is
+//   ttg.descriptor_store %x to %map[k0, m0] {adds}
+// Additions to one tensor come in no order with one another, whoever makes them; nothing else may access that tensor.
+//
 // A launch makes each map, and a block fetches it before its first copy. Copies that run ahead of a loop are worth that; a kernel that
 // copies each tile once is not, so it keeps its loads and stores (H200, products of one step in 1 to 8192 blocks: 5 to 7 us a call instead
 // of 5 to 8, and mostly the same time on the card; in 8192 blocks fp32 products of 128x128x64 and 64x64x64 are 6 to 7 % slower).
 #include "gpu/passes.h"
+#include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "support/artifact.h"
@@ -23,6 +29,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -38,14 +45,6 @@ constexpr int64_t farBefore = -(1 << 24); // further from 0 than any tile is lon
 bool isElementwise(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   return op->getNumRegions() == 0 && (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp>(op));
-}
-
-/// Whether a product takes the tile as an operand.
-bool feedsProduct(Value tile) {
-  return llvm::any_of(tile.getUses(), [](OpOperand &use) {
-    if (isa<tt::DotOp>(use.getOwner())) return use.getOperandNumber() < 2;
-    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsProduct(use.getOwner()->getResult(0));
-  });
 }
 
 /// Whether the tile is made of a product's result.
@@ -98,9 +97,16 @@ void dropDeadCarried(scf::ForOp loop) {
 
 /// Who reads and writes each tensor.
 struct Accesses {
-  int64_t reads = 0, writes = 0;
+  int64_t reads = 0, writes = 0, adds = 0;
   SmallVector<tt::StoreOp> stores;
+  bool changes() const { return writes || adds; }
 };
+
+/// An atomic addition that says nothing about other accesses, and whose result nobody uses.
+bool onlyAdds(tt::AtomicRMWOp op) {
+  bool adds = op.getAtomicRmwOp() == tt::RMWOp::ADD || op.getAtomicRmwOp() == tt::RMWOp::FADD;
+  return adds && op.use_empty() && op.getSem() == tt::MemSemantic::RELAXED && op.getScope() != tt::MemSyncScope::SYSTEM;
+}
 
 /// Whether two tiles of one tensor, each a box of the same map, have no index in common: along some dimension one ends before the other
 /// begins.
@@ -127,7 +133,13 @@ public:
       auto store = dyn_cast<tt::StoreOp>(op);
       if (load) countAccess(load.getPtr(), 1, 0);
       if (store) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
-      if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
+      auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
+      bool adds = atomic && onlyAdds(atomic);
+      if (adds) ++countAccess(atomic.getPtr(), 0, 0).adds;
+      if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
+      auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+      mayTell |= assembly && !assembly.getPure();
+      if (adds && isCandidate(atomic.getVal().getType()) && comesFromProduct(atomic.getVal())) candidates.push_back(op);
       if (load && isCandidate(load.getType()) && feedsProduct(load)) candidates.push_back(op);
       if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
@@ -137,7 +149,7 @@ public:
     for (auto &[base, count] : accesses)
       if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreApart(count)) count.writes = 1;
     for (Operation *op : candidates) {
-      Result<void> formed = isa<tt::LoadOp>(op) ? formLoad(cast<tt::LoadOp>(op)) : formStore(cast<tt::StoreOp>(op));
+      Result<void> formed = form(op);
       if (!formed) op->setAttr(ttg::noDescriptorName, b.getStringAttr(formed.error()));
     }
     function.walk([&](tt::LoadOp load) {
@@ -202,7 +214,7 @@ private:
   /// Copies by the copy engine come in no order with other accesses to their memory: there must be none, through no other argument either.
   Result<void> checkOthers(BlockArgument base, bool writes) {
     for (auto [argument, count] : accesses)
-      if (argument != base && (count.writes || (writes && count.reads)) && !ttg::areApart(base, argument))
+      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::areApart(base, argument))
         return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
     return {};
   }
@@ -242,6 +254,12 @@ private:
     return Failure{"its elements are no numbers of 1, 2, 4 or 8 bytes"};
   }
 
+  static Result<void> checkAddition(Type tile) {
+    Type element = getElementTypeOrSelf(tile);
+    if (element.isF16() || element.isBF16() || element.isF32() || element.isInteger(32) || element.isInteger(64)) return {};
+    return Failure{"the copy engine does not add elements of this type"};
+  }
+
   Result<void> formLoad(tt::LoadOp op) {
     if (op.getIsVolatile() || op.getCache() == tt::CacheModifier::CV) return Failure{"it is volatile"};
     if (Result<void> fits = checkElement(op.getType()); !fits) return fits;
@@ -252,8 +270,8 @@ private:
     Indices indices(function, refuted);
     Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask());
     if (!plan) return Failure{plan.error()};
-    if (unknown.writes) return Failure{"the kernel writes through pointers whose tensor is not known"};
-    if (accesses[plan->base].writes) return Failure{"the kernel writes to " + nameOf(plan->base)};
+    if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is not known"};
+    if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
     if (Result<void> apart = checkOthers(plan->base, /*writes=*/false); !apart) return apart;
     if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, indices.facts());
@@ -282,25 +300,39 @@ private:
     return {};
   }
 
-  Result<void> formStore(tt::StoreOp op) {
-    if (Result<void> fits = checkElement(op.getValue().getType()); !fits) return fits;
+  Result<void> form(Operation *op) {
+    return llvm::TypeSwitch<Operation *, Result<void>>(op)
+        .Case([&](tt::LoadOp load) { return formLoad(load); })
+        .Case([&](tt::StoreOp store) { return formStore(op, store.getPtr(), store.getMask(), store.getValue(), /*adds=*/false); })
+        .Case([&](tt::AtomicRMWOp add) { return formStore(op, add.getPtr(), add.getMask(), add.getVal(), /*adds=*/true); });
+  }
+
+  /// Whether the copy engine may write to the tensor, or add to it.
+  Result<void> checkWrite(BlockArgument base, bool adds) {
+    const Accesses count = accesses[base];
+    if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is not known"};
+    if (count.reads) return Failure{"the kernel also reads " + nameOf(base)};
+    if (adds && count.writes) return Failure{"the kernel also stores to " + nameOf(base)};
+    if (!adds && count.adds) return Failure{"the kernel also adds to " + nameOf(base)};
+    if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may meet"};
+    if (adds && mayTell) return Failure{"inline assembly may tell other programs of it, which does not wait for the copy engine"};
+    return checkOthers(base, /*writes=*/true);
+  }
+
+  Result<void> formStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
+    if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
     Indices indices(function, refuted);
-    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask());
+    Result<MapPlan> plan = planFor(op, indices, pointers, mask);
     if (!plan) return Failure{plan.error()};
-    const Accesses count = accesses[plan->base];
-    if (unknown.reads || unknown.writes) return Failure{"the kernel has pointers whose tensor is not known"};
-    if (count.reads) return Failure{"the kernel also reads " + nameOf(plan->base)};
-    if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(plan->base) + " by several stores, which may meet"};
-    if (Result<void> fits = checkStore(indices, *plan, op.getValue().getType()); !fits) return fits;
-    if (Result<void> apart = checkOthers(plan->base, /*writes=*/true); !apart) return apart;
+    if (Result<void> fits = checkWrite(plan->base, adds); !fits) return fits;
+    if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;
     if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, indices.facts());
     b.setInsertionPoint(op);
-    Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getValue().getType()).getElementType());
-    auto stored =
-        ttg::DescriptorStoreOp::create(b, op.getLoc(), op.getValue(), map, coordinates(indices, *plan, op.getLoc()), order(*plan));
+    Value map = addMap(indices, *plan, cast<RankedTensorType>(tile.getType()).getElementType());
+    auto stored = ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
     if (Attribute split = op->getAttr(ttg::splitName)) stored->setAttr(ttg::splitName, split);
-    op.erase();
+    op->erase();
     return {};
   }
 
@@ -369,6 +401,7 @@ private:
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
   Accesses unknown;
   bool copiesInLoop = false;
+  bool mayTell = false; ///< inline assembly may tell other programs what has been written
 };
 
 } // namespace

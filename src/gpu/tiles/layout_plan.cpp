@@ -4,6 +4,10 @@
 //   class of the output [64x128], carried by the loop         accumulator layout; its rows broadcast from the maxima: the same layout, free
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layout_plan.h"
+#include "gpu/tiles/dot_choice.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -97,6 +101,20 @@ static AccessFacts rowFacts(Value tile, const Dims &order) {
   return facts;
 }
 
+/// How many neighbours a load of rows for a product takes that start anywhere, by the words around them: 0 if it is no such load.
+/// Rows that start at multiples of 4 bytes are copied by cp.async, which runs ahead.
+static int64_t coveredBy(Operation *op, const AccessFacts &facts) {
+  constexpr int64_t widest = 16, leastAligned = 4;
+  auto load = dyn_cast<tt::LoadOp>(op);
+  if (!load || load.getIsVolatile() || facts.vectorLimit * facts.bytes >= leastAligned || facts.bytes >= leastAligned) return 0;
+  if (!load->getParentOfType<scf::ForOp>() || !feedsProduct(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
+  Value other = load.getOther();
+  if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
+  if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat())) return 0;
+  int64_t count = std::min(widest / facts.bytes, facts.contiguity);
+  return count * facts.bytes >= leastAligned ? count : 0;
+}
+
 void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile) {
   if (!isTile(tile)) return;
   MemoryAccess access;
@@ -106,7 +124,11 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
   access.tile = tile;
   if (pointer) {
     access.facts = accessFacts(axes, pointer, mask);
-    access.narrowedByMask = accessFacts(axes, pointer, Value()).vectorLimit > access.facts.vectorLimit;
+    if (int64_t covered = coveredBy(op, access.facts)) {
+      access.covering = true;
+      access.facts.vectorLimit = covered;
+    }
+    access.narrowedByMask = !access.covering && accessFacts(axes, pointer, Value()).vectorLimit > access.facts.vectorLimit;
   } else {
     access.facts = rowFacts(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }

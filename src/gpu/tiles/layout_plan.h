@@ -19,6 +19,7 @@ struct MemoryAccess {
   mlir::Value pointer, mask; ///< pointer null: a descriptor does the addressing
   mlir::Value tile;          ///< what is loaded or stored: its class wants the access to be good
   AccessFacts facts;
+  bool covering = false;       ///< by aligned words, from any address (covering.h)
   bool narrowedByMask = false; ///< neighbours that are together in memory have different values of the mask
   Layout layout;               ///< where it runs; differs from its tile's where a conversion is cheaper than bad accesses
 };

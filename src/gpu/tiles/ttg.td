@@ -241,8 +241,9 @@ def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
                        "`:` type($buffer) `,` type($barriers)";
 }
 def TTG_TmaStoreOp : TTGEffect<"tma_store"> {
-  let summary = "one thread starts the copy of a buffer to memory, a bulk group of its own; fence_async and sync come before";
-  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer);
+  let summary = "one thread starts the copy of a buffer to memory, a bulk group of its own; fence_async and sync come before. With `adds` each "
+                "element is added to what is there, atomically and in no order";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, UnitAttr:$adds);
   let assemblyFormat = "$buffer `to` $map `[` $coordinates `]` attr-dict `:` type($buffer)";
 }
 def TTG_TmaStoreWaitOp : TTGEffect<"tma_store_wait"> {
@@ -259,8 +260,8 @@ def TTG_DescriptorLoadOp : TTGOp<"descriptor_load", [MemoryEffects<[MemRead]>]> 
   let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` type($result)";
 }
 def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>]> {
-  let summary = "a tile through a tensor map; nothing outside its bounds";
-  let arguments = (ins TTG_Tile:$src, TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order);
+  let summary = "a tile through a tensor map; nothing outside its bounds. `adds`: as in tma_store";
+  let arguments = (ins TTG_Tile:$src, TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order, UnitAttr:$adds);
   let assemblyFormat = "$src `to` $map `[` $coordinates `]` attr-dict `:` type($src)";
 }
 

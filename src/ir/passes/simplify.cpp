@@ -151,14 +151,15 @@ LogicalResult uniformOffsetFirst(tt::AddPtrOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// dot(a, b, 0) + c -> dot(a, b, c)
+/// dot(a, b, 0) + c -> dot(a, b, c), in the line of the product: that is where the time goes.
 template <typename Add> struct AddToDot : OpRewritePattern<Add> {
   using OpRewritePattern<Add>::OpRewritePattern;
   LogicalResult matchAndRewrite(Add op, PatternRewriter &rewriter) const override {
     for (auto [product, addend] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
       auto dot = product.template getDefiningOp<tt::DotOp>();
       if (!dot || !dot->hasOneUse() || !isZeroTile(dot.getC()) || dot.getMaxNumImpreciseAcc() != 0) continue;
-      rewriter.replaceOpWithNewOp<tt::DotOp>(op, dot.getA(), dot.getB(), addend, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
+      rewriter.replaceOp(op, tt::DotOp::create(rewriter, dot.getLoc(), dot.getType(), dot.getA(), dot.getB(), addend,
+                                               dot.getInputPrecision(), dot.getMaxNumImpreciseAcc()));
       return success();
     }
     return failure();

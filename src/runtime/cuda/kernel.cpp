@@ -315,6 +315,8 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
     parameters.push_back(const_cast<uint64_t *>(&slot));
   for (TensorMap &map : maps)
     parameters.push_back(&map);
+  uint64_t null = 0;
+  parameters.append(GpuArtifact::scratchParameters, &null);
 
   const CudaDevice &device = *where->device;
   const Driver &driver = *device.driver;

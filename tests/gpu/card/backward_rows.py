@@ -1,6 +1,7 @@
 """Attention backward: the gallery's kernels beside cuDNN (through PyTorch) and upstream's tutorial.
 
-All start from cuDNN's output and logarithms, and give the gradients of q, k and v. With a folder of upstream's tutorials its kernel is a
+All start from cuDNN's output and logarithms, and give the gradients of q, k and v. cuDNN's programs add to dQ in any order, as PyTorch asks
+for it by default, and the gallery's do so in rows of their own. With a folder of upstream's tutorials its kernel is a
 rival as the installed Triton compiles it, and a row of its own as this compiler does, unedited.
 """
 
@@ -28,10 +29,10 @@ class Problem:
         made = torch.ops.aten._scaled_dot_product_cudnn_attention(*self.plain, None, True, 0.0, causal, False)
         self.attended, self.lse = made[0].contiguous(), made[1].reshape(Z, H, n).float().contiguous()
 
-    def gallery(self, module):
+    def gallery(self, module, deterministic):
         def make():
-            out, scratch = [torch.empty_like(x) for x in self.plain], [torch.empty_like(self.lse) for _ in range(2)]
-            run = lambda: module.attention_backward(*self.plain, self.attended, self.lse, self.grad, self.causal, scratch=scratch, out=out)
+            out, scratch = [torch.empty_like(x) for x in self.plain], module.empty_scratch(self.plain[0], deterministic)
+            run = lambda: module.attention_backward(*self.plain, self.attended, self.lse, self.grad, self.causal, deterministic, scratch, out)
             return run, lambda: torch.stack(out)
         return make
 
@@ -64,12 +65,13 @@ def backward_rows(Row, ours, theirs, tutorials=None):
                     rivals["triton"] = problem.tutorial(modules[theirs])
                 flops = 10.0 * 4 * 16 * n * n * d * (0.5 if causal else 1)
                 size = f"4x16x{n}x{d}" + (" causal" if causal else "")
-                yield Row("attention backward", size, "fp16", "TFLOP/s", flops, problem.gallery(gallery), rivals, 4e-3)
+                for name, deterministic in (("attention backward", True), ("attention backward, any order", False)):
+                    yield Row(name, size, "fp16", "TFLOP/s", flops, problem.gallery(gallery, deterministic), rivals, 4e-3)
                 if modules:
                     yield Row("attention backward, tutorial", size, "fp16", "TFLOP/s", flops, problem.tutorial(modules[ours]), rivals, 4e-3)
 
 
-def check(module, Z, H, n, d, causal, dtype):
+def check(module, Z, H, n, d, causal, dtype, deterministic):
     """Of numerics: a launch, the tensors that it writes, and their references in float64."""
     def make():
         q, k, v, grad = (randn(Z, H, n, d, dtype=dtype) for _ in range(4))
@@ -79,7 +81,7 @@ def check(module, Z, H, n, d, causal, dtype):
             scores = scores.masked_fill(torch.ones(n, n, device="cuda", dtype=torch.bool).triu(1), float("-inf"))
         attended, lse = torch.softmax(scores, -1) @ wide[2], torch.logsumexp(scores, -1)
         made, lse = attended.detach().to(DTYPES[dtype]), lse.detach().float().contiguous()
-        out, scratch = [torch.full_like(x, float("nan")) for x in (q, k, v)], [torch.empty_like(lse) for _ in range(2)]
-        run = lambda: module.attention_backward(q, k, v, made, lse, grad, causal, scratch=scratch, out=out)
+        out, scratch = [torch.full_like(x, float("nan")) for x in (q, k, v)], module.empty_scratch(q, deterministic)
+        run = lambda: module.attention_backward(q, k, v, made, lse, grad, causal, deterministic, scratch, out)
         return run, out, lambda: list(torch.autograd.grad(attended, wide, grad.double(), retain_graph=True))
     return make

@@ -18,7 +18,7 @@ MATMUL_TILES = [(128, 128, 32, 4, 4), (128, 256, 64, 8, 3), (64, 64, 64, 4, 3)]
 PRODUCTS = [(1, 1, 1, "fp16"), (100, 130, 70, "fp16"), (333, 257, 511, "fp32"), (256, 384, 512, "bf16"), (1000, 1000, 1000, "fp16")]
 TILED_PRODUCTS = [(1, 1, 1, "fp16"), (333, 257, 511, "fp16"), (1024, 1024, 1024, "fp16"), (384, 640, 512, "bf16"), (512, 512, 512, "fp32")]
 ATTENTIONS = [(2, 3, 133, 64, "fp16"), (1, 4, 1024, 128, "fp16"), (1, 1, 1, 64, "fp16"), (2, 2, 517, 64, "bf16"), (1, 2, 256, 64, "fp32")]
-ATTENTION_TILES = [(128, 64, 4), (128, 128, 8), (64, 32, 4)]
+ATTENTION_TILES = [(128, 64, 4, 3, False), (128, 128, 8, 2, False), (64, 32, 4, 3, False), (128, 128, 8, 2, True)]
 
 
 def randn(*shape, dtype="fp32"):
@@ -176,14 +176,14 @@ def checks(tw):
         yield Check(f"exact chained products {n}x{d} {dtype}", chained_products(m, n, d, dtype), "exact", 20)
     for source in (torch.int8, torch.float32, torch.float16):
         yield Check(f"exact converted product {source}", converted_product(m, 256, 384, 320, source, "fp16"), "exact", 20)
-    for index, (M, N, warps) in enumerate(ATTENTION_TILES):
-        tile = ({"BLOCK_M": M, "BLOCK_N": N}, warps, 3)
+    for index, (M, N, warps, stages, walks) in enumerate(ATTENTION_TILES):
+        tile = ({"BLOCK_M": M, "BLOCK_N": N, "PERSISTENT": walks}, warps, stages)
         m = retune(load("07_attention", tw), "attention_kernel", tw, [tile], ["n_ctx", "HEAD_DIM", "CAUSAL"])
         for causal in (False, True):
             for Z, H, n, d, dtype in ATTENTIONS:
                 if index > 0 and n in (1, 517):
                     continue
-                title = f"attention tiles {M}x{N} {Z}x{H}x{n}x{d} {dtype}{' causal' if causal else ''}"
+                title = f"attention tiles {M}x{N}{' walking' if walks else ''} {Z}x{H}x{n}x{d} {dtype}{' causal' if causal else ''}"
                 yield Check(title, attention(m, Z, H, n, d, causal, dtype), f"attention {precision[dtype]}", 100 if n == 1024 else 3)
 
 
@@ -196,8 +196,9 @@ def checks(tw):
         for causal in (False, True):
             for Z, H, n, d, dtype in ((2, 3, 133, 64, "fp16"), (1, 4, 1024, 128, "fp16"), (2, 2, 517, 64, "bf16")):
                 title = f"attention backward tiles {own}x{step} {Z}x{H}x{n}x{d} {dtype}{' causal' if causal else ''}"
-                make = backward_rows.check(m, Z, H, n, d, causal, dtype)
-                yield Check(title, make, f"attention backward {dtype}", 100 if n == 1024 else 3)
+                for deterministic, order, repeats in ((True, "", 100 if n == 1024 else 3), (False, " any order", 0)):
+                    make = backward_rows.check(m, Z, H, n, d, causal, dtype, deterministic)
+                    yield Check(title + order, make, f"attention backward {dtype}", repeats)
 
 
 def wrong(out, want, tolerance):

@@ -26,7 +26,7 @@ from numerics import DTYPES, randn, unwritten
 TRITON_TILES = [({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, warps, stages) for m, n, k, warps, stages in (
     (128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4), (128, 128, 32, 4, 4), (64, 256, 32, 4, 4),
     (128, 64, 64, 4, 4), (64, 128, 64, 4, 4), (64, 64, 64, 4, 4), (64, 128, 64, 4, 6), (64, 32, 128, 4, 6))]
-TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n}, warps, stages) for m, n, warps, stages in (
+TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n, "PERSISTENT": False}, warps, stages) for m, n, warps, stages in (
     (128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 3))]
 
 
@@ -354,7 +354,7 @@ def compile_rows(ours, theirs):
     a, b, c = (randn(n, n, dtype="fp16") for _ in range(3))
     q = randn(1, 2, n, 64, dtype="fp16")
     tile = [({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP_M": 8}, 4, 3)]
-    block = [({"BLOCK_M": 128, "BLOCK_N": 64}, 4, 3)]
+    block = [({"BLOCK_M": 128, "BLOCK_N": 64, "PERSISTENT": False}, 4, 3)]
 
     def calls(triton):
         yield "vector add", load("01_vector_add", triton), lambda m: m.add_kernel[(1,)](x, x, out, 1024, BLOCK_SIZE=1024)
@@ -432,6 +432,33 @@ def machine(theirs):
                 max_clocks=query("clocks.max.sm,clocks.max.mem"), power_limit=query("power.limit"), data="random normal, fixed seed")
 
 
+def write_rows(rows, wanted, write):
+    """Measures and writes those that are wanted. Returns how many are wrong."""
+    failed = 0
+    for row in rows:
+        if not wanted(row.title):
+            continue
+        line, good = run_row(row)
+        failed += not good
+        write(line)
+        torch.cuda.empty_cache()
+    return failed
+
+
+def run_sweep(ours, theirs, wanted, write):
+    """Sizes that suit nobody. Ends with those that are below 0.9 of the better rival."""
+    from size_rows import size_rows, worst
+
+    least, lines = 0.9, []
+    write(machine(theirs))
+    torch.manual_seed(0)
+    rows = size_rows(Row, ours, theirs, TRITON_TILES, TRITON_ATTENTION)
+    failed = write_rows(rows, wanted, lambda line: (lines.append(line), write(line)))
+    for share, title, rival in worst(lines, least):
+        print(f"  {title}: {share} of {rival}", flush=True)
+    return failed
+
+
 def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
     from backward_rows import backward_rows
@@ -444,13 +471,7 @@ def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     scaled, gallery = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, gallery_rows))
     for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, model_rows, scaled, gallery):
         torch.manual_seed(0)
-        for row in make(ours, theirs):
-            if not wanted(row.title):
-                continue
-            line, good = run_row(row)
-            failed += not good
-            write(line)
-            torch.cuda.empty_cache()
+        failed += write_rows(make(ours, theirs), wanted, write)
     for make in (launch_rows, compile_rows):
         for row in make(ours, theirs):
             if wanted(row.title):

@@ -1,8 +1,6 @@
 """What happens before and after launches while a profile is taken."""
 
-import re
-
-from .. import knobs
+from ... import knobs
 
 
 class Hook:
@@ -29,64 +27,46 @@ class Hook:
         """The profile pauses."""
 
 
-class LaunchHook(Hook):
-    """Kernels have the metrics that their `launch_metadata` gives, and its name, if it gives one."""
-
-    _WIDTHS = ("", "4", "8", "16", "32", "64")
-    metrics = ("bytes", *(f"flops{width}" for width in _WIDTHS))
-
-    def __init__(self):
-        self._include = self._exclude = None
-
-    def configure(self, *, include=None, exclude=None):
-        """Patterns of the names of kernels that are looked at, and of those that are not."""
-        self._include, self._exclude = include, exclude
-
-    def looks_at(self, name):
-        return not (self._include and not re.search(self._include, name)) and not (self._exclude and re.search(self._exclude, name))
-
-    def describe(self, metadata):
-        """(name, metrics) of a launch."""
-        told = metadata.get()
-        if not self.looks_at(told["name"]):
-            return None
-        return told["name"], {name: value for name, value in told.items() if name in self.metrics}
-
-
 class HookManager:
     """The hooks of all profiles. Those of active ones are called."""
 
     active_hooks = []
     session_hooks = {}  # by profile: {hook: whether it is active}
+    _timers = {}  # the profiler's own, in the same form
+    _called = []
 
     @classmethod
     def _refresh(cls):
-        active = {hook: None for hooks in cls.session_hooks.values() for hook, is_active in hooks.items() if is_active}
-        cls.active_hooks = sorted(active, key=lambda hook: -hook.priority)
+        def active_of(hooks_of):
+            active = {hook: None for hooks in hooks_of.values() for hook, is_active in hooks.items() if is_active}
+            return sorted(active, key=lambda hook: -hook.priority)
+
+        cls.active_hooks = active = active_of(cls.session_hooks)
+        cls._called = sorted(active + active_of(cls._timers), key=lambda hook: -hook.priority)
         runtime = knobs.runtime
         chains = ((runtime.launch_enter_hook, cls.enter), (runtime.launch_exit_hook, cls.exit),
                   (runtime.kernel_load_end_hook, cls.init_handle), (runtime.kernel_unload_hook, cls.destroy_handle))
         for chain, call in chains:
-            chain.add(call) if active else chain.remove(call)
+            chain.add(call) if cls._called else chain.remove(call)
 
     @classmethod
     def enter(cls, metadata):
-        for hook in cls.active_hooks:
+        for hook in cls._called:
             hook.enter(metadata)
 
     @classmethod
     def exit(cls, metadata):
-        for hook in reversed(cls.active_hooks):
+        for hook in reversed(cls._called):
             hook.exit(metadata)
 
     @classmethod
     def init_handle(cls, *about):
-        for hook in cls.active_hooks:
+        for hook in cls._called:
             hook.init_handle(*about)
 
     @classmethod
     def destroy_handle(cls, *about):
-        for hook in cls.active_hooks:
+        for hook in cls._called:
             hook.destroy_handle(*about)
 
     @classmethod
@@ -96,19 +76,27 @@ class HookManager:
         cls._refresh()
 
     @classmethod
+    def time(cls, timer, session):
+        """Registers what the profiler itself does around launches."""
+        cls._timers[session] = {timer: True}
+        cls._refresh()
+
+    @classmethod
     def unregister(cls, session=None):
         cls.deactivate(session)
-        for number in list(cls.session_hooks) if session is None else [session]:
-            cls.session_hooks.pop(number, None)
+        for hooks_of in (cls.session_hooks, cls._timers):
+            for number in list(hooks_of) if session is None else [session]:
+                hooks_of.pop(number, None)
         cls._refresh()
 
     @classmethod
     def _switch(cls, session, on):
-        for number in list(cls.session_hooks) if session is None else [session]:
-            for hook, was_on in cls.session_hooks.get(number, {}).items():
-                cls.session_hooks[number][hook] = on
-                if on != was_on:
-                    hook.activate() if on else hook.deactivate()
+        for hooks_of in (cls.session_hooks, cls._timers):
+            for number in list(hooks_of) if session is None else [session]:
+                for hook, was_on in hooks_of.get(number, {}).items():
+                    hooks_of[number][hook] = on
+                    if on != was_on:
+                        hook.activate() if on else hook.deactivate()
         cls._refresh()
 
     @classmethod
@@ -120,8 +108,9 @@ class HookManager:
         cls._switch(session, False)
 
     @classmethod
-    def sessions_of(cls, hook):
-        return [number for number, hooks in cls.session_hooks.items() if hooks.get(hook)]
+    def timed_by(cls, timer):
+        """The profiles whose launches this timer is to note."""
+        return [number for number, timers in cls._timers.items() if timers.get(timer)]
 
     @classmethod
     def hook_of(cls, session, kind):

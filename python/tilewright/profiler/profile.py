@@ -1,0 +1,5 @@
+"""Where upstream has what begins and ends profiles."""
+
+from .session import DEFAULT_PROFILE_NAME, activate, deactivate, finalize, profile, start
+
+__all__ = ["activate", "deactivate", "DEFAULT_PROFILE_NAME", "finalize", "profile", "start"]

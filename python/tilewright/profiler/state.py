@@ -1,0 +1,54 @@
+"""What a program is doing at a moment, whatever scopes it is in: work that is done meanwhile stands below the state's name, inside of its scopes."""
+
+import functools
+
+from . import session as sessions
+
+COMPUTE_METADATA_SCOPE_NAME = "__proton_launch_metadata"
+COMPUTE_METADATA_SCOPE_PREFIX = COMPUTE_METADATA_SCOPE_NAME + ":"
+
+
+class state:
+    """`with state("prefill"):`, or a decorator."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        enter_state(self.name)
+        return self
+
+    def __exit__(self, *exception):
+        exit_state()
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            with type(self)(self.name):
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+def get_metadata_state_name(kernel_name=None):
+    return COMPUTE_METADATA_SCOPE_PREFIX + kernel_name if kernel_name else COMPUTE_METADATA_SCOPE_NAME
+
+
+class metadata_state(state):
+    """Around work that a profile does for itself."""
+
+    def __init__(self, kernel_name=None):
+        self.name = get_metadata_state_name(kernel_name)
+
+    def __call__(self, function):
+        return state(self.name)(function)
+
+
+def enter_state(name):
+    sessions.states().append(name)
+
+
+def exit_state():
+    if not sessions.states():
+        raise RuntimeError("there is no state to leave")
+    sessions.states().pop()

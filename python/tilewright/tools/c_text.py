@@ -1,0 +1,193 @@
+"""The C text that tools.compile and tools.link write: for each back end what a variant of a kernel is declared and launched by."""
+
+from dataclasses import dataclass
+
+_TYPES = {"i1": "int8_t", "u1": "uint8_t", "fp32": "float", "f32": "float", "fp64": "double", "f64": "double"}
+_TYPES |= {f"{sign}{bits}": f"{'u' if sign == 'u' else ''}int{bits}_t" for sign in "iu" for bits in (8, 16, 32, 64)}
+_POINTERS = {"cuda": "CUdeviceptr", "cpu": "TT_Pointer"}
+
+
+@dataclass
+class Variant:
+    """A kernel compiled for one signature. `code`: as Compiled.standalone gives it; parameters are (C type, name); `algorithm`: what tells it from
+    the variants of other constants."""
+
+    name: str
+    backend: str
+    code: dict
+    grid: list
+    doc: str
+    parameters: list
+    all_parameters: list
+    algorithm: str
+
+
+def type_of(word, backend):
+    """The C type of a parameter."""
+    if word.startswith("*"):
+        return _POINTERS[backend]
+    if word not in _TYPES:
+        raise ValueError(f"a parameter of type '{word}' has no type in C; use one of {', '.join(_TYPES)} or a pointer")
+    return _TYPES[word]
+
+
+def declared(parameters):
+    return "".join(f", {type} {name}" for type, name in parameters)
+
+
+# What both tools' files begin with. Every header has it, once in a translation unit.
+_TYPES_OF = {
+    "cuda": """#include <stdint.h>
+
+#include <cuda.h>
+
+typedef CUstream TT_StreamTy;
+typedef CUresult TT_ResultTy;
+
+#define TT_ERROR_INVALID_VALUE CUDA_ERROR_INVALID_VALUE
+""",
+    "cpu": """#include <stdint.h>
+
+typedef void *TT_StreamTy;  /* of no meaning on a processor */
+typedef void *TT_Pointer;
+typedef int TT_ResultTy;
+
+#define TT_SUCCESS 0
+#define TT_ERROR_INVALID_VALUE 1
+#define TT_ERROR_OUT_OF_MEMORY 2
+""",
+}
+
+
+def prelude(backend):
+    return f"#ifndef TT_{backend.upper()}_TYPES\n#define TT_{backend.upper()}_TYPES\n\n{_TYPES_OF[backend]}\n#endif\n\n"
+
+
+def header(variant):
+    full = ", ".join(f"{type} {name}" for type, name in variant.all_parameters)
+    return (f"{prelude(variant.backend)}// tt-linker-backend: {variant.backend}\n\nvoid load_{variant.name}(void);\nvoid unload_{variant.name}(void);\n"
+            f"// tt-linker: {variant.name}:{full}:{variant.algorithm}\n"
+            f"TT_ResultTy {variant.name}(TT_StreamTy stream{declared(variant.parameters)});\n")
+
+
+_CUDA = """/* @DOC@ */
+@PRELUDE@#include <stdio.h>
+
+static const unsigned char code[] = {@CODE@};
+static CUmodule module;
+static CUfunction function;
+
+static CUresult load(void) {
+  CUresult result = cuModuleLoadData(&module, code);
+  if (result == CUDA_SUCCESS) result = cuModuleGetFunction(&function, module, "@ENTRY@");
+  if (result == CUDA_SUCCESS && @SHARED@ > 48 * 1024)
+    result = cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, @SHARED@);
+  if (result != CUDA_SUCCESS) function = NULL;
+  return result;
+}
+
+void load_@NAME@(void) {
+  CUresult result = function ? CUDA_SUCCESS : load();
+  const char *text = NULL;
+  if (result != CUDA_SUCCESS && cuGetErrorString(result, &text) == CUDA_SUCCESS) fprintf(stderr, "@NAME@: %s\\n", text);
+}
+
+void unload_@NAME@(void) {
+  if (module) cuModuleUnload(module);
+  module = NULL;
+  function = NULL;
+}
+
+TT_ResultTy @NAME@(TT_StreamTy stream@PARAMETERS@) {
+  if (!function) {
+    CUresult result = load();
+    if (result != CUDA_SUCCESS) return result;
+  }
+  const int64_t grid[3] = {@GRID@};
+  if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0) return CUDA_SUCCESS;
+  void *arguments[] = {@ADDRESSES@NULL};
+  return cuLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2], @THREADS@, 1, 1, @SHARED@, stream, arguments, NULL);
+}
+"""
+
+_CPU = """/* @DOC@ */
+@PRELUDE@#include <stdlib.h>
+#include <string.h>
+@INCLUDES@
+__asm__(@CODE@);
+/* Runs programs of the grid, from the first up to the last. */
+void @NAME@_programs(const uint64_t *arguments, const int32_t grid[3], int64_t first, int64_t last, void *scratch);
+
+void load_@NAME@(void) {
+@LOAD@}
+
+void unload_@NAME@(void) {}
+
+/* On as many threads as OpenMP has, where this is compiled for it. */
+TT_ResultTy @NAME@(TT_StreamTy stream@PARAMETERS@) {
+  (void)stream;
+  load_@NAME@();
+  const int64_t sizes[3] = {@GRID@};
+  const int32_t grid[3] = {(int32_t)sizes[0], (int32_t)sizes[1], (int32_t)sizes[2]};
+  if (sizes[0] <= 0 || sizes[1] <= 0 || sizes[2] <= 0) return TT_SUCCESS;
+  const int64_t programs = sizes[0] * sizes[1] * sizes[2], parts = programs < 256 ? programs : 256;
+  uint64_t arguments[@COUNT@] = {0};
+@ARGUMENTS@  int failed = 0;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic) reduction(| : failed)
+#endif
+  for (int64_t part = 0; part < parts; ++part) {
+    void *scratch = @ARENA@ ? aligned_alloc(64, @ARENA@) : NULL;
+    if (@ARENA@ && !scratch)
+      failed |= 1;
+    else
+      @NAME@_programs(arguments, grid, programs * part / parts, programs * (part + 1) / parts, scratch);
+    free(scratch);
+  }
+  return failed ? TT_ERROR_OUT_OF_MEMORY : TT_SUCCESS;
+}
+"""
+
+TEMPLATES = {"cuda": _CUDA, "cpu": _CPU}
+
+# Linux keeps tile registers from a process until it asks for them.
+_TILES = "  static int asked;\n  if (!asked) asked = 1, syscall(SYS_arch_prctl, 0x1023, 18);\n"
+
+
+def _filled(template, values):
+    for word, value in values.items():
+        template = template.replace(f"@{word}@", str(value))
+    return template
+
+
+def _cuda_values(variant):
+    code = variant.code
+    if code["maps"]:
+        raise ValueError("kernels with tensor descriptors among their parameters cannot be launched from C")
+    return {"CODE": ", ".join(str(byte) for byte in code["code"] + b"\0"), "ENTRY": code["entry"], "SHARED": code["shared"], "THREADS": code["threads"],
+            "ADDRESSES": "".join(f"&{name}, " for _, name in variant.parameters)}
+
+
+def _argument(index, type, name):
+    """An argument as eight bytes: integers by their sign, floats as their bits."""
+    if type in ("float", "double"):
+        return f"  memcpy(&arguments[{index}], &{name}, sizeof {name});\n"
+    return f"  arguments[{index}] = (uint64_t){'(int64_t)' if type.startswith('int') else '(uintptr_t)' if type == 'TT_Pointer' else ''}{name};\n"
+
+
+def _cpu_values(variant):
+    assembly = variant.code["code"].replace(variant.code["entry"], f"{variant.name}_programs")
+    if "tilewright_" in assembly:
+        raise ValueError("tl.device_print and tl.device_assert need the library: they cannot be compiled to C for a processor")
+    lines = ["\\t.pushsection .text\\n", *(line.replace("\\", "\\\\").replace('"', '\\"') + "\\n" for line in assembly.splitlines()), "\\t.popsection\\n"]
+    tiles = "\ttile" in assembly
+    return {"CODE": "\n".join(f'    "{line}"' for line in lines).lstrip(), "ARENA": variant.code["arena_bytes"],
+            "INCLUDES": "#include <sys/syscall.h>\n#include <unistd.h>\n" if tiles else "", "LOAD": _TILES if tiles else "",
+            "COUNT": len(variant.parameters) + 1,
+            "ARGUMENTS": "".join(_argument(index, type, name) for index, (type, name) in enumerate(variant.parameters))}
+
+
+def source(variant):
+    values = (_cuda_values if variant.backend == "cuda" else _cpu_values)(variant)
+    values |= {"DOC": variant.doc, "PRELUDE": prelude(variant.backend), "PARAMETERS": declared(variant.parameters), "GRID": ", ".join(variant.grid)}
+    return _filled(TEMPLATES[variant.backend], values | {"NAME": variant.name})

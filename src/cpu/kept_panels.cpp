@@ -1,0 +1,154 @@
+// Programs that a worker runs one after another often multiply by the same B: those of one column of C, in grouped order, or those of one
+// head in attention. Packing takes an eighth of a product's time, so each iteration's panels stay where they are, with the scalars that B
+// was made from beside them, and a program packs only where its own scalars are others:
+//
+//   for k, the iteration of number s:
+//     if (scalars of panels[s] != (first column, k, ...))
+//       panels[s] = B, packed;  scalars of panels[s] = (first column, k, ...)
+//     C += A * panels[s]
+//
+// Equal scalars mean equal tiles as long as memory is the same. Within one launch it is: nothing says which of two programs runs first
+// unless an operation of theirs waits for the other, and a program whose loop comes before all of its stores and atomic operations has
+// neither changed anything nor waited for anybody when it reads B. Each launch begins with nothing kept.
+//
+// Panels that nobody wants again are better written to the same place in each iteration. So after two programs that have missed, only the
+// first iteration's are kept, to see whether that changes. (Products of 1024 and 2048 by 64x256x256, one thread of a Zen 5: 229 and 218
+// GFLOP/s without, 253 and 249 with it; by 256x256x256 251 and 240, 257 and 253.)
+
+#include "cpu/kept_panels.h"
+
+#include "cpu/evaluate.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+static constexpr int64_t line = 64, word = 8;
+static constexpr int64_t mostSlots = 64, mostScalars = 7; // a header is one line
+
+/// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.
+static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
+  if (loop->getParentOp() != ctx.kernel || !ctx.kernel.getBody().hasOneBlock()) return false;
+  for (Operation &op : *loop->getBlock()) {
+    WalkResult result = op.walk([](Operation *inner) {
+      bool reads = isa<LoadOp>(inner) && !cast<LoadOp>(inner).getIsVolatile();
+      return reads || inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(inner) ? WalkResult::advance()
+                                                                                                         : WalkResult::interrupt();
+    });
+    if (result.wasInterrupted()) return false;
+    if (&op == loop) break;
+  }
+  return true;
+}
+
+/// The scalars that a tile is made from and that are not the same in the whole launch. False if it is made from anything else.
+static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8> &scalars) {
+  Block *entry = &ctx.kernel.getBody().front();
+  llvm::DenseSet<Value> seen;
+  llvm::SmallVector<Value> work = {tile};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second || matchPattern(value, m_Constant())) continue;
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && argument.getOwner() == entry) continue;
+    if (!isTile(value)) {
+      scalars.insert(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() != 0) return false;
+    llvm::append_range(work, op->getOperands());
+  }
+  return scalars.size() < size_t(mostScalars);
+}
+
+/// How many iterations' panels are kept; 0: none. All products of a kernel share what a worker's share of the caches has to give.
+static int64_t slotsOf(Context &ctx, int64_t bytes) {
+  int64_t products = 0;
+  ctx.kernel.walk([&](DotOp) { ++products; });
+  constexpr int64_t most = 4 << 20;
+  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 8)) / products;
+  int64_t slots = std::min(budget / bytes, mostSlots);
+  return slots < 2 ? 0 : slots;
+}
+
+static Value bitsOf(Context &ctx, Value value) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value known = scalar(ctx, value);
+  if (isa<PointerType>(value.getType())) return pointerToInt(b, known);
+  Type type = known.getType();
+  if (isa<FloatType>(type)) known = arith::BitcastOp::create(b, b.getIntegerType(type.getIntOrFloatBitWidth()), known);
+  return known.getType().isInteger(64) ? known : Value(arith::ExtUIOp::create(b, b.getI64Type(), known));
+}
+
+Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, Value columns, llvm::function_ref<void(Value)> pack) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  int64_t bytes = (plan.k * std::max(plan.n, plan.panel) * elementBytes(plan.operand) + line - 1) / line * line;
+  int64_t slots = slotsOf(ctx, bytes);
+  llvm::SmallSetVector<Value, 8> scalars;
+  APInt step;
+  bool isKept = loop && slots > 0 && comesBeforeEffects(ctx, loop) && matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
+                step.isStrictlyPositive() && findScalars(ctx, op.getB(), scalars);
+  if (!isKept) {
+    pack(scratch);
+    return scratch;
+  }
+  // How many programs have missed, a header for each iteration that is kept and one for those that are not, the panels.
+  Value headers = pointerAtConstant(b, ctx.kept, ctx.keptUsed);
+  ctx.keptHeaders.push_back({ctx.keptUsed, slots + 2});
+  ctx.keptUsed += (slots + 2) * line;
+  Value panels = pointerAtConstant(b, ctx.kept, ctx.keptUsed);
+  ctx.keptUsed += slots * bytes;
+
+  llvm::SmallVector<Value> key = {constantIndex(b, 1)};
+  if (columns) key.push_back(columns);
+  for (Value value : scalars)
+    key.push_back(bitsOf(ctx, value));
+
+  Type index = b.getI64Type();
+  Value begin = scalarToIndex(ctx, scalar(ctx, loop.getLowerBound())), now = scalarToIndex(ctx, scalar(ctx, loop.getInductionVar()));
+  Value number = arith::DivSIOp::create(b, arith::SubIOp::create(b, now, begin), constantIndex(b, step.getSExtValue()));
+  auto compare = [&](arith::CmpIPredicate how, Value first, Value second) -> Value { return arith::CmpIOp::create(b, how, first, second); };
+  auto choose = [&](Value condition, Value first, Value second) -> Value { return arith::SelectOp::create(b, condition, first, second); };
+
+  Value missed = cpu::load(b, index, headers, word), isFirst = compare(arith::CmpIPredicate::eq, number, constantIndex(b, 0));
+  Value isWorthIt = arith::OrIOp::create(b, isFirst, compare(arith::CmpIPredicate::slt, missed, constantIndex(b, 2)));
+  Value keeps = arith::AndIOp::create(b, isWorthIt, compare(arith::CmpIPredicate::ult, number, constantIndex(b, slots)));
+  Value base = choose(keeps, pointerAt(b, panels, number, bytes), scratch);
+  Value header = pointerAt(b, pointerAtConstant(b, headers, line), choose(keeps, number, constantIndex(b, slots)), line);
+  Value isThere = keeps;
+  for (auto [i, part] : llvm::enumerate(key)) {
+    Value left = cpu::load(b, index, pointerAtConstant(b, header, i * word), word);
+    isThere = arith::AndIOp::create(b, isThere, compare(arith::CmpIPredicate::eq, left, part));
+  }
+  Value counted = choose(isThere, constantIndex(b, 0), arith::AddIOp::create(b, missed, constantIndex(b, 1)));
+  cpu::store(b, choose(isFirst, counted, missed), headers, word, false);
+
+  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, isThere, constantInt(b, b.getI1Type(), 1)), false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  pack(base);
+  for (auto [i, part] : llvm::enumerate(key))
+    cpu::store(b, part, pointerAtConstant(b, header, i * word), word, false);
+  return base;
+}
+
+void forgetPanels(Context &ctx, Value arena, Value kept) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value begun = cpu::load(b, b.getI64Type(), arena, word), zero = constantIndex(b, 0);
+  auto branch = scf::IfOp::create(b, TypeRange{}, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, begun, zero), false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  for (auto [offset, count] : ctx.keptHeaders) {
+    Value headers = pointerAtConstant(b, kept, offset);
+    forEach(b, count, 1, 0, {}, [&](Value header) { cpu::store(b, zero, pointerAt(b, headers, header, line), word, false); });
+  }
+  cpu::store(b, constantIndex(b, 1), arena, word, false);
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,12 @@
+// Blocks of a cluster that fill one another's slots (tma_load with a mask of blocks) tell one another when they have read them: an arrival
+// at the mbarriers of all blocks, which lie at one address in each.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tilewright::ptx {
+
+/// Of a ptx.mbarrier_arrive (an integer): it arrives in that many blocks, all of the cluster.
+constexpr llvm::StringLiteral inBlocksName = "ptx.in_blocks";
+
+} // namespace tilewright::ptx

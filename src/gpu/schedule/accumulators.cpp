@@ -1,0 +1,95 @@
+// How many registers of a thread the results of a loop's products take, and how many there are. Results that are in use one after the other
+// share registers. Attention backward in one kernel:
+//   s = KQ    p = VG    w = exp2(s)    dv += wG    x = w * p    store x    dq = xK    dk += xQ    store dq
+// dv and dk are in use throughout, s and p until x is packed, dq behind that: what is counted is dv + dk + the larger one of s + p and dq.
+#include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/registers.h"
+#include "gpu/tiles/tile_classes.h"
+#include "support/target.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+int64_t registersOf(Type tile) {
+  int64_t bits = cast<RankedTensorType>(tile).getElementTypeBitWidth();
+  return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
+}
+
+namespace {
+/// From which operation of the loop's body on a product's result is in use, and until which; null: throughout.
+struct InUse {
+  Operation *first = nullptr, *last = nullptr;
+  int64_t registers = 0;
+  bool at(Operation *op) const {
+    return !first || ((first == op || first->isBeforeInBlock(op)) && (last == op || op->isBeforeInBlock(last)));
+  }
+};
+} // namespace
+
+/// Whether threads write the operand in an iteration: then its product starts where it stands, behind them.
+static bool isWrittenByThreads(Value operand, Block *body) {
+  ttg::AllocOp alloc = allocOf(operand);
+  return !alloc || llvm::any_of(accessesOf(alloc), [&](Operation *access) {
+    auto store = dyn_cast<ttg::StoreSharedOp>(access);
+    return store && store->getBlock() == body && !isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp());
+  });
+}
+
+/// The last operation that uses the result, or what takes its registers: numbers made of it element by element. Null if it is in use when
+/// the iteration ends.
+static Operation *lastUse(ttg::WgmmaOp product, Block *body) {
+  SmallVector<Value> values = {product.getD()};
+  Operation *last = product;
+  for (size_t i = 0; i < values.size(); ++i)
+    for (OpOperand &use : values[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (user->getBlock() != body || user->hasTrait<OpTrait::IsTerminator>()) return nullptr;
+      if (last->isBeforeInBlock(user)) last = user;
+      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(user)) values.push_back(wait.getResults()[use.getOperandNumber()]);
+      if (auto sum = dyn_cast<ttg::WgmmaOp>(user); sum && sum.getC() == values[i]) values.push_back(sum.getD());
+      bool asWide = isElementwiseOnTiles(user) && registersOf(user->getResult(0).getType()) >= registersOf(product.getType());
+      if (asWide && !llvm::is_contained(values, user->getResult(0))) values.push_back(user->getResult(0));
+    }
+  return last;
+}
+
+int64_t accumulatorsOf(scf::ForOp loop) {
+  Block *body = loop.getBody();
+  SmallVector<InUse> results;
+  loop.walk([&](ttg::WgmmaOp product) {
+    InUse &use = results.emplace_back(InUse{nullptr, nullptr, registersOf(product.getType())});
+    Operation *last = product->getBlock() == body ? lastUse(product, body) : nullptr;
+    if (!last || isa<BlockArgument>(product.getC())) return;
+    bool staysInPlace = isWrittenByThreads(product.getA(), body) || isWrittenByThreads(product.getB(), body);
+    use.first = staysInPlace ? product.getOperation() : &body->front();
+    use.last = last;
+  });
+  int64_t most = 0;
+  auto count = [&](Operation *at) {
+    int64_t registers = 0;
+    for (const InUse &use : results)
+      if (use.at(at)) registers += use.registers;
+    most = std::max(most, registers);
+  };
+  count(&body->front());
+  for (const InUse &use : results)
+    if (use.first) count(use.first);
+  return most;
+}
+
+int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles) {
+  constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in the place of others
+  int64_t threads = config.getWarps() << laneBits;
+  int64_t available = roles ? consumerRegisters(config, target) + copyRegisters
+                            : std::min(target.registersPerThread, target.registersPerProcessor / threads);
+  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
+  return available - otherRegisters;
+}
+
+bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
+  int64_t threads = config.getWarps() << laneBits;
+  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerProcessor;
+}
+
+} // namespace tilewright::gpu

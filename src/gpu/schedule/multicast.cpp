@@ -1,0 +1,62 @@
+// The blocks of a program share its product's rows, or its columns: one operand of each block is its own, the other is the same for all.
+//   before: block 0 copies A0 and B, block 1 copies A1 and B
+//   after:  block 0 copies A0 and the first half of B to both blocks, block 1 copies A1 and the second half to both
+// A block's slot is filled by all blocks, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
+// a warp of its own for copies, which waits for nothing else, and a kernel whose blocks never meet on the way.
+#include "gpu/schedule/pipeline.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Whether a value is the same in all blocks: it is computed from arguments and program numbers alone.
+static bool isSameInBlocks(ValueRange values) {
+  llvm::SmallSetVector<Value, 16> seen(values.begin(), values.end());
+  for (size_t i = 0; i < seen.size(); ++i) {
+    auto visit = [&](ValueRange more) { seen.insert_range(more); };
+    if (auto argument = dyn_cast<BlockArgument>(seen[i])) {
+      Operation *around = argument.getOwner()->getParentOp();
+      if (isa<tt::FuncOp>(around)) continue;
+      auto loop = dyn_cast<scf::ForOp>(around);
+      if (!loop) return false;
+      visit({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+      if (argument == loop.getInductionVar()) continue;
+      visit({loop.getTiedLoopInit(argument)->get(), loop.getTiedLoopYieldedValue(argument)->get()});
+      continue;
+    }
+    Operation *op = seen[i].getDefiningOp();
+    if (isa<ptx::ClusterRankOp>(op) || op->getNumRegions() != 0) return false;
+    if (!isMemoryEffectFree(op)) return false;
+    visit(op->getOperands());
+  }
+  return true;
+}
+
+bool isForAllBlocks(const Copy &copy, ttg::ConfigAttr config) {
+  auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
+  std::optional<TmaBox> box = tmaBox(ttg::AllocOp(copy.alloc).getType().getLayout().layout());
+  if (!load || !box || box->copies % config.getCtas() != 0) return false;
+  SmallVector<Value> decides(load.getCoordinates());
+  for (Operation *around = load->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(around);
+    if (!loop) return false;
+    decides.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+  }
+  return isSameInBlocks(decides);
+}
+
+std::optional<std::string> whyNoMulticast(tt::FuncOp function, ttg::ConfigAttr config) {
+  if (config.getCtas() != 2) return "more than two blocks work on a program";
+  WalkResult walk = function.walk([](Operation *op) {
+    bool meets = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
+    return meets ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walk.wasInterrupted()) return "the blocks of a program may have to meet";
+  return {};
+}
+
+} // namespace tilewright::gpu

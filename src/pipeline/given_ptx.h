@@ -1,0 +1,17 @@
+// PTX that a launch brings in place of what the compiler would make (ir_override): the compiler's own, changed by hand, or upstream's.
+#pragma once
+
+#include "support/artifact.h"
+#include "support/diagnostics.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tilewright {
+
+/// Whether the text of an ir_override is PTX rather than tt IR.
+bool isPtx(llvm::StringRef text);
+/// Makes `text` the artifact's code: its kernel's name and number of threads are taken from it. Its parameters are those of the artifact,
+/// and up to `GpuArtifact::scratchParameters` pointers behind them, which are null. False after an error.
+bool takePtx(llvm::StringRef text, GpuArtifact &artifact, Diagnostics &diagnostics);
+
+} // namespace tilewright

@@ -1,0 +1,113 @@
+#include "tune/card_copy.h"
+
+#include "evaluate/module.h"
+#include "runtime/cuda/device.h"
+#include "syntax/parser.h"
+
+namespace tilewright {
+
+static constexpr int64_t blockBytes = 16384;
+static constexpr size_t noteBytes = 8;
+
+/// One of the kernels of compare_tensors.py. Null where they do not compile, which a test would tell.
+static Kernel *comparison(llvm::StringRef name) {
+  static const char source[] = {
+#include "tune/compare_tensors.inc"
+  };
+  static const std::shared_ptr<Namespace> module = [] {
+    Diagnostics problems;
+    auto file = SourceFile::create("<compare_tensors>", std::string(source, sizeof(source)), 1);
+    std::shared_ptr<const ast::Module> parsed = parse(file, problems);
+    return parsed ? moduleScope(std::move(parsed)) : nullptr;
+  }();
+  static std::mutex lock;
+  static llvm::StringMap<std::unique_ptr<Kernel>> kernels;
+  std::lock_guard<std::mutex> guard(lock);
+  std::unique_ptr<Kernel> &kernel = kernels[name];
+  Diagnostics problems;
+  if (!kernel && module)
+    if (std::shared_ptr<const JitFunction> function = findKernel(*module, name, problems)) kernel = std::make_unique<Kernel>(function);
+  return kernel.get();
+}
+
+std::unique_ptr<CardCopy> CardCopy::create(const Argument &tensor) {
+  Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
+  std::unique_ptr<CardCopy> copy(new CardCopy);
+  copy->device = gpu::CudaDevice::get(tensor.device(), ignored);
+  if (!copy->device) return nullptr;
+  copy->tensor = tensor;
+  auto [begin, end] = *tensor.reach();
+  copy->begin = begin, copy->bytes = end - begin;
+  gpu::ContextScope scope(*copy->device);
+  const gpu::Driver &driver = *copy->device->driver;
+  auto works = [](gpu::DriverStatus state) { return state == gpu::status::success; };
+  // Whoever writes the tensor is done before it is read, in whatever stream.
+  bool kept = works(driver.synchronizeContext()) && works(driver.allocate(&copy->before, copy->bytes)) &&
+              works(driver.allocate(&copy->expected, copy->bytes)) && works(driver.allocate(&copy->notes, noteBytes)) &&
+              works(driver.copyOnDevice(copy->before, begin, copy->bytes, nullptr)) && works(driver.synchronizeContext());
+  return kept ? std::move(copy) : nullptr;
+}
+
+CardCopy::~CardCopy() {
+  if (!device) return;
+  gpu::ContextScope scope(*device);
+  for (uint64_t memory : {before, expected, notes})
+    if (memory) device->driver->release(memory);
+}
+
+void CardCopy::restore() const {
+  gpu::ContextScope scope(*device);
+  if (device->driver->synchronizeContext() != gpu::status::success) return;
+  device->driver->copyOnDevice(begin, before, bytes, nullptr);
+  device->driver->synchronizeContext();
+}
+
+void CardCopy::expect() {
+  gpu::ContextScope scope(*device);
+  if (device->driver->synchronizeContext() != gpu::status::success) return;
+  device->driver->copyOnDevice(expected, begin, bytes, nullptr);
+  device->driver->fillBytes(notes, 0, noteBytes, nullptr);
+  device->driver->synchronizeContext();
+}
+
+std::vector<char> CardCopy::expectedBytes() const {
+  std::vector<char> found(bytes);
+  gpu::ContextScope scope(*device);
+  device->driver->copyToHost(found.data(), expected, bytes);
+  return found;
+}
+
+std::optional<bool> CardCopy::isAsExpected(std::optional<double> part) const {
+  bool asFloats = part && tensor.element() != Scalar::fp64;
+  if (part && !asFloats) return std::nullopt; // the kernels compute in f32
+  Scalar element = asFloats ? tensor.element() : Scalar::int8;
+  int64_t size = asFloats ? byteSize(element) : 1, count = static_cast<int64_t>(bytes) / size;
+  auto pointer = [&](uint64_t address, Scalar type, size_t length) {
+    return Argument::pointer(reinterpret_cast<void *>(address), type, static_cast<int64_t>(length), tensor.device());
+  };
+  Argument now = pointer(begin, element, bytes), wanted = pointer(expected, element, bytes);
+  Argument flag = pointer(notes, Scalar::int32, 4), largest = pointer(notes + 4, Scalar::fp32, 4);
+  Argument length = Argument::integer(count), block = Argument::integer(blockBytes / size);
+  LaunchOptions options;
+  options.device = tensor.device();
+  Grid grid((count * size + blockBytes - 1) / blockBytes);
+  Diagnostics problems;
+  auto run = [&](llvm::StringRef name, std::vector<Argument> arguments) {
+    Kernel *kernel = comparison(name);
+    std::optional<BoundArguments> bound = kernel ? bindArguments(kernel->function(), arguments, {}, problems) : std::nullopt;
+    return bound && kernel->launch(grid, *bound, options, problems);
+  };
+  gpu::ContextScope scope(*device);
+  const gpu::Driver &driver = *device->driver;
+  if (driver.synchronizeContext() != gpu::status::success) return std::nullopt;
+  driver.fillBytes(notes, 0, noteBytes, nullptr);
+  bool ran = asFloats ? run("find_largest", {wanted, largest, length, block}) &&
+                            run("floats_differ", {now, wanted, largest, flag, Argument::floating(*part), length, block})
+                      : run("bytes_differ", {now, wanted, flag, length, block});
+  int32_t raised = 0;
+  ran = ran && driver.synchronizeContext() == gpu::status::success &&
+        driver.copyToHost(&raised, notes, sizeof(raised)) == gpu::status::success;
+  return ran ? std::optional(raised == 0) : std::nullopt;
+}
+
+} // namespace tilewright

@@ -1,0 +1,39 @@
+// What a tensor of a GPU held before any configuration ran, and what the first one left there. Both stay on the GPU and are compared there,
+// by kernels in the tile language (compare_tensors.py): a copy of 256 MB to the host takes longer than tuning ten configurations.
+#pragma once
+
+#include "runtime/kernel.h"
+
+#include <memory>
+#include <optional>
+
+namespace tilewright {
+
+class CardCopy {
+public:
+  /// Keeps what is there now. Null where there is no memory for it.
+  static std::unique_ptr<CardCopy> create(const Argument &tensor);
+  ~CardCopy();
+  CardCopy(const CardCopy &) = delete;
+  CardCopy &operator=(const CardCopy &) = delete;
+
+  /// Makes the tensor what it was.
+  void restore() const;
+  /// From now on what is there counts as right.
+  void expect();
+  /// Whether the tensor is what is expected; where `part` is given, floats may differ by that part of the largest one. Nothing where that
+  /// cannot be said here.
+  std::optional<bool> isAsExpected(std::optional<double> part) const;
+  std::vector<char> expectedBytes() const;
+
+private:
+  CardCopy() = default;
+  const gpu::CudaDevice *device = nullptr;
+  Argument tensor;
+  uint64_t begin = 0;
+  size_t bytes = 0;
+  uint64_t before = 0, expected = 0; // addresses on the device
+  uint64_t notes = 0;                // of the flag, and of the largest element behind it
+};
+
+} // namespace tilewright

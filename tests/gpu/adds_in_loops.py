@@ -1,0 +1,91 @@
+"""Additions by the copy engine: an atomic addition of what a product gives, whose result nobody uses and which orders nothing else. In a loop
+the engine adds while the next iteration is computed."""
+# RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s
+# RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright explain %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s --check-prefix=EXPLAIN
+# RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"acq_rel"' | FileCheck %s --check-prefix=THREADS
+# RUN: tilewright compile %s --kernel descriptor --num-warps 4 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright compile %s --kernel reads --num-warps 4 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=THREADS
+# RUN: tilewright explain %s --kernel reads --num-warps 4 --num-stages 2 --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=READS
+
+import triton
+import triton.language as tl
+
+
+# Two syncs an iteration: the weights are written, the sum on its way out is written. The store before has read its buffer in front of the
+# first one, whose readers are done with it behind the second one. The product that adds up in registers goes on over the back edge, and
+# the one that is added to `v` until the result that leaves is waited for.
+# CHECK: scf.for
+# CHECK: } else {
+# CHECK: scf.for
+# CHECK: %[[s:.*]] = ttg.wgmma
+# CHECK-NOT: ttg.sync
+# CHECK: ttg.wgmma_wait 0, %[[s]], %
+# CHECK-NOT: ttg.sync
+# CHECK: %[[v:.*]] = ttg.wgmma
+# CHECK-NOT: ttg.sync
+# CHECK: ttg.store_shared
+# CHECK-NEXT: ttg.fence_async
+# CHECK-NEXT: ttg.tma_store_wait 0
+# CHECK-NEXT: ttg.sync
+# CHECK: %[[out:.*]] = ttg.wgmma
+# CHECK-NEXT: %{{.*}} = ttg.wgmma
+# CHECK-NEXT: %[[left:.*]]:2 = ttg.wgmma_wait 1, %[[out]], %[[v]]
+# CHECK-NEXT: ttg.store_shared %[[left]]#0
+# CHECK-NEXT: ttg.fence_async
+# CHECK-NEXT: ttg.sync
+# CHECK-NEXT: ttg.tma_store {{.*}} {adds}
+# CHECK-NOT: ttg.sync
+# CHECK: scf.yield
+# The engine has read the last one's buffer before the bytes have another use.
+# CHECK: ttg.tma_store_wait 0
+# PTX: cp.reduce.async.bulk.tensor.{{.*}}.add.tile.bulk_group
+# PTX-NOT: red.global
+# EXPLAIN: 64x128 f32 added to sum_ptr by TMA
+# An addition that orders other accesses is made by threads.
+# THREADS-NOT: cp.reduce
+# THREADS: atom.global{{.*}}.add.f32
+# THREADS-NOT: cp.reduce
+@triton.jit
+def gradients(q_ptr, k_ptr, out_ptr, sum_ptr, n, SEM: tl.constexpr):
+    keys, queries, columns = tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 128)
+    k = tl.load(k_ptr + keys[:, None] * 128 + columns[None, :])
+    first = tl.zeros((128, 128), dtype=tl.float32)
+    second = tl.zeros((128, 128), dtype=tl.float32)
+    for start in range(0, n, 64):
+        rows = start + queries
+        q = tl.load(q_ptr + rows[:, None] * 128 + columns[None, :], mask=rows[:, None] < n, other=0.0)
+        scores = tl.dot(k, q.T)
+        weights = tl.exp2(scores)
+        first = tl.dot(weights.to(tl.float16), q, first)
+        weights = (weights * scores).to(tl.float16)
+        out = tl.dot(weights.T, k)
+        second = tl.dot(weights, q, second)
+        tl.atomic_add(sum_ptr + rows[:, None] * 128 + columns[None, :], out, mask=rows[:, None] < n, sem=SEM)
+    out_ptrs = out_ptr + keys[:, None] * 128 + columns[None, :]
+    tl.store(out_ptrs, (first + second).to(tl.float16))
+
+
+@triton.jit
+def product(a_ptr, b_ptr, K):
+    acc = tl.zeros((64, 64), dtype=tl.float32)
+    a_desc = tl.make_tensor_descriptor(a_ptr, [64, K], [K, 1], [64, 64])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [64, K], [K, 1], [64, 64])
+    for start in range(0, K, 64):
+        acc = tl.dot(a_desc.load([0, start]), b_desc.load([0, start]).T, acc)
+    return acc
+
+
+@triton.jit
+def descriptor(a_ptr, b_ptr, out_ptr, K):
+    out_desc = tl.make_tensor_descriptor(out_ptr, [64, 64], [64, 1], [64, 64])
+    out_desc.atomic_add([0, 0], product(a_ptr, b_ptr, K))
+
+
+# What the engine adds comes in no order with the threads' own accesses.
+# READS: the kernel also reads out_ptr
+@triton.jit
+def reads(a_ptr, b_ptr, out_ptr, K):
+    out_ptrs = out_ptr + tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    before = tl.load(out_ptrs)
+    tl.atomic_add(out_ptrs, product(a_ptr, b_ptr, K) - before, sem="relaxed")

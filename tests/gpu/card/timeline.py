@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Pictures of what each warp of a block does when: attention, and a product whose programs walk over tiles.
+
+    PYTHONPATH=PACKAGE tests/gpu/card/timeline.py DIR       writes timeline_attention.svg, timeline_matmul.svg and timeline.json
+
+The compiler assembles PTX by the program that TILEWRIGHT_PTXAS names. Here that is this script, which puts stamps into the text first: one
+lane of each warp of one block notes the clock of its multiprocessor where the warp begins or ends a wait, and where it starts copies,
+products or stores. So the kernel is the compiler's own, but for three registers and for two instructions a stamp. The rate is measured with
+stamps and without: they must not change what is shown.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CAPACITY = 1 << 14  # stamps of a warp
+WARPS = 32
+
+# What a warp does from a stamp on: name, color.
+STATES = [("computes", "#9ecae1"), ("waits for copies", "#fdd0a2"), ("starts copies", "#e6550d"), ("starts products", "#31a354"),
+          ("waits for products", "#c7e9c0"), ("waits for other warps", "#dadaeb"), ("stores", "#756bb1"), ("ended", "none")]
+STATE = {name: number for number, (name, _) in enumerate(STATES)}
+
+# Instructions that a stamp stands before, or behind, and what begins there.
+STAMPS = [("mbarrier.try_wait", "waits for copies", "computes"), ("mbarrier.arrive.expect_tx", "starts copies", None),
+          ("wgmma.fence", "starts products", None), ("wgmma.commit_group", None, "computes"),
+          ("wgmma.wait_group", "waits for products", "computes"), ("bar.sync", "waits for other warps", "computes"),
+          ("stmatrix", "stores", None), ("cp.async.bulk.commit_group", "stores", None), ("cp.async.bulk.wait_group", "stores", "computes"),
+          ("ret;", "ended", None)]
+
+
+def stamp(state):
+    return (f"mov.u32 %stamp_clock, %clock; mov.u32 %stamp_state, {STATE[state]}; "
+            "@%stamp_on st.global.v2.b32 [%stamp_at], {%stamp_state, %stamp_clock}; add.u64 %stamp_at, %stamp_at, 8;")
+
+
+def with_stamps(text, address, block):
+    """PTX that stamps, to memory at `address`, in the block of that number along the grid's first axis."""
+    declarations = ".reg .pred %stamp_on; .reg .b64 %stamp_at; .reg .b32 %stamp_clock, %stamp_state;"
+    begin = ("mov.u32 %stamp_clock, %tid.x; and.b32 %stamp_state, %stamp_clock, 31; setp.eq.u32 %stamp_on, %stamp_state, 0; "
+             f"mov.u32 %stamp_state, %ctaid.x; setp.eq.and.u32 %stamp_on, %stamp_state, {block}, %stamp_on; "
+             "mov.u32 %stamp_state, %ctaid.y; setp.eq.and.u32 %stamp_on, %stamp_state, 0, %stamp_on; "
+             f"shr.u32 %stamp_clock, %stamp_clock, 5; mul.wide.u32 %stamp_at, %stamp_clock, {8 * CAPACITY}; "
+             f"add.u64 %stamp_at, %stamp_at, {address}; {stamp('computes')}")
+    head, body = re.split(r"^\{\n", text, maxsplit=1, flags=re.M)
+    lines, begun, last = [head + "{", declarations], False, None
+    for line in body.splitlines():
+        if not begun and not line.strip().startswith(".reg"):
+            lines.append(begin)
+            begun = True
+        before, behind = next(((before, behind) for word, before, behind in STAMPS if word in line), (None, None))
+        if line.startswith("$L"):
+            last = None
+        if before and before != last:
+            lines.append(stamp(before))
+        lines.append(line)
+        if behind:
+            lines.append(stamp(behind))
+        last = behind or before or last
+    # The producer stamps, too: it keeps more registers.
+    return "\n".join(lines).replace("setmaxnreg.dec.sync.aligned.u32 24;", "setmaxnreg.dec.sync.aligned.u32 40;").replace(
+        "setmaxnreg.inc.sync.aligned.u32 240;", "setmaxnreg.inc.sync.aligned.u32 232;")
+
+
+def assemble(arguments):
+    """As ptxas is called; STAMPS_AT: address and block."""
+    address, block = os.environ["STAMPS_AT"].split(",")
+    for name in arguments:
+        if name.endswith(".ptx"):
+            with open(name) as file:
+                text = file.read()
+            with open(name, "w") as file:
+                file.write(with_stamps(text, int(address), int(block)))
+    done = subprocess.run([os.environ["STAMPS_PTXAS"], *arguments], capture_output=True, text=True)
+    spills = re.findall(r"\d+ bytes spill stores", done.stdout + done.stderr)
+    print(f"stamped, with {', '.join(spills)}" if done.returncode == 0 else done.stderr, file=sys.stderr)
+    sys.stdout.write(done.stdout)
+    return done.returncode
+
+
+class Assembler:
+    """While it stands, kernels are compiled with stamps, for a buffer of this object's."""
+
+    def __init__(self, block):
+        import torch
+
+        self.buffer = torch.zeros(2 * CAPACITY * WARPS + 2 * CAPACITY, dtype=torch.int32, device="cuda")
+        self.block, self.folder = block, tempfile.TemporaryDirectory()
+
+    def __enter__(self):
+        path = os.path.join(self.folder.name, "ptxas")
+        with open(path, "w") as file:
+            file.write(f'#!/bin/sh\nexec "{sys.executable}" "{os.path.abspath(__file__)}" --assemble "$@"\n')
+        os.chmod(path, 0o755)
+        real = os.environ.get("TILEWRIGHT_PTXAS") or subprocess.run(["which", "ptxas"], capture_output=True, text=True).stdout.strip()
+        os.environ |= {"STAMPS_PTXAS": real, "STAMPS_AT": f"{self.buffer.data_ptr()},{self.block}", "TILEWRIGHT_PTXAS": path}
+        return self
+
+    def __exit__(self, *_):
+        os.environ["TILEWRIGHT_PTXAS"] = os.environ["STAMPS_PTXAS"]
+
+    def stamps(self, run):
+        """Of one run: for each warp (state, cycles since the first stamp of all)."""
+        import torch
+
+        self.buffer.zero_()
+        run()
+        torch.cuda.synchronize()
+        rows = self.buffer[:2 * CAPACITY * WARPS].view(WARPS, CAPACITY, 2).cpu().numpy().astype("int64") & 0xFFFFFFFF
+        warps = [row[: (row[:, 1] != 0).sum()].tolist() for row in rows]
+        start = min(row[0][1] for row in warps if row)
+        return [[(state, (clock - start) & 0xFFFFFFFF) for state, clock in row] for row in warps]
+
+
+# ---- the picture
+
+WIDTH, LEFT, LANE, GAP = 1100, 120, 16, 4
+
+
+def text(x, y, content, anchor="start", size=12):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" font-family="sans-serif">{content}</text>'
+
+
+def panel(warps, first, last, top):
+    """The lanes of all warps between two clocks, and what height they take."""
+    place = lambda clock: LEFT + (clock - first) / (last - first) * (WIDTH - LEFT - 20)
+    parts, y = [], top
+    for number, row in enumerate(warps):
+        if len(row) < 3:  # the producer's warpgroup has three warps that end at once
+            continue
+        parts.append(text(LEFT - 8, y + LANE - 4, f"warp {number}", "end"))
+        end = 0.0
+        for (state, clock), (_, until) in zip(row, row[1:]):
+            x, x2 = place(max(clock, first)), place(min(until, last))
+            if until <= first or clock >= last or x2 < end + 0.2:
+                continue
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{x2 - x:.1f}" height="{LANE}" fill="{STATES[state][1]}"/>')
+            end = x2
+        y += LANE + GAP
+    step = 10 ** (len(str(int(last - first))) - 1)
+    step = step if (last - first) / step > 4 else step // 2
+    for clock in range(-(-int(first) // step) * step, int(last) + 1, step):
+        parts.append(f'<line x1="{place(clock):.1f}" y1="{top}" x2="{place(clock):.1f}" y2="{y}" stroke="#888" stroke-width="0.4"/>')
+        parts.append(text(place(clock), y + 14, clock, "middle", 11))
+    return parts, y + 24 - top
+
+
+def picture(title, warps, excerpt):
+    """All of a block, and an excerpt of it, between two clocks."""
+    last = max(row[-1][1] for row in warps if row)
+    parts, y = [text(WIDTH / 2, 22, title, "middle", 14)], 40
+    x = LEFT
+    for name, color in STATES[:-1]:
+        parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{color}"/>' + text(x + 16, y + 11, name))
+        x += 40 + 7 * len(name)
+    y += 30
+    for first, until in ((0, last), excerpt):
+        made, height = panel(warps, first, until, y)
+        parts += made
+        y += height + 16
+    parts.append(text(WIDTH / 2, y, "cycles of the multiprocessor since the block's first stamp", "middle"))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 16}" width="{WIDTH}" height="{y + 16}">'
+    return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>", ""])
+
+
+def shares(warps):
+    """Of each warp, how much of its time it spends in each state."""
+    result = {}
+    for number, row in enumerate(warps):
+        if len(row) < 3:
+            continue
+        spent = {}
+        for (state, clock), (_, until) in zip(row, row[1:]):
+            spent[STATES[state][0]] = spent.get(STATES[state][0], 0) + until - clock
+        whole = row[-1][1] - row[0][1]
+        result[f"warp {number}"] = {name: round(cycles / whole, 3) for name, cycles in spent.items()} | {"cycles": whole}
+    return result
+
+
+# ---- what is shown
+
+def attention(tilewright, load, randn, torch):
+    Z, H, n, d = 1, 66, 2048, 128
+    q, k, v = (randn(Z, H, n, d, dtype="fp16") for _ in range(3))
+    out = torch.empty_like(q)
+
+    def make():
+        kernel = load("07_attention", tilewright).attention_kernel.fn
+        return lambda: kernel[(n // 128, Z * H)](q, k, v, out, d**-0.5, H, n, *q.stride(), *k.stride(), *v.stride(), *out.stride(),
+                                                 HEAD_DIM=d, CAUSAL=False, BLOCK_M=128, BLOCK_N=128, num_warps=8, num_stages=3)
+    return make, f"Attention, {n} keys of {d} columns: a block of 128 queries", 4.0 * Z * H * n * n * d
+
+
+def matmul(tilewright, load, randn, torch):
+    n, k = 8192, 512
+    a, b, out = randn(n, k, dtype="fp16"), randn(k, n, dtype="fp16"), torch.empty(n, n, dtype=torch.float16, device="cuda")
+
+    def make():
+        m = load("persistent_matmul", tilewright)
+        config = tilewright.Config({"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "SUBTILE": True}, num_warps=8, num_stages=4, pre_hook=m.set_blocks)
+        m.persistent_matmul_kernel = tilewright.autotune(configs=[config], key=["M", "N", "K"])(m.persistent_matmul_kernel.fn)
+        return lambda: m.matmul(a, b, out)
+    return make, f"Product {n} x {k} x {n}: a program walks over tiles of 128 x 256", 2.0 * n * n * k
+
+
+def main(folder):
+    os.environ["TILEWRIGHT_CACHE"] = "0"
+    import tilewright
+    import torch
+
+    from loading import load
+    from numerics import randn
+    from times import measure
+
+    found = {}
+    for name, case in (("attention", attention), ("matmul", matmul)):
+        make, title, flops = case(tilewright, load, randn, torch)
+        plain = make()
+        plain()
+        with Assembler(block=0) as stamped:
+            run = make()
+            run()
+        rates = {key: round(flops / ms / 1e9, 1) for key, ms in measure({"plain": plain, "with stamps": run}).items()}
+        warps = stamped.stamps(run)
+        last = max(row[-1][1] for row in warps if row)
+        svg = picture(title, warps, (0.3 * last, 0.3 * last + min(0.25 * last, 12000)))
+        with open(os.path.join(folder, f"timeline_{name}.svg"), "w") as file:
+            file.write(svg)
+        found[name] = dict(title=title, card=torch.cuda.get_device_name(), tflops=rates, cycles=last, shares=shares(warps), stamps=warps)
+        print(title, rates, last, "cycles")
+    with open(os.path.join(folder, "timeline.json"), "w") as file:
+        json.dump(found, file)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, HERE)
+    sys.exit(assemble(sys.argv[2:]) if sys.argv[1:2] == ["--assemble"] else main(sys.argv[1]))

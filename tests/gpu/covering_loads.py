@@ -1,0 +1,47 @@
+"""Rows that start anywhere, in a product: loads of the aligned words around eight neighbours, and a shift."""
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --until assign-layouts --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=PLAN
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --until assign-layouts --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:2' | FileCheck %s --check-prefix=ALIGNED
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=EXPLAIN
+# RUN: tilewright compile %s --kernel once --target cuda:sm_90a --until assign-layouts --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=ONCE
+
+import triton
+import triton.language as tl
+
+# Rows of k halves; those of b lie 64 apart.
+# PLAN-COUNT-1: tt.load {{.*}}ttg.covering, {{.*}}ttg.vector = 8 : i32
+# PLAN-NOT: ttg.covering
+
+# PTX-NOT: ld.global.b16
+# PTX: ld.global.v4.b32
+# PTX: prmt.b32
+# PTX: st.shared.v4.b32
+# PTX: wgmma
+
+# By cp.async, of 4 bytes.
+# ALIGNED-NOT: ttg.covering
+
+# EXPLAIN: by the aligned words around them, shifted: rows start anywhere
+
+# Nothing would run ahead.
+# ONCE-NOT: ttg.covering
+
+
+@triton.jit
+def product(a, b, c, k):
+    rows, columns, ks = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    total = tl.zeros((64, 64), tl.float32)
+    for start in range(0, k, 32):
+        inside = start + ks < k
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :], mask=inside[None, :], other=0.0)
+        y = tl.load(b + (start + ks)[:, None] * 64 + columns[None, :], mask=inside[:, None], other=0.0)
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * 64 + columns[None, :], total)
+
+
+@triton.jit
+def once(a, b, c, k):
+    rows, columns, ks = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    x = tl.load(a + rows[:, None] * k + ks[None, :])
+    y = tl.load(b + ks[:, None] * 64 + columns[None, :])
+    tl.store(c + rows[:, None] * 64 + columns[None, :], tl.dot(x, y))

@@ -1,0 +1,52 @@
+"""The two blocks of a program read one of a product's operands both: each copies half of it, for both."""
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s --check-prefix=ONE
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 4 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=FOUR
+# RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
+
+import triton
+import triton.language as tl
+
+# A slot is empty when eight warps of both blocks have read it; nobody arrives before the barriers of both are made, or after a block's end.
+# CHECK: mbarrier.init.shared::cta.b64 {{.*}}, 16;
+# CHECK: barrier.cluster.arrive
+# CHECK: barrier.cluster.wait
+# CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 32768;
+# CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
+# CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+# CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+# CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cluster.shared::cluster.b64 {{.*}}, 1;
+# CHECK: barrier.cluster.arrive
+# CHECK: barrier.cluster.wait
+
+# ONE-NOT: multicast
+
+# EXPLAIN: 64x128 f16 from b by TMA
+# EXPLAIN: each copies a part
+
+# FOUR: no warp of its own for copies: more than two blocks work on a program
+# MEET: no warp of its own for copies: the blocks of a program may have to meet
+
+
+@triton.jit
+def product(a, b, c, k, N):
+    rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in range(0, k, 64):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
+        y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def counted(a, b, c, k, N, n):
+    rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in range(0, k, 64):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
+        y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+    tl.atomic_add(n, 1)

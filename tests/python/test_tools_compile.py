@@ -1,0 +1,166 @@
+"""tools.compile and tools.link: kernels as C that a C compiler and a program without Tilewright take."""
+
+import ctypes
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+KERNELS = '''
+import triton
+import triton.language as tl
+import helper
+
+@triton.jit
+def product(C, A, B, M, N, K, stride_am, stride_ak, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inner = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, K, BLOCK):
+        a = tl.load(A + rows[:, None] * stride_am + (k + inner)[None, :] * stride_ak, mask=(k + inner)[None, :] < K, other=0.0)
+        b = tl.load(B + (k + inner)[:, None] * N + columns[None, :], mask=(k + inner)[:, None] < K, other=0.0)
+        total += tl.dot(a, b)
+    tl.store(C + rows[:, None] * N + columns[None, :], helper.twice(total))
+
+@triton.jit
+def scaled(x, BLOCK: tl.constexpr, factor, big, small, out, shift: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at) * factor + big.to(tl.float32) + small + shift)
+
+@triton.jit
+def telling(x):
+    tl.device_print("x", tl.load(x))
+'''
+HELPER = "import triton\n\n@triton.jit\ndef twice(x):\n    return x * 2\n"
+
+# The driver's interface as far as the generated code uses it, with a launch that writes down what it is given.
+DRIVER_HEADER = """
+typedef struct stream *CUstream;
+typedef struct module *CUmodule;
+typedef struct function *CUfunction;
+typedef unsigned long long CUdeviceptr;
+typedef enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_OUT_OF_MEMORY = 2 } CUresult;
+#define CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
+CUresult cuModuleLoadData(CUmodule *module, const void *image);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value);
+CUresult cuGetErrorString(CUresult error, const char **text);
+CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **args, void **extra);
+"""
+DRIVER = """
+#include <cuda.h>
+#include <stdint.h>
+#include <string.h>
+int64_t told[16];
+char entry[64], image[4];
+CUresult cuModuleLoadData(CUmodule *module, const void *code) { memcpy(image, code, 4); *module = (CUmodule)1; return CUDA_SUCCESS; }
+CUresult cuModuleUnload(CUmodule module) { return CUDA_SUCCESS; }
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) { strcpy(entry, name); *function = (CUfunction)1; return CUDA_SUCCESS; }
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) { return CUDA_SUCCESS; }
+CUresult cuGetErrorString(CUresult error, const char **text) { *text = "an error"; return CUDA_SUCCESS; }
+CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **args, void **extra) {
+  int64_t values[] = {x, y, z, bx, *(int64_t *)args[0], *(int64_t *)args[1], *(int32_t *)args[3], *(int32_t *)args[6]};
+  memcpy(told, values, sizeof values);
+  return CUDA_SUCCESS;
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    (tmp_path / "helper.py").write_text(HELPER)
+    return tmp_path
+
+
+def tool(folder, name, *arguments, fails=""):
+    done = subprocess.run([sys.executable, "-m", "tilewright", "-m", f"triton.tools.{name}", *arguments], cwd=folder, capture_output=True, text=True)
+    assert (fails in done.stderr and done.returncode) if fails else done.returncode == 0, done.stderr
+
+
+def compiled(folder, kernel, signature, grid, *options, fails=""):
+    tool(folder, "compile", "kernels.py", "-n", kernel, "-s", signature, "-g", grid, "-on", kernel, *options, fails=fails)
+
+
+def linked(folder, kernel, *options):
+    tool(folder, "link", *(path.name for path in folder.glob(f"{kernel}.*.h")), "-o", "all")
+    compiler = shutil.which("cc") or shutil.which("clang-22")
+    subprocess.run([compiler, "-O1", "-Wall", "-Werror", "-fPIC", "-shared", *options, *map(str, folder.glob("*.c")), "-o", "all.so", "-lm"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "all.so"))
+
+
+def address(array):
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def aligned(array):
+    """The same numbers at an address that is a multiple of 64."""
+    memory = np.empty(array.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    moved = memory[start:start + array.nbytes].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
+
+
+@pytest.mark.parametrize("options", [[], ["-fopenmp"]])
+def test_product_on_a_processor(folder, options):
+    for block in (16, 32):
+        for hint in (":16", ""):
+            compiled(folder, "product", f"*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32{hint}, i32:1, {block}", f"M/{block}, N/{block}, 1", "-t", "cpu:avx2:1")
+    library = linked(folder, "product", *options)
+    assert library.product_get_num_algos() == 2
+    library.load_product()
+    rng = np.random.default_rng(0)
+    for k in (96, 40):  # rows at multiples of 16 numbers, and not
+        a, b = (aligned(rng.standard_normal(shape).astype(np.float16)) for shape in ((64, k), (k, 96)))
+        for algorithm in (0, 1):
+            c = aligned(np.zeros((64, 96), np.float32))
+            assert library.product(None, address(c), address(a), address(b), 64, 96, k, k, 1, algorithm) == 0
+            np.testing.assert_allclose(c, 2 * (a.astype(np.float32) @ b.astype(np.float32)), rtol=1e-5, atol=1e-4)
+    c[...] = 0
+    assert library.product_default(None, address(c), address(a), address(b), 64, 96, k, k, 2) == 1 and not c.any()  # no variant has that stride
+    assert library.product_default(None, address(c), address(a), address(b), 0, 96, k, k, 1) == 0 and not c.any()  # no programs
+    assert library.product(None, address(c), address(a), address(b), 64, 96, k, k, 1, 2) == 1  # nor that algorithm
+    library.unload_product()
+
+
+def test_parameters_of_other_types(folder):
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64:16, i8, *fp32:16, 0.5", "2, 1, 1", "-t", "cpu:avx2:1")
+    library = linked(folder, "scaled")
+    x, out = np.arange(128, dtype=np.float32), aligned(np.zeros(128, np.float32))
+    arguments = ctypes.c_float(1.5), ctypes.c_int64(-1 << 20), ctypes.c_int8(-3)
+    assert library.scaled_default(None, address(x), *arguments, address(out)) == 0
+    np.testing.assert_array_equal(out, x * np.float32(1.5) + np.float32(-(1 << 20)) - 3 + np.float32(0.5))
+    assert library.scaled_default(None, address(x), ctypes.c_float(1.5), ctypes.c_int64(5), ctypes.c_int8(-3), address(out)) == 1
+
+
+def test_launch_on_a_gpu(folder):
+    (folder / "cuda.h").write_text(DRIVER_HEADER)
+    compiled(folder, "product", "*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32:16, i32:1, 64", "M/64, N/64, 1", "-t", "cuda:90:32", "-w", "4")
+    (folder / "driver.c").write_text(DRIVER)
+    library = linked(folder, "product", "-I.")
+    result = library.product_default(None, ctypes.c_uint64(1 << 40), ctypes.c_uint64(1 << 41), ctypes.c_uint64(1 << 42), 128, 192, 256, 272, 1)
+    assert result == 0
+    told = list((ctypes.c_int64 * 8).in_dll(library, "told"))
+    assert told[:3] == [2, 3, 1] and told[3] % 128 == 0 and told[4:] == [1 << 40, 1 << 41, 128, 272]
+    assert (ctypes.c_char * 64).in_dll(library, "entry").value == b"product"
+    assert bytes((ctypes.c_char * 4).in_dll(library, "image")) in (b"\x7fELF", b"//\n/")
+
+
+def test_what_is_refused(folder):
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32:8, 0.5", "2, 1, 1", fails="the hint 8 has no meaning")
+    compiled(folder, "scaled", "*fp32, 64, fp16, i64, i8, *fp32, 0.5", "2, 1, 1", fails="a parameter of type 'fp16' has no type in C")
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "hip:gfx942:64", fails="there is no C code for the target")
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:mmx:1", fails="there is no processor level 'mmx'")
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2", fails="the grid has three axes")
+    compiled(folder, "telling", "*fp32", "1, 1, 1", "-t", "cpu:avx2:1", fails="tl.device_print and tl.device_assert need the library")
+
+
+def test_variants_that_do_not_belong_together(folder):
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:avx2:1")
+    compiled(folder, "scaled", "*fp32, 64, fp32, i32, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:avx2:1")
+    tool(folder, "link", *(path.name for path in folder.glob("scaled.*.h")), "-o", "all", fails="LinkerError")

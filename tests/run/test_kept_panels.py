@@ -1,0 +1,123 @@
+"""What one program has packed for a product may serve the next one, as long as it is the same numbers in the same launch."""
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright as triton
+import tilewright.language as tl
+from checks import random
+
+BLOCK = 32
+
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, first, stride, ACC: tl.constexpr, B: tl.constexpr):
+    """Programs go down the columns of C: those of one column multiply by the same B."""
+    i = tl.arange(0, B)
+    tiles = tl.cdiv(M, B)
+    rows, columns = tl.program_id(0) % tiles * B + i, tl.program_id(0) // tiles * B + i
+    acc = tl.zeros((B, B), ACC)
+    for k in range(first, K, stride * B):
+        a = tl.load(a_ptr + rows[:, None] * K + (k + i)[None, :], mask=(rows < M)[:, None] & (k + i < K)[None, :], other=0)
+        b = tl.load(b_ptr + (k + i)[:, None] * N + columns[None, :], mask=(k + i < K)[:, None] & (columns < N)[None, :], other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee", out_dtype=ACC)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows < M)[:, None] & (columns < N)[None, :])
+
+
+def product(a, b, first=0, stride=1, threads=1):
+    (m, k), n = a.shape, b.shape[1]
+    is_integer = a.dtype == np.int8
+    c = np.full((m, n), -1, np.int32 if is_integer else np.float32)
+    grid = (triton.cdiv(m, BLOCK) * triton.cdiv(n, BLOCK),)
+    product_kernel[grid](a, b, c, m, n, k, first, stride, ACC=tl.int32 if is_integer else tl.float32, B=BLOCK, num_threads=threads)
+    return c
+
+
+def expected(a, b, first=0, stride=1):
+    used = [k for k in range(a.shape[1]) if k >= first and (k - first) // BLOCK % stride == 0]
+    return a[:, used].astype(np.float64) @ b[used].astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
+@pytest.mark.parametrize("m, n, k, first, stride", [
+    (200, 70, 96, 0, 1),     # many programs of a column
+    (40, 200, 100, 0, 1),    # two
+    (20, 300, 100, 0, 1),    # one: nothing comes again
+    (70, 40, 3000, 0, 1),    # more iterations than are kept
+    (100, 64, 300, 7, 1), (100, 64, 300, 5, 2)])
+def test_product(m, n, k, first, stride, dtype):
+    a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
+    for threads in (1, 2, 3):
+        np.testing.assert_allclose(product(a, b, first, stride, threads), expected(a, b, first, stride), rtol=1e-2, atol=2e-2 * np.sqrt(k))
+
+
+def test_next_launch_reads_what_has_changed():
+    a, b = random((100, 64), "fp32", 1), random((64, 64), "fp32", 2)
+    for threads in (1, 2):
+        for seed in (3, 4):
+            b[...] = random((64, 64), "fp32", seed)
+            np.testing.assert_allclose(product(a, b, threads=threads), expected(a, b), rtol=1e-4, atol=1e-4)
+
+
+def test_many_threads_give_the_same_bits():
+    a, b = random((500, 300), "fp32", 1), random((300, 90), "fp32", 2)
+    np.testing.assert_array_equal(product(a, b, threads=1), product(a, b, threads=4))
+
+
+@triton.jit
+def own_operand_kernel(a_ptr, b_ptr, c_ptr, HOW: tl.constexpr, B: tl.constexpr):
+    """The same addresses in each program, and other numbers there."""
+    pid, i = tl.program_id(0), tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    if HOW == "store":
+        tl.store(b_ptr + at, (at + pid).to(tl.float32))
+    if HOW == "atomic":
+        tl.atomic_add(b_ptr + at, at * 0.0 + 1.0)
+    acc = tl.zeros((B, B), tl.float32)
+    for step in range(0, 2):
+        if HOW == "store in the loop":
+            tl.store(b_ptr + at, (at + pid + step).to(tl.float32))
+        a, b = tl.load(a_ptr + at), tl.load(b_ptr + at)
+        if HOW == "scale":
+            b = b * (1.0 + pid)
+        if HOW == "mask":
+            b = tl.load(b_ptr + at, mask=i[None, :] < pid, other=3.0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+    tl.store(c_ptr + pid * B * B + at, acc)
+
+
+@pytest.mark.parametrize("how", ["store", "atomic", "store in the loop", "scale", "mask"])
+def test_other_numbers_at_the_same_place(how, engine):
+    """Programs that store what others load are a race, which one thread of a processor decides by their order."""
+    programs, on = 5, engine if how in ("scale", "mask") else "cpu"
+    a, b, c = random((BLOCK, BLOCK), "fp32", 1), random((BLOCK, BLOCK), "fp32", 2), np.zeros((programs, BLOCK, BLOCK), np.float32)
+    before, at = b.astype(np.float64), np.arange(BLOCK * BLOCK).reshape(BLOCK, BLOCK)
+    with tilewright.engine(on):
+        own_operand_kernel[(programs,)](a, b, c, HOW=how, B=BLOCK, num_threads=1)
+    for pid in range(programs):
+        operand = {
+            "store": 2.0 * (at + pid), "atomic": 2 * (before + pid + 1), "store in the loop": 2.0 * (at + pid) + 1,
+            "scale": 2 * before * (1 + pid), "mask": 2 * np.where(np.arange(BLOCK) < pid, before, 3)}[how]
+        np.testing.assert_allclose(c[pid], a.astype(np.float64) @ operand, rtol=1e-4, atol=1e-1)
+
+
+@triton.jit
+def chosen_kernel(which_ptr, a_ptr, b_ptr, c_ptr, B: tl.constexpr):
+    """A table says which B a program multiplies by, and the program stores where others have read."""
+    pid, i = tl.program_id(0), tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    matrix = tl.load(which_ptr + pid)
+    acc = tl.zeros((B, B), tl.float32)
+    for step in range(0, 3):
+        acc = tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + (3 * matrix + step) * B * B + at), acc, input_precision="ieee")
+    tl.store(c_ptr + pid * B * B + at, acc)
+
+
+def test_a_table_says_which():
+    which = np.array([2, 2, 2, 0, 0, 1, 2, 2, 1, 1, 1, 0], np.int32)
+    a, b = random((BLOCK, BLOCK), "fp32", 1), random((9, BLOCK, BLOCK), "fp32", 2)
+    c = np.zeros((len(which), BLOCK, BLOCK), np.float32)
+    chosen_kernel[(len(which),)](which, a, b, c, B=BLOCK, num_threads=1)
+    for pid, matrix in enumerate(which):
+        np.testing.assert_allclose(c[pid], a.astype(np.float64) @ b[3 * matrix : 3 * matrix + 3].astype(np.float64).sum(0), atol=1e-3)

@@ -1,0 +1,101 @@
+// Kernels as text for tests of the simulator, and planted mistakes in them.
+#pragma once
+
+#include "gpu/machine/ptx.h"
+#include "gpu/machine/simulate.h"
+#include "ir/tt.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace tilewright::gpu {
+
+struct Launch {
+  std::vector<uint64_t> slots;
+  std::vector<SimulatedTensorMap> maps;
+  std::vector<SimulatedMemory> memory;
+  std::array<int64_t, 3> grid{1, 1, 1};
+
+  template <class T> Launch &pointer(std::vector<T> &data) {
+    auto begin = reinterpret_cast<uint64_t>(data.data());
+    slots.push_back(begin);
+    memory.push_back({begin, begin + data.size() * sizeof(T), "argument " + std::to_string(slots.size() - 1)});
+    return *this;
+  }
+  template <class T>
+  Launch &map(std::vector<T> &data, MapElement element, std::vector<int64_t> dims, std::vector<int64_t> strides, std::vector<int64_t> box,
+              int64_t swizzle) {
+    auto begin = reinterpret_cast<uint64_t>(data.data());
+    maps.push_back({begin, element, std::move(dims), std::move(strides), std::move(box), swizzle, false});
+    memory.push_back({begin, begin + data.size() * sizeof(T), "map " + std::to_string(maps.size() - 1)});
+    return *this;
+  }
+};
+
+/// A kernel of `threads` threads and `shared` bytes; `body` may use %c0, %c1, ... of i32 that it defines itself.
+inline std::string kernel(int64_t threads, int64_t shared, const std::string &args, const std::string &body) {
+  return "tt.func public @kernel(" + args + ") attributes {ptx.kernel = #ptx.kernel<threads = " + std::to_string(threads) +
+         ", sharedBytes = " + std::to_string(shared) + ">} {\n" + body + "\n  tt.return\n}\n";
+}
+
+/// Runs with several seeds, until an error. The answer is its message, or nothing.
+inline std::string simulateText(const std::string &text, const Launch &run) {
+  mlir::DialectRegistry registry;
+  tt::registerDialects(registry);
+  registry.insert<ptx::PtxDialect>();
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
+  if (!module) return "not parsed";
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    SimulateOptions options;
+    options.memory = run.memory;
+    options.seed = seed;
+    options.maxSteps = 1'000'000;
+    if (auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options)) return error->message();
+  }
+  return "";
+}
+
+inline int64_t lineOf(const std::string &text, const std::string &mark) {
+  size_t at = text.find(mark);
+  return at == std::string::npos ? 0 : 1 + std::count(text.begin(), text.begin() + int64_t(at), '\n');
+}
+
+inline void expectError(const std::string &text, const Launch &run, const std::string &words) {
+  std::string message = simulateText(text, run);
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+  int64_t here = lineOf(text, "// HERE"), other = lineOf(text, "// OTHER");
+  auto names = [&](int64_t first, int64_t second) { // 0: any
+    return (!first || message.starts_with("test.mlir:" + std::to_string(first) + ":")) &&
+           (!second || message.find("(other: test.mlir:" + std::to_string(second) + ":") != std::string::npos);
+  };
+  // Which of two colliding accesses comes last is up to the seed.
+  EXPECT_TRUE(names(here, other) || (here && other && names(other, here))) << message;
+}
+
+/// The text without its marks, for mistakes elsewhere.
+inline std::string unmarked(std::string text) {
+  for (const char *mark : {"// HERE", "// OTHER"})
+    for (size_t at; (at = text.find(mark)) != std::string::npos;)
+      text.erase(at, std::strlen(mark));
+  return text;
+}
+
+inline std::string without(std::string text, const std::string &line) {
+  size_t at = text.find(line);
+  EXPECT_NE(at, std::string::npos) << line;
+  return text.erase(at, line.size());
+}
+inline std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+} // namespace tilewright::gpu
