@@ -8,6 +8,7 @@
 
 #include "cpu/math.h"
 #include "cpu/scratch.h"
+#include "support/processor.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -192,10 +193,14 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &pl
 
   llvm::SmallVector<Value> operands;
   bool vector = place.vector >= 0;
+  Lanes lanes;
   for (Value operand : op->getOperands()) {
-    Lanes lanes = evaluate(ctx, operand, place);
+    lanes = evaluate(ctx, operand, place);
     operands.push_back(vector ? asVector(ctx, lanes, getElementTypeOrSelf(operand), place) : lanes.value);
   }
+  bool isDivision = isa<arith::DivFOp, PreciseDivFOp>(op) && element.isF32() && vector;
+  if (isDivision && lanes.kind == Lanes::uniform && ctx.target.fma && hasSlowDivision())
+    return {Lanes::vector, divideBySame(b, operands[0], lanes.value), 0, {}};
   Value result = emitElementwise(ctx, op, operands);
   return {vector ? Lanes::vector : Lanes::uniform, result, 0, {}};
 }

@@ -136,6 +136,12 @@ static Value roundHalfAway(MathOps &m, const CpuTarget &target, Value x) {
   return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
 }
 
+/// A 1 where all lanes of a mask hold.
+static Value holdsForAll(ImplicitLocOpBuilder &b, Value mask) {
+  Type word = b.getIntegerType(lanesOf(mask.getType()));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, word, mask), constantInt(b, word, -1));
+}
+
 // |x| - trunc(|x| / |y|) * |y| is exact with one rounding while the quotient fits in the fraction: the rounded quotient is the true one or
 // one too large, and either remainder is a number of the type. Larger quotients (and infinities, and division by zero) take the C library's
 // way.
@@ -149,14 +155,40 @@ static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
   Value smaller = m.less(magnitude, divisor); // an infinite divisor too
   Value result = m.select(smaller, x, m.withSignOf(rest, x));
   Value safe = arith::OrIOp::create(m.b, fits, smaller);
-  Type word = m.b.getIntegerType(lanesOf(m.realType));
-  Value all = arith::CmpIOp::create(m.b, arith::CmpIPredicate::eq, reinterpret(m.b, word, safe), constantInt(m.b, word, -1));
-  auto branch = scf::IfOp::create(m.b, TypeRange{m.realType}, all, /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(m.b, TypeRange{m.realType}, holdsForAll(m.b, safe), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(m.b);
   m.b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(m.b, result);
   m.b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(m.b, arith::RemFOp::create(m.b, x, y).getResult());
+  return branch.getResult(0);
+}
+
+// With y the divisor's rounded inverse, q = x y is less than 1.5 units in the last place from the quotient, and x - q d, which one fused
+// operation gives exactly, says by how much: q + (x - q d) y, rounded once, is the quotient rounded once. Why: it differs from the quotient
+// by less than |x / d - q| d 2^-25 units, for d in [1, 2), and a quotient of two numbers of 24 bits is 2^-24 / d units or more from the
+// middle between two others. So it could be rounded to the wrong side only where |x / d - q| d d >= 2; but near a middle |x / d - q| is a
+// half, since only x = d, of the largest fraction, would come to 1.5. (Brisebarre, Muller, Raina: "Accelerating correctly rounded
+// floating-point division when the divisor is known in advance", 2004.) All of this holds while nothing overflows or underflows, which
+// the ranges of x and d see to; other numbers are divided.
+Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
+  MathOps m(b, fma, x.getType()), one(b, fma, divisor.getType());
+  auto within = [](MathOps &ops, Value value, int64_t least, int64_t most) { // 2^least <= |value| < 2^most
+    Value magnitude = ops.bitAnd(ops.bits(value), ops.magnitudeMask());
+    return ops.compareWords(arith::CmpIPredicate::ult, ops.subtractWords(magnitude, ops.word((127 + least) << 23)),
+                            ops.word((most - least) << 23));
+  };
+  Value inverse = splat(b, one.divide(one.real(1), divisor), lanesOf(x.getType()));
+  Value same = splat(b, divisor, lanesOf(x.getType()));
+  Value safe = arith::AndIOp::create(b, within(one, divisor, -20, 20), holdsForAll(b, within(m, x, -79, 100)));
+  auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, safe, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value near = m.multiply(x, inverse);
+  Value rest = m.multiplyAdd(arith::NegFOp::create(b, near), same, x);
+  scf::YieldOp::create(b, m.multiplyAdd(rest, inverse, near));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, m.divide(x, same));
   return branch.getResult(0);
 }
 

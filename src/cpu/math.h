@@ -54,4 +54,7 @@ std::optional<MathFunction> mathFunctionBySymbol(llvm::StringRef symbol);
 /// on vectors and scalars.
 Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value, Type element, bool truncate);
 
+/// Lanes of f32 divided by one number of f32, rounded once as any division is, for machines that divide slowly and have fused multiply-add.
+Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor);
+
 } // namespace tilewright::cpu

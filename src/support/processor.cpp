@@ -57,6 +57,13 @@ bool hasSlowSubnormals() {
   return isSlow;
 }
 
+// Intel's divide 16 numbers of fp32 in 16 cycles. Zen 5 divides them in 2.3, as fast as it multiplies three times and looks at a mask.
+bool hasSlowDivision() {
+  using llvm::sys::detail::x86::VendorSignatures;
+  static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL;
+  return isSlow;
+}
+
 int64_t affinityProcessors() {
   cpu_set_t set;
   return ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : ::sysconf(_SC_NPROCESSORS_ONLN);

@@ -23,6 +23,8 @@ HostProcessor hostProcessor();
 
 /// Whether a multiplication with a result below the smallest normal number takes this processor a hundred cycles.
 bool hasSlowSubnormals();
+/// Whether dividing vectors takes this processor as long as ten multiplications do.
+bool hasSlowDivision();
 
 /// How many processors the threads of this process may run on; of all, where the system does not say.
 int64_t affinityProcessors();

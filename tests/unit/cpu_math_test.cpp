@@ -8,10 +8,12 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 
 using namespace mlir;
 
@@ -150,6 +152,41 @@ TEST(CpuMath, SubnormalResultsHaveTheSameBitsOnEveryProcessor) {
       EXPECT_EQ(std::memcmp(slow.data(), atSpeed.data(), blockSize * sizeof(float)), 0) << target.name;
       EXPECT_GT(llvm::count_if(slow, [](float value) { return value > 0 && value < 1.17549435e-38f; }), 100) << target.name;
     }
+}
+
+// Quotients close to the middle between two numbers come from fractions near one another, and near 1 and 2.
+TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
+  std::mt19937_64 random(1);
+  auto number = [&](int64_t least, int64_t most, uint64_t fraction) {
+    uint64_t bits = random(), near = bits % 16 - 8;
+    uint64_t fractions[] = {bits >> 20, fraction + near, near, fraction};
+    uint64_t exponent = static_cast<uint64_t>(127 + least) + (bits >> 40) % static_cast<uint64_t>(most - least);
+    return std::bit_cast<float>(static_cast<uint32_t>((bits >> 63) << 31 | exponent << 23 | (fractions[bits >> 8 & 3] & 0x7fffff)));
+  };
+  const float specials[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, 1.17549435e-38f, 3.4028235e38f, 1.0f, 1e-30f};
+  for (const CpuTarget &target : runnableTargets()) {
+    if (!target.fma) continue;
+    int64_t lanes = target.vectorBytes / 4;
+    float divisor = 0;
+    auto divide = [&](ImplicitLocOpBuilder &b, Value x) {
+      Value place = constantInt(b, b.getI64Type(), reinterpret_cast<int64_t>(&divisor));
+      return divideBySame(b, x, load(b, b.getF32Type(), intToPointer(b, place), 4));
+    };
+    Compiled kernel = compileUnary(target, divide, Float32Type::get(&testContext()), lanes);
+    ASSERT_TRUE(kernel);
+    std::vector<float> x(blockSize), y(blockSize);
+    for (int64_t turn = 0; turn < 200; ++turn) {
+      divisor = turn < 10 ? specials[turn] : turn % 8 == 0 ? number(-126, 127, 0) : number(-20, 20, 0);
+      uint64_t fraction = std::bit_cast<uint32_t>(divisor) & 0x7fffff;
+      for (int64_t i = 0; i < blockSize; ++i)
+        x[i] = i < 512 ? specials[i % 10] : i < 1024 ? number(-126, 127, fraction) : number(-79, 100, fraction);
+      kernel(x.data(), y.data());
+      for (int64_t i = 0; i < blockSize; ++i)
+        if (float expected = x[i] / divisor; !std::isnan(expected) || !std::isnan(y[i])) {
+          ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(expected)) << x[i] << " / " << divisor;
+        }
+    }
+  }
 }
 
 TEST(CpuMath, EveryNumberOfLanesAndDoubles) {
