@@ -278,3 +278,41 @@ def test_two_blocks_fill_their_slots_together(M, N, K, block, warps):
     described_kernel[(2,)](a, b, walked, M, N, K, 2, HALVES=False, **options)
     want = a.astype(np.float32) @ b.astype(np.float32)
     assert np.array_equal(out, want) and np.array_equal(walked, want.astype(np.float16))
+
+
+@triton.jit
+def halved(x):
+    return x * 0.5
+
+
+@triton.jit
+def weighted_kernel(q_ptr, k_ptr, v_ptr, out_ptr, n, KIND: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK: tl.constexpr):
+    """What stands between two products: a branch that masks, or what no layout of an operand goes through."""
+    rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, HEAD_DIM)
+    q = tl.load(q_ptr + rows[:, None] * HEAD_DIM + columns[None, :], mask=rows[:, None] < n, other=0.0)
+    acc = tl.zeros((BLOCK, HEAD_DIM), dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        keys = start + tl.arange(0, BLOCK)
+        k = tl.load(k_ptr + columns[:, None] + keys[None, :] * HEAD_DIM, mask=keys[None, :] < n, other=0.0)
+        v = tl.load(v_ptr + keys[:, None] * HEAD_DIM + columns[None, :], mask=keys[:, None] < n, other=0.0)
+        scores = tl.dot(q, k)
+        if KIND == "branch":
+            if start >= n // 2:
+                scores = tl.where(keys[None, :] <= rows[:, None], scores, 0.0)
+        else:
+            scores = tl.map_elementwise(halved, scores)
+        acc = tl.dot(scores.to(v.dtype), v, acc)
+    tl.store(out_ptr + rows[:, None] * HEAD_DIM + columns[None, :], acc, mask=rows[:, None] < n)
+
+
+@pytest.mark.parametrize("kind", ["branch", "map"])
+@pytest.mark.parametrize("n, stages", [(128, 2), (300, 2), (640, 3)])
+def test_between_products(n, stages, kind):
+    rng = np.random.default_rng(n)
+    q, k, v = (rng.integers(-1, 2, (n, 128)).astype(np.float16) for _ in range(3))
+    out = np.full((n, 128), np.nan, np.float32)
+    weighted_kernel[(triton.cdiv(n, 128),)](q, k, v, out, n, kind, HEAD_DIM=128, BLOCK=128, num_warps=8, num_stages=stages)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    rows, keys = np.arange(n)[:, None], np.arange(n)[None, :]
+    masked = (keys // 128 * 128 >= n // 2) & (keys > rows)
+    np.testing.assert_array_equal(out, (np.where(masked, 0, scores) if kind == "branch" else scores * 0.5) @ v.astype(np.float64))
