@@ -15,6 +15,9 @@ namespace tilewright::gpu {
 /// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that a launch for which they are takes another version.
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
+/// Products of f32 with input_precision tf32x3, bf16x3 or bf16x6 become several of tf32 or bf16, where tensor cores take those.
+llvm::LogicalResult splitPrecision(mlir::ModuleOp module);
+
 /// A program that runs on several blocks (num_ctas) becomes the program of one of them: tiles are slices, along the dimension that costs
 /// least; what the blocks tell each other goes through ttg.read_blocks.
 llvm::LogicalResult splitOverBlocks(mlir::ModuleOp module);

@@ -208,6 +208,8 @@ constexpr Step steps[] = {
      "say on the kernel what it is compiled for"},
     {"specialize-divisibility", Machine::gpu, gpu::specializeDivisibility, nullptr, "",
      "let launches whose arguments are multiples of 8, 4 or 2 have wider accesses"},
+    {"split-precision", Machine::gpu, gpu::splitPrecision, nullptr, "",
+     "compute products of f32 as several of tf32 or bf16, where their author asks for it"},
     {"split-over-blocks", Machine::gpu, gpu::splitOverBlocks, nullptr, "",
      "let the blocks of a program share its tiles"},
     {"drop-wraparound", Machine::gpu, gpu::dropWraparound, nullptr, "",

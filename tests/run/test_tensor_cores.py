@@ -126,3 +126,54 @@ def test_sums_that_leave_the_tensor_cores(every, engine):
     expected = wide(a) @ wide(b).T + c
     promoted_kernel[(1,)](a, b, c, K=384, STEP=128, EVERY=every)
     close(c, expected, "fp16" if engine == "cuda" else "fp32", terms=384, scale=4.0)
+
+
+@triton.jit
+def precise_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, STEP)
+    acc = tl.full((M, N), 3.0, tl.float32)
+    for start in range(0, K, STEP):
+        a = tl.load(a_ptr + m[:, None] * K + (start + k)[None, :])
+        b = tl.load(b_ptr + (start + k)[:, None] * N + n[None, :])
+        acc = tl.dot(a, b, acc, input_precision=PRECISION)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("shape", [(64, 64, 32), (16, 32, 16), (32, 16, 8)])
+@pytest.mark.parametrize("precision, bits", [("tf32x3", 20), ("bf16x3", 15), ("bf16x6", 22)])
+def test_f32_in_several_products(precision, bits, shape):
+    """What each product loses: two parts of tf32 hold 22 bits, two of bf16 16, three all 24."""
+    m, n, step = shape
+    a, b, c = random((m, 2 * step), "fp32", 1), random((2 * step, n), "fp32", 2), np.zeros((m, n), np.float32)
+    precise_kernel[(1,)](a, b, c, m, n, 2 * step, step, precision)
+    np.testing.assert_allclose(c, 3 + wide(a) @ wide(b), rtol=0, atol=2.0**-bits * (3 + np.abs(wide(a)) @ np.abs(wide(b))).max())
+
+
+def test_infinities_in_several_products():
+    a, b, c = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
+    a[3, 5], a[4, 5], a[6, 0] = np.inf, -np.inf, np.nan
+    precise_kernel[(1,)](a, b, c, 16, 16, 16, 16, "tf32x3")
+    assert (c[3] == np.inf).all() and (c[4] == -np.inf).all() and np.isnan(c[6]).all()
+    assert (np.delete(c, [3, 4, 6], axis=0) == 19).all()
+
+
+@triton.jit
+def scattered_kernel(a_ptr, b_ptr, c_ptr, rows_ptr, stride, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    x = tl.dot(tl.load(a_ptr + m[:, None] * K + k[None, :]), tl.load(b_ptr + k[:, None] * N + n[None, :]))
+    row = tl.load(rows_ptr + m)
+    tl.store(c_ptr + row[:, None] * stride + n[None, :], x.to(c_ptr.dtype.element_ty), mask=(row < 3 * M // 4)[:, None])
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+@pytest.mark.parametrize("dtype, out", [("fp16", np.float32), ("fp16", np.float16), ("int8", np.int32)])
+@pytest.mark.parametrize("m, n, warps", [(32, 32, 4), (64, 32, 4), (64, 64, 8), (16, 128, 4), (128, 64, 4)])
+def test_rows_of_a_product_stored_anywhere(m, n, warps, dtype, out, pad):
+    """Accumulators change lanes or go through shared memory on their way to long stores."""
+    a, b = random((m, 32), dtype, 1), random((32, n), dtype, 2)
+    rows = np.random.default_rng(3).permutation(m).astype(np.int32)
+    c, expected = np.full((m, n + pad), 7, out), np.full((m, n + pad), 7, np.float64)
+    scattered_kernel[(1,)](a, b, c, rows, n + pad, m, n, 32, num_warps=warps)
+    kept = rows < 3 * m // 4
+    expected[rows[kept], :n] = (wide(a) @ wide(b))[kept]
+    np.testing.assert_allclose(c, expected, rtol=2e-3, atol=2e-3 if out == np.float16 else 1e-4)

@@ -215,6 +215,8 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
   }
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
   if (nothing) address = arith::AddIOp::create(t.b, address, nothing);
+  // A descriptor has 18 bits of an address. In a cluster those of later blocks have more, which would change its strides.
+  if (t.config.getCtas() > 1) address = arith::AndIOp::create(t.b, address, t.i32((int64_t(1) << 18) - 1));
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
   return SharedOperand{shared, *descriptor, start};
 }

@@ -196,8 +196,27 @@ bool LayoutPlan::holds(const Class &one, Value tile) const {
   return found && &classes[*found] == &one;
 }
 
+/// Where a product's result is stored best. Accumulators lie in short pieces of many rows; what follows is no computation, but the way to
+/// memory.
+LayoutPlan::Priced LayoutPlan::cheapestStoreOfProduct(const MemoryAccess &store, const Layout &tileLayout) const {
+  constexpr int64_t wordBits = 32; // narrower elements share words, and would be taken apart for shuffles
+  Priced best{tileLayout, streamedStoreCost(store.facts, tileLayout)};
+  int64_t bits = store.facts.bytes * 8;
+  SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.facts, warps));
+  if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.facts));
+  for (const Layout &layout : layouts) {
+    int64_t total = streamedStoreCost(store.facts, layout);
+    if (total < best.cost) total += plannedConversionCost(tileLayout, layout, bits);
+    if (total < best.cost) best = {layout, total};
+  }
+  return best;
+}
+
 /// Where an access to a tile of this layout runs best, the conversions to there and back included.
 LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const Layout &tileLayout) const {
+  std::optional<size_t> owner = members.find(access.tile);
+  if (access.pointer && isa<tt::StoreOp>(access.op) && !tileLayout.shape.empty() && owner && !classes[*owner].dots.empty())
+    return cheapestStoreOfProduct(access, tileLayout);
   Priced best{tileLayout, accessCost(access.facts, tileLayout)};
   int64_t bits = access.facts.bytes * 8, conversions = 0;
   for (Value operand : access.op->getOperands())

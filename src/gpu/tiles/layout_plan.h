@@ -77,6 +77,7 @@ private:
   void choose(Class &chosen);
   llvm::SmallVector<Layout> candidates(const Class &chosen) const;
   int64_t cost(const Class &chosen, const Layout &layout) const;
+  Priced cheapestStoreOfProduct(const MemoryAccess &store, const Layout &tileLayout) const;
   Priced cheapestAccess(const MemoryAccess &access, const Layout &tileLayout) const;
   bool holds(const Class &one, mlir::Value tile) const;
   /// Layout of `tile` if that is decided.

@@ -1,0 +1,93 @@
+// Tensor cores multiply f32 with 11 bits of mantissa (tf32) or 8 (bf16). Where a product asks for more, each operand is a sum of such
+// numbers, and the product one of their products (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores", 2022):
+//   before: tt.dot %a, %b, %c, inputPrecision = tf32x3 : f32
+//   after:  a = a0 + a1, b = b0 + b1 in tf32     %s = a1 b0 + a0 b1     dot(a0, b0, %c) + %s
+// bf16x3 is the same in bf16; bf16x6 takes three parts of each operand. What is left out is smaller than the last bits of f32, or of the
+// parts where there are two of bf16. An infinity's second part is no number, and neither is %s then: the first product knows better.
+#include "gpu/passes.h"
+#include "gpu/tiles/dot_choice.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+using Precision = tt::InputPrecision;
+
+static bool isBf16(Precision precision) {
+  return precision == Precision::BF16x3 || precision == Precision::BF16x6;
+}
+
+/// Whether a tensor core takes the product of the parts.
+static bool hasTensorCore(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t leastDepth = 16; // of bf16
+  bool isBf = isBf16(op.getInputPrecision());
+  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() < leastDepth)) return false;
+  Precision wanted = op.getInputPrecision();
+  op.setInputPrecision(Precision::TF32);
+  bool found = chooseDot(op, config).kind != ttg::ProductKind::fma;
+  op.setInputPrecision(wanted);
+  return found;
+}
+
+static Value constantTile(ImplicitLocOpBuilder &b, RankedTensorType type, Attribute value) {
+  return arith::ConstantOp::create(b, type, DenseElementsAttr::get(type, value));
+}
+
+/// The number without the bits that tf32 has not.
+static Value cutToTf32(ImplicitLocOpBuilder &b, Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  RankedTensorType bits = type.clone(b.getI32Type());
+  constexpr int32_t kept = ~0x1fff;
+  Value cut = arith::AndIOp::create(b, tt::BitcastOp::create(b, bits, tile), constantTile(b, bits, b.getI32IntegerAttr(kept)));
+  return tt::BitcastOp::create(b, type, cut);
+}
+
+/// Parts that add up to the tile, the largest first.
+static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value tile, Precision precision) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  SmallVector<Value> parts;
+  size_t count = precision == Precision::BF16x6 ? 3 : 2;
+  for (Value rest = tile; parts.size() < count;) {
+    Value part = isBf16(precision) ? arith::TruncFOp::create(b, type.clone(b.getBF16Type()), rest).getResult() : cutToTf32(b, rest);
+    parts.push_back(part);
+    if (parts.size() < count)
+      rest = arith::SubFOp::create(b, rest, isBf16(precision) ? arith::ExtFOp::create(b, type, part).getResult() : part);
+  }
+  return parts;
+}
+
+static void split(tt::DotOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Precision precision = op.getInputPrecision(), each = isBf16(precision) ? Precision::IEEE : Precision::TF32;
+  SmallVector<Value> left = partsOf(b, op.getA(), precision), right = partsOf(b, op.getB(), precision);
+  auto type = cast<RankedTensorType>(op.getType());
+  Value zero = constantTile(b, type, b.getF32FloatAttr(0)), small = zero;
+  for (size_t order = left.size() - 1; order > 0; --order) // the smallest first
+    for (size_t i = 0; i <= order; ++i)
+      small = tt::DotOp::create(b, type, left[order - i], right[i], small, each, 0);
+  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, small, small);
+  small = arith::SelectOp::create(b, isNumber, small, zero);
+  Value large = tt::DotOp::create(b, type, left[0], right[0], op.getC(), each, 0);
+  op.replaceAllUsesWith(arith::AddFOp::create(b, large, small).getResult());
+  op.erase();
+}
+
+LogicalResult splitPrecision(ModuleOp module) {
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    SmallVector<tt::DotOp> products;
+    function.walk([&](tt::DotOp op) {
+      bool asks = op.getInputPrecision() != Precision::TF32 && op.getInputPrecision() != Precision::IEEE;
+      bool isF32 = getElementTypeOrSelf(op.getA().getType()).isF32() && getElementTypeOrSelf(op.getType()).isF32();
+      if (asks && isF32 && hasTensorCore(op, config, target)) products.push_back(op);
+    });
+    for (tt::DotOp op : products)
+      split(op);
+    return success();
+  });
+}
+
+} // namespace tilewright::gpu
