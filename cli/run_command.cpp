@@ -191,7 +191,7 @@ int simulateRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gri
   if (!kernel) return report(diagnostics, ourError);
   report(diagnostics, success);
   auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-  std::string problem = kernel->run(grid, choice.arguments, {/*checkBounds=*/true, print});
+  std::string problem = kernel->run(grid, choice.arguments, {/*checkBounds=*/true, print, {}, {}, nullptr});
   return problem.empty() ? int(success) : fail(problem);
 }
 

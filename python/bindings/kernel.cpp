@@ -12,6 +12,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <set>
+
 using namespace nb::literals;
 
 namespace tilewright::python {
@@ -167,6 +169,15 @@ static bool stopAt(const std::string &kernel, llvm::StringRef file, int64_t line
   return !raised;
 }
 
+/// Python's warnings of what a run has noticed, each once a line of the kernel, as NumPy's are once a line that calls it.
+static void warnOf(const std::set<std::tuple<std::string, int64_t, std::string>> &noticed, const PyKernel::State &state) {
+  if (noticed.empty()) return;
+  nb::object registry = nb::borrow(state.globals.get()).attr("setdefault")("__warningregistry__", nb::dict());
+  for (const auto &[file, line, text] : noticed)
+    if (PyErr_WarnExplicit(PyExc_RuntimeWarning, text.c_str(), file.c_str(), static_cast<int>(line), nullptr, registry.ptr()) < 0)
+      throw nb::python_error();
+}
+
 /// Runs on the interpreter or the simulator; a null grid only compiles.
 nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments,
                           const LaunchOptions &options) {
@@ -234,15 +245,20 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
       show(printed);
       return stopAt(state.name, file, line, program, locals, raised);
     };
+    std::set<std::tuple<std::string, int64_t, std::string>> noticed;
+    std::function<void(llvm::StringRef, int64_t, llvm::StringRef)> onWarning;
+    if (state.wantsInterpreter && !engineState().isChosen) // in upstream's place, which computes by NumPy
+      onWarning = [&](llvm::StringRef file, int64_t line, llvm::StringRef text) { noticed.emplace(file.str(), line, text.str()); };
     {
       Interruptible here;
       const std::atomic<bool> *stop = here.stop() ? here.stop() : &interpreterEnds();
       WithoutGil release;
       Compiling compiling;
-      problem = kernel->run(*grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, onBreakpoint, stop});
+      problem = kernel->run(*grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, onBreakpoint, onWarning, stop});
       interrupted = stop->load();
     }
     if (raised) std::rethrow_exception(raised);
+    warnOf(noticed, state);
     for (const std::string &name : checkBounds ? kernel->unchecked(arguments) : std::vector<std::string>()) {
       std::string text = "the extent of '" + name + "' is not known: accesses through it are not checked";
       if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();

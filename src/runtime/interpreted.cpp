@@ -101,6 +101,7 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
   options.stop = launch.stop;
   options.print = launch.print;
   options.onBreakpoint = launch.onBreakpoint;
+  options.onWarning = launch.onWarning;
   int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
   llvm::Error error = interpret(*impl->program->hold(), impl->name, args, grid.extent, 0, programs, options);
   return error ? llvm::toString(std::move(error)) : std::string();

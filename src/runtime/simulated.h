@@ -19,6 +19,8 @@ struct SimulateLaunch {
   std::function<void(llvm::StringRef)> print;
   /// Called where a program on the interpreter comes to breakpoint(), as InterpretOptions::onBreakpoint is.
   std::function<bool(llvm::StringRef, int64_t, std::array<int64_t, 3>, llvm::ArrayRef<InterpretLocal>)> onBreakpoint;
+  /// Called where NumPy would warn of a result, as InterpretOptions::onWarning is.
+  std::function<void(llvm::StringRef, int64_t, llvm::StringRef)> onWarning;
   /// Where another thread sets it to true, the run ends with an error.
   const std::atomic<bool> *stop = nullptr;
 };

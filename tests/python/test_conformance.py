@@ -6,6 +6,8 @@ import pathlib
 import subprocess
 import sys
 
+import tilewright
+
 RUN = pathlib.Path(__file__).resolve().parent.parent / "conformance" / "run"
 
 CONFTEST = """
@@ -96,3 +98,61 @@ def test_results_of_several_machines(tmp_path):
     text = page.read_text()
     assert "| language/test_many.py (4 of 8) | 3 | 1 |" in text and "Of 4 cases that are neither skipped nor expected to fail, 3 pass" in text, text
     assert "1 more assert a refusal of what is taken here" in text and "| products of tiles of any size | 1 |" in text, text
+
+
+LIBRARY = """
+import torch
+import triton
+import triton.language as tl
+from helpers import halved
+
+if torch.cuda.is_available():
+    @triton.jit
+    def scaled(x, table, scale, n_rows, stride, BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr, DTYPE: tl.constexpr = tl.float32):
+        at = tl.arange(0, BLOCK)
+        row = tl.load(table + tl.program_id(0))
+        total = tl.sum(tl.load(x + row * stride + at, mask=row < n_rows, other=0).to(DTYPE))
+        tl.store(x + row * stride + at, halved(total * scale))
+
+@triton.jit
+def mistaken(x, y):
+    tl.store(x, tl.load(y) % "s")
+
+@triton.jit
+def refused(x):
+    tl.store(x, tl.no_such_function())
+
+@triton.jit
+def helper_alone(x):
+    return x
+
+def launch(x):
+    scaled[(1,)](x, x, 2.0, 3, 4, BLOCK=64, HAS_BIAS=False)
+    mistaken[(1,)](x, x)
+    refused[(1,)](x)
+"""
+
+JUDGE = """#!{python}
+import json, sys
+for line in sys.stdin:
+    question = json.loads(line)
+    verdict = "taken" if question["name"] == "refused" else "AssertionError"
+    print(json.dumps(question | {{"verdicts": [verdict] * len(question["signatures"])}}))
+"""
+
+
+def test_kernels_of_libraries(tmp_path):
+    library, page, judge = tmp_path / "libraries/some/inner", tmp_path / "page.md", tmp_path / "judge"
+    library.mkdir(parents=True)
+    (library / "ops.py").write_text(LIBRARY)
+    (library / "helpers.py").write_text("import triton\n\n@triton.jit\ndef halved(x):\n    return x / 2\n")
+    page.write_text("# Page\n\n## By hand\n\nkept\n\n## Kernel libraries\n\nold\n")
+    judge.write_text(JUDGE.format(python=sys.executable))
+    judge.chmod(0o755)
+    command = pathlib.Path(tilewright.__file__).absolute().parents[2] / "bin/tilewright"
+    subprocess.run([sys.executable, RUN.parent / "libraries", tmp_path / "libraries", "--judge", judge, "--command", command, "--results", tmp_path / "results",
+                    "--page", page, "--jobs", "1"], check=True)
+    text = page.read_text()
+    assert "kept" in text and "old" not in text
+    assert "| some | 3 | 3 | 1 | 1 | 1 | 1 |  |  | 1 |" in text, text
+    assert "| some | `refused` | triton.language has no 'no_such_function' |" in text

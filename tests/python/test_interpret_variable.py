@@ -107,3 +107,61 @@ def test_who_quits_at_a_breakpoint_ends_the_launch(tmp_path):
 def test_compiled_code_has_no_breakpoints(tmp_path):
     done = debugged(tmp_path, "breakpoint()", "", TRITON_INTERPRET="0")
     assert "debugged.py:13:5: error: a breakpoint in compiled code is not supported in a kernel" in done.stderr and "TRITON_INTERPRET=1" in done.stderr
+
+
+WARNED = """
+import warnings
+import numpy as np
+import tilewright as triton
+import tilewright.language as tl
+
+@triton.jit
+def kernel(x_ptr, y_ptr, out_ptr):
+    at = tl.arange(0, 4)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    quotient = x / y
+    difference = x - y
+    root = tl.sqrt(x)
+    exponential = tl.exp(y)
+    logarithm = tl.log(x)
+    highest = tl.max(quotient)
+    total = tl.sum(difference)
+    tl.store(out_ptr + at, quotient + root + exponential + logarithm + highest + total)
+
+def told(x, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kernel[(2,)](np.array(x, np.float32), np.array(y, np.float32), np.zeros(4, np.float32))
+    assert all(each.category is RuntimeWarning for each in caught)
+    return [(each.lineno - FIRST, str(each.message)) for each in caught]
+"""
+
+
+def test_numpys_warnings():
+    first = WARNED.splitlines().index("def kernel(x_ptr, y_ptr, out_ptr):") + 1
+    cases = [
+        ([1, 2, 3, 4], [1, 1, 1, 1], []),
+        ([1, 2, 3, 4], [0, 1, 1, 1], [(3, "divide by zero encountered in divide")]),
+        ([0, 2, 3, 4], [0, 1, 1, 1], [(3, "invalid value encountered in divide"), (7, "divide by zero encountered in log")]),
+        ([-1, 2, 3, 4], [1, 1, 1, 1], [(5, "invalid value encountered in sqrt"), (7, "invalid value encountered in log")]),
+        ([1, 2, 3, 4], [1, 1, 1, 100], [(6, "overflow encountered in exp")]),
+        ([float("inf"), 2, 3, 4], [float("inf"), 1, 1, 1], [(3, "invalid value encountered in divide"), (4, "invalid value encountered in subtract")]),
+        ([float("nan")] * 4, [1, 1, 1, 1], [(8, "All-NaN slice encountered")]),
+        ([2e38, 2e38, 1, 1], [-1, -1, 1, 1], [(9, "overflow encountered in reduce")]),
+    ]
+    text = WARNED + "".join(f"assert told({x!r}, {y!r}) == {expected!r}, told({x!r}, {y!r})\n" for x, y, expected in cases)
+    text = text.replace("nan", "float('nan')").replace("inf", "float('inf')").replace("FIRST", str(first))
+    done = subprocess.run([sys.executable, "-c", f"import linecache\ntext = {text!r}\nlinecache.cache['kernels.py'] = (len(text), None, text.splitlines(True), "
+                           "'kernels.py')\nexec(compile(text, 'kernels.py', 'exec'), {})"],
+                          env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_other_doors_warn_of_nothing(recwarn):
+    @triton.jit
+    def divided(x_ptr, out_ptr):
+        tl.store(out_ptr, tl.load(x_ptr) / tl.load(x_ptr))
+
+    with triton.engine("interpret"):
+        divided[(1,)](np.zeros(1, np.float32), np.zeros(1, np.float32))
+    assert not recwarn.list

@@ -216,7 +216,7 @@ LogicalResult Program::step(Operation &op) {
   }
   Meaning meaning = entry->second; // the map may grow while a nested region runs
   if (!meaning) return fail(&op, "the interpreter does not know the operation '" + op.getName().getStringRef() + "'");
-  if (!options.checkBounds) return meaning(*this, &op);
+  if (!options.checkBounds) return options.onWarning ? runWatched(*this, &op, meaning) : meaning(*this, &op);
   if (failed(checkDefined(*this, &op)) || failed(meaning(*this, &op))) return failure();
   return followUndefined(*this, &op, meaning);
 }
@@ -238,17 +238,17 @@ FailureOr<SmallVector<Tile>> Program::run(Region &region, SmallVector<Tile> args
 FailureOr<SmallVector<Tile>> Program::call(Operation *from, StringRef callee, SmallVector<Tile> args) {
   auto function = module.lookupSymbol<tt::FuncOp>(callee);
   if (!function || function.isExternal()) return fail(from, "there is no function '" + callee + "' to call");
-  constexpr int64_t deepest = 256; // the language has no recursion; a module read from text might
-  if (depth == deepest) return fail(from, "calls are nested too deeply");
+  constexpr size_t deepest = 256; // the language has no recursion; a module read from text might
+  if (callers.size() == deepest) return fail(from, "calls are nested too deeply");
   if (checked.insert(function.getOperation()).second)
     if (Operation *op = findUnsupportedType(function))
       return fail(op, "the interpreter cannot compute with a type of '" + op->getName().getStringRef() + "'");
   // A function that calls itself must not overwrite its caller's values.
   llvm::DenseMap<Value, Tile> callerValues = std::exchange(values, llvm::DenseMap<Value, Tile>());
-  ++depth;
+  callers.push_back(from);
   llvm::scope_exit restore([&] {
     values = std::move(callerValues);
-    --depth;
+    callers.pop_back();
   });
   return run(function.getBody(), std::move(args));
 }

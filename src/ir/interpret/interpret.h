@@ -80,6 +80,8 @@ struct InterpretOptions {
   std::function<void(llvm::StringRef)> print;
   /// Called at each breakpoint() with the place, the program and its variables. A false answer ends the run with an error.
   std::function<bool(llvm::StringRef file, int64_t line, std::array<int64_t, 3> program, llvm::ArrayRef<InterpretLocal>)> onBreakpoint;
+  /// Called where NumPy would warn of a result, with the place and its words: "divide by zero encountered in divide".
+  std::function<void(llvm::StringRef file, int64_t line, llvm::StringRef text)> onWarning;
   /// If set, an access through an argument that leaves this argument's range of `memory` is an error that names the operation and the
   /// address. Ranges may overlap. A pointer of another origin (from memory, or made of an integer) may touch every range.
   bool checkBounds = false;

@@ -124,7 +124,8 @@ public:
   int64_t number = 0; // in launch order
   const InterpretOptions &options;
   std::unique_ptr<InterpretError> error;
-  bool stopped = false; // by onStep
+  bool stopped = false;                         // by onStep
+  llvm::SmallVector<mlir::Operation *> callers; // the calls that the program is in, outermost first
   /// Lets other programs run until one has changed memory; false if none can, or the run is over. Unset: there are no others.
   std::function<bool(mlir::Operation *)> waitForOthers;
 
@@ -137,7 +138,6 @@ private:
   llvm::DenseMap<mlir::Value, Tile> values;
   llvm::DenseMap<const void *, llvm::LogicalResult (*)(Program &, mlir::Operation *)> meanings; // by operation name
   llvm::DenseSet<mlir::Operation *> checked;                                                    // functions whose types are all supported
-  int64_t depth = 0;
   int64_t steps = 0;
 };
 
@@ -151,5 +151,8 @@ Meaning findElementwise(llvm::StringRef name); // interpret_elementwise.cpp: ari
 Meaning findMemory(llvm::StringRef name);      // interpret_memory.cpp: loads, stores, atomics, block pointers, print and assert
 Meaning findTile(llvm::StringRef name);        // interpret_tile.cpp: creation, shape, dot, reduce, scan
 Meaning findControl(llvm::StringRef name);     // interpret.cpp: structured control flow, calls
+
+/// Runs an operation's meaning, and tells options.onWarning what NumPy would say of the result.
+llvm::LogicalResult runWatched(Program &program, mlir::Operation *op, Meaning meaning);
 
 } // namespace tilewright::interp

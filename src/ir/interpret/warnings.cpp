@@ -1,0 +1,83 @@
+// What NumPy would warn of. Upstream runs kernels on NumPy where TRITON_INTERPRET=1 asks for it, and NumPy's warnings are how the first NaN
+// of a program is found:
+//     x / y      where y has a zero        divide by zero encountered in divide
+//     x - y      where both are infinite   invalid value encountered in subtract
+// The processor notes such results in its status word: an operation that NumPy watches clears it, runs, and reads it.
+#include "ir/interpret/program.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cfenv>
+#include <cmath>
+
+using namespace mlir;
+
+namespace tilewright::interp {
+
+/// NumPy's name of the function that computes the operation's result; empty for one that it does not watch.
+static StringRef numpyName(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  StringRef found = llvm::StringSwitch<StringRef>(name)
+                        .Case("arith.addf", "add")
+                        .Case("arith.subf", "subtract")
+                        .Cases({"arith.mulf", "math.fma"}, "multiply")
+                        .Cases({"arith.divf", "tt.precise_divf"}, "divide")
+                        .Case("arith.remf", "fmod")
+                        .Case("arith.truncf", "cast")
+                        .Case("tt.precise_sqrt", "sqrt")
+                        .Case("math.powf", "power")
+                        .Default("");
+  if (found.empty() && name.consume_front("math."))
+    for (StringRef same : {"sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh"})
+      if (name == same) return same;
+  return found;
+}
+
+static bool hasNan(const Program &program, Value value) {
+  Format format = formatOf(value.getType());
+  return llvm::any_of(program.get(value).elements, [&](uint64_t bits) { return std::isnan(decodeFloat(format, bits)); });
+}
+
+/// Of a maximum or minimum that leaves NaN out: whether a part of the tile has nothing else.
+static bool isOfNansAlone(Program &program, Operation *op) {
+  auto reduce = dyn_cast<tt::ReduceOp>(op);
+  if (!reduce || reduce->getNumResults() != 1 || !isa<FloatType>(getElementTypeOrSelf(reduce->getResult(0).getType()))) return false;
+  Operation *combined = &reduce->getRegion(0).front().front();
+  if (auto call = dyn_cast<tt::CallOp>(combined))
+    if (auto function = program.module.lookupSymbol<tt::FuncOp>(call.getCallee())) combined = &function.getBody().front().front();
+  StringRef name = combined->getName().getStringRef();
+  return (name == "arith.maxnumf" || name == "arith.minnumf") && hasNan(program, reduce->getResult(0));
+}
+
+/// The operation's place, or for one in the library's own functions that of the call which led there.
+static FileLineColLoc placeOf(const Program &program, Operation *op) {
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  for (Operation *caller : llvm::reverse(program.callers)) {
+    if (place && !place.getFilename().getValue().starts_with("<prelude>")) break;
+    place = caller->getLoc()->findInstanceOf<FileLineColLoc>();
+  }
+  return place;
+}
+
+LogicalResult runWatched(Program &program, Operation *op, Meaning meaning) {
+  StringRef name = numpyName(op);
+  if (!name.empty()) std::feclearexcept(FE_ALL_EXCEPT);
+  if (failed(meaning(program, op))) return failure();
+  auto warn = [&](const Twine &text) {
+    FileLineColLoc place = placeOf(program, op);
+    program.options.onWarning(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, text.str());
+  };
+  if (isOfNansAlone(program, op)) warn("All-NaN slice encountered");
+  int raised = name.empty() ? 0 : std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
+  if (!raised) return success();
+  if (name == "rsqrt") name = raised & FE_INVALID ? "sqrt" : "divide";
+  auto isIn = [&](auto isKind) { return isKind(op) || (!program.callers.empty() && isKind(program.callers.back())); };
+  if (isIn([](Operation *inner) { return isa<tt::ReduceOp>(inner->getParentOp()); })) name = "reduce";
+  if (isIn([](Operation *inner) { return isa<tt::ScanOp>(inner->getParentOp()); })) name = "accumulate";
+  if (raised & FE_DIVBYZERO) warn("divide by zero encountered in " + name);
+  if (raised & FE_OVERFLOW) warn("overflow encountered in " + name);
+  if (raised & FE_INVALID) warn("invalid value encountered in " + name);
+  return success();
+}
+
+} // namespace tilewright::interp
