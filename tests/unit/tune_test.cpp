@@ -335,10 +335,18 @@ TEST(Measure, CardsTakeLess) {
   auto once = [&]() -> std::optional<double> { return ++runs, 1e-5; };
   measureRuns(once, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
   EXPECT_EQ(runs, 21);                                                                        // the first run warms up
+  // A run that is long counts at once.
+  for (auto [best, expected] : {std::pair(9.0, 2), std::pair(5.0, 1)}) {
+    runs = 0;
+    auto slow = [&]() -> std::optional<double> { return ++runs, 1e-2; };
+    measureRuns(slow, best, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
+    EXPECT_EQ(runs, expected);
+  }
+  // What the clock cannot tell apart is quiet.
   runs = 0;
-  auto slow = [&]() -> std::optional<double> { return ++runs, 1e-2; };
-  measureRuns(slow, 5.0, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
-  EXPECT_EQ(runs, 3);
+  auto coarse = [&]() -> std::optional<double> { return ++runs, runs % 2 ? 5.1e-6 : 5.5e-6; };
+  measureRuns(coarse, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); });
+  EXPECT_EQ(runs, 21);
 }
 
 TEST(ResultCheck, ComparesWithTheFirstRun) {
