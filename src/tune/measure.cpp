@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
+#include "tune/result_check.h"
 
 #include <algorithm>
 #include <chrono>
@@ -185,10 +186,18 @@ std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)>
   return secondsNow() - start;
 }
 
-Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best) {
+Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check) {
   Diagnostics problems;
-  std::optional<std::vector<double>> times =
-      measureRuns([&] { return once(launch, problems); }, best, state->card ? onCards : onProcessors);
+  std::optional<std::string> difference;
+  auto checked = [&]() -> std::optional<double> {
+    if (check) check->restore();
+    std::optional<double> seconds = once(launch, problems);
+    if (seconds && check) difference = check->compare();
+    check = nullptr; // of one run
+    return difference ? std::nullopt : seconds;
+  };
+  std::optional<std::vector<double>> times = measureRuns(checked, best, state->card ? onCards : onProcessors);
+  if (difference) return {{}, std::move(*difference)};
   return times ? Measured{std::move(*times), ""} : Measured{{}, firstError(problems)};
 }
 

@@ -62,6 +62,8 @@ private:
   size_t bytes = 0;
 };
 
+class ResultCheck;
+
 class LaunchMeter {
 public:
   /// `zeroed`, `restored`: the parameters whose tensors are set to zero and put back. Null after an error.
@@ -69,8 +71,9 @@ public:
                                              llvm::ArrayRef<size_t> restored, const LaunchOptions &options, Diagnostics &diagnostics);
   ~LaunchMeter();
 
-  /// Runs `launch` a number of times, as measureRuns does; it returns false where it cannot go on, and no times are known then.
-  Measured measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best);
+  /// Runs `launch` a number of times, as measureRuns does; it returns false where it cannot go on, and no times are known then. `check`:
+  /// what the first run leaves is compared with what other configurations left; where it differs, no more is measured. May be null.
+  Measured measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check);
   /// Puts the tensors into the state from which the launch that is to count starts.
   void reset();
 
