@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -271,6 +272,19 @@ def test_a_call_lasts_from_its_first_kernel_to_its_last(monkeypatch, on_fake_dev
     span.end()
     records.times = {1: (5000, 5900, 300, 2)}
     assert span.extent() == 900 and span.nanoseconds() == 300
+    proton.clock.recorder.stop()
+
+
+def test_two_profilers_are_told_of(monkeypatch, on_fake_device):
+    records = FakeRecords(monkeypatch)
+    monkeypatch.setattr(proton.clock, "_torch_profiles", lambda: True)
+    with pytest.warns(RuntimeWarning, match="it sees nothing of the GPU"):
+        proton.clock.span().end()
+    proton.clock.recorder.stop()
+    records.why = "another profiler has CUPTI"  # it came first, and has all of it
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        proton.clock.span().end()
     proton.clock.recorder.stop()
 
 
