@@ -217,18 +217,14 @@ std::optional<std::vector<double>> measureRuns(const std::function<std::optional
   std::optional<double> first = once(); // compiles, and warms up
   if (!first) return std::nullopt;
   std::vector<double> times;
-  if (*first > effort.longRun) {
-    times.push_back(*first * 1e3);
-    if (best && times.front() > effort.farBehind * *best) return percentiles(std::move(times));
-  }
-  double start = now();
+  double start = now(), least = *first * 1e3; // a slow run may be chance: all of them must be slow
   while (times.size() < mostRuns && (times.size() < effort.leastRuns || now() - start < effort.seconds)) {
     std::optional<double> time = once();
     if (!time) return std::nullopt;
     times.push_back(*time * 1e3);
-    // A few runs may be slow by chance, so short ones are tried more often.
-    bool isTried = times.size() >= effort.triedRuns || (times.size() >= 2 && now() - start > effort.triedSeconds);
-    if (best && isTried && *std::min_element(times.begin(), times.end()) > effort.farBehind * *best) break;
+    least = std::min(least, times.back());
+    bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.leastTried && now() - start > effort.triedSeconds);
+    if (best && isTried && least > effort.farBehind * *best) break;
     if (times.size() % effort.quietRuns == 0 && now() - start > effort.quietSeconds && areQuiet(times)) break;
   }
   return percentiles(std::move(times));

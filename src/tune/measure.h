@@ -28,15 +28,14 @@ struct MeasureEffort {
   double seconds;
   double quietSeconds; // enough where so many runs take one time, from the 20th to the 80th percentile
   size_t quietRuns;
-  double triedSeconds; // enough for one that is far behind, or so many runs
-  size_t triedRuns;
+  double triedSeconds; // enough for one that is far behind, in at least so many runs, or so many short ones
+  size_t leastTried, triedRuns;
   double farBehind; // times the best median
   size_t leastRuns; // of those that are not far behind
-  double longRun;   // seconds of a run of which warming up is a small part, so that the first one counts
 };
-constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 5, 2.0, 3, 1e9};
+constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 2, 5, 2.0, 3};
 // A GPU's own clock measures, without the host's disturbances.
-constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 4, 1.5, 2, 0.004};
+constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 1, 4, 1.5, 2};
 
 /// Runs `once`, which gives the seconds of a run, a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`:
 /// the best median so far. `now`: the clock, in seconds, that says when it has been long enough. Nothing where a run fails.
