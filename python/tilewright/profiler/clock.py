@@ -96,7 +96,7 @@ class ScopeSpan(EventSpan):
 
 
 class RecordedScope(ScopeSpan):
-    """The same where CUPTI records: it also tells what ran in the scope beside our launches and inner scopes, which have marks of their own."""
+    """The same where CUPTI records: it also tells what ran in the scope beside our launches and inner scopes, which have their own marks."""
 
     def __init__(self, device):
         super().__init__(device)

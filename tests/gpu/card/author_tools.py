@@ -203,10 +203,10 @@ def wrong_configurations(folder):
 def device_commands(folder):
     """The commands `tune` and `run` on a device."""
     script = write(folder, "tuned_command.py", TUNED.partition("x = torch")[0].format(configs=LIST, size=0).replace("import torch", ""))
+    launch = ["--device", DEVICE, "--grid", "cdiv(n, BLOCK)", "--arg", "x_ptr=ones:f32[20000]",
+              "--arg", "out_ptr=zeros:f32[20000]", "--arg", "n=20000"]
     for words in (["tune"], ["tune", "--space", "BLOCK=128,512,2048 num_warps=2,4"], ["run", "--time", "--print", "out_ptr"]):
-        yield finish(start("-m", "tilewright._command", *words, f"{script}:add_kernel" if words[0] == "tune" else script, "--device", DEVICE, "--grid",
-                           "cdiv(n, BLOCK)", "--arg", "x_ptr=ones:f32[20000]", "--arg", "out_ptr=zeros:f32[20000]", "--arg", "n=20000",
-                           TILEWRIGHT_CACHE_DIR=f"{folder}/commands"))
+        yield finish(start("-m", "tilewright._command", *words, script, *launch, TILEWRIGHT_CACHE_DIR=f"{folder}/commands"))
 
 
 CLOCKS = """
