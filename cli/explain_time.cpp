@@ -133,7 +133,7 @@ bool measureTime(const CompileRequest &request, DescribedLaunch &launch, Explana
   std::unique_ptr<LaunchMeter> meter =
       LaunchMeter::create(*launch.setup.kernel.function, launch.choice.arguments, {}, {}, options, diagnostics);
   if (!meter) return false;
-  Measured measured = meter->measure(run, std::nullopt);
+  Measured measured = meter->measure(run, std::nullopt, nullptr);
   for (double milliseconds : measured.milliseconds)
     explanation.time->measured.push_back(milliseconds / 1e3);
   return true;

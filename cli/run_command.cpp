@@ -125,7 +125,7 @@ std::optional<Timing> timeOnCard(const Setup &setup, const TunedKernel::Choice &
                                  Diagnostics &diagnostics) {
   std::unique_ptr<LaunchMeter> meter = LaunchMeter::create(*setup.kernel.function, choice.arguments, {}, {}, choice.options, diagnostics);
   if (!meter) return std::nullopt;
-  std::vector<double> times = meter->measure([&](Diagnostics &) { return launch(); }, std::nullopt).milliseconds;
+  std::vector<double> times = meter->measure([&](Diagnostics &) { return launch(); }, std::nullopt, nullptr).milliseconds;
   if (times.size() < 3) return std::nullopt;
   return Timing{times[0] / 1e3, times[1] / 1e3, times[2] / 1e3, 0};
 }

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstdio>
+#include <set>
 
 namespace tilewright {
 
@@ -115,8 +116,10 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
     if (!budget) return fail("--budget: " + budget.error());
     tuned.budget = *budget;
   }
-  tuned.progress = [](const Config &config, const Measured &result) {
-    std::printf("%s\n", timingText(configText(config), result, false).c_str());
+  std::set<std::string> measured;
+  tuned.progress = [&](const Config &config, const Measured &result) {
+    bool isNew = measured.insert(configText(config)).second;
+    std::printf("%s%s\n", timingText(configText(config), result, false).c_str(), isNew ? "" : " (again)");
     std::fflush(stdout);
   };
   GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(*setup, arguments, problems); };

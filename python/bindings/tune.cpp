@@ -134,9 +134,9 @@ static double secondsOnProcessors(const nb::callable &run, llvm::ArrayRef<Argume
 }
 
 /// Times runs as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches. On a GPU if
-/// `device` is not negative.
-static std::vector<double> measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors,
-                                        std::optional<double> best, int64_t device, uintptr_t stream) {
+/// `device` is not negative. `check`: compares what the first run leaves; how that differs is the answer, then, in place of the times.
+static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
+                               ResultCheck *check, int64_t device, uintptr_t stream) {
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
     arguments.push_back(toArgument(tensor, nullptr));
@@ -144,21 +144,30 @@ static std::vector<double> measureCalls(nb::callable before, nb::callable run, n
   std::unique_ptr<CardTimer> card;
   if (device >= 0) card = CardTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
   Raised raised;
+  std::optional<std::string> difference;
   auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
   auto once = [&]() -> std::optional<double> {
+    if (check) check->restore();
     if (!call(before)) return std::nullopt;
     std::optional<double> seconds;
     if (card)
       seconds = card->time([&] { return call(run); }, diagnostics);
     else
       seconds = raised.call(std::optional<double>(), [&] { return std::optional(secondsOnProcessors(run, arguments)); });
-    return seconds && call(after) ? seconds : std::nullopt;
+    if (seconds && check) {
+      WithoutGil release;
+      Compiling compiling; // on a GPU the comparison is a kernel
+      difference = check->compare();
+    }
+    check = nullptr; // of one run
+    return seconds && call(after) && !difference ? seconds : std::nullopt;
   };
   std::optional<std::vector<double>> times;
   if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
   if (raised.first) std::rethrow_exception(raised.first);
+  if (difference) return nb::cast(*difference);
   if (!times) raiseErrors(diagnostics, nullptr);
-  return *times;
+  return nb::cast(*times);
 }
 
 static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwargs) {
@@ -311,7 +320,8 @@ void defineTuner(nb::module_ &module) {
   module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a, "grid"_a);
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
-  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "device"_a = -1, "stream"_a = 0);
+  module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "check"_a.none() = nb::none(),
+             "device"_a = -1, "stream"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
              "needs_quiet"_a = true);

@@ -4,8 +4,8 @@
     python -m tilewright.bench --compare OLD.json NEW.json
 
 Nothing is measured before verification passes. Kernel and reference are called by turns, with nothing of the inputs in the caches. Bytes are
-those of inputs and outputs, each once; operations on floats are counted in the IR of the launches, and where a loop's length follows from data,
-by the reference interpreter on a few of the programs.
+those of inputs and outputs, each once; operations on floats are counted in the IR of the launches, and where a loop's length follows from
+data, by the reference interpreter on a few of the programs.
 """
 
 import dataclasses

@@ -12,7 +12,7 @@ import time
 from . import _alias, _core, knobs
 from ._author import command, roof
 from ._author.work import WorkCounter
-from .profiler import hooks, session
+from .profiler import clock, hooks, session
 
 _DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
 and the share of this machine's measured roof. The script's own options stand behind its name."""
@@ -153,6 +153,8 @@ def profile(script, arguments=(), trace=None, wants_roof=True):
         whole["traceEvents"] += compilations.events
         with open(trace, "w") as file:
             command.json.dump(whole, file)
+    if clock.recorder.why:
+        print(f"tilewright: kernels are timed by events, which adds a few microseconds to each, as {clock.recorder.why}", file=sys.stderr)
     rows = rows_of(tree)
     device = "cpu" if "CPU" in devices else f"cuda:{next(iter(devices['CUDA']))}"
     add_rates(rows, roof.roof_of(device) if wants_roof and rows else None)

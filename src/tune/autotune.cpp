@@ -228,16 +228,21 @@ void TunedKernel::sortByEstimate(std::vector<const Candidate *> &kept, const Cal
     kept[place] = guess.second;
 }
 
-std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench) {
+std::optional<std::string> TunedKernel::prepareCheck(const Choice &choice, Bench &bench) {
   Diagnostics problems;
   std::shared_ptr<const CompiledKernel> compiled = plain.compile(choice.arguments, choice.options, problems);
   if (!compiled) return firstError(problems);
-  if (!bench.check) {
-    std::vector<Argument> written; // of nothing where nothing is to be compared
-    for (auto [argument, isWritten] : llvm::zip(choice.arguments, writtenParameters(*compiled)))
-      if (isWritten && resultsAreChecked()) written.push_back(argument);
-    bench.check = std::make_unique<ResultCheck>(written);
-  }
+  if (bench.check) return std::nullopt;
+  std::vector<Argument> written; // of nothing where nothing is to be compared
+  for (auto [argument, isWritten] : llvm::zip(choice.arguments, writtenParameters(*compiled)))
+    if (isWritten && resultsAreChecked()) written.push_back(argument);
+  bench.check = std::make_unique<ResultCheck>(written);
+  return std::nullopt;
+}
+
+std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench) {
+  if (std::optional<std::string> problem = prepareCheck(choice, bench)) return problem;
+  Diagnostics problems;
   bench.check->restore();
   bench.meter->reset();
   if (!plain.launch(grid, choice.arguments, choice.options, problems)) return firstError(problems);
@@ -253,10 +258,15 @@ Measured TunedKernel::measure(const Candidate &candidate, const Call &call, Benc
   std::optional<Choice> choice = complete(candidate, call, problems);
   std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
   Measured result{{}, extents ? "" : firstError(problems)};
-  if (extents) {
-    std::optional<std::string> problem = tryOut(candidate, *choice, *extents, bench);
+  std::optional<std::string> problem = extents ? prepareCheck(*choice, bench) : std::nullopt;
+  if (problem) result.failure = std::move(*problem);
+  if (extents && !problem) {
+    std::string config = configText(candidate.config);
+    bool isNew = bench.checked.insert(&candidate).second;
     auto launch = [&](Diagnostics &diagnostics) { return plain.launch(*extents, choice->arguments, choice->options, diagnostics); };
-    result = problem ? Measured{{}, std::move(*problem)} : bench.meter->measure(launch, best);
+    result = bench.meter->measure(launch, best, isNew ? bench.check.get() : nullptr);
+    if (isNew && bench.check->differed()) result.failure = otherResults(config, bench.first, result.failure);
+    if (bench.first.empty() && result.failure.empty()) bench.first = config;
   }
   if (progress) progress(candidate.config, result);
   return result;

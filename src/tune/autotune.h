@@ -89,9 +89,12 @@ private:
   struct Bench {
     std::unique_ptr<LaunchMeter> meter;
     std::unique_ptr<ResultCheck> check;
-    std::string first; // the configuration that the others are compared with
+    std::string first;                   // the configuration that the others are compared with
+    std::set<const Candidate *> checked; // those whose results have been compared
   };
   Measured measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best);
+  /// Makes what the results are compared with, if they are. Why the configuration does not work, or nothing.
+  std::optional<std::string> prepareCheck(const Choice &choice, Bench &bench);
   /// Runs it once, from the state that all configurations start from. Why it cannot win, or nothing.
   std::optional<std::string> tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench);
   std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,

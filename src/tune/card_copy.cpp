@@ -21,7 +21,7 @@ static Kernel *comparison(llvm::StringRef name) {
     return parsed ? moduleScope(std::move(parsed)) : nullptr;
   }();
   static std::mutex lock;
-  static llvm::StringMap<std::unique_ptr<Kernel>> kernels;
+  static auto &kernels = *new llvm::StringMap<std::unique_ptr<Kernel>>; // never destroyed: the device may be gone by then
   std::lock_guard<std::mutex> guard(lock);
   std::unique_ptr<Kernel> &kernel = kernels[name];
   Diagnostics problems;

@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
+#include "tune/result_check.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,8 +14,8 @@
 
 namespace tilewright {
 
-static constexpr size_t leastRuns = 3, mostRuns = 200;
-static constexpr double quietScatter = 0.05;
+static constexpr size_t mostRuns = 200;
+static constexpr double quietScatter = 0.05, clockStep = 5e-4; // milliseconds: what a GPU's events cannot tell apart
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -185,10 +186,18 @@ std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)>
   return secondsNow() - start;
 }
 
-Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best) {
+Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check) {
   Diagnostics problems;
-  std::optional<std::vector<double>> times =
-      measureRuns([&] { return once(launch, problems); }, best, state->card ? onCards : onProcessors);
+  std::optional<std::string> difference;
+  auto checked = [&]() -> std::optional<double> {
+    if (check) check->restore();
+    std::optional<double> seconds = once(launch, problems);
+    if (seconds && check) difference = check->compare();
+    check = nullptr; // of one run
+    return difference ? std::nullopt : seconds;
+  };
+  std::optional<std::vector<double>> times = measureRuns(checked, best, state->card ? onCards : onProcessors);
+  if (difference) return {{}, std::move(*difference)};
   return times ? Measured{std::move(*times), ""} : Measured{{}, firstError(problems)};
 }
 
@@ -200,21 +209,22 @@ static std::vector<double> percentiles(std::vector<double> times) {
 
 static bool areQuiet(const std::vector<double> &times) {
   std::vector<double> found = percentiles(times);
-  return found[2] - found[1] <= quietScatter * found[0];
+  return found[2] - found[1] <= std::max(quietScatter * found[0], clockStep);
 }
 
 std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
                                                const MeasureEffort &effort, const std::function<double()> &now) {
-  if (!once()) return std::nullopt; // compiles, and warms up
+  std::optional<double> first = once(); // compiles, and warms up
+  if (!first) return std::nullopt;
   std::vector<double> times;
-  double start = now();
-  while (times.size() < mostRuns && (times.size() < leastRuns || now() - start < effort.seconds)) {
+  double start = now(), least = *first * 1e3; // a slow run may be chance: all of them must be slow
+  while (times.size() < mostRuns && (times.size() < effort.leastRuns || now() - start < effort.seconds)) {
     std::optional<double> time = once();
     if (!time) return std::nullopt;
     times.push_back(*time * 1e3);
-    // A few runs may be slow by chance, so short ones are tried more often.
-    bool isTried = times.size() >= effort.triedRuns || (times.size() >= 2 && now() - start > effort.triedSeconds);
-    if (best && isTried && *std::min_element(times.begin(), times.end()) > effort.farBehind * *best) break;
+    least = std::min(least, times.back());
+    bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.leastTried && now() - start > effort.triedSeconds);
+    if (best && isTried && least > effort.farBehind * *best) break;
     if (times.size() % effort.quietRuns == 0 && now() - start > effort.quietSeconds && areQuiet(times)) break;
   }
   return percentiles(std::move(times));

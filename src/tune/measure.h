@@ -28,13 +28,14 @@ struct MeasureEffort {
   double seconds;
   double quietSeconds; // enough where so many runs take one time, from the 20th to the 80th percentile
   size_t quietRuns;
-  double triedSeconds; // enough for one that is far behind, or so many runs
-  size_t triedRuns;
+  double triedSeconds; // enough for one that is far behind, in at least so many runs, or so many short ones
+  size_t leastTried, triedRuns;
   double farBehind; // times the best median
+  size_t leastRuns; // of those that are not far behind
 };
-constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 5, 2.0};
+constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 2, 5, 2.0, 3};
 // A GPU's own clock measures, without the host's disturbances.
-constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 4, 1.5};
+constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 1, 4, 1.5, 2};
 
 /// Runs `once`, which gives the seconds of a run, a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`:
 /// the best median so far. `now`: the clock, in seconds, that says when it has been long enough. Nothing where a run fails.
@@ -60,6 +61,8 @@ private:
   size_t bytes = 0;
 };
 
+class ResultCheck;
+
 class LaunchMeter {
 public:
   /// `zeroed`, `restored`: the parameters whose tensors are set to zero and put back. Null after an error.
@@ -67,8 +70,9 @@ public:
                                              llvm::ArrayRef<size_t> restored, const LaunchOptions &options, Diagnostics &diagnostics);
   ~LaunchMeter();
 
-  /// Runs `launch` a number of times, as measureRuns does; it returns false where it cannot go on, and no times are known then.
-  Measured measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best);
+  /// Runs `launch` a number of times, as measureRuns does; it returns false where it cannot go on, and no times are known then. `check`:
+  /// what the first run leaves is compared with what other configurations left; where it differs, no more is measured. May be null.
+  Measured measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check);
   /// Puts the tensors into the state from which the launch that is to count starts.
   void reset();
 

@@ -159,9 +159,10 @@ std::optional<std::string> ResultCheck::compare(Tensor &tensor) const {
 }
 
 std::optional<std::string> ResultCheck::compare() {
+  isOther = true;
   for (Tensor &tensor : tensors)
     if (std::optional<std::string> difference = compare(tensor)) return difference;
-  isFirst = false;
+  isFirst = isOther = false;
   return std::nullopt;
 }
 

@@ -32,6 +32,8 @@ public:
   void restore() const;
   /// Behind a run from there: how its results differ from those of the first run that asked, or nothing.
   std::optional<std::string> compare();
+  /// Whether the last comparison found a difference.
+  bool differed() const { return isOther; }
 
 private:
   struct Tensor {
@@ -45,7 +47,7 @@ private:
 
   std::vector<Tensor> tensors;
   size_t total = 0;
-  bool isFirst = true;
+  bool isFirst = true, isOther = false;
 };
 
 /// The failure of a configuration whose results differ from those of the first, and whether a failure is that.

@@ -104,9 +104,9 @@ def test_other_words_are_refused():
 def test_the_estimate_counts_what_a_program_does():
     kernel = product([triton.Config({})]).fn
     tensors = [np.zeros((64, 64), np.float32)] * 3
-    other, products = _core.program_work(kernel, (*tensors, 64, 64, 100), {"BLOCK_M": 32, "BLOCK_N": 16, "BLOCK_K": 16},
+    other, products, is_exact = _core.program_work(kernel, (*tensors, 64, 64, 100), {"BLOCK_M": 32, "BLOCK_N": 16, "BLOCK_K": 16},
                                          [2, 4])
-    assert products == {"float32": 2 * 32 * 16 * 16 * 7} and other == 0  # 7 steps: tl.cdiv(100, 16)
+    assert products == {"float32": 2 * 32 * 16 * 16 * 7} and other == 0 and is_exact  # 7 steps: tl.cdiv(100, 16)
     assert _core.estimate(kernel, (*tensors, 64, 64, 100), {"BLOCK_M": 33, "BLOCK_N": 16, "BLOCK_K": 16}, 4) is None
     few, many = (_core.estimate(kernel, (*tensors, 64, 64, 100), {"BLOCK_M": 32, "BLOCK_N": 16, "BLOCK_K": 16}, n) for n in (4, 4000))
     assert 0 < few < many

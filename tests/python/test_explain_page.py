@@ -156,3 +156,39 @@ def test_a_browser_shows_the_facts_of_a_processor(browse, tmp_path):
     shown = browse(made_page(tmp_path, "cpu:avx2"), "facts")
     assert "128x64 f16 from a_ptr: 8 at a time (16 bytes), contiguous along dimension 1" in shown
     assert 'data-tab="layouts"' not in shown and 'data-tab="stages"' in shown
+
+
+def test_a_browser_shows_the_source_in_colors(browse, tmp_path):
+    """What is written stays what it is; strings in three quotes are strings on all of their lines."""
+    class Lines(HTMLParser):
+        def __init__(self, text):
+            super().__init__()
+            self.spans, self.lines, self.kinds = [], [], []
+            self.feed(text)
+
+        def handle_starttag(self, tag, attributes):
+            attributes = dict(attributes)
+            if tag == "div" and attributes.get("class", "").startswith("line"):
+                self.lines.append("")
+                self.kinds.append([])
+            if tag == "span":
+                self.spans.append(attributes.get("class", ""))
+
+        def handle_endtag(self, tag):
+            if tag == "span":
+                self.spans.pop()
+
+        def handle_data(self, data):
+            if self.spans and self.spans[0] not in ("number", "badge"):
+                self.lines[-1] += data
+                self.kinds[-1].append((self.spans[-1], data))
+
+    shown = browse(made_page(tmp_path, "cpu:avx2"), "facts")
+    page = Lines(shown[shown.index('id="source"'):shown.index('id="everywhere"')])
+    source = MATMUL.read_text().rstrip().split("\n")
+    assert [line.rstrip() for line in page.lines] == [line.rstrip() for line in source]
+    of = {line.strip(): kinds for line, kinds in zip(source, page.kinds)}
+    assert of["@triton.jit"] == [("decorator", "@triton.jit")] and ("keyword", "import") in of["import numpy as np"]
+    end = [index for index, line in enumerate(source) if '"""' in line][1]
+    assert all({kind for kind, _ in page.kinds[index]} <= {"text", ""} for index in range(end + 1))
+    assert all(("text", source[index]) in page.kinds[index] for index in range(1, end) if source[index])

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -214,6 +215,88 @@ def test_what_an_idle_device_waits_for_is_not_its_work(monkeypatch):
     span = proton.clock.EventSpan(FakeDevice)
     span.end()
     assert span.nanoseconds() == 50_000_000
+
+
+class FakeRecords:
+    """What _core says of activities: the times that a test has written down, by mark."""
+
+    def __init__(self, monkeypatch, why=None):
+        self.why, self.times, self.open, self.users, self.last = why, {}, [], 0, 0
+        for name in ("start_activities", "stop_activities", "enter_activity", "leave_activity", "activity_times"):
+            monkeypatch.setattr(proton.clock._core, name, getattr(self, name))
+
+    def start_activities(self):
+        self.users += self.why is None
+        return self.why
+
+    def stop_activities(self):
+        self.users -= 1
+
+    def enter_activity(self):
+        self.last += 1
+        self.open.append(self.last)
+        return self.last
+
+    def leave_activity(self, mark):
+        assert self.open.pop() == mark
+
+    def activity_times(self, mark, device):
+        return self.times.pop(mark, None)
+
+
+@pytest.fixture
+def on_fake_device(monkeypatch):
+    monkeypatch.setattr(proton.clock, "on_device", lambda: True)
+    monkeypatch.setattr(type(triton.runtime.driver.active), "get_device_interface", lambda self: FakeDevice)
+
+
+def test_kernels_have_the_times_of_their_records(monkeypatch, on_fake_device):
+    records = FakeRecords(monkeypatch)
+    number = proton.start("profile", data="trace")
+    with proton.scope("outer"):  # mark 1, the launches 2 and 3, what is not ours 700
+        launch()
+        launch()
+    records.times = {2: (5000, 5300, 300, 1), 3: (6000, 6500, 400, 2), 1: (7000, 7700, 700, 1)}
+    session = proton.session.end(number)
+    tree, _ = session.database()
+    outer = child(tree, "outer")
+    assert outer["metrics"]["time (ns)"] == 700 and child(outer, "fill")["metrics"] == {"time (ns)": 700, "count": 2}
+    begun = [event["ts"] for event in session.trace()["traceEvents"] if event["name"] == "fill"]
+    assert begun == [5.0, 6.0]  # microseconds, of the GPU's work and not of the call
+    assert records.users == 0 and not records.open
+
+
+def test_a_call_lasts_from_its_first_kernel_to_its_last(monkeypatch, on_fake_device):
+    records = FakeRecords(monkeypatch)
+    span = proton.clock.span()
+    span.end()
+    records.times = {1: (5000, 5900, 300, 2)}
+    assert span.extent() == 900 and span.nanoseconds() == 300
+    proton.clock.recorder.stop()
+
+
+def test_two_profilers_are_told_of(monkeypatch, on_fake_device):
+    records = FakeRecords(monkeypatch)
+    monkeypatch.setattr(proton.clock, "_torch_profiles", lambda: True)
+    with pytest.warns(RuntimeWarning, match="it sees nothing of the GPU"):
+        proton.clock.span().end()
+    proton.clock.recorder.stop()
+    records.why = "another profiler has CUPTI"  # it came first, and has all of it
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        proton.clock.span().end()
+    proton.clock.recorder.stop()
+
+
+def test_events_stand_in_for_records(monkeypatch, on_fake_device):
+    """Where CUPTI cannot be had, and where another profiler takes it while we record."""
+    for why in ("another profiler has CUPTI", None):
+        records = FakeRecords(monkeypatch, why)
+        span = proton.clock.span()
+        span.end()
+        assert span.nanoseconds() == span.extent() == 1000 and proton.clock.recorder.why == why
+        proton.clock.recorder.stop()
+        assert records.users == 0
 
 
 def test_work_that_a_graph_captures_has_no_time(monkeypatch):

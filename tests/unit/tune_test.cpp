@@ -335,10 +335,22 @@ TEST(Measure, CardsTakeLess) {
   auto once = [&]() -> std::optional<double> { return ++runs, 1e-5; };
   measureRuns(once, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
   EXPECT_EQ(runs, 21);                                                                        // the first run warms up
+  // Of a long one few runs say enough.
+  for (auto [best, expected] : {std::pair(9.0, 3), std::pair(5.0, 2)}) {
+    runs = 0;
+    auto slow = [&]() -> std::optional<double> { return ++runs, 1e-2; };
+    measureRuns(slow, best, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
+    EXPECT_EQ(runs, expected);
+  }
+  // One slow run is chance.
   runs = 0;
-  auto slow = [&]() -> std::optional<double> { return ++runs, 1e-2; };
-  measureRuns(slow, 5.0, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
-  EXPECT_EQ(runs, 3);
+  auto hiccup = [&]() -> std::optional<double> { return ++runs == 1 ? 7e-3 : 5e-6; };
+  EXPECT_EQ(measureRuns(hiccup, 5e-3, onCards, [&] { return 5e-3 * static_cast<double>(runs); })->front(), 5e-3);
+  // What the clock cannot tell apart is quiet.
+  runs = 0;
+  auto coarse = [&]() -> std::optional<double> { return ++runs, runs % 2 ? 5.1e-6 : 5.5e-6; };
+  measureRuns(coarse, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); });
+  EXPECT_EQ(runs, 21);
 }
 
 TEST(ResultCheck, ComparesWithTheFirstRun) {

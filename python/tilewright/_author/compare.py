@@ -49,19 +49,28 @@ def _differences(result, expected):
     return difference
 
 
+_PART = 1 << 18  # elements at a time: what is computed of them stays in a processor's caches
+
+
 def compare(result, expected, rtol, atol):
     """Two tensors of one shape and type."""
     dtype, shape = tensors.dtype_name(result), list(result.shape)
-    result, expected = tensors.to_numpy(result), tensors.to_numpy(expected)
-    difference = _differences(result, expected)
-    size = numpy.abs(expected.astype(numpy.float64)) if expected.dtype.kind != "c" else numpy.abs(expected)
-    with numpy.errstate(invalid="ignore", divide="ignore"):
-        allowed = numpy.where(numpy.isfinite(size), atol + rtol * size, 0)
-        beyond = difference - allowed
-        relative = numpy.where((size > 0) & numpy.isfinite(size), difference / size, 0)
-    wrong = int((beyond > 0).sum())
-    found = Comparison(dtype, shape, rtol, atol, wrong, float(difference.max(initial=0)), float(relative.max(initial=0)))
-    if wrong:
-        found.worst = tuple(int(at) for at in numpy.unravel_index(int(numpy.argmax(beyond)), beyond.shape))
-        found.value, found.expected = result[found.worst].item(), expected[found.worst].item()
+    result, expected = tensors.to_numpy(result).reshape(-1), tensors.to_numpy(expected).reshape(-1)
+    found = Comparison(dtype, shape, rtol, atol, 0, 0.0, 0.0)
+    furthest = 0.0
+    for begin in range(0, result.size, _PART):
+        part, wanted = result[begin:begin + _PART], expected[begin:begin + _PART]
+        difference = _differences(part, wanted)
+        size = numpy.abs(wanted.astype(numpy.float64)) if wanted.dtype.kind != "c" else numpy.abs(wanted)
+        with numpy.errstate(invalid="ignore", divide="ignore"):
+            beyond = difference - numpy.where(numpy.isfinite(size), atol + rtol * size, 0)
+            relative = numpy.where((size > 0) & numpy.isfinite(size), difference / size, 0)
+        found.wrong += int((beyond > 0).sum())
+        found.max_abs_diff = max(found.max_abs_diff, float(difference.max()))
+        found.max_rel_diff = max(found.max_rel_diff, float(relative.max()))
+        worst = int(numpy.argmax(beyond))
+        if beyond[worst] > furthest:
+            furthest = beyond[worst]
+            found.worst = tuple(int(at) for at in numpy.unravel_index(begin + worst, shape))
+            found.value, found.expected = part[worst].item(), wanted[worst].item()
     return found

@@ -149,7 +149,10 @@ def has_pattern(value, pattern):
     """For each element, in row-major order, whether all of its bytes are the pattern."""
     if dtype_name(value) == "bool":
         pattern &= 1
-    return (_bytes(value).reshape(-1, item_bytes(value)) == pattern).all(axis=1)
+    size = item_bytes(value)
+    if size in (1, 2, 4, 8):
+        return _bytes(value).view(f"u{size}") == int.from_bytes(bytes([pattern]) * size, "little")
+    return (_bytes(value).reshape(-1, size) == pattern).all(axis=1)
 
 
 def are_equal(left, right):

@@ -10,8 +10,8 @@ def is_tensor(value):
 
 
 class LaunchWork:
-    """One launch's. bytes: of the tensors among the arguments, each once. other, products: operations on floats, those of products by the type
-    of their operands; None where the kernel does not compile. is_exact: whether it is known how often each of its loops runs."""
+    """One launch's. bytes: of the tensors among the arguments, each once. other, products: operations on floats, those of products by the
+    type of their operands; None where the kernel does not compile. is_exact: whether it is known how often each of its loops runs."""
 
     def __init__(self, bound, counted, programs):
         tensors = {id(value): value for value in bound.values() if is_tensor(value)}

@@ -1,7 +1,9 @@
 """What a piece of work took: by the CPU's clock, by CUPTI's records of a GPU's kernels, or by events around them."""
 
+import sys
 import threading
 import time
+import warnings
 
 from .. import _core
 from ..runtime.driver import driver
@@ -94,7 +96,7 @@ class ScopeSpan(EventSpan):
 
 
 class RecordedScope(ScopeSpan):
-    """The same where CUPTI records: it also tells what ran in the scope beside our launches and inner scopes, which have marks of their own."""
+    """The same where CUPTI records: it also tells what ran in the scope beside our launches and inner scopes, which have their own marks."""
 
     def __init__(self, device):
         super().__init__(device)
@@ -154,13 +156,23 @@ class Recorder:
 recorder = Recorder()
 
 
+def _torch_profiles():
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.autograd._profiler_enabled()
+
+
 def _device_span(recorded, by_events):
     """In the current stream of the active GPU."""
     device = driver.active.get_device_interface()
     captures = getattr(device, "is_current_stream_capturing", lambda: False)
     if captures():
         return CapturedSpan()
-    return (recorded if recorder.is_on() else by_events)(device)
+    if not recorder.is_on():
+        return by_events(device)
+    if _torch_profiles():
+        warnings.warn("torch.profiler has begun while this profile records, and CUPTI serves one of the two: it sees nothing of the GPU. "
+                      "Begin it first, or end this profile before", RuntimeWarning, stacklevel=2)
+    return recorded(device)
 
 
 def on_device():

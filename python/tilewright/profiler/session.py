@@ -125,7 +125,8 @@ class Session:
         events = []
         for name, category, thread, span in self.events:
             duration = span.nanoseconds() / 1e3  # from then on a GPU's span knows when it began
-            events.append({"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": duration, "pid": os.getpid(), "tid": thread})
+            events.append({"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": duration, "pid": os.getpid(),
+                           "tid": thread})
         return {"displayTimeUnit": "ns", "traceEvents": events}
 
     def write(self, kind):

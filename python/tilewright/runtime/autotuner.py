@@ -282,14 +282,15 @@ class Autotuner(KernelInterface):
             after()
 
         try:
-            difference = self._difference(args, meta, config)
-            if difference:
-                return RuntimeError(difference)
             if self._measures_itself:
                 return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            check = self._check_of(args, meta, config, named) if config not in self._call.checked else None
+            self._call.checked.add(config)
             on_cpu = isinstance(driver.active, CPUDriver)
             where = () if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
-            return _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, *where)
+            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, *where)
+            self._call.first = self._call.first or str(config)
+            return RuntimeError(_core.other_results(str(config), self._call.first, times)) if isinstance(times, str) else times
         except _FAILURES as error:
             if knobs.autotuning.print:
                 print(f"Autotuning failed with {error}")
@@ -299,21 +300,27 @@ class Autotuner(KernelInterface):
         """A benchmark or hooks of the user's may change what a run computes from."""
         return _core.results_are_checked() and not self._measures_itself and _core.engine() == "cpu" and _jit_function(self.fn) is not None and not _is_watched()
 
-    def _difference(self, args, meta, config):
-        """Runs a configuration once, from the state that all start from; how its results differ from the first one's, or None."""
+    def _check_of(self, args, meta, config, named):
+        """What compares the results of configurations; None where they are not compared. The first that works makes it."""
         if not self._checks_results():
             return None
-        named, before, run, after = self._run_of(args, meta, config)
         if self._call.check is None:
             if config.pre_hook:  # it may give descriptors the shape of the configuration's tiles
                 config.pre_hook(named)
             compiled = self.fn.run(*args, **{**meta, **config.all_kwargs(), "warmup": True})
-            written = compiled._handle.written
-            self._call.check = _core.ResultCheck([named[name] for name in written if _is_tensor(named.get(name))])
-        self._call.check.restore()
+            self._call.check = _core.ResultCheck([named[name] for name in compiled._handle.written if _is_tensor(named.get(name))])
+        return self._call.check
+
+    def _difference(self, args, meta, config):
+        """Runs a configuration once, from the state that all start from; how its results differ from the first one's, or None."""
+        named, before, run, after = self._run_of(args, meta, config)
+        check = self._check_of(args, meta, config, named)
+        if check is None:
+            return None
+        check.restore()
         before()
         run()
-        difference = self._call.check.compare()
+        difference = check.compare()
         after()
         self._call.first = self._call.first or str(config)
         return _core.other_results(str(config), self._call.first, difference) if difference else None
@@ -378,7 +385,7 @@ class Autotuner(KernelInterface):
         threads = _core.target()["threads"] if self._compiles_ahead(kernel, configs) else 0
         problem = self._problem(kernel, args, kwargs, keeps)
         needs_quiet = problem is None or problem.device.startswith("cpu")
-        self._call.check, self._call.first = None, ""
+        self._call.check, self._call.first, self._call.checked = None, "", set()
         with progress(f"tuning {self.__name__}", len(configs)) as bar:
             best, results, measured, seconds = _core.tune(problem, texts, measure, compare_with, compile, keeps, not self._measures_itself,
                                                           threads, needs_quiet)

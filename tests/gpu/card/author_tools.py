@@ -169,6 +169,84 @@ def tune(folder):
     yield {"list": finish(start("-m", "tilewright._command", "tune", "--list", TILEWRIGHT_CACHE_DIR=f"{folder}/tuned"))}
 
 
+WRONG = """
+import json, warnings
+import torch
+import triton
+import triton.language as tl
+
+for dtype in (torch.float32, torch.float16, torch.int32, torch.float64):
+    @triton.autotune(configs=[triton.Config({"BLOCK": block, "MISS": miss}) for block in (1024, 2048) for miss in (0, 1)], key=["n"])
+    @triton.jit
+    def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, MISS: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n - MISS)
+
+    n = 3000003
+    x = (torch.randn(n, device="DEVICE") * 100).to(dtype)
+    out = torch.full_like(x, 7)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        double_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, out, n)
+    found = sum("gives other results" in str(warning.message) for warning in caught)
+    print(json.dumps({"dtype": str(dtype), "right": bool((out == 2 * x).all()), "found": found, "of": 2}), flush=True)
+"""
+
+
+@step
+def wrong_configurations(folder):
+    """Results are compared where the tensors lie: configurations that leave one of three million elements out do not win."""
+    yield finish(start("-m", "tilewright", write(folder, "wrong_configurations.py", WRONG), TILEWRIGHT_CACHE_DIR=f"{folder}/wrong"))
+
+
+@step
+def device_commands(folder):
+    """The commands `tune` and `run` on a device."""
+    script = write(folder, "tuned_command.py", TUNED.partition("x = torch")[0].format(configs=LIST, size=0).replace("import torch", ""))
+    launch = ["--device", DEVICE, "--grid", "cdiv(n, BLOCK)", "--arg", "x_ptr=ones:f32[20000]",
+              "--arg", "out_ptr=zeros:f32[20000]", "--arg", "n=20000"]
+    for words in (["tune"], ["tune", "--space", "BLOCK=128,512,2048 num_warps=2,4"], ["run", "--time", "--print", "out_ptr"]):
+        yield finish(start("-m", "tilewright._command", *words, script, *launch, TILEWRIGHT_CACHE_DIR=f"{folder}/commands"))
+
+
+CLOCKS = """
+import json, statistics
+import torch
+import triton
+import triton.language as tl
+from tilewright.profiler import clock
+
+@triton.jit
+def double_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+
+def spans(call, cache, make):
+    found = []
+    for _ in range(40):
+        cache.zero_()
+        span = make()
+        call()
+        span.end()
+        found.append(span)
+    return statistics.median(span.nanoseconds() for span in found) / 1e3
+
+cache = torch.empty(256 << 20, dtype=torch.int8, device="DEVICE")
+for n in (4096, 1 << 20, 1 << 23, 1 << 26):
+    x = torch.ones(n, device="DEVICE")
+    call = lambda: double_kernel[(triton.cdiv(n, 1024),)](x, n, BLOCK=1024)
+    call()
+    print(json.dumps({"n": n, "do_bench": 1e3 * triton.testing.do_bench(call, return_mode="median"), "span": spans(call, cache, clock.span),
+                      "why": clock.recorder.why}), flush=True)
+"""
+
+
+@step
+def clocks(folder):
+    """Microseconds by do_bench, which takes events, and by CUPTI; why not, where that cannot be had."""
+    yield finish(start("-m", "tilewright", write(folder, "clocks.py", CLOCKS)))
+
+
 @step
 def auto_product(folder):
     """The guess for a product beside the tuned one."""
