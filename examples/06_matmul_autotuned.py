@@ -19,6 +19,7 @@ def get_autotune_configs():
         (128, 256, 64, 8, 3),
         (128, 128, 32, 4, 4),
         (64, 256, 32, 4, 4),
+        (128, 128, 64, 8, 4),  # rows that start anywhere, which threads load
         # products of a few tiles wait for memory: small tiles, and many of them on their way
         (64, 128, 64, 4, 6),
         (64, 32, 128, 4, 6),

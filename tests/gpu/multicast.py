@@ -4,6 +4,10 @@
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 4 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=FOUR
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
+# Sums that one block does not hold.
+# RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
+# RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=128' | FileCheck %s --check-prefix=FITS
+# RUN: tilewright explain %s --kernel large --target cuda:sm_80 --num-warps 8 --num-stages 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=FITS
 
 import triton
 import triton.language as tl
@@ -24,6 +28,11 @@ import triton.language as tl
 
 # EXPLAIN: 64x128 f16 from b by TMA
 # EXPLAIN: each copies a part
+
+# LARGE: 2 blocks share a program, because the registers of one do not hold its sums
+# LARGE: one more warp starts the copies
+# LARGE: each copies a part
+# FITS-NOT: share a program
 
 # FOUR: no warp of its own for copies: more than two blocks work on a program
 # MEET: no warp of its own for copies: the blocks of a program may have to meet
@@ -50,3 +59,14 @@ def counted(a, b, c, k, N, n):
         total = tl.dot(x, y, total)
     tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
     tl.atomic_add(n, 1)
+
+
+@triton.jit
+def large(a, b, c, k, N: tl.constexpr):
+    rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, N), tl.arange(0, 64)
+    total = tl.zeros((256, N), tl.float32)
+    for start in range(0, k, 64):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
+        y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))

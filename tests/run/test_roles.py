@@ -280,6 +280,16 @@ def test_two_blocks_fill_their_slots_together(M, N, K, block, warps):
     assert np.array_equal(out, want) and np.array_equal(walked, want.astype(np.float16))
 
 
+@pytest.mark.parametrize("warps", [8, 16])
+def test_sums_that_one_block_does_not_hold(warps):
+    M, N, K = 264, 256, 136
+    rng = np.random.default_rng(4)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    out = np.full((M, N), np.nan, np.float16)
+    masked_kernel[(2,)](a, b, out, M, N, K, BLOCK_M=256, BLOCK_N=256, BLOCK_K=64, num_warps=warps, num_stages=3)
+    assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))
+
+
 @triton.jit
 def halved(x):
     return x * 0.5

@@ -40,7 +40,7 @@ Operation *lastUse(tt::DotOp dot) {
 }
 
 /// Bits of the accumulators that are held at one time in an iteration: what it carries, and the results that live at its fullest product.
-int64_t accumulatorBits(scf::ForOp loop) {
+int64_t accumulatorBitsOf(scf::ForOp loop) {
   int64_t carried = 0, most = 0;
   for (BlockArgument argument : loop.getRegionIterArgs())
     if (isTile(argument)) carried += bitsOf(argument);
@@ -58,10 +58,15 @@ int64_t accumulatorBits(scf::ForOp loop) {
 
 } // namespace
 
+int64_t accumulatorBits(Operation *function) {
+  int64_t bits = 0;
+  function->walk([&](scf::ForOp loop) { bits = std::max(bits, accumulatorBitsOf(loop)); });
+  return bits;
+}
+
 LogicalResult chooseWarps(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    int64_t bits = 0, warps = config.getWarps();
-    function.walk([&](scf::ForOp loop) { bits = std::max(bits, accumulatorBits(loop)); });
+    int64_t bits = accumulatorBits(function), warps = config.getWarps();
     auto fits = [&] { return bits / 32 <= (warps << laneBits) * (target.registersPerThread - otherRegisters); };
     while (!fits() && 2 * (warps << laneBits) * target.registersPerThread <= target.registersPerProcessor)
       warps *= 2;

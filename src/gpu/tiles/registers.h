@@ -5,6 +5,10 @@
 
 #include <cstdint>
 
+namespace mlir {
+class Operation;
+}
+
 namespace tilewright::gpu {
 
 /// What a thread needs besides accumulators: addresses, row values, the temporaries of the arithmetic between two products. With 208 of 255
@@ -13,5 +17,8 @@ constexpr int64_t otherRegisters = 47;
 
 /// Of a kernel that has more warps than its author asked for: how many that were (an integer).
 constexpr llvm::StringLiteral askedWarpsName = "ttg.asked_warps";
+
+/// Bits of the accumulators that a loop of the function holds at one time, of the fullest one.
+int64_t accumulatorBits(mlir::Operation *function);
 
 } // namespace tilewright::gpu

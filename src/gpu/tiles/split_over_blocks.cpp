@@ -10,11 +10,13 @@
 // exchange. Any operation works on whole tiles, so nothing is refused.
 //
 // Where a program has one block, and its rows wait for reductions in more registers than that block has, it gets the fewest blocks whose
-// registers hold them: without, the rows would go to memory and back once more.
+// registers hold them: without, the rows would go to memory and back once more. Where a product's accumulators do not fit in one block, it
+// gets two.
 //
 // Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
+#include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
@@ -684,7 +686,7 @@ private:
 /// How many blocks a program gets that has none to share its work with. Where registers hold its rows, one: softmax of rows of 32768 on an
 /// H100, 8 warps, 1 and 2 blocks: 2970 and 2784 GB/s. Where they do not, the fewest that do: of 65536, 16 warps: 1768 and 2501 GB/s.
 static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t mostBlocks = 8, otherRegisters = 28; // beside the tiles: addresses, masks, parts of sums
+  constexpr int64_t mostBlocks = 8, besideRows = 28; // beside the tiles: addresses, masks, parts of sums
   bool reduces = false, others = false;
   function.walk([&](Operation *op) {
     reduces |= isa<tt::ReduceOp>(op);
@@ -697,18 +699,36 @@ static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
   for (int64_t blocks = 1; blocks <= mostBlocks; blocks *= 2) {
     Splitter splitter(function, blocks);
     splitter.plan();
-    if (splitter.registersAtReductions(threads) + otherRegisters <= available) return blocks;
+    if (splitter.registersAtReductions(threads) + besideRows <= available) return blocks;
   }
   return 1;
 }
 
+/// Two blocks where one does not hold the accumulators of a product, with as many warps as have registers for them; 1 elsewhere. Each has
+/// half of the sums, and copies half of the operand that both read (256x256: 1144 bytes of a thread are spilled in one block).
+static int64_t blocksForProduct(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  bool products = false, others = false;
+  function.walk([&](Operation *op) {
+    products |= isa<tt::DotOp>(op);
+    others |= isa<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp, tt::ElementwiseInlineAsmOp>(op);
+  });
+  if (!target.clusters || !products || others || config.getMaxRegisters() != 0) return 1;
+  int64_t registers = accumulatorBits(function) / 32, threads = target.registersPerProcessor / target.registersPerThread;
+  threads = int64_t(1) << llvm::Log2_64(static_cast<uint64_t>(threads)); // of whole warps, a power of two
+  bool fits = registers <= threads * (target.registersPerThread - otherRegisters);
+  return fits || registers > 2 * threads * (target.registersPerThread - otherRegisters) ? 1 : 2;
+}
+
 LogicalResult splitOverBlocks(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) -> LogicalResult {
-    if (int64_t blocks = config.getCtas() == 1 ? blocksFor(function, config, target) : 1; blocks > 1) {
+    int64_t forRows = config.getCtas() == 1 ? blocksFor(function, config, target) : 1;
+    int64_t forSums = config.getCtas() == 1 ? blocksForProduct(function, config, target) : 1;
+    if (int64_t blocks = std::max(forRows, forSums); blocks > 1) {
       config = ttg::ConfigAttr::get(function.getContext(), config.getWarps(), blocks, config.getStages(), config.getMaxRegisters(),
                                     config.getTarget());
       function->setAttr(ttg::configName, config);
-      std::string why = std::to_string(blocks) + " blocks share a program, because the registers of one do not hold its rows";
+      std::string why = std::to_string(blocks) + " blocks share a program, because the registers of one do not hold its " +
+                        (forRows > 1 ? "rows" : "sums");
       function->setAttr(ttg::moreBlocksName, StringAttr::get(function.getContext(), why));
     }
     if (config.getCtas() == 1) return success();

@@ -72,7 +72,8 @@ def model_rows(ours, theirs):
                 dw, db = (torch.empty(groups, columns, device="cuda", dtype=x.dtype) for _ in range(2))
                 locks = torch.zeros(2 * groups, device="cuda", dtype=torch.int32)
                 return lambda: m.norm_backward_locked(x, w, mean, rstd, dy, dx, dw, db, locks), lambda: dx
-            dw, db = (unwritten(132, columns) for _ in range(2))
+            programs = 2 * torch.cuda.get_device_properties(0).multi_processor_count * (2 if columns <= 1024 else 1)
+            dw, db = (unwritten(programs, columns) for _ in range(2))
             return lambda: m.norm_backward(x, w, mean, rstd, dy, dx, dw, db), lambda: dx
 
         def torch_backward(x=x, dy=dy, w=w, mean=mean, rstd=rstd):

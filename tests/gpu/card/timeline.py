@@ -119,27 +119,32 @@ class Assembler:
 # ---- the picture
 
 WIDTH, LEFT, LANE, GAP = 1100, 120, 16, 4
+LONGEST = 60000  # cycles
 
 
 def text(x, y, content, anchor="start", size=12):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" font-family="sans-serif">{content}</text>'
 
 
+def takes_part(row, last):
+    """Beside a producer there are three warps that end at once."""
+    return len(row) > 2 and row[-1][1] > last / 10
+
+
 def panel(warps, first, last, top):
     """The lanes of all warps between two clocks, and what height they take."""
-    place = lambda clock: LEFT + (clock - first) / (last - first) * (WIDTH - LEFT - 20)
+    place = lambda clock: LEFT + (min(max(clock, first), last) - first) / (last - first) * (WIDTH - LEFT - 20)
     parts, y = [], top
-    for number, row in enumerate(warps):
-        if len(row) < 3:  # the producer's warpgroup has three warps that end at once
-            continue
+    for number, row in warps:
         parts.append(text(LEFT - 8, y + LANE - 4, f"warp {number}", "end"))
-        end = 0.0
+        shapes, end = {}, 0.0
         for (state, clock), (_, until) in zip(row, row[1:]):
-            x, x2 = place(max(clock, first)), place(min(until, last))
-            if until <= first or clock >= last or x2 < end + 0.2:
+            x, width = place(clock), place(until) - place(clock)
+            if width <= 0 or x + width < end + 0.3:
                 continue
-            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{x2 - x:.1f}" height="{LANE}" fill="{STATES[state][1]}"/>')
-            end = x2
+            shapes.setdefault(state, []).append(f"M{x:.1f} {y}h{width:.1f}v{LANE}h-{width:.1f}z")
+            end = x + width
+        parts += [f'<path fill="{STATES[state][1]}" d="{"".join(drawn)}"/>' for state, drawn in shapes.items()]
         y += LANE + GAP
     step = 10 ** (len(str(int(last - first))) - 1)
     step = step if (last - first) / step > 4 else step // 2
@@ -150,15 +155,16 @@ def panel(warps, first, last, top):
 
 
 def picture(title, warps, excerpt):
-    """All of a block, and an excerpt of it, between two clocks."""
+    """The beginning of a block, or all of it, and an excerpt between two clocks."""
     last = max(row[-1][1] for row in warps if row)
+    warps = [(number, row) for number, row in enumerate(warps) if takes_part(row, last)]
     parts, y = [text(WIDTH / 2, 22, title, "middle", 14)], 40
     x = LEFT
     for name, color in STATES[:-1]:
         parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{color}"/>' + text(x + 16, y + 11, name))
         x += 40 + 7 * len(name)
     y += 30
-    for first, until in ((0, last), excerpt):
+    for first, until in ((0, min(last, LONGEST)), excerpt):
         made, height = panel(warps, first, until, y)
         parts += made
         y += height + 16
@@ -171,7 +177,7 @@ def shares(warps):
     """Of each warp, how much of its time it spends in each state."""
     result = {}
     for number, row in enumerate(warps):
-        if len(row) < 3:
+        if not takes_part(row, max(other[-1][1] for other in warps if other)):
             continue
         spent = {}
         for (state, clock), (_, until) in zip(row, row[1:]):
@@ -227,7 +233,7 @@ def main(folder):
         rates = {key: round(flops / ms / 1e9, 1) for key, ms in measure({"plain": plain, "with stamps": run}).items()}
         warps = stamped.stamps(run)
         last = max(row[-1][1] for row in warps if row)
-        svg = picture(title, warps, (0.3 * last, 0.3 * last + min(0.25 * last, 12000)))
+        svg = picture(title, warps, (0.3 * min(last, LONGEST), 0.5 * min(last, LONGEST)))
         with open(os.path.join(folder, f"timeline_{name}.svg"), "w") as file:
             file.write(svg)
         found[name] = dict(title=title, card=torch.cuda.get_device_name(), tflops=rates, cycles=last, shares=shares(warps), stamps=warps)
