@@ -9,6 +9,7 @@
 #include "cpu/emit.h"
 #include "cpu/notes.h"
 #include "ir/refusal.h"
+#include "support/arena.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -94,6 +95,7 @@ struct Context {
   llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current operation
   int64_t currentRoot = 0;                 // counts the operations that were lowered
   llvm::DenseMap<mlir::Operation *, Readings> readings;
+  Atomics atomics = Atomics::none;
   bool streams = false;            // some store is a streaming one: fence at the end
   bool usesTiles = false;          // some product is one of tile registers: they are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for

@@ -12,6 +12,7 @@
 #include "cpu/lower.h"
 #include "cpu/matrix_tiles.h"
 #include "cpu/operations.h"
+#include "cpu/roots.h"
 #include "ir/drop_wraparound.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
@@ -41,7 +42,6 @@ struct Program {
 } // namespace
 
 constexpr int64_t gridNumbers = 6; // x, y, z of the program and of the grid
-constexpr int64_t arenaHead = 64;  // the first line, whose first word is zero when a worker begins with a launch
 
 static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -162,7 +162,7 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   }
   for (int i = 0; i < 3; ++i)
     grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
-  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, arenaHead);
+  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, sizeof(ArenaHead));
   Value kept = pointerAtConstant(b, scratch, ctx.arenaPeak);
   if (!ctx.keptHeaders.empty()) forgetPanels(ctx, arena, kept);
   if (ctx.usesTiles) configureTiles(b);
@@ -189,15 +189,18 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   ctx.kernel = found;
   std::vector<LaunchFact> facts = dropWraparound(found, refuted);
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
+  ctx.atomics = atomicsOf(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());
   info.entry = ctx.kernel.getName().str();
   FailureOr<Program> program = createProgram(ctx, ctx.kernel, info);
   if (failed(program) || failed(lowerBody(ctx, ctx.kernel, program->function)) || ctx.failedAny) return failure();
   b.setLoc(ctx.kernel.getLoc());
   info.entry += ".entry";
-  ctx.arenaPeak = static_cast<int64_t>(llvm::alignTo(ctx.arenaPeak, arenaHead)); // panels begin at a line
+  ctx.arenaPeak = static_cast<int64_t>(llvm::alignTo(ctx.arenaPeak, sizeof(ArenaHead))); // panels begin at a line
   createEntry(ctx, *program, info.entry);
-  info.arenaBytes = ctx.arenaPeak > 0 ? arenaHead + ctx.arenaPeak + ctx.keptUsed : 0;
+  bool hasArena = ctx.arenaPeak > 0 || ctx.atomics == Atomics::plain;
+  info.arenaBytes = hasArena ? static_cast<int64_t>(sizeof(ArenaHead)) + ctx.arenaPeak + ctx.keptUsed : 0;
+  info.atomics = ctx.atomics;
   for (const LaunchFact &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
   info.facts = std::move(facts);

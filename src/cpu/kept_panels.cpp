@@ -27,7 +27,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-static constexpr int64_t line = 64, word = 8;
+static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begun);
 static constexpr int64_t mostSlots = 64, mostScalars = 7; // a header is one line
 
 /// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.

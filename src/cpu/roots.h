@@ -16,6 +16,8 @@ void lowerMap(Context &ctx, tt::MapElementwiseOp op);
 void lowerAssembly(Context &ctx, tt::ElementwiseInlineAsmOp op);
 void lowerDot(Context &ctx, tt::DotOp op);
 void lowerAtomic(Context &ctx, mlir::Operation *op);
+/// Of what kind a kernel's atomic operations are.
+Atomics atomicsOf(tt::FuncOp kernel);
 void lowerPrint(Context &ctx, tt::PrintOp op);
 void lowerAssert(Context &ctx, tt::AssertOp op);
 
