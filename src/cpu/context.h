@@ -77,8 +77,7 @@ struct Context {
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
-  Value kept; // behind all scratch: what programs leave for others (kept_panels.h)
-  int64_t keptUsed = 0;
+  int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, and what programs leave for others
   llvm::SmallVector<std::pair<int64_t, int64_t>> keptHeaders; // at which offset, and how many lines
   Value zeroIndex;
   llvm::DenseMap<int64_t, Value> indexConstants;

@@ -161,6 +161,14 @@ Atomics atomicsOf(FuncOp kernel) {
   return !hasAny ? Atomics::none : isPlain ? Atomics::plain : Atomics::locked;
 }
 
+constexpr int64_t aloneAt = -int64_t(sizeof(ArenaHead::alone)); // in front of scratch
+
+void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch) {
+  int64_t bytes = sizeof(ArenaHead::alone);
+  Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, arena, offsetof(ArenaHead, alone)), bytes);
+  cpu::store(b, alone, pointerAtConstant(b, scratch, aloneAt), bytes, false);
+}
+
 /// All elements of a tile. `alone`: nobody else changes what lies there meanwhile.
 static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer> &buffer, bool alone) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -193,7 +201,6 @@ void lowerAtomic(Context &ctx, Operation *op) {
   std::optional<Buffer> buffer;
   if (!atomic.result.use_empty()) buffer = allocateFor(ctx, atomic.result);
   if (ctx.atomics == Atomics::plain) {
-    constexpr int64_t aloneAt = int64_t(offsetof(ArenaHead, alone)) - int64_t(sizeof(ArenaHead)); // the head is in front of scratch
     Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, ctx.arena, aloneAt), sizeof(ArenaHead::alone));
     Value isAlone = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, alone, constantIndex(b, 0));
     auto branch = scf::IfOp::create(b, TypeRange{}, isAlone, true);
