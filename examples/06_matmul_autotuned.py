@@ -23,10 +23,11 @@ def get_autotune_configs():
         # products of a few tiles wait for memory: small tiles, and many of them on their way
         (64, 128, 64, 4, 6),
         (64, 32, 128, 4, 6),
-        # few and deep: a CPU's caches are large and its loop overhead is what counts
+        # few and deep: a CPU's caches are large and its loop overhead is what counts; the largest suits matrix registers (AMX)
         (128, 256, 256, 8, 3),
         (64, 256, 256, 8, 3),
-        (256, 256, 256, 8, 3),
+        (128, 512, 256, 8, 3),
+        (256, 512, 512, 8, 3),
         (64, 64, 64, 4, 3),
     ]
     return [

@@ -9,6 +9,7 @@
 #include "cpu/emit.h"
 #include "cpu/notes.h"
 #include "ir/refusal.h"
+#include "support/arena.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -76,8 +77,7 @@ struct Context {
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
-  Value kept; // behind all scratch: what programs leave for others (kept_panels.h)
-  int64_t keptUsed = 0;
+  int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, and what programs leave for others
   llvm::SmallVector<std::pair<int64_t, int64_t>> keptHeaders; // at which offset, and how many lines
   Value zeroIndex;
   llvm::DenseMap<int64_t, Value> indexConstants;
@@ -94,6 +94,7 @@ struct Context {
   llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current operation
   int64_t currentRoot = 0;                 // counts the operations that were lowered
   llvm::DenseMap<mlir::Operation *, Readings> readings;
+  Atomics atomics = Atomics::none;
   bool streams = false;            // some store is a streaming one: fence at the end
   bool usesTiles = false;          // some product is one of tile registers: they are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for

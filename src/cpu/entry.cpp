@@ -1,7 +1,7 @@
 // The functions around one program.
 //
 //   NAME(args, grid, first, last, arena)     unpacks the arguments, then for each program of its range
-//     NAME.program(arguments..., x, y, z, gx, gy, gz, kept, scratch)
+//     NAME.program(arguments..., x, y, z, gx, gy, gz, scratch)
 //
 // A program is a function of its own, so an early return is a return.
 
@@ -12,6 +12,7 @@
 #include "cpu/lower.h"
 #include "cpu/matrix_tiles.h"
 #include "cpu/operations.h"
+#include "cpu/roots.h"
 #include "ir/drop_wraparound.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
@@ -33,7 +34,7 @@ struct Types {
   Type address, word, index, none;
 };
 
-/// The function of one program: the kernel's arguments, then the program's number, the grid, what programs leave for others, and scratch.
+/// The function of one program: the kernel's arguments, then the program's number, the grid and scratch.
 struct Program {
   LLVM::LLVMFuncOp function;
   llvm::SmallVector<Type> arguments; // the kernel's
@@ -41,7 +42,6 @@ struct Program {
 } // namespace
 
 constexpr int64_t gridNumbers = 6; // x, y, z of the program and of the grid
-constexpr int64_t arenaHead = 64;  // the first line, whose first word is zero when a worker begins with a launch
 
 static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -55,7 +55,7 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
   }
   llvm::SmallVector<Type> parameters(program.arguments);
   parameters.append(gridNumbers, types.word);
-  parameters.append(2, types.address);
+  parameters.push_back(types.address);
 
   b.setInsertionPointToEnd(ctx.module.getBody());
   program.function =
@@ -69,8 +69,7 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
     ctx.programId.push_back(body->getArgument(count + i));
     ctx.numPrograms.push_back(body->getArgument(count + 3 + i));
   }
-  ctx.kept = body->getArgument(count + gridNumbers);
-  ctx.arena = body->getArgument(count + gridNumbers + 1);
+  ctx.arena = body->getArgument(count + gridNumbers);
   ctx.zeroIndex = ctx.indexConstants[0] = constantIndex(b, 0);
   if (info.namesVariables) declareVariables(ctx, program.function, source);
   return program;
@@ -131,7 +130,7 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
 
 /// Calls one program, by its number in launch order.
 static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value linear, ValueRange arguments, ValueRange grid,
-                        ValueRange memory) {
+                        Value scratch) {
   Types types(b);
   Value across = arith::ExtSIOp::create(b, types.index, grid[0]), down = arith::ExtSIOp::create(b, types.index, grid[1]);
   auto narrow = [&](Value value) -> Value { return arith::TruncIOp::create(b, types.word, value); };
@@ -141,7 +140,7 @@ static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value l
   call.push_back(narrow(arith::RemUIOp::create(b, rest, down)));
   call.push_back(narrow(arith::DivUIOp::create(b, rest, down)));
   llvm::append_range(call, grid);
-  llvm::append_range(call, memory);
+  call.push_back(scratch);
   LLVM::CallOp::create(b, program.function, call);
 }
 
@@ -162,15 +161,15 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   }
   for (int i = 0; i < 3; ++i)
     grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
-  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, arenaHead);
-  Value kept = pointerAtConstant(b, scratch, ctx.arenaPeak);
-  if (!ctx.keptHeaders.empty()) forgetPanels(ctx, arena, kept);
+  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, int64_t(sizeof(ArenaHead)) + ctx.keptUsed);
+  if (!ctx.keptHeaders.empty()) forgetPanels(ctx, arena, scratch);
+  if (ctx.atomics == Atomics::plain) tellAlone(b, arena, scratch);
   if (ctx.usesTiles) configureTiles(b);
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    callProgram(b, program, loop.getInductionVar(), arguments, grid, {kept, scratch});
+    callProgram(b, program, loop.getInductionVar(), arguments, grid, scratch);
   }
   if (ctx.usesTiles) releaseTiles(b);
   if (ctx.streams) memoryFence(b);
@@ -189,15 +188,17 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   ctx.kernel = found;
   std::vector<LaunchFact> facts = dropWraparound(found, refuted);
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
+  ctx.atomics = atomicsOf(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());
   info.entry = ctx.kernel.getName().str();
   FailureOr<Program> program = createProgram(ctx, ctx.kernel, info);
   if (failed(program) || failed(lowerBody(ctx, ctx.kernel, program->function)) || ctx.failedAny) return failure();
   b.setLoc(ctx.kernel.getLoc());
   info.entry += ".entry";
-  ctx.arenaPeak = static_cast<int64_t>(llvm::alignTo(ctx.arenaPeak, arenaHead)); // panels begin at a line
   createEntry(ctx, *program, info.entry);
-  info.arenaBytes = ctx.arenaPeak > 0 ? arenaHead + ctx.arenaPeak + ctx.keptUsed : 0;
+  bool hasArena = ctx.arenaPeak > 0 || ctx.atomics == Atomics::plain;
+  info.arenaBytes = hasArena ? static_cast<int64_t>(sizeof(ArenaHead)) + ctx.arenaPeak + ctx.keptUsed : 0;
+  info.atomics = ctx.atomics;
   for (const LaunchFact &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
   info.facts = std::move(facts);

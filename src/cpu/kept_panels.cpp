@@ -27,7 +27,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-static constexpr int64_t line = 64, word = 8;
+static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begun);
 static constexpr int64_t mostSlots = 64, mostScalars = 7; // a header is one line
 
 /// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.
@@ -99,11 +99,9 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, Value
     return scratch;
   }
   // How many programs have missed, a header for each iteration that is kept and one for those that are not, the panels.
-  Value headers = pointerAtConstant(b, ctx.kept, ctx.keptUsed);
-  ctx.keptHeaders.push_back({ctx.keptUsed, slots + 2});
-  ctx.keptUsed += (slots + 2) * line;
-  Value panels = pointerAtConstant(b, ctx.kept, ctx.keptUsed);
-  ctx.keptUsed += slots * bytes;
+  ctx.keptUsed += (slots + 2) * line + slots * bytes;
+  ctx.keptHeaders.push_back({-ctx.keptUsed, slots + 2});
+  Value headers = pointerAtConstant(b, ctx.arena, -ctx.keptUsed), panels = pointerAtConstant(b, headers, (slots + 2) * line);
 
   llvm::SmallVector<Value> key = {constantIndex(b, 1)};
   if (columns) key.push_back(columns);
@@ -138,14 +136,14 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, Value
   return base;
 }
 
-void forgetPanels(Context &ctx, Value arena, Value kept) {
+void forgetPanels(Context &ctx, Value arena, Value scratch) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value begun = cpu::load(b, b.getI64Type(), arena, word), zero = constantIndex(b, 0);
   auto branch = scf::IfOp::create(b, TypeRange{}, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, begun, zero), false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   for (auto [offset, count] : ctx.keptHeaders) {
-    Value headers = pointerAtConstant(b, kept, offset);
+    Value headers = pointerAtConstant(b, scratch, offset);
     forEach(b, count, 1, 0, {}, [&](Value header) { cpu::store(b, zero, pointerAt(b, headers, header, line), word, false); });
   }
   cpu::store(b, constantIndex(b, 1), arena, word, false);

@@ -10,7 +10,7 @@ namespace tilewright::cpu {
 /// `columns`: how many of them are wanted (i64; null: all). Returns where the panels lie.
 Value packOnce(Context &ctx, tt::DotOp op, const DotPlan &plan, Value scratch, Value columns, llvm::function_ref<void(Value)> pack);
 
-/// At an entry: what an earlier launch has left counts no longer. `kept` is where the function of one program has `ctx.kept`.
-void forgetPanels(Context &ctx, Value arena, Value kept);
+/// At an entry: what an earlier launch has left counts no longer.
+void forgetPanels(Context &ctx, Value arena, Value scratch);
 
 } // namespace tilewright::cpu

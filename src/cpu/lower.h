@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ir/explanation.h"
+#include "support/arena.h"
 #include "support/launch_facts.h"
 #include "support/slots.h"
 #include "support/target.h"
@@ -25,8 +26,9 @@ class ModuleOp;
 namespace tilewright {
 
 struct LoopsInfo {
-  std::string entry;                                    // symbol of the function of type KernelEntry
-  int64_t arenaBytes = 0;                               // scratch of one worker
+  std::string entry;      // symbol of the function of type KernelEntry
+  int64_t arenaBytes = 0; // scratch of one worker
+  Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;                          // of each argument
   std::vector<LaunchFact> facts;                        // what the code takes for granted about a launch
   std::function<void(const Explanation &)> onExplained; // set by the caller: told what was decided

@@ -16,6 +16,10 @@ void lowerMap(Context &ctx, tt::MapElementwiseOp op);
 void lowerAssembly(Context &ctx, tt::ElementwiseInlineAsmOp op);
 void lowerDot(Context &ctx, tt::DotOp op);
 void lowerAtomic(Context &ctx, mlir::Operation *op);
+/// Of what kind a kernel's atomic operations are.
+Atomics atomicsOf(tt::FuncOp kernel);
+/// At an entry: hands on to programs whether their launch is alone.
+void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch);
 void lowerPrint(Context &ctx, tt::PrintOp op);
 void lowerAssert(Context &ctx, tt::AssertOp op);
 

@@ -74,6 +74,36 @@ static Value exchange(ImplicitLocOpBuilder &b, AtomicCASOp cas, Value address, V
   return bits == type ? before : Value(arith::BitcastOp::create(b, type, before));
 }
 
+static Value combined(ImplicitLocOpBuilder &b, RMWOp op, Value before, Value operand) {
+  bool isFloat = isa<FloatType>(operand.getType());
+  switch (op) {
+  case RMWOp::AND: return arith::AndIOp::create(b, before, operand);
+  case RMWOp::OR: return arith::OrIOp::create(b, before, operand);
+  case RMWOp::XOR: return arith::XOrIOp::create(b, before, operand);
+  case RMWOp::ADD: return arith::AddIOp::create(b, before, operand);
+  case RMWOp::FADD: return arith::AddFOp::create(b, before, operand);
+  case RMWOp::MAX: return isFloat ? Value(arith::MaxNumFOp::create(b, before, operand)) : arith::MaxSIOp::create(b, before, operand);
+  case RMWOp::MIN: return isFloat ? Value(arith::MinNumFOp::create(b, before, operand)) : arith::MinSIOp::create(b, before, operand);
+  case RMWOp::UMAX: return arith::MaxUIOp::create(b, before, operand);
+  case RMWOp::UMIN: return arith::MinUIOp::create(b, before, operand);
+  case RMWOp::XCHG: return operand;
+  }
+  return operand;
+}
+
+/// Of a launch that is alone. Accesses stay atomic ones of one element each, so that nothing is merged or moved; on x86 they cost no more.
+static void updatePlainly(Context &ctx, Atomic &atomic, Value address, Value operand) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Type type = operand.getType();
+  auto bytes = static_cast<unsigned>(elementBytes(type));
+  Value before = LLVM::LoadOp::create(b, type, address, bytes, /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                      /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
+  Type wide = isa<FloatType>(type) && bytes < 4 ? Type(b.getF32Type()) : type;
+  Value after = combined(b, atomic.rmw.getAtomicRmwOp(), convertTo(ctx, before, wide), convertTo(ctx, operand, wide));
+  LLVM::StoreOp::create(b, convertTo(ctx, after, type), address, bytes, /*isVolatile=*/false,
+                        /*isNonTemporal=*/false, /*isInvariantGroup=*/false, LLVM::AtomicOrdering::release);
+}
+
 /// One element; the result is what was there before.
 static Value update(ImplicitLocOpBuilder &b, Atomic &atomic, Value address, llvm::ArrayRef<Value> operands) {
   if (atomic.cas) return exchange(b, atomic.cas, address, operands[0], operands[1]);
@@ -120,12 +150,28 @@ static void askAhead(Context &ctx, Atomic &atomic, const Place &place) {
   LLVM::Prefetch::create(b, address, /*rw=*/1, /*hint=*/3, /*cache=*/1);
 }
 
-void lowerAtomic(Context &ctx, Operation *op) {
+Atomics atomicsOf(FuncOp kernel) {
+  bool hasAny = false, isPlain = kernel.getBody().hasOneBlock();
+  kernel.walk([&](Operation *op) {
+    auto rmw = dyn_cast<AtomicRMWOp>(op);
+    hasAny |= rmw || isa<AtomicCASOp>(op);
+    isPlain &= !isa<AtomicCASOp, scf::WhileOp>(op); // nor does it wait for anybody
+    if (rmw) isPlain &= rmw.use_empty() && rmw.getScope() != MemSyncScope::SYSTEM && getElementTypeOrSelf(rmw.getVal()).isIntOrFloat();
+  });
+  return !hasAny ? Atomics::none : isPlain ? Atomics::plain : Atomics::locked;
+}
+
+constexpr int64_t aloneAt = -int64_t(sizeof(ArenaHead::alone)); // in front of scratch
+
+void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch) {
+  int64_t bytes = sizeof(ArenaHead::alone);
+  Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, arena, offsetof(ArenaHead, alone)), bytes);
+  cpu::store(b, alone, pointerAtConstant(b, scratch, aloneAt), bytes, false);
+}
+
+/// All elements of a tile. `alone`: nobody else changes what lies there meanwhile.
+static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer> &buffer, bool alone) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Atomic atomic(op);
-  if (!isTile(atomic.pointer)) return lowerScalarAtomic(ctx, atomic);
-  std::optional<Buffer> buffer;
-  if (!atomic.result.use_empty()) buffer = allocateFor(ctx, atomic.result);
   LoopSpec spec = loopsOver(shapeOf(atomic.pointer), -1, 1);
   emitLoops(
       ctx, spec,
@@ -141,10 +187,31 @@ void lowerAtomic(Context &ctx, Operation *op) {
           auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, atomic.mask, place), false);
           b.setInsertionPointToStart(branch.thenBlock());
         }
+        if (alone) return updatePlainly(ctx, atomic, address, operands[0]);
         Value before = update(b, atomic, address, operands);
         if (buffer) storeChunk(ctx, *buffer, before, place);
       },
       -1);
+}
+
+void lowerAtomic(Context &ctx, Operation *op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Atomic atomic(op);
+  if (!isTile(atomic.pointer)) return lowerScalarAtomic(ctx, atomic);
+  std::optional<Buffer> buffer;
+  if (!atomic.result.use_empty()) buffer = allocateFor(ctx, atomic.result);
+  if (ctx.atomics == Atomics::plain) {
+    Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, ctx.arena, aloneAt), sizeof(ArenaHead::alone));
+    Value isAlone = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, alone, constantIndex(b, 0));
+    auto branch = scf::IfOp::create(b, TypeRange{}, isAlone, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    updateTile(ctx, atomic, buffer, true);
+    b.setInsertionPointToStart(branch.elseBlock());
+    updateTile(ctx, atomic, buffer, false);
+  } else {
+    updateTile(ctx, atomic, buffer, false);
+  }
   if (buffer) ctx.buffers[atomic.result] = *buffer;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pipeline/source.h"
+#include "support/arena.h"
 #include "support/launch_facts.h"
 #include "support/options.h"
 #include "support/slots.h"
@@ -28,6 +29,7 @@ struct CpuArtifact {
   std::string entry;      // symbol
   std::string object;     // ELF bytes
   int64_t arenaBytes = 0; // scratch that each worker must bring, 64-byte aligned
+  Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;
   std::vector<bool> writes;      // for each slot: whether the kernel may write to the memory that it points to
   std::vector<LaunchFact> facts; // what the code takes for granted about a launch

@@ -41,6 +41,7 @@ static LogicalResult toLoops(Compilation &c) {
   if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, c.request.refutedFacts, info))) return failure();
   c.cpu.entry = info.entry;
   c.cpu.arenaBytes = info.arenaBytes;
+  c.cpu.atomics = info.atomics;
   c.cpu.slots = std::move(info.slots);
   c.cpu.facts = std::move(info.facts);
   return success();

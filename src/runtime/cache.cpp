@@ -248,6 +248,7 @@ std::string encodeArtifact(const CpuArtifact &artifact) {
   Writer out;
   out.text(artifact.entry);
   out.number(artifact.arenaBytes);
+  out.number(static_cast<int64_t>(artifact.atomics));
   out.slots(artifact.slots, artifact.writes);
   out.facts(artifact.facts);
   out.text(artifact.object);
@@ -259,6 +260,7 @@ std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
   CpuArtifact artifact;
   artifact.entry = in.text();
   artifact.arenaBytes = in.number();
+  artifact.atomics = static_cast<Atomics>(in.number());
   in.slots(artifact.slots, artifact.writes);
   in.facts(artifact.facts, static_cast<int64_t>(artifact.slots.size()));
   artifact.object = in.text();

@@ -155,6 +155,9 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   job.programs = programs;
   job.arenaBytes = code.arenaBytes;
   job.threads = context.watch ? 1 : options.threads;
+  int64_t workers = std::min(job.threads > 0 ? job.threads : defaultThreads(), programs);
+  AtomicLaunch atomicLaunch(code.atomics, code.atomics == Atomics::plain && aloneOrTogether.wantsAlone(workers));
+  if (atomicLaunch.isAlone()) job.threads = 1, job.alone = true;
   float known = programNanoseconds.load(std::memory_order_relaxed);
   job.programNanoseconds = known;
   PoolResult result = runOnPool(job);
@@ -170,6 +173,7 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
     diagnostics.error({}, Diag::interruptedLaunch, {kernelName});
     return false;
   }
+  if (code.atomics == Atomics::plain && workers > 1) aloneOrTogether.took(job.alone, result.programNanoseconds);
   // The first run pays for cold caches, so its figure is replaced soon: later ones count half.
   float mean = known < 0 ? result.programNanoseconds : (known + result.programNanoseconds) / 2;
   programNanoseconds.store(mean, std::memory_order_relaxed);

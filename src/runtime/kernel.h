@@ -4,6 +4,7 @@
 #include "codegen/jit.h"
 #include "pipeline/compile.h"
 #include "runtime/argument.h"
+#include "runtime/atomic_launches.h"
 #include "support/fact_checks.h"
 
 #include <array>
@@ -128,6 +129,7 @@ private:
   std::vector<std::pair<std::string, double>> steps;
   bool cached = false;
   mutable std::atomic<float> programNanoseconds{-1}; // running mean; negative: not measured yet
+  mutable AloneOrTogether aloneOrTogether;           // of a kernel with atomic operations
 };
 
 /// Appends the slots of `arguments`, one a parameter, as they were specialised; false if there are more than `kinds`.

@@ -4,6 +4,7 @@
 
 #include "runtime/pool.h"
 
+#include "support/arena.h"
 #include "support/processor.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <linux/futex.h>
 #include <memory>
@@ -85,9 +85,8 @@ private:
   int64_t size = 0;
 };
 
-/// Tells programs by the arena's first word that a launch begins.
-void beginLaunch(char *arena) {
-  if (arena) std::memset(arena, 0, sizeof(uint64_t));
+void beginLaunch(char *arena, const PoolJob &job) {
+  if (arena) *reinterpret_cast<ArenaHead *>(arena) = {0, job.alone};
 }
 
 // Found by one load: a launch would spend as long on asking the loader where they are as on running an empty grid.
@@ -109,7 +108,7 @@ struct Job {
 void work(Job &job) {
   int64_t chunk = job.firstChunk, total = job.work.programs, spent = 0;
   char *arena = threadArena.data();
-  beginLaunch(arena);
+  beginLaunch(arena, job.work);
   int64_t before = now();
   while (true) {
     int64_t left = total - job.next.load(std::memory_order_relaxed);
@@ -152,7 +151,7 @@ PoolResult Pool::runAlone(const PoolJob &request) {
   if (!threadArena.reserve(request.arenaBytes)) return {false, -1};
   bool nested = insideJob;
   insideJob = true;
-  beginLaunch(threadArena.data());
+  beginLaunch(threadArena.data(), request);
   // Two looks at the clock take as long as a small grid does. What is known to be short is timed now and then.
   bool isTimed =
       request.programNanoseconds < 0 || request.programs * request.programNanoseconds >= soloNanoseconds || ++launchesAlone % 8 == 0;
@@ -313,6 +312,10 @@ std::atomic<int64_t> chosenThreads{0};
 
 PoolResult runOnPool(const PoolJob &job) {
   return pool().run(job);
+}
+
+bool isInsideProgram() {
+  return insideJob;
 }
 
 void signalWorkers(int signal) {

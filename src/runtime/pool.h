@@ -12,14 +12,15 @@
 namespace tilewright {
 
 struct PoolJob {
-  /// Runs the programs [first, last). Called on several threads at once. `arena`: that thread's scratch, 64-byte aligned;
-  /// its first word is zero when the thread begins with the job.
+  /// Runs the programs [first, last). Called on several threads at once. `arena`: that thread's scratch, 64-byte aligned,
+  /// with an ArenaHead in front.
   void (*body)(void *context, int64_t first, int64_t last, char *arena) = nullptr;
   void *context = nullptr;
   int64_t programs = 0;
   int64_t arenaBytes = 0;
   int64_t threads = 0;           // at most this many; 0: the default
   float programNanoseconds = -1; // expected; negative: unknown
+  bool alone = false;            // told to programs: ArenaHead. Then `threads` is 1
 };
 
 struct PoolResult {
@@ -31,6 +32,9 @@ struct PoolResult {
 /// workers, a short job runs on its caller alone and a long one waits. After fork() the child starts workers of its own when it needs them.
 /// A call from inside a program runs on that thread alone. Allocates nothing once the workers and their arenas exist.
 PoolResult runOnPool(const PoolJob &job);
+
+/// Whether this thread runs a program.
+bool isInsideProgram();
 
 /// Sends a signal to the workers. They block all but SIGURG.
 void signalWorkers(int signal);

@@ -5,8 +5,9 @@
 //--- kept.mlir
 // The panels of an iteration are packed where the scalars that B is made from are not those that another program has left beside them.
 // CHECK-LABEL: llvm.func internal @kept.program
-// CHECK-SAME: %[[KEPT:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr) {
+// CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK: %[[NEAR:.*]] = llvm.getelementptr %arg1[
+// CHECK: %[[KEPT:.*]] = llvm.getelementptr %[[SCRATCH]][-
 // CHECK: %[[KEY:.*]] = llvm.ptrtoint %[[NEAR]]
 // CHECK: llvm.load %[[KEPT]]
 // CHECK: %[[HEADER:.*]] = llvm.getelementptr {{.*}} !llvm.array<64 x i8>

@@ -1,7 +1,13 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
 // Places that memory names: what comes later is asked for, to be written to, within the tile. Neighbors need no asking.
+// Where the launch is alone they are plain loads and stores, without a lock.
 // CHECK-LABEL: llvm.func internal @scatter.program
+// CHECK: scf.if
+// CHECK: llvm.load {{.*}} atomic monotonic
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: llvm.store {{.*}} atomic release
+// CHECK: else
 // CHECK: scf.for
 // CHECK: %[[LATER:.*]] = arith.minsi
 // CHECK: llvm.getelementptr %{{.*}}[%[[LATER]]]

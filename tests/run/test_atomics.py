@@ -1,8 +1,11 @@
 """Atomic operations: results over many programs, values returned, masks, and a lock between programs."""
 
+import threading
+
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright as triton
 import tilewright.language as tl
 from checks import DTYPES, random, wide
@@ -182,3 +185,36 @@ def wrong_poll_kernel(flag_ptr, SEM: tl.constexpr, LIMIT: tl.constexpr):
 def test_poll_refusals(sem, limit, words):
     with pytest.raises(triton.CompilationError, match=words):
         wrong_poll_kernel[(1, )](np.zeros(1, np.int32), sem, limit)
+
+
+@triton.jit
+def count_kernel(out_ptr, sums_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out_ptr + offsets % n, 1)
+    tl.atomic_add(sums_ptr + offsets % n, 0.5)
+
+
+def test_launches_of_several_threads_add_to_the_same_places():
+    """Each has one worker, and would be alone if it could."""
+    threads, launches, programs, n = 3, 20, 16, 8
+    out, sums = np.zeros(n, np.int32), np.zeros(n, np.float32)
+    launch = lambda: [count_kernel[(programs,)](out, sums, n, BLOCK=BLOCK, num_threads=1) for _ in range(launches)]
+    with tilewright.engine("cpu"):
+        launch()
+        running = [threading.Thread(target=launch) for _ in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+    expected = (threads + 1) * launches * programs * BLOCK // n
+    assert (out == expected).all() and (sums == expected / 2).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_both_ways_of_adding(threads):
+    """The first launches run alone, then both ways have been tried."""
+    n = 64
+    out, sums = np.zeros(n, np.int32), np.zeros(n, np.float32)
+    for launch in range(1, 7):
+        count_kernel[(64,)](out, sums, n, BLOCK=BLOCK, num_threads=threads)
+        assert (out == launch * 64 * BLOCK // n).all() and (sums == launch * 32 * BLOCK // n).all()

@@ -1,0 +1,35 @@
+// Which launches with atomic operations may run beside each other.
+#pragma once
+
+#include "support/arena.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace tilewright {
+
+/// While this lives a launch runs: beside others of its kind or, where the kernel is such that it may and nobody else runs, alone.
+class AtomicLaunch {
+public:
+  AtomicLaunch(Atomics kind, bool wantsAlone);
+  ~AtomicLaunch();
+  AtomicLaunch(const AtomicLaunch &) = delete;
+  AtomicLaunch &operator=(const AtomicLaunch &) = delete;
+  bool isAlone() const { return alone; }
+
+private:
+  bool entered = false, alone = false;
+};
+
+/// Whether a kernel had better run on one worker with plain operations than on several with atomic ones: both were tried. Thread-safe.
+class AloneOrTogether {
+public:
+  bool wantsAlone(int64_t workers) const;
+  void took(bool alone, float programNanoseconds);
+
+private:
+  std::atomic<int> runsAlone{0};
+  std::atomic<float> aloneNanoseconds{-1}, togetherNanoseconds{-1}; // of a program; negative: not measured yet
+};
+
+} // namespace tilewright

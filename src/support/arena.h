@@ -1,0 +1,20 @@
+// The first line of a worker's scratch memory: what a launch tells the programs that the worker runs.
+#pragma once
+
+#include <cstdint>
+
+namespace tilewright {
+
+struct alignas(64) ArenaHead {
+  uint64_t begun; // zero when a worker begins with a launch; then the programs'
+  uint64_t alone; // 1: one worker runs all programs, and no other launch with atomic operations runs beside it
+};
+
+/// The atomic operations of a kernel.
+enum class Atomics : uint8_t {
+  none,
+  locked, // every one is an atomic operation of the machine
+  plain,  // where the launch is alone, those of tiles are a load, the operation and a store
+};
+
+} // namespace tilewright
