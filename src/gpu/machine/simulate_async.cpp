@@ -43,7 +43,7 @@ static bool copyAsync(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     ThreadCopy copy;
-    copy.shared = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    copy.shared = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     copy.bytes = bytes;
     copy.op = step.number;
     if (!warp.touch(step, lane, copy.shared, bytes, Warp::Access::copyWrite, bytes)) return false;
@@ -103,10 +103,9 @@ static void completePhase(Mbarrier &barrier) {
 
 /// The barrier of a block at the address that a lane names, or null after an error.
 static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t address) {
-  auto place = block.mbarriers.find(uint32_t(address));
+  auto place = block.mbarriers.find(address);
   if (place == block.mbarriers.end()) {
-    warp.fail(step,
-              "no mbarrier was initialised at byte " + llvm::Twine(int64_t(uint32_t(address)) - int64_t(sharedBase)) + " of shared memory",
+    warp.fail(step, "no mbarrier was initialised at byte " + llvm::Twine(int64_t(address) - int64_t(sharedBase)) + " of shared memory",
               lane);
     return nullptr;
   }
@@ -132,7 +131,7 @@ static bool mbarrierInit(Warp &warp, const Step &step) {
   if (count < 1 || count >= 1 << 20) return warp.fail(step, "a count is 1 to 1048575");
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.get(step, 0)[size_t(lane)];
+    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]);
     if (!warp.touch(step, lane, address, 8, Warp::Access::write, 8)) return false;
     for (uint64_t i = 0; i < 8; ++i)
       warp.block.state(address + i).holdsBarrier = true;
@@ -153,7 +152,7 @@ static bool mbarrierInvalidate(Warp &warp, const Step &step) {
   uint32_t acts = warp.lanesWhere(step, cast<ptx::MbarrierInvalidateOp>(step.op).getPredicate() ? 1 : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.get(step, 0)[size_t(lane)];
+    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]);
     if (!find(warp, step, lane, address)) return false;
     warp.block.mbarriers.erase(address);
     for (uint64_t i = 0; i < 8; ++i)
@@ -172,7 +171,7 @@ static void fenceBarriers(Warp &warp) {
 static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Block &block, int64_t count, int64_t bytes) {
   if (&block != &warp.block && block.isDone())
     return warp.fail(step, "block " + llvm::Twine(block.rank) + " of the cluster has ended, and its shared memory with it", lane);
-  Mbarrier *barrier = find(warp, step, lane, block, warp.get(step, 0)[size_t(lane)]);
+  Mbarrier *barrier = find(warp, step, lane, block, warp.block.local(warp.get(step, 0)[size_t(lane)]));
   if (!barrier) return false;
   if (barrier->pending < count)
     return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier->count) + " in one phase", lane);
@@ -212,7 +211,7 @@ static bool mbarrierArrive(Warp &warp, const Step &step) {
 static bool mbarrierWait(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
-    uint64_t address = warp.get(step, 0)[size_t(lane)], parity = warp.get(step, 1)[size_t(lane)];
+    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
     if (!find(warp, step, lane, address)) return false;
     if (parity > 1) return warp.fail(step, "a parity is 0 or 1, not " + llvm::Twine(parity), lane);
     // The barrier may be gone by the time this warp goes on; that is found then.
@@ -275,7 +274,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
   copy->map = &map;
   for (size_t dim = 0; dim < rank; ++dim)
     copy->coordinates[dim] = signExtend(warp.get(step, 1 + dim)[size_t(lane)], 32);
-  copy->shared = warp.get(step, 1 + rank)[size_t(lane)];
+  copy->shared = warp.block.local(warp.get(step, 1 + rank)[size_t(lane)]);
   int64_t bytes = bytesOf(map.element);
   for (int64_t extent : map.box)
     bytes *= extent;
@@ -353,7 +352,7 @@ static bool tmaLoad(Warp &warp, const Step &step) {
     if (!copy) return false;
     copy->isLoad = true;
     copy->issued = warp.clock;
-    copy->barrier = warp.get(step, rank + 2)[size_t(lane)];
+    copy->barrier = warp.block.local(warp.get(step, rank + 2)[size_t(lane)]);
     if (targets >> warp.block.cluster.blocks.size()) return warp.fail(step, "the cluster has not so many blocks", lane);
     for (const auto &block : warp.block.cluster.blocks)
       if (targets >> block->rank & 1 && !startLoad(warp, step, lane, *block, *copy)) return false;

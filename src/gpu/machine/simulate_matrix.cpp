@@ -46,7 +46,7 @@ static bool ldmatrix(Warp &warp, const Step &step) {
   if (count != 1 && count != 2 && count != 4) return warp.fail(step, "loads 1, 2 or 4 matrices");
   std::vector<std::array<uint16_t, 8>> rows(8 * count);
   for (size_t row = 0; row < rows.size(); ++row) {
-    uint64_t address = uint32_t(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
+    uint64_t address = warp.block.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
     if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::read, 16)) return false;
     std::memcpy(rows[row].data(), warp.block.at(address), 16);
   }
@@ -67,7 +67,7 @@ static bool stmatrix(Warp &warp, const Step &step) {
   size_t count = step.operands.size() - 1;
   if (count != 1 && count != 2 && count != 4) return warp.fail(step, "stores 1, 2 or 4 matrices");
   for (size_t row = 0; row < 8 * count; ++row) {
-    uint64_t address = uint32_t(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
+    uint64_t address = warp.block.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
     if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::write, 16)) return false;
     const Lanes &values = warp.get(step, 1 + row / 8);
     // The bytes are remembered as written by the lane that gives the address: its fence_async counts for them.

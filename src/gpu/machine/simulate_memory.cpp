@@ -408,7 +408,7 @@ static bool loadShared(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     bool present = reads >> lane & 1;
-    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     if (present && !warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i)
       warp.result(step, size_t(i))[size_t(lane)] =
@@ -422,7 +422,7 @@ static bool loadBlock(Warp &warp, const Step &step) {
   Cluster &cluster = warp.block.cluster;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
-    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
+    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
     if (rank >= cluster.blocks.size()) return warp.fail(step, "the cluster has no block " + llvm::Twine(rank), lane);
     Block &from = *cluster.blocks[rank];
     bool fits = &from == &warp.block ? warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)
@@ -440,7 +440,7 @@ static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64
   std::array<std::pair<uint64_t, int64_t>, 32> places; // address, lane
   size_t active = 0;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    if (writes >> lane & 1) places[active++] = {uint32_t(warp.get(step, 0)[size_t(lane)] + offset), lane};
+    if (writes >> lane & 1) places[active++] = {warp.block.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
   std::sort(places.begin(), places.begin() + active);
   auto meets = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
   if (std::adjacent_find(places.begin(), places.begin() + active, meets) == places.begin() + active) return true;
@@ -459,7 +459,7 @@ static bool storeShared(Warp &warp, const Step &step) {
   uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(writes >> lane & 1)) continue;
-    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     if (!warp.touch(step, lane, address, bytes * count, Warp::Access::write, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i) {
       void *place = warp.block.at(address + uint64_t(i * bytes));
@@ -476,7 +476,7 @@ static bool addShared(Warp &warp, const Step &step) {
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)]);
+    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]);
     if (!warp.touch(step, lane, address, 4, Warp::Access::add, 4)) return false;
     uint32_t sum = uint32_t(warp.block.load(address, 4)) + uint32_t(warp.get(step, 1)[size_t(lane)]);
     std::memcpy(warp.block.at(address), &sum, 4);
@@ -731,7 +731,9 @@ void addMemoryHandlers(HandlerTable &table) {
   };
   handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
   handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
-  handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return sharedBase; }); };
+  handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) {
+    return perLane(warp, step, [&](int64_t) { return sharedBase + (uint64_t(warp.block.rank) << rankShift); });
+  };
   handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.block.rank; }); };
   handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {

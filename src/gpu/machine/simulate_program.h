@@ -39,6 +39,7 @@ using Lanes = std::array<uint64_t, 32>;
 constexpr int64_t lanesPerWarp = 32;
 constexpr uint32_t allLanes = ~uint32_t(0);
 constexpr uint64_t sharedBase = 1024; // 0 stays invalid, and it is a multiple of 1024 as promised
+constexpr int64_t rankShift = 24;     // of a block of a cluster, in the addresses of its shared memory
 
 class Warp;
 struct Step;
@@ -353,6 +354,8 @@ public:
   /// Makes its warps, which wait for the scheduler.
   void start(std::array<int64_t, 3> id, ucontext_t &scheduler);
   bool isDone() const;
+  /// An address as its threads have it, without the block's number. One of another block is outside of shared memory then.
+  uint64_t local(uint64_t address) const { return uint32_t(address - (uint64_t(rank) << rankShift)); }
   bool inShared(uint64_t address, int64_t size) const {
     return address >= sharedBase && size >= 0 && address + uint64_t(size) <= sharedBase + shared.size();
   }
