@@ -11,6 +11,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -68,7 +69,6 @@ bool llvmOptimizes() {
   return !disabled;
 }
 
-/// Null, and `error` says why, where this build of LLVM makes no code for it.
 static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generator, bool fuse, std::string &error) {
   Triple triple(generator.triple);
   const Target *found = TargetRegistry::lookupTarget(triple, error);
@@ -79,6 +79,24 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   return std::unique_ptr<TargetMachine>(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
                                                                    generator.model,
                                                                    llvmOptimizes() ? CodeGenOptLevel::Default : CodeGenOptLevel::None));
+}
+
+/// Null, and `error` says why, where this build of LLVM makes no code for it. A machine holds tables of what its processor can do, which
+/// take a twentieth of a small kernel's compilation to make, so a thread keeps the last one. It also keeps names of what was compiled, and
+/// gives none back: it is made anew now and then, as contexts are.
+static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator, bool fuse, std::string &error) {
+  struct Kept {
+    std::string key;
+    std::shared_ptr<TargetMachine> machine;
+    int64_t uses = 0;
+  };
+  constexpr int64_t mostUses = 64;
+  thread_local Kept last;
+  std::string key =
+      join_items("|", generator.triple.str(), generator.processor, generator.features, fuse ? "fused" : "", debugInfoIsOn() ? "lines" : "");
+  if (last.key != key || !last.machine || last.uses == mostUses) last = {std::move(key), createMachine(generator, fuse, error)};
+  ++last.uses;
+  return last.machine;
 }
 
 static void cleanUp(Module &module, TargetMachine &machine) {
@@ -195,7 +213,7 @@ static void describeCalls(Module &module) {
 
 std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind) {
   std::string error;
-  std::unique_ptr<TargetMachine> machine = createMachine(generator, module->hasAttr(fusionAttribute), error);
+  std::shared_ptr<TargetMachine> machine = machineFor(generator, module->hasAttr(fusionAttribute), error);
   if (!machine) {
     refuse(module, Diag::noBackend, {generator.triple.str(), error});
     return std::nullopt;
