@@ -268,7 +268,7 @@ def test_kernels_have_the_times_of_their_records(monkeypatch, on_fake_device):
 
 def test_a_call_lasts_from_its_first_kernel_to_its_last(monkeypatch, on_fake_device):
     records = FakeRecords(monkeypatch)
-    span = proton.clock.span()
+    span = proton.clock.call_span(FakeDevice)
     span.end()
     records.times = {1: (5000, 5900, 300, 2)}
     assert span.extent() == 900 and span.nanoseconds() == 300

@@ -161,9 +161,8 @@ def _torch_profiles():
     return torch is not None and torch.autograd._profiler_enabled()
 
 
-def _device_span(recorded, by_events):
-    """In the current stream of the active GPU."""
-    device = driver.active.get_device_interface()
+def _device_span(device, recorded, by_events):
+    """In the current stream of a GPU. device: what PyTorch has for it."""
     captures = getattr(device, "is_current_stream_capturing", lambda: False)
     if captures():
         return CapturedSpan()
@@ -181,14 +180,19 @@ def on_device():
     return active.get_current_target().backend == "cuda" and hasattr(active.get_device_interface(), "Event")
 
 
+def call_span(device):
+    """Of launches on a GPU, whoever makes them."""
+    return _device_span(device, KernelSpan, EventSpan)
+
+
 def span():
     """Of launches."""
-    return _device_span(KernelSpan, EventSpan) if on_device() else HostSpan()
+    return call_span(driver.active.get_device_interface()) if on_device() else HostSpan()
 
 
 def scope_span():
     """Of a scope, on a GPU."""
-    return _device_span(RecordedScope, ScopeSpan)
+    return _device_span(driver.active.get_device_interface(), RecordedScope, ScopeSpan)
 
 
 def device_facts():
