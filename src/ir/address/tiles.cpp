@@ -52,11 +52,18 @@ static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
 Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   auto type = dyn_cast<RankedTensorType>(tile.getType());
   if (!type) return scalar(tile);
-  Result<Polynomial> index = congruentElement(tile, dims);
-  if (!index) return index;
+  // Whether an index fits is asked of all that it is computed from as well. Each is asked once: with its width behind the dims, the key is
+  // that of the exact element.
   int64_t bits = bitsOf(type);
-  if (fits(*index, extentsOf(tile, dims), bits)) return index;
-  return Failure{"an index may leave the range of its " + std::to_string(bits) + " bits: " + text(*index)};
+  std::vector<int64_t> exactly(dims.begin(), dims.end());
+  exactly.push_back(bits);
+  std::tuple key(static_cast<const void *>(tile.getAsOpaquePointer()), std::move(exactly), namesTiles);
+  if (auto found = knownElements.find(key); found != knownElements.end()) return found->second;
+  Result<Polynomial> index = congruentElement(tile, dims);
+  if (index && !fits(*index, extentsOf(tile, dims), bits))
+    index = Failure{"an index may leave the range of its " + std::to_string(bits) + " bits: " + text(*index)};
+  knownElements.insert({std::move(key), index});
+  return index;
 }
 
 /// An atom that is a sum itself was too long, or no polynomial: whether it has left its range is not known.
