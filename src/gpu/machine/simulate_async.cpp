@@ -100,9 +100,7 @@ static void completePhase(Mbarrier &barrier) {
 static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t address) {
   auto place = warp.block.mbarriers.find(uint32_t(address));
   if (place == warp.block.mbarriers.end()) {
-    warp.fail(step,
-              "no mbarrier was initialised at byte " + llvm::Twine(int64_t(uint32_t(address)) - int64_t(sharedBase)) + " of shared memory",
-              lane);
+    warp.fail(step, "no mbarrier was initialised at byte " + llvm::Twine(int64_t(byteOf(uint32_t(address)))) + " of shared memory", lane);
     return nullptr;
   }
   Mbarrier &barrier = place->second;
@@ -196,7 +194,7 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
       auto place = warp.block.mbarriers.find(address);
       return place == warp.block.mbarriers.end() || (place->second.phase & 1) != parity;
     };
-    std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
+    std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(byteOf(address));
     if (!passed() && !warp.waitUntil(step, what, passed)) return false;
     Mbarrier *barrier = find(warp, step, lane, address);
     if (!barrier) return false;

@@ -181,6 +181,7 @@ struct Descriptor {
 static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t first, int64_t rows, ptx::Format format, bool transposed,
                         std::vector<double> &out, std::vector<Chunk> &chunks) {
   Descriptor descriptor(bits);
+  descriptor.start += uint64_t(warp.block.rank) * windowBytes; // of the warp's own block
   if (descriptor.baseOffset) return warp.fail(step, "descriptors with a base offset are not built in the simulator");
   int64_t width = bitsOf(format), inner = 256 / width;
   auto read = [&](uint64_t address, auto each) {

@@ -32,7 +32,7 @@ static std::string hex(uint64_t number) {
 }
 
 static std::string byteText(uint64_t address) {
-  return " (byte " + std::to_string(address - sharedBase) + ")";
+  return " (byte " + std::to_string(byteOf(address)) + ")";
 }
 
 uint64_t Block::load(uint64_t address, int64_t size) {
@@ -42,7 +42,7 @@ uint64_t Block::load(uint64_t address, int64_t size) {
 }
 
 void Block::noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t epoch, uint32_t op) {
-  size_t first = size_t(address - sharedBase);
+  size_t first = size_t(byteOf(address));
   for (size_t i = first; i < first + size_t(size); ++i) {
     ReadState &read = reads[i * size_t(readers()) + size_t(reader)];
     bool known = bytes[i].readers >> reader & 1;
@@ -52,7 +52,7 @@ void Block::noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t ep
 }
 
 void Block::noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op) {
-  size_t first = size_t(address - sharedBase);
+  size_t first = size_t(byteOf(address));
   for (size_t i = first; i < first + size_t(size); ++i) {
     ByteState &byte = bytes[i];
     byte.writeAgent = uint16_t(agent);
@@ -131,7 +131,7 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, uint64_t at
   uint64_t readers = block.state(at).readers & ~(uint64_t(1) << warp.index);
   for (int64_t other = 0; readers && other < block.readers(); ++other) {
     if (!(readers >> other & 1)) continue;
-    const ReadState &read = block.reads[size_t(at - sharedBase) * size_t(block.readers()) + size_t(other)];
+    const ReadState &read = block.reads[size_t(byteOf(at)) * size_t(block.readers()) + size_t(other)];
     if (sim::at(warp.clock, other) >= read.epoch) continue;
     std::string who = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
     return warp.fail(step,
@@ -145,13 +145,13 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, uint64_t at
 bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment) {
   if (!block.inShared(address, bytes))
     return fail(step,
-                hex(address) + " is outside of shared memory (" + llvm::Twine(block.shared.size()) + " bytes at " + hex(sharedBase) + ")",
+                hex(address) + " is outside of shared memory (" + llvm::Twine(block.shared.size()) + " bytes at " + hex(block.base()) + ")",
                 lane);
   if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
   bool writes = access != Access::read && access != Access::asyncRead;
   for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
     ByteState &byte = block.state(at);
-    if (byte.holdsBarrier) return fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
+    if (byte.holdsBarrier) return fail(step, "touches the mbarrier at byte " + llvm::Twine(byteOf(at)), lane);
     if (byte.owner) {
       uint32_t op = block.copyOps[byte.owner];
       return fail(step,
@@ -374,6 +374,7 @@ static bool loadBlock(Warp &warp, const Step &step) {
     uint64_t address = uint32_t(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
     if (rank >= cluster.blocks.size()) return warp.fail(step, "the cluster has no block " + llvm::Twine(rank), lane);
     Block &from = *cluster.blocks[rank];
+    address = byteOf(address) + from.base(); // what mapa gives
     bool fits = &from == &warp.block ? warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)
                                      : warp.touchRemote(step, lane, from, address, bytes * count);
     if (!fits) return false;
@@ -680,7 +681,9 @@ void addMemoryHandlers(HandlerTable &table) {
   };
   handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
   handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
-  handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return sharedBase; }); };
+  handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) {
+    return perLane(warp, step, [&](int64_t) { return warp.block.base(); });
+  };
   handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.block.rank; }); };
   handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {

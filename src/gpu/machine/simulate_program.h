@@ -39,6 +39,11 @@ using Lanes = std::array<uint64_t, 32>;
 constexpr int64_t lanesPerWarp = 32;
 constexpr uint32_t allLanes = ~uint32_t(0);
 constexpr uint64_t sharedBase = 1024; // 0 stays invalid, and it is a multiple of 1024 as promised
+/// Each block of a cluster has a window of addresses in shared memory: those of the second block have this bit.
+constexpr uint64_t windowBytes = uint64_t(1) << 24;
+inline uint64_t byteOf(uint64_t address) {
+  return address % windowBytes - sharedBase;
+}
 
 class Warp;
 struct Step;
@@ -347,10 +352,11 @@ public:
   void start(std::array<int64_t, 3> id, ucontext_t &scheduler);
   bool isDone() const;
   bool inShared(uint64_t address, int64_t size) const {
-    return address >= sharedBase && size >= 0 && address + uint64_t(size) <= sharedBase + shared.size();
+    return address >= base() && size >= 0 && address + uint64_t(size) <= base() + shared.size();
   }
-  uint8_t *at(uint64_t address) { return shared.data() + (address - sharedBase); }
-  ByteState &state(uint64_t address) { return bytes[address - sharedBase]; }
+  uint64_t base() const { return uint64_t(rank) * windowBytes + sharedBase; }
+  uint8_t *at(uint64_t address) { return shared.data() + byteOf(address); }
+  ByteState &state(uint64_t address) { return bytes[byteOf(address)]; }
   uint64_t load(uint64_t address, int64_t size);
   void noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t epoch, uint32_t op);
   int64_t readers() const { return int64_t(warps.size() + (warps.size() + 3) / 4); }
