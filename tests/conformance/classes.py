@@ -7,8 +7,7 @@ CLASSES = [
     (r"no end after.*(?s:.)*(match|maximum difference)", "time", "its checks passed; its benchmark, made for a GPU, did not end within the limit"),
     (r"no end after", "time", "the test did not end within the limit"),
     (r"the process ended", "crash", "the process ended"),
-    (r"assert '(ld|st)\.global\.v\d", "width of accesses",
-     "asserts 16 bytes an access; accumulators are stored as they lie in registers where an exchange costs more (layout_cost)"),
+    (r"assert '(ld|st)\.global\.v\d", "width of accesses", "asserts 16 bytes an access where others cost less (layout_cost)"),
     (r"assert '[a-z._]*warp_specialize' (not )?in", "who specialises", "asserts which kernels have warps of their own for copies: here others do"),
     (r"NVIDIA driver|CUDA is not available|Torch not compiled with CUDA|CUDA_HOME|no CUDA|cuda.*not available|NVIDIA GPU|Unknown device.*cuda|"
      r"'torch.cpu' has no attribute|unknown backend", "needs a GPU", "the test names a CUDA device, or what PyTorch has for those alone"),
@@ -51,6 +50,7 @@ NAMED = [
     (r"test_cache.py::test_annotation", "fewer compilations", "an argument of an annotated type is compiled once for 1 and other odd numbers"),
     (r"test_changed_line_numbers", "fewer compilations", "a kernel that only moves in its file keeps its code"),
     (r"test_launch_with_options", "fewer compilations", "extern_libs: math libraries are built in, so that the option changes nothing"),
+    (r"test_dot\[.*-float16-float16-", "wider sums", "products with out_dtype=float16 are summed in fp32, and rounded once"),
     (r"test_jit_noinline", "text of IR", "calls are inlined in ttir already"),
     (r"test_local_does_not_shadow_global", "Python's meaning", "a name that a function assigns is local: read before, it is an error"),
     (r"test_filecheck_negative", "not installed", "LLVM's FileCheck, whose message it looks for"),

@@ -206,6 +206,20 @@ def test_matmul(ctas, rows):
 
 
 @triton.jit
+def wide_product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    x = tl.dot(tl.load(a_ptr + m[:, None] * K + k[None, :]), tl.load(b_ptr + k[:, None] * N + n[None, :]))
+    tl.store(c_ptr + m[:, None] * N + n[None, :], x)
+
+
+def test_blocks_of_columns_in_every_block():
+    """128 columns of 16 bits lie in two blocks of 64, at a distance that a matrix descriptor tells."""
+    a, b, c = random((256, 32), "fp16", 1), random((32, 128), "fp16", 2), np.zeros((256, 128), np.float32)
+    wide_product_kernel[(1,)](a, b, c, M=256, N=128, K=32, num_ctas=2)
+    close(c, wide(a) @ wide(b), "fp32", terms=32)
+
+
+@triton.jit
 def attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, scale, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     rm = tl.program_id(0) * BM + tl.arange(0, BM)
     rd, rn = tl.arange(0, D), tl.arange(0, BN)
