@@ -34,7 +34,7 @@ def attend(
     block, batch, head, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
     stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
     stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od,
-    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, EVEN: tl.constexpr,
 ):
     q_ptr += batch * stride_qz + head * stride_qh
     k_ptr += batch * stride_kz + head * stride_kh
@@ -55,15 +55,21 @@ def attend(
         last = n_ctx
     for start in range(0, last, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
-        keys = offs_n < n_ctx
-        k = tl.load(k_ptr + offs_d[:, None] * stride_kd + offs_n[None, :] * stride_kn, mask=keys[None, :], other=0.0)
-        v = tl.load(v_ptr + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd, mask=keys[:, None], other=0.0)
+        k_ptrs = k_ptr + offs_d[:, None] * stride_kd + offs_n[None, :] * stride_kn
+        v_ptrs = v_ptr + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd
+        if EVEN:
+            k = tl.load(k_ptrs)
+            v = tl.load(v_ptrs)
+        else:
+            k = tl.load(k_ptrs, mask=offs_n[None, :] < n_ctx, other=0.0)
+            v = tl.load(v_ptrs, mask=offs_n[:, None] < n_ctx, other=0.0)
         scores = tl.dot(q, k)
-        if start >= full:
-            seen = keys[None, :]
-            if CAUSAL:
-                seen = seen & (offs_n[None, :] <= offs_m[:, None])
-            scores = tl.where(seen, scores, -float("inf"))
+        if CAUSAL or not EVEN:
+            if start >= full:
+                seen = offs_n[None, :] < n_ctx
+                if CAUSAL:
+                    seen = seen & (offs_n[None, :] <= offs_m[:, None])
+                scores = tl.where(seen, scores, -float("inf"))
         new_max = tl.maximum(row_max, tl.max(scores, 1) * scale2)
         weights = tl.exp2(scores * scale2 - new_max[:, None])
         rescale = tl.exp2(row_max - new_max)
@@ -76,12 +82,14 @@ def attend(
 
 
 @triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"])
+@triton.heuristics({"EVEN": lambda args: args["n_ctx"] % args["BLOCK_N"] == 0})
 @triton.jit
 def attention_kernel(
     q_ptr, k_ptr, v_ptr, out_ptr, scale, n_batches, n_heads, n_ctx,
     stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
     stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od,
     HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, PERSISTENT: tl.constexpr = False,
+    EVEN: tl.constexpr = False,
 ):
     scale2 = scale * 1.4426950408889634  # log2(e): exp(x) = exp2(x * log2(e))
     if PERSISTENT:
@@ -93,13 +101,15 @@ def attention_kernel(
             attend(
                 block, both // n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
                 stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
-                stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N)
+                stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N,
+                EVEN)
     else:
         both = tl.program_id(1)
         attend(
             tl.program_id(0), both // n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
             stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
-            stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N)
+            stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N,
+            EVEN)
 
 
 def attention(q, k, v, causal=False, out=None):

@@ -4,6 +4,7 @@ the engine adds while the next iteration is computed."""
 # RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright explain %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"acq_rel"' | FileCheck %s --check-prefix=THREADS
+# RUN: tilewright explain %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"acq_rel"' | FileCheck %s --check-prefix=ORDERS
 # RUN: tilewright compile %s --kernel descriptor --num-warps 4 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel reads --num-warps 4 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=THREADS
 # RUN: tilewright explain %s --kernel reads --num-warps 4 --num-stages 2 --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=READS
@@ -43,6 +44,7 @@ import triton.language as tl
 # PTX-NOT: red.global
 # EXPLAIN: 64x128 f32 added to sum_ptr by TMA
 # An addition that orders other accesses is made by threads.
+# ORDERS: no tensor map: it orders other accesses, which sem="relaxed" would not
 # THREADS-NOT: cp.reduce
 # THREADS: atom.global{{.*}}.add.f32
 # THREADS-NOT: cp.reduce

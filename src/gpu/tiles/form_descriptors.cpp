@@ -102,10 +102,14 @@ struct Accesses {
   bool changes() const { return writes || adds; }
 };
 
-/// An atomic addition that says nothing about other accesses, and whose result nobody uses.
-bool onlyAdds(tt::AtomicRMWOp op) {
+/// Whether an atomic operation is an addition that says nothing about other accesses, and whose result nobody uses.
+Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
   bool adds = op.getAtomicRmwOp() == tt::RMWOp::ADD || op.getAtomicRmwOp() == tt::RMWOp::FADD;
-  return adds && op.use_empty() && op.getSem() == tt::MemSemantic::RELAXED && op.getScope() != tt::MemSyncScope::SYSTEM;
+  if (!adds) return Failure{"the copy engine only adds"};
+  if (!op.use_empty()) return Failure{"its result is used"};
+  if (op.getSem() != tt::MemSemantic::RELAXED) return Failure{"it orders other accesses, which sem=\"relaxed\" would not"};
+  if (op.getScope() == tt::MemSyncScope::SYSTEM) return Failure{"it is atomic for the host as well"};
+  return {};
 }
 
 /// Whether two tiles of one tensor, each a box of the same map, have no index in common: along some dimension one ends before the other
@@ -134,12 +138,12 @@ public:
       if (load) countAccess(load.getPtr(), 1, 0);
       if (store) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
       auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
-      bool adds = atomic && onlyAdds(atomic);
+      bool adds = atomic && checkOnlyAdds(atomic);
       if (adds) ++countAccess(atomic.getPtr(), 0, 0).adds;
       if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
       auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
       mayTell |= assembly && !assembly.getPure();
-      if (adds && isCandidate(atomic.getVal().getType()) && comesFromProduct(atomic.getVal())) candidates.push_back(op);
+      if (atomic && isCandidate(atomic.getVal().getType()) && comesFromProduct(atomic.getVal())) candidates.push_back(op);
       if (load && isCandidate(load.getType()) && feedsProduct(load)) candidates.push_back(op);
       if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
@@ -304,7 +308,10 @@ private:
     return llvm::TypeSwitch<Operation *, Result<void>>(op)
         .Case([&](tt::LoadOp load) { return formLoad(load); })
         .Case([&](tt::StoreOp store) { return formStore(op, store.getPtr(), store.getMask(), store.getValue(), /*adds=*/false); })
-        .Case([&](tt::AtomicRMWOp add) { return formStore(op, add.getPtr(), add.getMask(), add.getVal(), /*adds=*/true); });
+        .Case([&](tt::AtomicRMWOp add) {
+          Result<void> only = checkOnlyAdds(add);
+          return only ? formStore(op, add.getPtr(), add.getMask(), add.getVal(), /*adds=*/true) : only;
+        });
   }
 
   /// Whether the copy engine may write to the tensor, or add to it.
