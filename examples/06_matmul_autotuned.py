@@ -17,11 +17,13 @@ def get_autotune_configs():
     tiles = [
         # (BLOCK_M, BLOCK_N, BLOCK_K, warps, stages): a GPU's favourites first
         (128, 256, 64, 8, 3),
+        (256, 256, 64, 8, 3),  # of two blocks, which share what they read
         (128, 128, 32, 4, 4),
         (64, 256, 32, 4, 4),
         (128, 128, 64, 8, 4),  # rows that start anywhere, which threads load
         # products of a few tiles wait for memory: small tiles, and many of them on their way
         (64, 128, 64, 4, 6),
+        (64, 128, 64, 4, 4),
         (64, 32, 128, 4, 6),
         # few and deep: a CPU's caches are large and its loop overhead is what counts; the largest suits matrix registers (AMX)
         (128, 256, 256, 8, 3),

@@ -20,6 +20,8 @@ import triton.language as tl
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+# A descriptor has the place in the block's memory, not the block's number.
+# CHECK: and.b32 {{.*}}, 16320;
 # CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cluster.shared::cluster.b64 {{.*}}, 1;
 # CHECK: barrier.cluster.arrive
 # CHECK: barrier.cluster.wait

@@ -69,8 +69,9 @@ def test_columns_of_both(dtype):
     check(rng, a, b, (64, 64, 32), 4, True)
 
 
-@pytest.mark.parametrize("block, warps", [((128, 128, 64), 8), ((64, 32, 16), 4), ((16, 16, 16), 1), ((32, 64, 128), 2)])
-def test_other_tiles(block, warps):
+@pytest.mark.parametrize("dtype, block, warps", [(np.float16, (128, 128, 64), 8), (np.float16, (64, 32, 16), 4), (np.float16, (16, 16, 16), 1),
+                                                 (np.float16, (32, 64, 128), 2), (np.int8, (16, 16, 32), 8), (np.int8, (16, 16, 32), 4)])
+def test_other_tiles(dtype, block, warps):
     rng = np.random.default_rng(9)
-    a, b = inside(rng, 41, 77, np.float16, 1, 79), inside(rng, 77, 43, np.float16, 0, 43)
+    a, b = inside(rng, 41, 77, dtype, 1, 79), inside(rng, 77, 43, dtype, 0, 43)
     check(rng, a, b, block, warps, True)

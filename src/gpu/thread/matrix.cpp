@@ -215,8 +215,9 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
   }
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
   if (nothing) address = arith::AddIOp::create(t.b, address, nothing);
-  // A descriptor has 18 bits of an address. In a cluster those of later blocks have more, which would change its strides.
-  if (t.config.getCtas() > 1) address = arith::AndIOp::create(t.b, address, t.i32((int64_t(1) << 18) - 1));
+  // In a cluster higher bits of an address say which block's memory it is; a descriptor has other things there.
+  constexpr int64_t placeInBlock = (1 << 18) - 1;
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32(placeInBlock));
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
   return SharedOperand{shared, *descriptor, start};
 }

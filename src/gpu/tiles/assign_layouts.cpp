@@ -142,9 +142,11 @@ private:
         want(operand, ttg::shapeOf(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
     for (Value result : op->getResults())
       setResult(result, access.layout);
+    constexpr int64_t wordBytes = 4;
     int64_t vector = vectorIn(access.facts, access.layout);
+    if (access.covering && vector * access.facts.bytes < wordBytes) vector = 1;
     if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
-    if (access.covering && vector * access.facts.bytes >= 4) op->setAttr(ttg::coveringName, UnitAttr::get(op->getContext()));
+    if (access.covering && vector > 1) op->setAttr(ttg::coveringName, UnitAttr::get(op->getContext()));
     if (!access.pointer) return;
     bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
     op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.facts, access.layout), narrowed));
