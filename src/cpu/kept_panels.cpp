@@ -35,7 +35,8 @@ static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
   if (loop->getParentOp() != ctx.kernel || !ctx.kernel.getBody().hasOneBlock()) return false;
   for (Operation &op : *loop->getBlock()) {
     WalkResult result = op.walk([](Operation *inner) {
-      bool reads = isa<LoadOp>(inner) && !cast<LoadOp>(inner).getIsVolatile();
+      auto load = dyn_cast<LoadOp>(inner);
+      bool reads = load && !load.getIsVolatile() && load.getCache() != CacheModifier::CV;
       return reads || inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(inner) ? WalkResult::advance()
                                                                                                          : WalkResult::interrupt();
     });

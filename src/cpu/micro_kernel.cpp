@@ -71,16 +71,14 @@ public:
   DotEmitter(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, bool fromZero, const DotLimits &limits)
       : b(b), target(target), plan(plan), limits(limits), fromZero(fromZero) {
     lanes = std::min(plan.panel, target.vectorBytes / bytesOf(plan.result));
-    vectors = plan.panel / lanes;
+    vectors = panelVectors = plan.panel / lanes;
     accumulator = vectorOf(plan.result, lanes);
     operandBytes = bytesOf(plan.operand);
     steps = plan.k / plan.group;
   }
 
   DotBlocks emit(Value a, Value bPanels, Value c) {
-    DotBlocks made{instruction(), lanes, vectors, {}, false};
-    for (RowBlocks blocks : cutRows(plan.m, mostRows()))
-      made.rows.push_back({blocks.rows, blocks.count, partialsOf(blocks.rows)});
+    DotBlocks made{instruction(), lanes, vectors, rowBlocks(), false};
     stepsEnd = limits.length;
     if (stepsEnd && plan.group > 1) {
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
@@ -89,17 +87,18 @@ public:
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
-      if (takesBytes()) offsets = offsetSums(panel);
-      int64_t first = 0;
-      for (const DotBlocks::Rows &blocks : made.rows) {
-        forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
-          Value aBlock = pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), first * plan.aRow * operandBytes);
-          Value cBlock =
-              pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
-          emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials);
-        });
-        first += blocks.count * blocks.rows;
-      }
+      if (!limits.columns || panelVectors == 1) return emitPanel(a, panel, corner);
+      // Of the last panel perhaps no more than its first vector is wanted.
+      Value left = arith::SubIOp::create(b, limits.columns, column);
+      Value isNarrow = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, left, constantIndex(b, lanes));
+      auto branch = scf::IfOp::create(b, TypeRange{}, isNarrow, true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      vectors = 1;
+      emitPanel(a, panel, corner);
+      b.setInsertionPointToStart(branch.elseBlock());
+      vectors = panelVectors;
+      emitPanel(a, panel, corner);
     });
     return made;
   }
@@ -112,11 +111,34 @@ private:
   Value stepsEnd; // of the loop over k; null: all
   const bool fromZero;
   SmallVector<Value> offsets; // of bytes: what the sums of a panel's columns start from
-  int64_t lanes, vectors, operandBytes, steps;
+  int64_t lanes, operandBytes, steps;
+  int64_t vectors, panelVectors; // of a panel's row: those that are computed, and all
   Type accumulator;
 
   bool takesBytes() const { return plan.operand.isInteger(8); } // plus 128
   Type loadedType() const { return vectorOf(plan.operand, plan.group * lanes); }
+
+  std::vector<DotBlocks::Rows> rowBlocks() const {
+    std::vector<DotBlocks::Rows> rows;
+    for (RowBlocks blocks : cutRows(plan.m, mostRows()))
+      rows.push_back({blocks.rows, blocks.count, partialsOf(blocks.rows)});
+    return rows;
+  }
+
+  /// All rows of A times one panel.
+  void emitPanel(Value a, Value panel, Value corner) {
+    if (takesBytes()) offsets = offsetSums(panel);
+    int64_t first = 0;
+    for (const DotBlocks::Rows &blocks : rowBlocks()) {
+      forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
+        Value aBlock = pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), first * plan.aRow * operandBytes);
+        Value cBlock =
+            pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
+        emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials);
+      });
+      first += blocks.count * blocks.rows;
+    }
+  }
 
   /// 128 times the sum of each column of a panel, subtracted from nothing.
   SmallVector<Value> offsetSums(Value panel) {
@@ -230,7 +252,7 @@ private:
     int64_t bytes = lanesOf(loadedType()) * operandBytes;
     SmallVector<Value> columns;
     for (int64_t vector = 0; vector < vectors; ++vector)
-      columns.push_back(load(b, loadedType(), pointerAtConstant(b, panel, (step * vectors + vector) * bytes), bytes));
+      columns.push_back(load(b, loadedType(), pointerAtConstant(b, panel, (step * panelVectors + vector) * bytes), bytes));
     return columns;
   }
 
