@@ -4,6 +4,21 @@ begins, because then a negative index lies in front of the tensor, where no kern
 # RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=False' | FileCheck %s --check-prefix=OPEN
 # RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i64:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' | FileCheck %s --check-prefix=OPEN
 
+# What threads copy runs as far ahead as what the copy engine does: a slot is filled again as soon as the product before is over.
+# RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i64:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' --num-stages 4 | FileCheck %s --check-prefix=COPIES
+
+# COPIES-COUNT-3: ttg.copy_commit
+# COPIES: scf.for
+# COPIES: ttg.copy_wait 2
+# COPIES-NEXT: ttg.fence_async
+# COPIES-NEXT: ttg.sync
+# COPIES-NOT: ttg.copy_async
+# COPIES: ttg.wgmma %
+# COPIES-NEXT: ttg.wgmma_wait 1
+# COPIES-NEXT: ttg.sync
+# COPIES: ttg.copy_async
+# COPIES: scf.yield
+
 # CHECK: 64x64 f16 from w by TMA: dims {n, k, any}, strides {n, stride}
 # CHECK: Taken for granted
 # CHECK: -1*n*k + stride >= 0

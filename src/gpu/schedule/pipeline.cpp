@@ -614,14 +614,10 @@ private:
     e.top = e.lastSlot;
   }
 
-  /// The sync that refills stand behind. With cp.async it also shows each thread's copies to the others: then it stands at the
-  /// top, behind the thread's wait for its own.
+  /// The sync that refills stand behind. With cp.async one at the top, behind each thread's wait for its own copies, shows them to the
+  /// others: refills stand behind that, or behind a second one where a product of the iteration before may still read at the top.
   void meet(Expansion &e) {
-    Operation *refillAfter = e.schedule.refillAfter;
-    if (!e.schedule.inFlight.empty()) {
-      Operation *retired = runOn(e.schedule);
-      if (!e.copyAsync) refillAfter = retired;
-    }
+    Operation *retired = e.schedule.inFlight.empty() ? nullptr : runOn(e.schedule);
     bool products = false;
     if (e.copyAsync) {
       int64_t pending = 0;
@@ -631,9 +627,12 @@ private:
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
-      b.setInsertionPointAfter(refillAfter);
+      b.setInsertionPointAfter(retired ? retired : e.schedule.refillAfter);
     }
     if (e.fence || products) ttg::FenceAsyncOp::create(b, e.loc);
+    ttg::SyncOp::create(b, e.loc);
+    if (!e.copyAsync || !retired) return;
+    b.setInsertionPointAfter(retired);
     ttg::SyncOp::create(b, e.loc);
   }
 

@@ -4,7 +4,7 @@
 //   one arrival, and it is started before the wait. The copy that iteration i starts goes to the slot that iteration i - lag has read. With
 //   lag 0 this iteration's own readers must stand before the sync that the refills stand behind; with lag 1 the iteration before's are
 //   over, but for products that run on over the back edge, which are retired behind the last product that starts, or at a wait of the
-//   iteration for all; with lag 2 these are over, too.
+//   iteration for all.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
 
@@ -108,7 +108,7 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
     if (ring.lag < 0 || ring.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
     if (!ring.tma) {
       if (schedule.roles) return "copies by threads have no producer";
-      if (schedule.refillAfter) return "copies by threads are shown to all at the top of an iteration only";
+      if (schedule.refillAfter && schedule.inFlight.empty()) return "copies by threads are shown to all at the top of an iteration only";
       if (asyncDistance.value_or(ring.distance(schedule.stages)) != ring.distance(schedule.stages))
         return "copies of different iterations are waited for together";
       asyncDistance = ring.distance(schedule.stages);

@@ -9,7 +9,9 @@
 //                                           start the last one of i
 //   three products or more:                 wait for all; multiply and compute; sync; refill all slots i for i+S
 //   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply
-// The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
+//   the same, products that run on:         wait for the thread's own copies; sync; start product i; retire product i-1; sync; refill slot
+//                                           i-1 for i+S-1
+// The last sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
 // iteration, is a ring's lag.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/tiles/registers.h"
@@ -341,10 +343,9 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
   if (schedule.rings.empty()) return;
   bool byThreads = llvm::any_of(schedule.rings, [](Ring &ring) { return !ring.tma; });
   if (byThreads) {
-    if (stages < 3) schedule.inFlight.clear(); // at the top of iteration i the product of iteration i-1 still reads
-    schedule.refillAfter = nullptr;
+    schedule.refillAfter = schedule.inFlight.empty() ? nullptr : schedule.inFlight.back().getOperation();
     for (Ring &ring : schedule.rings)
-      ring.lag = schedule.inFlight.empty() ? 1 : 2;
+      ring.lag = 1;
     return;
   }
   if (!schedule.inFlight.empty()) {
