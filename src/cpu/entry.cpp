@@ -180,7 +180,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   }
   if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
-  std::vector<LaunchFact> facts = dropWraparound(found, refuted);
+  std::vector<LaunchFact> facts = dropWraparound(found, refuted, [](Operation *, int64_t) { return false; });
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
   b.setLoc(ctx.kernel.getLoc());
   info.entry = ctx.kernel.getName().str();

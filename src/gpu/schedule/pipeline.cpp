@@ -236,6 +236,12 @@ private:
       if (schedule.computedSlots < 2) schedule.computed.clear();
       return 1;
     }
+    if (syncBehindComputed(schedule, wanted)) {
+      schedule.computedSlots = slotsWithoutWaiting;
+      int64_t stages = affordableStages(schedule, wanted, schedule.loop, {});
+      if (stages >= std::min(wanted, enoughStages) && syncBehindComputed(schedule, stages)) return stages;
+      schedule.computedSlots = 2;
+    }
     int64_t stages = affordableStages(schedule, wanted, schedule.loop, {});
     if (stages > 1 || schedule.computed.empty()) return stages;
     schedule.computed.clear();
@@ -618,6 +624,7 @@ private:
   /// others: refills stand behind that, or behind a second one where a product of the iteration before may still read at the top.
   void meet(Expansion &e) {
     Operation *retired = e.schedule.inFlight.empty() ? nullptr : runOn(e.schedule);
+    if (e.schedule.shown) return b.setInsertionPointAfter(e.schedule.shown);
     bool products = false;
     if (e.copyAsync) {
       int64_t pending = 0;

@@ -4,7 +4,7 @@
 //   one arrival, and it is started before the wait. The copy that iteration i starts goes to the slot that iteration i - lag has read. With
 //   lag 0 this iteration's own readers must stand before the sync that the refills stand behind; with lag 1 the iteration before's are
 //   over, but for products that run on over the back edge, which are retired behind the last product that starts, or at a wait of the
-//   iteration for all.
+//   iteration for all; with lag 2 these are over, too.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
 
@@ -71,6 +71,12 @@ static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, co
     if (ring.lag >= 1) return {};
     if (!schedule.refillAfter) return "a slot is filled at the top of the iteration that reads it";
     if (!notBefore(schedule.refillAfter, ring.retired)) return "a slot is filled before its last read";
+    return {};
+  }
+  if (ttg::SyncOp shown = schedule.shown) {
+    bool read = ring.productsRead ? ring.lag >= 2 : ring.retired->isBeforeInBlock(shown);
+    if (!read || schedule.refillAfter != shown) return "a slot is filled before it has been read";
+    if (schedule.computedSlots < slotsWithoutWaiting) return "a buffer is filled while a product reads it";
     return {};
   }
   if (ring.lag == 0) return "a slot is filled while a product that runs on reads it";
