@@ -1,8 +1,8 @@
 """Tiles of small numbers that threads widen for products come to shared memory ahead, and an iteration has one sync: behind it products read
 what threads have made of all slots, which are filled again."""
-# RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-stages 3 | FileCheck %s
+# RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-warps 8 --num-stages 3 | FileCheck %s
 # RUN: tilewright explain %s --kernel widened --target cuda:sm_90a --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=256' --num-stages 3 | FileCheck %s --check-prefix=LARGE
-# RUN: tilewright run %s --simulate --kernel widened --grid 1 --arg a=arange:i8[64x256] --arg b=arange:i8[64x256] --arg out=zeros:f32[64x64] --arg M=64 --arg K=256 --arg BLOCK_K=64
+# RUN: tilewright run %s --simulate --kernel widened --grid 1 --num-warps 8 --num-stages 3 --arg a=arange:i8[128x256] --arg b=arange:i8[256x256] --arg out=zeros:f32[128x256] --arg M=128 --arg K=256 --arg BLOCK_K=64
 
 # CHECK-COUNT-6: ttg.tma_load
 # CHECK: scf.for
@@ -25,12 +25,11 @@ import triton.language as tl
 
 @triton.jit
 def widened(a, b, out, M, K, BLOCK_K: tl.constexpr):
-    BLOCK: tl.constexpr = 64 if BLOCK_K == 64 else 256
-    i, k = tl.arange(0, BLOCK), tl.arange(0, BLOCK_K)
+    i, j, k = tl.arange(0, 128), tl.arange(0, 256), tl.arange(0, BLOCK_K)
     rows = i % M  # the store leaves out the rows from M on
-    total = tl.zeros((BLOCK, 64), tl.float32)
+    total = tl.zeros((128, 256), tl.float32)
     for start in range(0, K, BLOCK_K):
         x = tl.load(a + rows[:, None] * K + (start + k)[None, :]).to(tl.float16)
-        y = tl.load(b + tl.arange(0, 64)[None, :] * K + (start + k)[:, None]).to(tl.float16)
+        y = tl.load(b + j[None, :] * K + (start + k)[:, None]).to(tl.float16)
         total = tl.dot(x, y, total)
-    tl.store(out + i[:, None] * 64 + tl.arange(0, 64)[None, :], total, mask=(i < M)[:, None])
+    tl.store(out + i[:, None] * 256 + j[None, :], total, mask=(i < M)[:, None])

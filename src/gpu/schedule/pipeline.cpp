@@ -236,7 +236,8 @@ private:
       if (schedule.computedSlots < 2) schedule.computed.clear();
       return 1;
     }
-    if (syncBehindComputed(schedule, wanted)) {
+    // Where registers leave space for a second block, a third slot would take its shared memory.
+    if (fillsProcessor(schedule, config, target) && syncBehindComputed(schedule, wanted)) {
       schedule.computedSlots = slotsWithoutWaiting;
       int64_t stages = affordableStages(schedule, wanted, schedule.loop, {});
       if (stages >= std::min(wanted, enoughStages) && syncBehindComputed(schedule, stages)) return stages;
