@@ -10,7 +10,6 @@ import triton.language as tl
 
 import common
 
-BLOCK_M = 64
 
 
 @triton.jit
@@ -35,10 +34,16 @@ def grouped_product_kernel(
              mask=inside[:, None] & (offs_n < N)[None, :])
 
 
+def tile_of(sizes):
+    """Rows and columns of a tile, and its warps: large groups take large tiles, of which each element is read for more products."""
+    filled = [size for size in sizes if size]
+    return (128, 256, 8) if filled and sum(filled) >= 96 * len(filled) else (64, 128, 4)
+
+
 def table_of(sizes):
     """Of each tile of rows: its group, its first row, and the end of its group's rows."""
-    ends = np.cumsum(sizes)
-    rows = [(group, first, end) for group, (end, size) in enumerate(zip(ends, sizes)) for first in range(end - size, end, BLOCK_M)]
+    ends, block = np.cumsum(sizes), tile_of(sizes)[0]
+    rows = [(group, first, end) for group, (end, size) in enumerate(zip(ends, sizes)) for first in range(end - size, end, block)]
     return np.array(rows, np.int32).reshape(-1, 3).T.copy()
 
 
@@ -52,9 +57,10 @@ def grouped_matmul(x, w, sizes, out=None, table=None):
     out = common.empty((rows, N), x) if out is None else out
     group, first, end = common.like(table_of(sizes), x) if table is None else table
     if len(group):
-        grouped_product_kernel[(len(group), triton.cdiv(N, 128))](
+        block_m, block_n, warps = tile_of(sizes)
+        grouped_product_kernel[(len(group), triton.cdiv(N, block_n))](
             x, w, out, group, first, end, N, K, common.strides(x)[0], *common.strides(w)[:2], common.strides(out)[0],
-            BLOCK_M=BLOCK_M, BLOCK_N=128, BLOCK_K=64, num_warps=4, num_stages=4)
+            BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=64, num_warps=warps, num_stages=4)
     return out
 
 

@@ -113,7 +113,6 @@ private:
     caller = pthread_self();
     asleep.store(false);
     if (!started) {
-      fencesHere.store(::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0);
       sigset_t all, before;
       sigfillset(&all);
       pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -126,6 +125,8 @@ private:
   }
 
   void watch() {
+    // In a process of several threads the system takes 10 to 70 ms for this: the first launch does not wait for it, and fences itself.
+    fencesHere.store(::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0);
     uint64_t last = 0;
     int64_t idle = 0;
     while (true) {

@@ -186,7 +186,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   }
   if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
-  std::vector<LaunchFact> facts = dropWraparound(found, refuted);
+  std::vector<LaunchFact> facts = dropWraparound(found, refuted, [](Operation *, int64_t) { return false; });
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
   ctx.atomics = atomicsOf(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());

@@ -304,13 +304,14 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// An operand that threads compute has two buffers: one is filled while the product before reads the other. What it is made of is loaded two
-// iterations early, behind the product.
+// An operand that threads compute has two buffers: one is filled while the product before reads the other. What it is made of is loaded an
+// iteration early, in front of all that is computed.
 // CHECK-LABEL: tt.func public @computed
 // CHECK: %[[both:.*]] = ttg.alloc : <2 x f16,
 // CHECK: %[[first:.*]] = tt.load {{.*}} : tensor<64x64x!tt.ptr<i8>
-// CHECK: %[[second:.*]] = tt.load {{.*}} : tensor<64x64x!tt.ptr<i8>
-// CHECK: scf.for {{.*}} iter_args(%[[acc:.*]] = %{{.*}}, %[[number:.*]] = %{{.*}}, %[[held:.*]] = %[[first]], %[[later:.*]] = %[[second]],
+// CHECK: scf.for {{.*}} iter_args(%[[acc:.*]] = %{{.*}}, %[[number:.*]] = %{{.*}}, %[[held:.*]] = %[[first]],
+// CHECK: %[[next:.*]] = tt.load
+// CHECK: ptx.warp_barrier
 // CHECK: %[[mine:.*]] = ttg.slot %[[both]][%[[number]]]
 // CHECK: %[[b:.*]] = arith.sitofp %[[held]]
 // CHECK-NOT: ttg.sync
@@ -320,8 +321,7 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 // CHECK: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
 // CHECK-NEXT: ttg.wgmma_wait 1
 // CHECK-NEXT: ttg.sync
-// CHECK: %[[next:.*]] = tt.load
-// CHECK: scf.yield %[[d]], %{{.*}}, %[[later]], %[[next]]
+// CHECK: scf.yield %[[d]], %{{.*}}, %[[next]]
 // CHECK: ttg.wgmma_wait 0
 tt.func public @computed(%q: !tt.ptr<i8> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>

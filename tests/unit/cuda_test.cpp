@@ -443,7 +443,7 @@ TEST(TensorMap, Arguments) {
   Result<TensorMapArguments> result = tensorMapArguments(spec, slots);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->address, 0x10000u + 8 * 256 * 2);
-  EXPECT_EQ(result->dims[1], uint64_t(INT32_MAX));
+  EXPECT_EQ(result->dims[1], uint64_t(INT32_MAX) + 1);
   EXPECT_EQ(result->fill, 1u);
 
   // The stride of a single row is of no meaning, and need not be legal.

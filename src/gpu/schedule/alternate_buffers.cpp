@@ -5,11 +5,10 @@
 // Slot i mod 2 was read by product i - 2. Its warp has waited for it behind product i - 1, and the last sync has shown that to all. With
 // three slots the sync in front of product i - 1 has shown that product i - 3 is over, and there is no other one.
 //
-// What threads load to registers they load before the iteration. ptxas moves a load behind the arithmetic, which takes fewer registers;
-// then the fence waits for it (mxfp8 product of 4096 on an H200: a third of all stalls). So loads stand where nothing can be put in
-// between:
-//   where registers reach for three sets: at the end of the iteration before the last one, whose back edge no load passes
-//   for two: at the top of the iteration before, and a barrier of the warp, which no load passes either, behind them
+// What threads load to registers they load at the top of the iteration before. ptxas moves a load behind the arithmetic, which takes fewer
+// registers; then the fence waits for it (mxfp8 product of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
+// passes, stands behind them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
+// at its end waits for the loads that it has just started (the same product, scales alone: more than a third of all stalls).
 #include "gpu/schedule/pipeline.h"
 #include "support/target.h"
 
@@ -38,7 +37,7 @@ static ttg::SyncOp syncBefore(const LoopSchedule &schedule, ttg::StoreSharedOp s
 }
 
 int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
-  for (int64_t slots = 3; slots > 1; --slots) {
+  for (int64_t slots = slotsWithoutWaiting; slots > 1; --slots) {
     SmallVector<DeeperBuffer> deeper;
     for (ttg::StoreSharedOp store : schedule.computed)
       deeper.push_back({allocOf(store.getBuffer()), slots, schedule.loop});
@@ -110,23 +109,18 @@ static int64_t heldBy(tt::LoadOp load) {
   return inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
 }
 
-/// Makes the load `distance` iterations early, in front of `place`, in a loop that carries what it brings.
-static void makeEarly(LoopSchedule &schedule, tt::LoadOp load, int64_t distance, Operation *place) {
+/// Makes the load an iteration early, in front of `place`, in a loop that carries what it brings.
+static void makeEarly(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
   OpBuilder b(schedule.loop);
   LoopIterations before(schedule.loop);
-  SmallVector<Value> first;
-  for (int64_t iteration = 0; iteration < distance; ++iteration) {
-    b.setInsertionPoint(schedule.loop);
-    first.push_back(loadOf(b, load, before.ofIteration(b, load->getOperands(), iteration), before.existsIteration(b, iteration)));
-  }
+  Value first = loadOf(b, load, before.ofIteration(b, load->getOperands(), 0), before.existsIteration(b, 0));
   schedule.loop = withMoreCarried(schedule.loop, first);
-  SmallVector<Value> held(schedule.loop.getRegionIterArgs().take_back(static_cast<size_t>(distance)));
   LoopIterations iterations(schedule.loop);
   b.setInsertionPoint(place);
-  held.push_back(loadOf(b, load, iterations.later(b, load->getOperands(), distance), iterations.existsLater(b, distance)));
-  load.replaceAllUsesWith(held.front());
+  Value next = loadOf(b, load, iterations.later(b, load->getOperands(), 1), iterations.existsLater(b, 1));
+  load.replaceAllUsesWith(schedule.loop.getRegionIterArgs().back());
   Operation *yield = schedule.loop.getBody()->getTerminator();
-  yield->insertOperands(yield->getNumOperands(), ArrayRef(held).drop_front());
+  yield->insertOperands(yield->getNumOperands(), next);
   load.erase();
 }
 
@@ -136,11 +130,10 @@ static void loadAhead(LoopSchedule &schedule, int64_t registers) {
   for (tt::LoadOp load : loads)
     held += heldBy(load);
   if (loads.empty() || 2 * held > registers) return;
-  bool twoEarly = 3 * held <= registers;
   OpBuilder top = OpBuilder::atBlockBegin(schedule.loop.getBody());
-  Operation *place = twoEarly ? schedule.inFlight.back()->getNextNode() : ptx::WarpBarrierOp::create(top, schedule.loop.getLoc());
+  Operation *place = ptx::WarpBarrierOp::create(top, schedule.loop.getLoc());
   for (tt::LoadOp load : loads)
-    makeEarly(schedule, load, twoEarly ? 2 : 1, place);
+    makeEarly(schedule, load, place);
 }
 
 void overlapComputing(LoopSchedule &schedule, int64_t registers) {

@@ -238,6 +238,13 @@ private:
       return 1;
     }
     SmallVector<DeeperBuffer> stored = keptByStores(schedule.loop);
+    // Where registers leave space for a second block, a third slot would take its shared memory.
+    if (fillsProcessor(schedule, config, target) && syncBehindComputed(schedule, wanted)) {
+      schedule.computedSlots = slotsWithoutWaiting;
+      int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
+      if (stages >= std::min(wanted, enoughStages) && syncBehindComputed(schedule, stages)) return stages;
+      schedule.computedSlots = 2;
+    }
     int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
     if (stages > 1 || schedule.computed.empty()) return stages;
     schedule.computed.clear();
@@ -651,14 +658,11 @@ private:
     e.top = e.lastSlot;
   }
 
-  /// The sync that refills stand behind. With cp.async it also shows each thread's copies to the others: then it stands at the
-  /// top, behind the thread's wait for its own.
+  /// The sync that refills stand behind. With cp.async one at the top, behind each thread's wait for its own copies, shows them to the
+  /// others: refills stand behind that, or behind a second one where a product of the iteration before may still read at the top.
   void meet(Expansion &e) {
-    Operation *refillAfter = e.schedule.refillAfter;
-    if (!e.schedule.inFlight.empty()) {
-      Operation *retired = runOn(e.schedule);
-      if (!e.copyAsync) refillAfter = retired;
-    }
+    Operation *retired = e.schedule.inFlight.empty() ? nullptr : runOn(e.schedule);
+    if (e.schedule.shown) return b.setInsertionPointAfter(e.schedule.shown);
     bool products = false;
     if (e.copyAsync) {
       int64_t pending = 0;
@@ -668,9 +672,12 @@ private:
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
-      b.setInsertionPointAfter(refillAfter);
+      b.setInsertionPointAfter(retired ? retired : e.schedule.refillAfter);
     }
     if (e.fence || products) ttg::FenceAsyncOp::create(b, e.loc);
+    ttg::SyncOp::create(b, e.loc);
+    if (!e.copyAsync || !retired) return;
+    b.setInsertionPointAfter(retired);
     ttg::SyncOp::create(b, e.loc);
   }
 

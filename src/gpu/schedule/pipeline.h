@@ -63,9 +63,10 @@ struct LoopSchedule {
   ttg::WgmmaWaitOp retiring;                ///< it retires the products in flight of the iteration before; null: they retire one another
   ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: startAhead. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
-  bool throughTiles = false;                ///< the first copies of the loop's next run are started behind this one (tile_loop.cpp)
-  bool roles = false;                       ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
-  bool drifts = false;                      ///< with roles no warpgroup waits for another one, from tile to tile (own_rows.cpp)
+  ttg::SyncOp shown;         ///< `refillAfter` where it is itself that sync: it shows products what threads have made of all slots
+  bool throughTiles = false; ///< the first copies of the loop's next run are started behind this one (tile_loop.cpp)
+  bool roles = false;        ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
+  bool drifts = false;       ///< with roles no warpgroup waits for another one, from tile to tile (own_rows.cpp)
 };
 
 /// What may run ahead in the loop. `stages` is not chosen yet.
@@ -103,7 +104,11 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                             mlir::Operation *top);
 
-/// How many slots there is space for, of each buffer that threads fill for products; with three, nobody waits for the readers of one.
+/// So many slots of a buffer that threads fill for products that nobody waits for the readers of one.
+constexpr int64_t slotsWithoutWaiting = 3;
+/// The sync behind the stores to such buffers, if threads have read in front of it what was loaded ahead for them; else null.
+ttg::SyncOp syncBehindComputed(const LoopSchedule &schedule, int64_t stages);
+/// How many slots there is space for, of each buffer that threads fill for products.
 int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target);
 /// Gives each buffer that threads fill for products slots, which iterations take in turn: one is filled while products read the others.
 /// Loads to registers are made an iteration early, if `registers` of a thread reach for that.

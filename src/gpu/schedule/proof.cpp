@@ -73,6 +73,12 @@ static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, co
     if (!notBefore(schedule.refillAfter, ring.retired)) return "a slot is filled before its last read";
     return {};
   }
+  if (ttg::SyncOp shown = schedule.shown) {
+    bool read = ring.productsRead ? ring.lag >= 2 : ring.retired->isBeforeInBlock(shown);
+    if (!read || schedule.refillAfter != shown) return "a slot is filled before it has been read";
+    if (schedule.computedSlots < slotsWithoutWaiting) return "a buffer is filled while a product reads it";
+    return {};
+  }
   if (ring.lag == 0) return "a slot is filled while a product that runs on reads it";
   ttg::WgmmaOp last = schedule.inFlight.back();
   ttg::WgmmaWaitOp wait = schedule.retiring;
@@ -108,7 +114,7 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
     if (ring.lag < 0 || ring.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
     if (!ring.tma) {
       if (schedule.roles) return "copies by threads have no producer";
-      if (schedule.refillAfter) return "copies by threads are shown to all at the top of an iteration only";
+      if (schedule.refillAfter && schedule.inFlight.empty()) return "copies by threads are shown to all at the top of an iteration only";
       if (asyncDistance.value_or(ring.distance(schedule.stages)) != ring.distance(schedule.stages))
         return "copies of different iterations are waited for together";
       asyncDistance = ring.distance(schedule.stages);

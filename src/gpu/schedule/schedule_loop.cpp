@@ -5,11 +5,15 @@
 //   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...;
 //                                           wait for V; multiply; retire both; sync; refill V's slot i
 //   products of what threads compute:       compute; fill buffer i mod 2; sync; start product i; retire product i-1; sync
+//   the same, from tiles in shared memory:  wait for all; compute; fill buffer i mod 3; sync; refill all slots i for i+S; start product i;
+//                                           retire product i-1
 //   the last one accumulates in place:      start product i; retire it, and the last one of i-1; sync; refill all slots i-1 for i+S-1; ...;
 //                                           start the last one of i
 //   three products or more:                 wait for all; multiply and compute; sync; refill all slots i for i+S
 //   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply
-// The one sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
+//   the same, products that run on:         wait for the thread's own copies; sync; start product i; retire product i-1; sync; refill slot
+//                                           i-1 for i+S-1
+// The last sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
 // iteration, is a ring's lag.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/tiles/covering.h"
@@ -312,17 +316,41 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
   return suits ? product : ttg::WgmmaOp();
 }
 
+ttg::SyncOp syncBehindComputed(const LoopSchedule &schedule, int64_t stages) {
+  Operation *op = nullptr;
+  for (ttg::StoreSharedOp store : schedule.computed)
+    if (!op || op->isBeforeInBlock(store)) op = store;
+  while (isa_and_nonnull<ttg::StoreSharedOp>(op))
+    op = op->getNextNode();
+  if (!isa_and_nonnull<ttg::FenceAsyncOp>(op)) return {};
+  auto sync = dyn_cast_or_null<ttg::SyncOp>(op->getNextNode());
+  auto areRead = [&](const Ring &ring) {
+    // Behind it the products of the iteration before the last one are over: a slot of three would be filled only when it is needed.
+    bool isFree = ring.productsRead ? !ring.threadsRead && stages > 3 : ring.retired->isBeforeInBlock(sync);
+    return ring.tma && isFree;
+  };
+  return sync && llvm::all_of(schedule.rings, areRead) ? sync : ttg::SyncOp();
+}
+
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target) {
   schedule.stages = stages;
   schedule.retiring = {};
+  schedule.shown = {};
   schedule.inFlight = productsInFlight(schedule);
   if (schedule.rings.empty()) return;
   bool byThreads = llvm::any_of(schedule.rings, [](Ring &ring) { return !ring.tma; });
   if (byThreads) {
-    if (stages < 3) schedule.inFlight.clear(); // at the top of iteration i the product of iteration i-1 still reads
-    schedule.refillAfter = nullptr;
+    schedule.refillAfter = schedule.inFlight.empty() ? nullptr : schedule.inFlight.back().getOperation();
     for (Ring &ring : schedule.rings)
-      ring.lag = schedule.inFlight.empty() ? 1 : 2;
+      ring.lag = 1;
+    return;
+  }
+  if (!schedule.inFlight.empty() && !schedule.roles && schedule.computedSlots == slotsWithoutWaiting)
+    schedule.shown = syncBehindComputed(schedule, stages);
+  if (schedule.shown) {
+    schedule.refillAfter = schedule.shown;
+    for (Ring &ring : schedule.rings)
+      ring.lag = ring.productsRead ? 2 : 0;
     return;
   }
   if (!schedule.inFlight.empty()) {

@@ -73,6 +73,38 @@ bool comesFromProduct(Value tile) {
   return false;
 }
 
+/// Whether threads compute a product's operand from the tile, element by element, and from no other product: then it comes to shared memory
+/// ahead, in small numbers, and takes no registers until it is widened.
+bool isWidenedForProduct(Value tile) {
+  llvm::SetVector<Value> made;
+  made.insert(tile);
+  for (size_t i = 0; i < made.size(); ++i)
+    for (OpOperand &use : made[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) return !comesFromProduct(made[i]);
+      bool passes = isElementwise(user) || isa<tt::TransOp, tt::BitcastOp, tt::ReshapeOp, ttg::ConvertLayoutOp, ttg::UnpackE2m1Op>(user);
+      if (passes && isa<RankedTensorType>(user->getResult(0).getType())) made.insert(user->getResult(0));
+    }
+  return false;
+}
+
+int64_t bytesOf(Type tile) {
+  auto type = cast<RankedTensorType>(tile);
+  return type.getNumElements() * std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8;
+}
+
+/// Whether shared memory holds two of each tile that an iteration loads so, and two of each operand of its products.
+bool fitsWidened(scf::ForOp loop, const GpuTarget &target) {
+  int64_t bytes = 0;
+  for (Operation &op : loop.getBody()->getOperations()) {
+    if (auto dot = dyn_cast<tt::DotOp>(op)) bytes += 2 * (bytesOf(dot.getA().getType()) + bytesOf(dot.getB().getType()));
+    if (auto load = dyn_cast<tt::LoadOp>(op);
+        load && isa<RankedTensorType>(load.getType()) && isWidenedForProduct(load) && !feedsProduct(load))
+      bytes += 2 * bytesOf(load.getType());
+  }
+  return bytes <= target.sharedBytes;
+}
+
 /// Stops carrying scalars that only made addresses: nothing but their own next value still depends on them.
 void dropDeadCarried(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
@@ -128,7 +160,8 @@ bool areApart(const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
 
 class Former {
 public:
-  explicit Former(tt::FuncOp function) : function(function), b(function.getContext()), refuted(ttg::refutedFacts(function)) {}
+  Former(tt::FuncOp function, const GpuTarget &target)
+      : function(function), target(target), b(function.getContext()), refuted(ttg::refutedFacts(function)) {}
 
   void run() {
     SmallVector<Operation *> candidates;
@@ -144,7 +177,7 @@ public:
       auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
       mayTell |= assembly && !assembly.getPure();
       if (atomic && isCandidate(atomic.getVal().getType()) && comesFromProduct(atomic.getVal())) candidates.push_back(op);
-      if (load && isCandidate(load.getType()) && feedsProduct(load)) candidates.push_back(op);
+      if (load && isCandidate(load.getType()) && (feedsProduct(load) || isWidened(load))) candidates.push_back(op);
       if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
     copiesInLoop = llvm::any_of(candidates, [](Operation *op) {
@@ -171,6 +204,12 @@ private:
     if (!row || row.getRank() != 1 || row.getDimSize(0) > longest || !isa<scf::ForOp>(load->getParentOp())) return false;
     if (!row.getElementType().isIntOrFloat() || row.getDimSize(0) * row.getElementTypeBitWidth() / 8 % unit != 0) return false;
     return !load->getBlock()->getOps<ttg::DescriptorLoadOp>().empty();
+  }
+
+  /// A load in a loop whose tile threads widen for a product.
+  bool isWidened(tt::LoadOp load) {
+    auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+    return loop && isWidenedForProduct(load) && fitsWidened(loop, target);
   }
 
   static bool isCandidate(Type type) {
@@ -403,6 +442,7 @@ private:
   }
 
   tt::FuncOp function;
+  const GpuTarget &target;
   OpBuilder b;
   address::RefutedFacts refuted;
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
@@ -415,7 +455,7 @@ private:
 
 LogicalResult formDescriptors(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) {
-    if (target.tma) Former(function).run();
+    if (target.tma) Former(function, target).run();
     return success();
   });
 }

@@ -21,6 +21,21 @@ using address::Conjunct, address::Indices, address::Mask, address::ownDims, addr
 constexpr size_t mostDims = 5;
 constexpr int64_t firstCoordinate = -(int64_t(1) << 30), lastCoordinate = INT32_MAX - (1 << 16);
 
+/// Whether a tile at a negative index of this dimension lies in front of its tensor altogether, where no kernel reads: what is inside of
+/// the dimension ends within its stride, which launches are asked for. The copy engine finds nothing there, and coordinates are signed. So
+/// an index that comes from memory (a group, an expert) can be a coordinate.
+bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDimension &dim) {
+  if (dim.tileDim >= 0 || !plan.offset.isZero() || !indices.isProven(dim.start, INT32_MIN, INT32_MAX)) return false;
+  Polynomial last; // of all that is inside of it
+  for (const MapDimension &other : plan.dims) {
+    if (&other == &dim || other.placeholder) continue;
+    std::optional<Polynomial> part = product(other.bound - Polynomial(1), other.stride);
+    if (other.bound.isZero() || !part) return false;
+    last = last + *part;
+  }
+  return indices.assumeNonNegative(dim.stride - Polynomial(1) - last);
+}
+
 class Planner {
 public:
   Planner(Indices &indices, tt::FuncOp function, Value pointers, Value mask)
@@ -242,12 +257,13 @@ private:
   Result<void> finish() {
     if (plan_.dims.size() > mostDims) return Failure{"a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions is needed"};
     for (MapDimension &dim : plan_.dims) {
-      if (Result<void> starts = finishStart(dim); !starts) return starts;
       if (!dim.distance) continue;
       dim.bound = dim.start - *dim.distance;
       if (!indices.isOfArguments(dim.bound)) return computedBound(dim);
       if (dim.bound.isZero()) return Failure{"the bound of " + which(dim) + " is 0"};
     }
+    for (MapDimension &dim : plan_.dims)
+      if (Result<void> starts = finishStart(dim); !starts) return starts;
     return {};
   }
 
@@ -255,6 +271,7 @@ private:
   /// coordinate has 32 bits, with room for the tile.
   Result<void> finishStart(MapDimension &dim) {
     if (!dim.fixed && !indices.assumeNonNegative(dim.start)) {
+      if (isOutsideWhereNegative(indices, plan_, dim)) return {};
       // What a mask has and the address has not was taken out of it, and is missing now.
       auto masked = [&](const MapDimension &other) { return other.distance && other.stride == dim.stride; };
       auto of = dim.tileDim < 0 ? llvm::find_if(plan_.dims, masked) : plan_.dims.end();
@@ -323,7 +340,7 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
   SmallVector<Conjunct> bounds(plan.wholly.conjuncts);
   for (const MapDimension &dim : plan.dims) {
     if (!dim.bound.isZero()) bounds.push_back(coordinate(dim) - dim.bound);
-    if (!dim.fixed && !indices.assumeNonNegative(dim.start)) return false;
+    if (!dim.fixed && !indices.assumeNonNegative(dim.start) && !isOutsideWhereNegative(indices, plan, dim)) return false;
     if (dim.fixed) bounds.push_back(Polynomial(-1) - coordinate(dim));
   }
   if (!llvm::all_of(bounds, [&](const Conjunct &bound) { return llvm::is_contained(original.conjuncts, bound); })) return false;

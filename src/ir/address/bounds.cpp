@@ -209,6 +209,15 @@ static BoundContext ordinaryLaunch(tt::FuncOp function) {
   return context;
 }
 
+/// Whether it asks that products of arguments are no larger than a single one, as what is inside of a dimension is no larger than its
+/// stride. Where all numbers are the same, that says nothing.
+static bool boundsProducts(const Polynomial &value, int64_t arguments) {
+  auto isKnown = [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t factor) { return factor < arguments; }); };
+  auto isProduct = [](const Term &term) { return term.factors.size() > 1; };
+  return llvm::all_of(value.terms, [&](const Term &term) { return isKnown(term) && (term.coefficient < 0 || !isProduct(term)); }) &&
+         llvm::any_of(value.terms, isProduct) && llvm::any_of(value.terms, [](const Term &term) { return term.coefficient > 0; });
+}
+
 bool Indices::isProven(const Polynomial &value, int64_t least, int64_t most) {
   return isProven(value, {}, least, most);
 }
@@ -235,7 +244,8 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t le
   if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(least, most)) return true;
   LaunchFact fact{nameOfFact(text(value), least, most), std::move(bounds.nodes), least, most};
   if (refuted.contains(everyFact) || refuted.contains(fact.name)) return false;
-  if (!tilewright::evaluate(fact.nodes, ordinaryLaunch(function)).isWithin(least, most)) return false;
+  bool isOrdinary = tilewright::evaluate(fact.nodes, ordinaryLaunch(function)).isWithin(least, most);
+  if (!isOrdinary && !boundsProducts(value, numArguments)) return false;
   if (!llvm::is_contained(assumed, fact)) assumed.push_back(std::move(fact));
   return true;
 }

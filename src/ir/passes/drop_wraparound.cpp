@@ -37,7 +37,8 @@ struct Wraparound {
 
 class Dropper {
 public:
-  Dropper(tt::FuncOp function, const address::RefutedFacts &refuted) : function(function), refuted(refuted) {}
+  Dropper(tt::FuncOp function, const address::RefutedFacts &refuted, KeepsLine keepsLine)
+      : function(function), refuted(refuted), keepsLine(keepsLine) {}
 
   std::vector<LaunchFact> run() {
     SmallVector<tt::LoadOp> loads;
@@ -155,8 +156,8 @@ private:
       return true;
     }
     StringRef dialect = op->getName().getDialectNamespace();
-    bool elementwise = dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp>(op);
-    if (!elementwise || op->getNumRegions() != 0) return false;
+    bool elementwise = dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp, tt::BitcastOp>(op);
+    if ((!elementwise && !keepsLine(op, dim)) || op->getNumRegions() != 0) return false;
     for (Value result : op->getResults())
       reached.insert({result, dim});
     return true;
@@ -219,13 +220,14 @@ private:
 
   tt::FuncOp function;
   const address::RefutedFacts &refuted;
+  KeepsLine keepsLine;
   std::vector<LaunchFact> facts;
 };
 
 } // namespace
 
-std::vector<LaunchFact> dropWraparound(tt::FuncOp function, const address::RefutedFacts &refuted) {
-  return Dropper(function, refuted).run();
+std::vector<LaunchFact> dropWraparound(tt::FuncOp function, const address::RefutedFacts &refuted, KeepsLine keepsLine) {
+  return Dropper(function, refuted, keepsLine).run();
 }
 
 } // namespace tilewright

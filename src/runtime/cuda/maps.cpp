@@ -21,7 +21,7 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
   out.address = slots[static_cast<size_t>(spec.baseSlot)] + static_cast<uint64_t>(spec.baseOffset.evaluate(slots) * spec.elementBytes);
   bool empty = slots[static_cast<size_t>(spec.baseSlot)] == 0;
   for (size_t i = 0; i < rank; ++i) {
-    int64_t extent = spec.dims[i].unbounded ? INT32_MAX : spec.dims[i].extent.evaluate(slots);
+    int64_t extent = spec.dims[i].unbounded ? int64_t(INT32_MAX) + 1 : spec.dims[i].extent.evaluate(slots);
     if (!spec.dims[i].unbounded && extent > largestMapExtent)
       return rule("the extent of dimension " + std::to_string(i) + " (innermost first)", extent,
                   "at most " + std::to_string(largestMapExtent));

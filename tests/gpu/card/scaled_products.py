@@ -5,9 +5,11 @@ import triton.language as tl
 
 
 def get_autotune_configs():
-    tiles = [(128, 256, 64, 8), (256, 128, 64, 8), (128, 128, 64, 8), (128, 128, 64, 4), (128, 256, 128, 8)]
+    tiles = [(128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (256, 128, 64, 8, 4), (128, 256, 64, 16, 3), (128, 128, 64, 8, 3), (128, 128, 64, 4, 3),
+             (128, 256, 128, 8, 3)]
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, num_warps=warps, num_stages=3) for m, n, k, warps in tiles
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, num_warps=warps, num_stages=stages)
+        for m, n, k, warps, stages in tiles
     ]
 
 

@@ -1,0 +1,41 @@
+"""A matrix for each group: which one is an index from memory. It can be a coordinate of a tensor map where a group ends before the next one
+begins, because then a negative index lies in front of the tensor, where no kernel reads."""
+# RUN: tilewright explain %s --kernel grouped --target cuda:sm_90a --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' | FileCheck %s
+# RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=False' | FileCheck %s --check-prefix=OPEN
+# RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i64:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' | FileCheck %s --check-prefix=OPEN
+
+# What threads copy runs as far ahead as what the copy engine does: a slot is filled again as soon as the product before is over.
+# RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i64:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' --num-stages 4 | FileCheck %s --check-prefix=COPIES
+
+# COPIES-COUNT-3: ttg.copy_commit
+# COPIES: scf.for
+# COPIES: ttg.copy_wait 2
+# COPIES-NEXT: ttg.fence_async
+# COPIES-NEXT: ttg.sync
+# COPIES-NOT: ttg.copy_async
+# COPIES: ttg.wgmma %
+# COPIES-NEXT: ttg.wgmma_wait 1
+# COPIES-NEXT: ttg.sync
+# COPIES: ttg.copy_async
+# COPIES: scf.yield
+
+# CHECK: 64x64 f16 from w by TMA: dims {n, k, any}, strides {n, stride}
+# CHECK: Taken for granted
+# CHECK: -1*n*k + stride >= 0
+# OPEN: no_descriptor = "its start in a dimension with the stride stride may be negative"
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def grouped(x, w, out, group, n, k, stride, BOUNDED: tl.constexpr):
+    i = tl.arange(0, 64)
+    mine = w + tl.load(group + tl.program_id(0)).to(tl.int64) * stride
+    columns = tl.program_id(1) * 64 + i
+    total = tl.zeros((64, 64), tl.float32)
+    for start in range(0, k, 64):
+        steps = start + i
+        here = (steps < k)[:, None] & (columns < n)[None, :] if BOUNDED else (columns < n)[None, :]
+        a = tl.load(x + i[:, None] * k + steps[None, :], mask=(steps < k)[None, :], other=0)
+        total = tl.dot(a, tl.load(mine + steps[:, None] * n + columns[None, :], mask=here, other=0), total)
+    tl.store(out + i[:, None] * n + columns[None, :], total, mask=(columns < n)[None, :])

@@ -1,0 +1,48 @@
+"""Products with one matrix of several, whose number is loaded from memory."""
+
+import numpy as np
+import pytest
+import tilewright as triton
+import tilewright.language as tl
+
+
+@triton.jit
+def grouped_kernel(
+    x_ptr, w_ptr, out_ptr, group_ptr, row_ptr, tiles, N, K, stride_g, stride_k, GATHERED: tl.constexpr, BLOCK: tl.constexpr,
+):
+    """A negative group means that there is none. GATHERED: rows of x are at indices from memory, which threads copy."""
+    i = tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + i
+    for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
+        group = tl.load(group_ptr + tile)
+        rows = tl.load(row_ptr + i) if GATHERED else i
+        w = w_ptr + group.to(tl.int64) * stride_g
+        acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+        for start in range(0, K, BLOCK):
+            k = start + i
+            here = ((k < K) & (group >= 0))[:, None] & (columns < N)[None, :]
+            x = tl.load(x_ptr + rows[:, None] * K + k[None, :], mask=(k < K)[None, :], other=0)
+            acc = tl.dot(x, tl.load(w + k[:, None] * stride_k + columns[None, :], mask=here, other=0), acc)
+        out = out_ptr + (tile * BLOCK + i)[:, None] * N + columns[None, :]
+        tl.store(out, acc, mask=(columns < N)[None, :])
+
+
+@pytest.mark.parametrize("N, K", [(64, 64), (128, 192), (72, 40), (80, 112)])
+@pytest.mark.parametrize("lies, programs, gathered, stages", [
+    ("behind one another", 5, False, 3), ("behind one another", 2, False, 3), ("behind one another", 5, True, 2),
+    ("behind one another", 2, True, 4), ("side by side", 5, False, 3), ("overlapping", 2, True, 3)])
+def test_groups(lies, programs, gathered, stages, N, K):
+    """Groups that begin before the one before them ends have no such map: the launch finds out."""
+    rng = np.random.default_rng(N)
+    groups = np.array([2, 0, -1, 1, 2], np.int32)
+    x = rng.integers(-3, 4, (64, K)).astype(np.float16)
+    memory = rng.integers(-3, 4, 3 * K * N).astype(np.float16)
+    stride_g, stride_k = {"behind one another": (K * N, N), "side by side": (N, 3 * N), "overlapping": (16, N)}[lies]
+    out = np.full((len(groups) * 64, N), np.nan, np.float32)
+    order = rng.permutation(64).astype(np.int32)
+    grouped_kernel[(programs, triton.cdiv(N, 64))](x, memory, out, groups, order, len(groups), N, K, stride_g, stride_k, GATHERED=gathered,
+                                                   BLOCK=64, num_stages=stages)
+    x = x[order] if gathered else x
+    place = np.arange(K)[:, None] * stride_k + np.arange(N)
+    want = [x.astype(np.float32) @ memory[group * stride_g + place] if group >= 0 else np.zeros((64, N)) for group in groups]
+    np.testing.assert_array_equal(out, np.concatenate(want))
