@@ -23,7 +23,7 @@ HostProcessor hostProcessor();
 
 /// Whether a multiplication with a result below the smallest normal number takes this processor a hundred cycles.
 bool hasSlowSubnormals();
-/// Whether dividing vectors takes this processor as long as ten multiplications do.
+/// Whether dividing vectors of 64 bytes takes this processor as long as ten multiplications do.
 bool hasSlowDivision();
 
 /// How many processors the threads of this process may run on; of all, where the system does not say.
