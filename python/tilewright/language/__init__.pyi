@@ -1158,7 +1158,7 @@ def dot(input: Any, other: Any, acc: Any = ..., input_precision: Any = ..., allo
     - other: a tile of K x N, with the same batch dimensions.
     - acc: a tile of M x N that the product is added to. `acc = tl.dot(a, b, acc)` is what a loop over K says.
     - input_precision: for fp32 operands: "tf32" (the default on GPUs), "tf32x3", "ieee", "bf16x3" or "bf16x6". CPUs multiply fp32 exactly as fp32.
-    - allow_tf32: an older name: False means "ieee".
+    - allow_tf32: an older name: False means "ieee". A value that only a launch knows counts as True.
     - max_num_imprecise_acc: of fp8 on Hopper: how many products a tensor core may add up by itself.
     - out_dtype: the result's type: tl.float32, the default, or tl.float16 for products of fp16 and fp8.
 
