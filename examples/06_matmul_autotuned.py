@@ -17,7 +17,6 @@ def get_autotune_configs():
     tiles = [
         # (BLOCK_M, BLOCK_N, BLOCK_K, warps, stages): a GPU's favourites first
         (128, 256, 64, 8, 3),
-        (256, 256, 64, 8, 3),  # of two blocks, which share what they read
         (128, 128, 32, 4, 4),
         (64, 256, 32, 4, 4),
         (128, 128, 64, 8, 4),  # rows that start anywhere, which threads load

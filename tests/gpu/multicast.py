@@ -44,7 +44,7 @@ import triton.language as tl
 def product(a, b, c, k, N):
     rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
     total = tl.zeros((256, 128), tl.float32)
-    for start in range(0, k, 64):
+    for start in tl.range(0, k, 64, warp_specialize=True):
         x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
         y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
         total = tl.dot(x, y, total)
@@ -55,7 +55,7 @@ def product(a, b, c, k, N):
 def counted(a, b, c, k, N, n):
     rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
     total = tl.zeros((256, 128), tl.float32)
-    for start in range(0, k, 64):
+    for start in tl.range(0, k, 64, warp_specialize=True):
         x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
         y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
         total = tl.dot(x, y, total)
@@ -67,7 +67,7 @@ def counted(a, b, c, k, N, n):
 def large(a, b, c, k, N: tl.constexpr):
     rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, N), tl.arange(0, 64)
     total = tl.zeros((256, N), tl.float32)
-    for start in range(0, k, 64):
+    for start in tl.range(0, k, 64, warp_specialize=True):
         x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
         y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
         total = tl.dot(x, y, total)

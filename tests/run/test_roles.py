@@ -257,7 +257,7 @@ def masked_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N
     offs_m = (tl.program_id(0) // columns * BLOCK_M + tl.arange(0, BLOCK_M)) % M
     offs_n = (tl.program_id(0) % columns * BLOCK_N + tl.arange(0, BLOCK_N)) % N
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for start in range(0, K, BLOCK_K):
+    for start in tl.range(0, K, BLOCK_K, warp_specialize=True):
         offs_k = start + tl.arange(0, BLOCK_K)
         a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=offs_k[None, :] < K, other=0.0)
         b = tl.load(b_ptr + offs_k[:, None] * N + offs_n[None, :], mask=offs_k[:, None] < K, other=0.0)
