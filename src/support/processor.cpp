@@ -57,8 +57,8 @@ bool hasSlowSubnormals() {
   return isSlow;
 }
 
-// Intel's divide 16 numbers of fp32 in 16 cycles (but 8 in 5, which nothing else is faster than). Zen 5 divides them in 2.3, as fast as it
-// multiplies three times and looks at a mask.
+// Intel's start a division of 16 numbers of fp32 every 16 cycles, one of 8 every 5 (uops.info), which products do not beat. On Zen 5 a
+// division takes no longer than the products and the mask in its place.
 bool hasSlowDivision() {
   using llvm::sys::detail::x86::VendorSignatures;
   static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL;

@@ -194,8 +194,10 @@ def count_kernel(out_ptr, sums_ptr, n, BLOCK: tl.constexpr):
     tl.atomic_add(sums_ptr + offsets % n, 0.5)
 
 
-def test_launches_of_several_threads_add_to_the_same_places():
+def test_launches_of_several_threads_add_to_the_same_places(engine):
     """Each has one worker, and would be alone if it could."""
+    if engine == "cuda":
+        pytest.skip("arrays of the host are copied to a GPU and back, by each thread")
     threads, launches, programs, n = 3, 20, 16, 8
     out, sums = np.zeros(n, np.int32), np.zeros(n, np.float32)
     launch = lambda: [count_kernel[(programs,)](out, sums, n, BLOCK=BLOCK, num_threads=1) for _ in range(launches)]

@@ -1,5 +1,7 @@
 """What one program has packed for a product may serve the next one, as long as it is the same numbers in the same launch."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -90,10 +92,13 @@ def own_operand_kernel(a_ptr, b_ptr, c_ptr, HOW: tl.constexpr, B: tl.constexpr):
 @pytest.mark.parametrize("how", ["store", "atomic", "store in the loop", "scale", "mask"])
 def test_other_numbers_at_the_same_place(how, engine):
     """Programs that store what others load are a race, which one thread of a processor decides by their order."""
-    programs, on = 5, engine if how in ("scale", "mask") else "cpu"
+    races = how not in ("scale", "mask")
+    if races and engine == "cuda":
+        pytest.skip("programs of a GPU run in no order")
+    programs = 5
     a, b, c = random((BLOCK, BLOCK), "fp32", 1), random((BLOCK, BLOCK), "fp32", 2), np.zeros((programs, BLOCK, BLOCK), np.float32)
     before, at = b.astype(np.float64), np.arange(BLOCK * BLOCK).reshape(BLOCK, BLOCK)
-    with tilewright.engine(on):
+    with tilewright.engine("cpu") if races else contextlib.nullcontext():
         own_operand_kernel[(programs,)](a, b, c, HOW=how, B=BLOCK, num_threads=1)
     for pid in range(programs):
         operand = {

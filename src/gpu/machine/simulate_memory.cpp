@@ -731,9 +731,7 @@ void addMemoryHandlers(HandlerTable &table) {
   };
   handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
   handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
-  handlers["ptx.shared_base"] = [](Warp &warp, const Step &step) {
-    return perLane(warp, step, [&](int64_t) { return sharedBase + (uint64_t(warp.block.rank) << rankShift); });
-  };
+  handlers["ptx.shared_base"] = [](Warp &w, const Step &step) { return perLane(w, step, [&](int64_t) { return w.block.base(); }); };
   handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.block.rank; }); };
   handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {

@@ -354,8 +354,10 @@ public:
   /// Makes its warps, which wait for the scheduler.
   void start(std::array<int64_t, 3> id, ucontext_t &scheduler);
   bool isDone() const;
+  /// Where its shared memory begins, for its threads.
+  uint64_t base() const { return (uint64_t(rank) << rankShift) + sharedBase; }
   /// An address as its threads have it, without the block's number. One of another block is outside of shared memory then.
-  uint64_t local(uint64_t address) const { return uint32_t(address - (uint64_t(rank) << rankShift)); }
+  uint64_t local(uint64_t address) const { return uint32_t(address - (base() - sharedBase)); }
   bool inShared(uint64_t address, int64_t size) const {
     return address >= sharedBase && size >= 0 && address + uint64_t(size) <= sharedBase + shared.size();
   }
