@@ -232,7 +232,7 @@ class Bench:
             scale = 1 / math.sqrt(shape[3])
             strided = [step for array in (q, k, v, out) for step in strides(array)]
             ours = lambda: module.attention_kernel[grid](
-                q, k, v, out, scale, shape[1], shape[2], *strided, HEAD_DIM=64, CAUSAL=causal, num_threads=2)
+                q, k, v, out, scale, *shape[:3], *strided, HEAD_DIM=64, CAUSAL=causal, num_threads=2)
             bias = np.where(np.tri(shape[2], dtype=bool), 0, -np.inf).astype(np.float32) if causal else np.float32(0)
 
             def numpy():
