@@ -83,7 +83,8 @@ std::string countText(int64_t number, StringRef one) {
 std::string stepsText(Operation *function, Value pointer) {
   auto tile = dyn_cast<RankedTensorType>(pointer.getType());
   if (!tile) return "";
-  address::Indices indices(cast<tt::FuncOp>(function), address::RefutedFacts());
+  address::RefutedFacts refuted; // none
+  address::Indices indices(cast<tt::FuncOp>(function), refuted);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, tile.getRank()));
   Result<address::Indices::Pointer> found = indices.pointer(pointer, dims);
   if (!found) return "";
