@@ -86,11 +86,12 @@ static int readArguments(Setup &setup, Diagnostics &diagnostics) {
 
 /// Copies the tensors to the GPU of --device. 0, or the exit status.
 static int placeTensors(Setup &setup, Diagnostics &diagnostics) {
-  llvm::StringRef name = setup.line.get("--device", "cpu"), number = name;
+  std::string name = setup.line.get("--device", "cpu");
+  llvm::StringRef number = name;
   int64_t ordinal = 0;
   if (name == "cpu") return success;
   bool isCard = number.consume_front("cuda") && (number.empty() || (number.consume_front(":") && !number.getAsInteger(10, ordinal)));
-  if (!isCard || ordinal < 0) return fail("--device is cpu, cuda or cuda:N, and not '" + name.str() + "'");
+  if (!isCard || ordinal < 0) return fail("--device is cpu, cuda or cuda:N, and not '" + name + "'");
   setup.card = OnDevice::create(ordinal, diagnostics);
   if (!setup.card) return report(diagnostics, userError);
   for (auto [argument, argumentName] : llvm::zip(setup.values, setup.argumentNames)) {
