@@ -49,7 +49,6 @@ public:
   }
 
   void run() {
-    llvm::SetVector<Operation *> remade;
     for (Operation &op : llvm::make_early_inc_range(block))
       for (OpOperand &operand : op.getOpOperands())
         if (regions.contains(&op) && isHeld(operand.get(), &op)) operand.set(remake(operand.get(), &op));

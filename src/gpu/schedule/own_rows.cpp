@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t groups = 2, warpsOfGroup = 4;
+constexpr int64_t groups = 2;
 constexpr size_t groupBit = 2; // of a warp's number
 
 /// Whether a number is a multiple of `divisor`, a power of two: also after it has wrapped around.

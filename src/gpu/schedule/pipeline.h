@@ -16,6 +16,9 @@ struct GpuTarget;
 
 namespace tilewright::gpu {
 
+/// Warps that wgmma multiplies with together.
+constexpr int64_t warpsOfGroup = 4;
+
 /// Of a loop: its ring goes on in the next iteration of the loop around it (a unit attribute, for people).
 constexpr llvm::StringLiteral throughTilesName = "ttg.through_tiles";
 /// Of a ttg.tma_store: each warpgroup starts the store of its own rows, a group of rows each (a unit attribute).

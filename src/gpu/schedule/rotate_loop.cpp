@@ -132,7 +132,7 @@ public:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(loop);
     Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
-    Value warps = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(warpsOfGroup));
+    Value warps = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(warpsOfGroup)));
     isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp, warps);
     Value isSecond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, warps);
     Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
@@ -162,7 +162,7 @@ public:
   }
 
 private:
-  static constexpr uint32_t warpsOfGroup = 4, threads = 2 * warpsOfGroup << laneBits;
+  static constexpr auto threads = static_cast<uint32_t>(2 * warpsOfGroup << laneBits);
   OpBuilder &b;
   scf::ForOp loop;
   Location loc;

@@ -297,8 +297,7 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
     for (Operation *access : accessesOf(alloc))
       if (schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return {};
   }
-  constexpr int64_t warpsThatTakeTurns = 8;
-  bool rotates = schedule.roles && config.getWarps() == warpsThatTakeTurns && canRotate(schedule.loop, product);
+  bool rotates = schedule.roles && config.getWarps() == 2 * warpsOfGroup && canRotate(schedule.loop, product);
   int64_t registers = accumulatorsOf(schedule.loop) + (rotates ? 0 : registersOf(product.getType())), products = 0;
   bool inBody = true;
   ttg::WgmmaWaitOp last;

@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t warpsOfGroup = 4, producerRegisters = 24, registerStep = 8, mostRegisters = 240;
+constexpr int64_t producerRegisters = 24, registerStep = 8, mostRegisters = 240;
 
 /// A block begins with as many registers in each warpgroup; what the producer's gives away is shared by the others. One warpgroup that
 /// multiplies cannot use half of a multiprocessor's registers: two such blocks run there.
