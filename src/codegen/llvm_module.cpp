@@ -118,7 +118,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
   passes.addPass(SimplifyCFGPass());
   passes.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(InstCombinePass());
+  if (machine.getTargetTriple().isNVPTX()) passes.addPass(InstCombinePass());
   passes.addPass(SimplifyCFGPass());
   for (Function &function : module)
     if (!function.isDeclaration()) passes.run(function, functions);
@@ -145,20 +145,29 @@ static std::string textOf(const Module &module) {
   return text;
 }
 
+/// Sets a switch that LLVM has for the whole process alone. Where it is read while passes are added, each compilation sets its own.
+template <typename T> static void setSwitch(StringRef name, T value) {
+  if (auto *found = static_cast<cl::opt<T> *>(cl::getRegisteredOptions().lookup(name))) found->setValue(value);
+}
+
 /// Processors' code goes without loop strength reduction, which takes a quarter of the time of code generation: what changes along a loop
-/// is an index times a scale here, as their addresses have it, and the code without is no slower and a tenth shorter. LLVM has no other
-/// switch for it than one for the process, which is read while passes are added.
+/// is an index times a scale here, as their addresses have it, and the code without is no slower and a tenth shorter. (Without scheduling
+/// behind register allocation, a twentieth of the time, products are 3 % slower on a Zen 5: it starts their loads earlier.)
 ///
 /// Where variables are is followed by LLVM's older analysis, which looks at their values alone. It finds as many of them in the gallery's
 /// kernels as the newer one, which follows all registers and stack slots, and debug info takes less of the time of compiling.
+///
+/// Before an address is computed where it is used, all that is done with its base is looked at, again for each address: LLVM stops at a
+/// hundred uses. The micro-kernels' panels have as many, and with forty the gallery's code is the same.
 static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
   static std::mutex lock;
-  static auto *isOff = static_cast<cl::opt<bool> *>(cl::getRegisteredOptions().lookup("disable-lsr"));
-  static auto *newer =
-      static_cast<cl::opt<cl::boolOrDefault> *>(cl::getRegisteredOptions().lookup("experimental-debug-variable-locations"));
   std::lock_guard<std::mutex> guard(lock);
-  if (newer) newer->setValue(cl::BOU_FALSE);
-  if (isOff) isOff->setValue(!machine.getTargetTriple().isNVPTX());
+  static std::once_flag once;
+  std::call_once(once, [] { // read while passes run
+    setSwitch("experimental-debug-variable-locations", cl::BOU_FALSE);
+    setSwitch("cgp-max-address-users-to-scan", 40u);
+  });
+  setSwitch("disable-lsr", !machine.getTargetTriple().isNVPTX());
   return !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
 }
 

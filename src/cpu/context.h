@@ -95,6 +95,7 @@ struct Context {
   int64_t currentRoot = 0;                 // counts the operations that were lowered
   llvm::DenseMap<mlir::Operation *, Readings> readings;
   Atomics atomics = Atomics::none;
+  bool streaming = false;          // in this loop whole vectors are stored past the caches
   bool streams = false;            // some store is a streaming one: fence at the end
   bool usesTiles = false;          // some product is one of tile registers: they are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for

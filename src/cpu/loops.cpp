@@ -87,6 +87,23 @@ void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm:
   ctx.levels = std::move(outer);
 }
 
+/// An innermost loop in two versions, where its stores may go past the caches.
+static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void()> emit) {
+  if (!streams) return emit();
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto branch = scf::IfOp::create(b, TypeRange{}, streams, true);
+  OpBuilder::InsertionGuard guard(b);
+  ctx.levels.back().inner = branch;
+  for (bool way : {true, false}) {
+    b.setInsertionPointToStart(way ? branch.thenBlock() : branch.elseBlock());
+    ctx.levels.emplace_back();
+    ctx.streaming = way;
+    emit();
+    ctx.levels.pop_back();
+  }
+  ctx.levels.back().inner = nullptr;
+}
+
 static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
                       Place place, int64_t vectorDim) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -146,12 +163,11 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
   };
   // `unroll` bodies an iteration as far as they go, then one.
   auto runUnrolled = [&](Value to, bool constantEnd) {
-    int64_t unroll = innermost ? std::min(spec.unroll, size / chunk) : 1;
-    if (unroll <= 1) return run(constantIndex(b, 0), to, full, 1);
-    if (constantEnd) return run(constantIndex(b, 0), to, full, unroll);
-    Value most = arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll)));
-    run(constantIndex(b, 0), most, full, unroll);
-    run(most, to, full, 1);
+    int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
+    bool isWhole = unroll == 1 || constantEnd;
+    Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
+    emitInBothWays(ctx, innermost && full ? spec.streams : Value(), [&] { run(constantIndex(b, 0), most, full, unroll); });
+    if (!isWhole) run(most, to, full, 1);
   };
   if (!bound) {
     bool constantEnd = spec.extent.empty() || !spec.extent[dim];

@@ -19,6 +19,7 @@ struct LoopSpec {
   llvm::SmallVector<Value, 3> extent;  // by dimension: no index from here on is wanted (null: shape)
   llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
   llvm::SmallVector<Value> fullMasks;
+  Value streams = {}; // i1: where it holds, whole vectors are stored past the caches; null: nowhere
 };
 
 /// How many indices of a dimension a mask leaves, from the first one on.

@@ -44,13 +44,13 @@ static Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t 
 }
 
 /// One element, or one vector of them, to where the pointers say.
-static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data, bool streaming) {
+static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value mask = op.getMask();
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(op.getPtr())).getPointeeType());
   Lanes to = evaluate(ctx, op.getPtr(), place);
   bool always = !mask || ctx.trueMasks.contains(mask);
-  auto note = [&](Way reach) { ctx.notes.add({op, reach, place.lanes, !always, ctx.careful, streaming}); };
+  auto note = [&](Way reach) { ctx.notes.add({op, reach, place.lanes, !always, ctx.careful, ctx.streaming && always}); };
   if (place.vector < 0) {
     note(Way::one);
     if (always) return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
@@ -63,7 +63,7 @@ static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data, bo
   if (to.kind == Lanes::affine && !to.uniformStep && to.step == bytes) {
     note(Way::contiguous);
     Value address = pointerAt(b, intToPointer(b, to.value), place.at[place.vector].value, bytes);
-    if (always) return cpu::store(b, data, address, streaming ? ctx.target.vectorBytes : bytes, streaming);
+    if (always) return cpu::store(b, data, address, ctx.streaming ? ctx.target.vectorBytes : bytes, ctx.streaming);
     return maskedStore(b, data, address, maskVector, bytes);
   }
   note(Way::scattered);
@@ -73,12 +73,14 @@ static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data, bo
     cpu::store(b, extractLane(b, data, lane), intToPointer(b, extractLane(b, addresses, lane)), bytes, false);
 }
 
-static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, bool streaming) {
+/// `streams` (i1): whether whole vectors go past the caches; null: they do not.
+static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, Value streams) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value value = op.getValue();
   Type element = getElementTypeOrSelf(value);
   if (isa<PointerType>(element)) element = b.getI64Type();
   LoopSpec spec = loopsOver(shapeOf(op.getPtr()), vectorDim, chunk);
+  spec.streams = streams;
   spec.unroll = ctx.careful ? 1 : unrollFor(ctx.buffers.contains(value) ? 0 : ctx.analysis->cost(value));
   applyMasks(ctx, spec, {value}, op.getMask());
   emitLoops(
@@ -90,24 +92,17 @@ static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
           values.push_back(place.vector < 0 ? lanes.value : asVector(ctx, lanes, element, place));
         }
         for (auto [place, data] : llvm::zip(places, values))
-          storeAt(ctx, op, place, data, streaming);
+          storeAt(ctx, op, place, data);
       },
       vectorDim);
 }
 
 static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
-  ImplicitLocOpBuilder &b = ctx.b;
   constexpr int64_t longest = 200; // two versions of a longer body are not worth their code
   bool isLong = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > longest;
   Value pays = isLong ? Value() : streamingPays(ctx, op, vectorDim, chunk);
-  if (!pays) return storeTile(ctx, op, vectorDim, chunk, false);
-  ctx.streams = true;
-  auto branch = scf::IfOp::create(b, TypeRange{}, pays, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  storeTile(ctx, op, vectorDim, chunk, true);
-  b.setInsertionPointToStart(branch.elseBlock());
-  storeTile(ctx, op, vectorDim, chunk, false);
+  ctx.streams |= pays != nullptr;
+  storeTile(ctx, op, vectorDim, chunk, pays);
 }
 
 /// All loads are finished before the store begins, and no step or mask is believed that is not certain.
@@ -119,7 +114,7 @@ static void storeCarefully(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> haza
     copies.push_back(buffered(ctx, hazard.load));
   for (auto [i, copy] : llvm::enumerate(copies))
     ctx.buffers[Hazard(hazards[i]).load] = copy;
-  storeTile(ctx, op, vectorDim, chunk, false);
+  storeTile(ctx, op, vectorDim, chunk, {});
   for (Hazard hazard : hazards)
     ctx.buffers.erase(hazard.load);
   ctx.careful = false;

@@ -106,17 +106,22 @@ static void addRows(Context &ctx, const ThinProduct &product, Value factor, Valu
       product.outerDim);
 }
 
-/// The sum of a vector's lanes, halves first.
-static Value addLanes(ImplicitLocOpBuilder &b, Value vector) {
-  for (int64_t lanes = lanesOf(vector.getType()); lanes > 1; lanes /= 2) {
-    llvm::SmallVector<int32_t> low, high;
-    for (int64_t lane = 0; lane < lanes / 2; ++lane) {
-      low.push_back(static_cast<int32_t>(lane));
-      high.push_back(static_cast<int32_t>(lane + lanes / 2));
+/// The sum of each vector's lanes, as lanes of fewer vectors in the same order. Two vectors become one, as long as there are two: each
+/// gives the sums of halves of its lanes.
+static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVector<Value> vectors) {
+  for (int64_t each = lanesOf(vectors[0].getType()); each > 1; each /= 2) { // lanes that one sum is spread over
+    size_t together = vectors.size() > 1 ? 2 : 1;
+    llvm::SmallVector<Value> sums;
+    for (size_t i = 0; i < vectors.size(); i += together) {
+      llvm::SmallVector<int32_t> low, high;
+      for (int64_t lane = 0; lane < int64_t(together) * lanesOf(vectors[i].getType()); ++lane)
+        (lane % each < each / 2 ? low : high).push_back(static_cast<int32_t>(lane));
+      Value first = vectors[i], second = vectors[i + together - 1];
+      sums.push_back(arith::AddFOp::create(b, shuffle(b, first, second, low), shuffle(b, first, second, high)));
     }
-    vector = arith::AddFOp::create(b, shuffle(b, vector, vector, low), shuffle(b, vector, vector, high));
+    vectors = std::move(sums);
   }
-  return vector;
+  return vectors;
 }
 
 /// Vectors along the products.
@@ -150,8 +155,11 @@ static void addAlong(Context &ctx, const ThinProduct &product, Value factor, Val
         };
         llvm::SmallVector<Value> totals(rows, constantFloat(b, type, 0));
         totals = forLoop(ctx, constantIndex(b, 0), end, lanes, totals, step);
-        for (int64_t row = 0; row < rows; ++row)
-          cpu::store(b, addLanes(b, totals[row]), pointerAtConstant(b, pointerAt(b, sums, first.value, bytes), row * bytes), bytes, false);
+        Value address = pointerAt(b, sums, first.value, bytes);
+        for (Value some : addLanes(b, totals)) {
+          cpu::store(b, some, address, bytes, false);
+          address = pointerAtConstant(b, address, lanesOf(some.getType()) * bytes);
+        }
       },
       -1);
 }

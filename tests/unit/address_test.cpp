@@ -67,6 +67,10 @@ private:
 
 const RefutedFacts nothing;
 
+static_assert(std::is_constructible_v<Indices, tt::FuncOp, const RefutedFacts &>);
+static_assert(!std::is_constructible_v<Indices, tt::FuncOp, RefutedFacts>, "a set that does not outlive it is refused");
+static_assert(!std::is_constructible_v<Indices, tt::FuncOp, const RefutedFacts>, "a set that does not outlive it is refused");
+
 TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   Kernel kernel("%p = tt.get_program_id x : i32\n %x = arith.muli %p, %s : i32\n %w = arith.extsi %x : i32 to i64\n"
                 "%u = arith.addi %w, %w : i64\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %u : i64");

@@ -114,12 +114,12 @@ TEST(Ptx, Atomics) {
   expectLines(kernel(R"(
   %0 = ptx.atomic add acq_rel gpu %g, %i : i32 -> i32
   %1 = ptx.atomic min relaxed cta %g, %l : i64 -> i64
-  %2 = ptx.atomic umax acquire sys %g, %i if %p {resultUnused} : i32 -> i32
+  %2 = ptx.atomic umax acquire sys %g, %i if %p : i32 -> i32
   %3 = ptx.atomic and release gpu %g, %i : i32 -> i32
   %4 = ptx.atomic exch acq_rel gpu %g, %f : f32 -> f32
   %5 = ptx.atomic fadd relaxed gpu %g, %f : f32 -> f32
   %6:2 = ptx.atomic fadd relaxed gpu %g, %h, %h : f16, f16 -> f16, f16
-  %9 = ptx.atomic add release gpu %g, %i if %p {resultUnused} : i32 -> i32
+  %9 = ptx.atomic add release gpu %g, %i if %p : i32 -> i32
   %7 = ptx.compare_swap acq_rel gpu %g, %i, %0 : i32
   %8 = ptx.compare_swap relaxed sys %g, %l, %1 if %p : i64
   ptx.fence gpu

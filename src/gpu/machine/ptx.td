@@ -164,7 +164,7 @@ def Ptx_AtomicOp : PtxEffect<"atomic", [AttrSizedOperandSegments]> {
   let summary = "read, modify, write in global memory; the result is what was there before (undefined where the predicate is false). "
                 "fadd of f16 and bf16 takes one value, or two packed neighbours";
   let arguments = (ins Ptx_Atomic:$op, Ptx_Order:$order, Ptx_Scope:$scope, I64:$address, Variadic<AnyType>:$values,
-                       Optional<I1>:$predicate, UnitAttr:$resultUnused);
+                       Optional<I1>:$predicate);
   let results = (outs Variadic<AnyType>:$old);
   let assemblyFormat = "$op $order $scope $address `,` $values (`if` $predicate^)? attr-dict `:` type($values) (`->` type($old)^)?";
 }

@@ -306,8 +306,8 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
       results.push_back(atomicByCompareSwap(t, op, order, scope, address, value, predicate));
       continue;
     }
-    auto atomic = ptx::AtomicOp::create(t.b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value},
-                                        predicate, op.getResult().use_empty());
+    auto atomic =
+        ptx::AtomicOp::create(t.b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value}, predicate);
     results.push_back(atomic.getOld()[0]);
   }
   t.set(op.getResult(), shareResults(t, op, results, pointer));

@@ -188,7 +188,7 @@ LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   if (!order) return bug(op, "no layout was found for it");
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
   if (failed(held)) return failure();
-  Scan scan{.op = op, .reverse = op.getReverse(), .held = std::move(*held)};
+  Scan scan{.op = op, .reverse = op.getReverse(), .held = std::move(*held), .totals = {}, .before = {}};
   FailureOr<size_t> done = scanRuns(t, scan, *order);
   if (failed(done)) return failure();
   for (size_t next = *done; next < order->size(); ++next) {

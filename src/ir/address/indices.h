@@ -40,11 +40,12 @@ struct Mask {
 /// The facts that may not be taken for granted: launches have refuted them. `everyFact` among them: none may.
 using RefutedFacts = llvm::StringSet<>;
 
-/// What the values of a function are in terms of its arguments. Lives as long as the function does not change.
+/// What the values of a function are in terms of its arguments. Lives as long as the function does not change, and as the set of facts.
 class Indices {
 public:
   Indices(tt::FuncOp function, const RefutedFacts &refuted)
       : function(function), refuted(refuted), numArguments(function.getFunctionType().getNumInputs()) {}
+  Indices(tt::FuncOp function, const RefutedFacts &&refuted) = delete; // the set would be gone before the first question
 
   struct Pointer {
     mlir::Value base; // an argument of the function, or what nobody sees through
