@@ -27,7 +27,8 @@ public:
   void restore() const;
   /// From now on what is there counts as right.
   void expect();
-  /// Whether the tensor is what is expected; floats have to be as near as `near` says, where it does. Nothing where that cannot be said here.
+  /// Whether the tensor is what is expected; floats have to be as near as `near` says, where it does. Nothing where that cannot be said
+  /// here.
   std::optional<bool> isAsExpected(std::optional<Closeness> near) const;
   std::vector<char> expectedBytes() const;
 
