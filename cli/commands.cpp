@@ -70,14 +70,14 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
   tilewright::reportBadAddresses();
   std::string_view name = argv[1];
   bool asksForHelp = name == "--help" || name == "-h" || name == "help";
-  if (asksForHelp && argc == 2) return printHelp(stdout, success);
+  if (asksForHelp && argc == 2) return finish(printHelp(stdout, success));
   char help[] = "--help", *helpOfCommand[] = {argv[0], argv[argc - 1], help};
   if (asksForHelp) return twCommand(3, helpOfCommand); // help COMMAND
   if (name == "--version" || name == "-V") name = "info";
   for (const auto &command : commands) {
     if (name != command.name) continue;
     // The pass driver takes a whole command line, with a program name in front.
-    if (!command.run) return optMain(argc - 1, argv + 1);
+    if (!command.run) return finish(optMain(argc - 1, argv + 1));
     return checkSettings() ? finish(command.run(argc - 2, argv + 2)) : static_cast<int>(userError);
   }
   std::vector<std::string> names;

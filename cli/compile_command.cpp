@@ -60,7 +60,7 @@ static int writeOutput(const std::string &bytes, const std::string &path) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return success; // whether all of it was written is seen at the end
   }
-  Result<void> done = writeFileAtomically(path, bytes);
+  Result<void> done = writeOutputFile(path, bytes);
   return done ? static_cast<int>(success) : fail("cannot write '" + path + "': " + done.error());
 }
 

@@ -189,7 +189,7 @@ static int writePage(const Inquiry &inquiry, const std::string &path) {
   for (char c : data) // nothing in it may end the script that holds it
     safe += c == '<' ? "\\u003c" : std::string(1, c);
   auto [before, after] = llvm::StringRef(page).split("@DATA@");
-  Result<void> done = writeFileAtomically(path, before.str() + safe + after.str());
+  Result<void> done = writeOutputFile(path, before.str() + safe + after.str());
   return done ? static_cast<int>(success) : fail("cannot write '" + path + "': " + done.error());
 }
 

@@ -64,7 +64,7 @@ static int importFile(const std::string &path, Diagnostics &diagnostics) {
 }
 
 static int exportFile(const std::string &path, llvm::ArrayRef<TunedEntry> entries) {
-  Result<void> done = writeFileAtomically(path, tunedText(entries));
+  Result<void> done = writeOutputFile(path, tunedText(entries));
   if (!done) return fail("cannot write '" + path + "': " + done.error());
   std::printf("exported: %zu\n", entries.size());
   return success;

@@ -13,5 +13,8 @@ root = os.path.dirname(config.test_source_root)
 tools = lit_config.params.get("bin") or os.environ.get("TILEWRIGHT_BIN") or os.path.join(root, "build", "bin")
 config.test_exec_root = os.path.join(os.path.dirname(os.path.abspath(tools)), "tests")
 config.environment["PATH"] = os.pathsep.join([os.path.abspath(tools), "/usr/lib/llvm-22/bin", os.environ["PATH"]])
+package = os.path.join(os.path.dirname(os.path.abspath(tools)), "python", "tilewright")
+if os.path.isdir(package) and any(name.startswith("_core.") for name in os.listdir(package)):
+    config.available_features.add("python-package")  # builds with sanitizers have none
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=error"
 config.substitutions.append(("%{bin}", os.path.abspath(tools)))

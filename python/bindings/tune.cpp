@@ -146,7 +146,7 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
   Raised raised;
   std::optional<std::string> difference;
   auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
-  auto once = [&]() -> std::optional<double> {
+  auto runOnce = [&]() -> std::optional<double> {
     if (check) check->restore();
     if (!call(before)) return std::nullopt;
     std::optional<double> seconds;
@@ -159,8 +159,14 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
       Compiling compiling; // on a GPU the comparison is a kernel
       difference = check->compare();
     }
-    check = nullptr; // of one run
     return seconds && call(after) && !difference ? seconds : std::nullopt;
+  };
+  auto once = [&] {
+    std::optional<double> seconds = runOnce();
+    while (seconds && check && check->isUnsure())
+      seconds = runOnce();
+    check = nullptr; // of the first run
+    return seconds;
   };
   std::optional<std::vector<double>> times;
   if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
@@ -308,6 +314,7 @@ void defineTuner(nb::module_ &module) {
              new (self) ResultCheck(arguments);
            })
       .def("restore", &ResultCheck::restore)
+      .def("is_unsure", &ResultCheck::isUnsure)
       .def("compare", [](ResultCheck &self) {
         WithoutGil release;
         Compiling compiling; // on a GPU the comparison is a kernel

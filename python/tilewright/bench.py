@@ -11,6 +11,7 @@ data, by the reference interpreter on a few of the programs.
 import dataclasses
 import json
 import math
+import os
 import statistics
 import sys
 import time
@@ -219,10 +220,16 @@ def _compare_main(line, results):
 
 
 def _write(path, text):
+    """In one step: what was there before is lost only for what is whole. Into a device or a pipe as it is."""
+    aside = f"{path}.tmp.{os.getpid()}" if os.path.isfile(path) or not os.path.exists(path) else path
     try:
-        with open(path, "w") as file:
+        with open(aside, "w") as file:
             file.write(text)
+        if aside != path:
+            os.replace(aside, os.path.realpath(path))
     except OSError as error:
+        if aside != path and os.path.exists(aside):
+            os.unlink(aside)
         command.fail(f"cannot write '{path}': {error.strerror}")
 
 

@@ -11,6 +11,7 @@ import time
 
 from . import _alias, _core, knobs
 from ._author import command, roof
+from ._author.kernel_file import describe_exception
 from ._author.work import WorkCounter
 from .profiler import clock, hooks, session
 
@@ -127,6 +128,21 @@ class CompileTrace:
             self._before(src=src, metadata=metadata, times=times, cache_hit=cache_hit, **others)
 
 
+def _check(script):
+    """What is no program ends with one line, before anything runs."""
+    if not os.path.exists(script):
+        command.fail(f"cannot read '{script}'")
+    if not script.endswith(".py"):
+        return  # Python runs folders and archives as well
+    try:
+        with open(script, "rb") as file:
+            compile(file.read(), script, "exec", dont_inherit=True)
+    except OSError as error:
+        command.fail(f"cannot read '{script}': {error.strerror}")
+    except (SyntaxError, ValueError) as error:
+        command.fail(f"'{script}' raises {describe_exception(error)}")
+
+
 def _run(script, arguments):
     _alias.install()
     sys.argv = [script, *arguments]
@@ -163,8 +179,7 @@ def profile(script, arguments=(), trace=None, wants_roof=True):
 
 def main(words=None):
     options = _parser().parse_args(words)
-    if not os.path.exists(options.script):
-        command.fail(f"cannot read '{options.script}'")
+    _check(options.script)
     with command.results_alone() as results:
         rows = profile(options.script, options.arguments, options.trace, not options.no_roof)
         if options.json:
@@ -174,4 +189,4 @@ def main(words=None):
 
 
 if __name__ == "__main__":
-    main()
+    command.run(main)

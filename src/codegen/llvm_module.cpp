@@ -3,17 +3,20 @@
 #include "codegen/llvm_module.h"
 
 #include "codegen/debug_info.h"
+#include "codegen/line_scopes.h"
+#include "codegen/stack_arguments.h"
 #include "ir/refusal.h"
 
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/DiagnosticHandler.h"
@@ -27,6 +30,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/RegisterTargetPassConfigCallback.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -74,11 +78,14 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   const Target *found = TargetRegistry::lookupTarget(triple, error);
   if (!found) return nullptr;
   TargetOptions options;
-  options.EmitCallSiteInfo = debugInfoIsOn() && !triple.isNVPTX();
   options.AllowFPOpFusion = fuse ? FPOpFusion::Fast : FPOpFusion::Standard;
-  return std::unique_ptr<TargetMachine>(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
-                                                                   generator.model,
-                                                                   llvmOptimizes() ? CodeGenOptLevel::Default : CodeGenOptLevel::None));
+  std::unique_ptr<TargetMachine> machine(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
+                                                                    generator.model,
+                                                                    llvmOptimizes() ? CodeGenOptLevel::Default : CodeGenOptLevel::None));
+  // A parameter could be said to be what the caller passed, where its register is used for something else. What our callers pass they do
+  // not keep, so that no debugger could find it there.
+  if (machine) machine->Options.SupportsDebugEntryValues = false;
+  return machine;
 }
 
 /// Null, and `error` says why, where this build of LLVM makes no code for it. A machine holds tables of what its processor can do, which
@@ -168,6 +175,9 @@ static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
     setSwitch("cgp-max-address-users-to-scan", 40u);
   });
   setSwitch("disable-lsr", !machine.getTargetTriple().isNVPTX());
+  RegisterTargetPassConfigCallback addOurs([](TargetMachine &, PassManagerBase &, TargetPassConfig *config) {
+    if (debugInfoIsOn()) config->insertPass(&FinalizeISelID, createStackArgumentsPass());
+  });
   return !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
 }
 
@@ -181,42 +191,22 @@ static std::optional<std::string> emitFile(Module &module, TargetMachine &machin
   return std::string(bytes);
 }
 
-/// Scopes for lines; a kernel for CPUs has brought its own, with variables (cpu/debug_variables.h). In PTX the directives .file and .loc
-/// alone: ptxas takes sections with DWARF only where it optimises nothing.
-static mlir::LogicalResult addDebugInfo(mlir::ModuleOp module, bool isPtx) {
-  using Kind = mlir::LLVM::DIEmissionKind;
-  mlir::PassManager passes(module.getContext());
-  passes.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass({isPtx ? Kind::DebugDirectivesOnly : Kind::Full}));
-  return passes.run(module);
-}
-
-/// Debuggers are told of variables that are nowhere, too, so that they say "optimized out" and not that there is no such variable.
+/// Debuggers are told of variables that are nowhere, too, so that they say "optimized out" and not that there is no such variable. Of those
+/// that never are anywhere it is all that they are told.
 static void keepVariables(Module &module) {
   for (Function &function : module) {
     SetVector<Metadata *> variables;
+    DenseSet<const Metadata *> somewhere;
     for (const Instruction &instruction : instructions(function))
-      for (const DbgVariableRecord &record : filterDbgVars(instruction.getDbgRecordRange()))
+      for (const DbgVariableRecord &record : filterDbgVars(instruction.getDbgRecordRange())) {
         variables.insert(record.getVariable());
+        if (!record.isKillLocation()) somewhere.insert(record.getVariable());
+      }
+    for (Instruction &instruction : instructions(function))
+      for (DbgVariableRecord &record : make_early_inc_range(filterDbgVars(instruction.getDbgRecordRange())))
+        if (!somewhere.contains(record.getVariable())) record.eraseFromParent();
     if (DISubprogram *scope = function.getSubprogram(); scope && !variables.empty())
       scope->replaceRetainedNodes(MDTuple::get(module.getContext(), variables.getArrayRef()));
-  }
-}
-
-/// Says of functions that call others where they call them and with what, so that a debugger finds a program's arguments in its caller when
-/// their registers have been used for something else. MLIR has no word for it.
-static void describeCalls(Module &module) {
-  for (Function &function : module) {
-    DISubprogram *scope = function.getSubprogram();
-    bool calls = any_of(instructions(function), [](const Instruction &instruction) {
-      auto call = dyn_cast<CallInst>(&instruction);
-      return call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration();
-    });
-    if (!scope || !calls) continue;
-    DISubprogram *described = MDNode::replaceWithDistinct(scope->cloneWithFlags(scope->getFlags() | DINode::FlagAllCallsDescribed));
-    function.setSubprogram(described);
-    for (Instruction &instruction : instructions(function))
-      if (const DebugLoc &at = instruction.getDebugLoc(); at && at->getScope() == scope)
-        instruction.setDebugLoc(DILocation::get(module.getContext(), at.getLine(), at.getCol(), described, at.getInlinedAt()));
   }
 }
 
@@ -229,7 +219,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   }
   LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(error));
-  if (debugInfoIsOn() && failed(addDebugInfo(module, generator.triple.starts_with("nvptx")))) return std::nullopt;
+  if (debugInfoIsOn()) addLineScopes(module, generator.triple.starts_with("nvptx"));
   std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!translated) return std::nullopt; // the translation has reported why
   translated->setTargetTriple(machine->getTargetTriple());
@@ -238,7 +228,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
     refuse(module, Diag::codeRefused, {problem});
     return std::nullopt;
   }
-  if (debugInfoIsOn() && !generator.triple.starts_with("nvptx")) keepVariables(*translated), describeCalls(*translated);
+  if (debugInfoIsOn() && !generator.triple.starts_with("nvptx")) keepVariables(*translated);
   for (Function &function : *translated)
     generator.prepare(function);
   if (llvmOptimizes()) cleanUp(*translated, *machine);

@@ -18,7 +18,7 @@ void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
   auto file = LLVM::DIFileAttr::get(context, path, "");
   auto unit =
       LLVM::DICompileUnitAttr::get(DistinctAttr::create(b.getUnitAttr()), llvm::dwarf::DW_LANG_C, file, b.getStringAttr("tilewright"),
-                                   /*isOptimized=*/true, LLVM::DIEmissionKind::Full);
+                                   /*isOptimized=*/true, LLVM::DIEmissionKind::Full, LLVM::DINameTableKind::None);
   auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
   auto flags = LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized;
   auto scope = LLVM::DISubprogramAttr::get(context, DistinctAttr::create(b.getUnitAttr()), unit, file, source.getNameAttr(),

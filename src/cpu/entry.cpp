@@ -1,9 +1,10 @@
 // The functions around one program.
 //
 //   NAME(args, grid, first, last, arena)     unpacks the arguments, then for each program of its range
-//     NAME.program(arguments..., x, y, z, gx, gy, gz, scratch)
+//     NAME.program(x, y, z, gx, gy, gz, arguments..., scratch)
 //
-// A program is a function of its own, so an early return is a return.
+// A program is a function of its own, so an early return is a return. The numbers come first, and take all registers that a call passes
+// integers in, so that the kernel's arguments lie in memory: there debuggers find them wherever a program stops.
 
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
@@ -34,7 +35,7 @@ struct Types {
   Type address, word, index, none;
 };
 
-/// The function of one program: the kernel's arguments, then the program's number, the grid and scratch.
+/// The function of one program: its number and the grid, then the kernel's arguments and scratch.
 struct Program {
   LLVM::LLVMFuncOp function;
   llvm::SmallVector<Type> arguments; // the kernel's
@@ -53,8 +54,8 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
     info.slots.push_back(*slot);
     program.arguments.push_back(lowered(ctx, type));
   }
-  llvm::SmallVector<Type> parameters(program.arguments);
-  parameters.append(gridNumbers, types.word);
+  llvm::SmallVector<Type> parameters(gridNumbers, types.word);
+  llvm::append_range(parameters, program.arguments);
   parameters.push_back(types.address);
 
   b.setInsertionPointToEnd(ctx.module.getBody());
@@ -62,14 +63,13 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
       LLVM::LLVMFuncOp::create(b, info.entry + ".program", LLVM::LLVMFunctionType::get(types.none, parameters), LLVM::Linkage::Internal);
   Block *body = program.function.addEntryBlock(b);
   b.setInsertionPointToStart(body);
-  for (auto [argument, value] : llvm::zip(source.getArguments(), body->getArguments()))
-    ctx.scalars[argument] = value;
-  size_t count = program.arguments.size();
   for (int i = 0; i < 3; ++i) {
-    ctx.programId.push_back(body->getArgument(count + i));
-    ctx.numPrograms.push_back(body->getArgument(count + 3 + i));
+    ctx.programId.push_back(body->getArgument(i));
+    ctx.numPrograms.push_back(body->getArgument(3 + i));
   }
-  ctx.arena = body->getArgument(count + gridNumbers);
+  for (auto [argument, value] : llvm::zip(source.getArguments(), body->getArguments().drop_front(gridNumbers)))
+    ctx.scalars[argument] = value;
+  ctx.arena = body->getArguments().back();
   ctx.zeroIndex = ctx.indexConstants[0] = constantIndex(b, 0);
   if (info.namesVariables) declareVariables(ctx, program.function, source);
   return program;
@@ -135,11 +135,12 @@ static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value l
   Value across = arith::ExtSIOp::create(b, types.index, grid[0]), down = arith::ExtSIOp::create(b, types.index, grid[1]);
   auto narrow = [&](Value value) -> Value { return arith::TruncIOp::create(b, types.word, value); };
   Value rest = arith::DivUIOp::create(b, linear, across);
-  llvm::SmallVector<Value> call(arguments);
+  llvm::SmallVector<Value> call;
   call.push_back(narrow(arith::RemUIOp::create(b, linear, across)));
   call.push_back(narrow(arith::RemUIOp::create(b, rest, down)));
   call.push_back(narrow(arith::DivUIOp::create(b, rest, down)));
   llvm::append_range(call, grid);
+  llvm::append_range(call, arguments);
   call.push_back(scratch);
   LLVM::CallOp::create(b, program.function, call);
 }

@@ -134,16 +134,16 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   for (size_t i = 0; i < slots.size(); ++i)
     args.slots.push_back(owners[i] < 0 ? slots[i] : gpu::pointerInto(slots[i], owners[i]));
   struct alignas(16) StandIn {
-    uint8_t bytes[gpu::standInBytes];
+    uint8_t bytes[gpu::standInBytes] = {};
   };
-  StandIn standIns[2] = {}; // to be loaded from, and to be stored to
-  auto firstByte = reinterpret_cast<uint64_t>(standIns);
-  options.memory.push_back({firstByte, firstByte + sizeof standIns, "what stands for an empty tensor", true});
-  for (const gpu::TensorMapSpec &spec : artifact.maps) {
+  std::vector<StandIn> standIns(artifact.maps.size()); // one a map: stores to two empty tensors are not a race
+  auto firstByte = reinterpret_cast<uint64_t>(standIns.data());
+  options.memory.push_back({firstByte, firstByte + standIns.size() * sizeof(StandIn), "what stands for an empty tensor", true});
+  for (auto [i, spec] : llvm::enumerate(artifact.maps)) {
     Result<gpu::TensorMapArguments> encoded = gpu::tensorMapArguments(spec, integers);
     if (!encoded) return "a tensor map cannot be made: " + encoded.error();
     if (!encoded->address)
-      encoded->address = firstByte + spec.stores * sizeof(StandIn);
+      encoded->address = firstByte + i * sizeof(StandIn);
     else if (int64_t owner = owners[static_cast<size_t>(spec.baseSlot)]; owner >= 0)
       encoded->address += gpu::pointerInto(0, owner); // a map's first element may lie far from what is moved, behind the end of addresses
     args.maps.push_back(tensorMapFor(spec, *encoded));

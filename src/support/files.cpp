@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,8 +18,9 @@ static Failure systemFailure() {
   return {std::strerror(errno)};
 }
 
-/// Everything that an open file holds. Pipes and files under /proc have no size, so the end is found by reading.
-static Result<std::string> readAll(int fd) {
+/// Everything that an open file holds. Pipes and files under /proc have no size, so the end is found by reading; not all devices have one.
+static Result<std::string> readAll(int fd, const struct stat &status) {
+  constexpr size_t mostOfStreams = size_t(256) << 20;
   std::string bytes;
   while (true) {
     char chunk[1 << 16];
@@ -27,6 +29,7 @@ static Result<std::string> readAll(int fd) {
     if (count < 0) return systemFailure();
     if (count == 0) return bytes;
     bytes.append(chunk, static_cast<size_t>(count));
+    if (!S_ISREG(status.st_mode) && bytes.size() > mostOfStreams) return Failure{"it has no end within 256 MiB"};
   }
 }
 
@@ -49,7 +52,7 @@ Result<std::string> readFile(const std::string &path) {
   struct stat status{};
   if (::fstat(file.fd, &status) != 0) return systemFailure();
   if (S_ISDIR(status.st_mode)) return Failure{std::strerror(EISDIR)};
-  return readAll(file.fd);
+  return readAll(file.fd, status);
 }
 
 static bool isOthersToWrite(const struct stat &status) {
@@ -66,7 +69,7 @@ Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes) 
   if (status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
   if (isOthersToWrite(status)) return Failure{"other users may write to it"};
   if (status.st_size > mostBytes) return Failure{"it is larger than anything that is kept here"};
-  return readAll(file.fd);
+  return readAll(file.fd, status);
 }
 
 // From the root to the folder. A link may lead anywhere as long as nobody else could have laid it.
@@ -96,6 +99,20 @@ Result<void> checkPrivateFolder(const std::string &name) {
   }
 }
 
+/// 0, or what went wrong.
+static int writeAndClose(int fd, std::string_view bytes) {
+  int error = 0;
+  for (size_t done = 0; error == 0 && done < bytes.size();) {
+    ssize_t count = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (count >= 0)
+      done += static_cast<size_t>(count);
+    else if (errno != EINTR)
+      error = errno;
+  }
+  if (::close(fd) != 0 && error == 0) error = errno;
+  return error;
+}
+
 Result<void> writeFileAtomically(const std::string &path, std::string_view bytes) {
   // Unique among threads by the counter, among processes by the id, among machines on one network folder by O_EXCL and a retry.
   static std::atomic<uint64_t> counter{0};
@@ -107,24 +124,28 @@ Result<void> writeFileAtomically(const std::string &path, std::string_view bytes
     if (fd < 0 && errno != EEXIST) return systemFailure();
   }
   if (fd < 0) return systemFailure();
-  bool ok = true;
-  for (size_t done = 0; ok && done < bytes.size();) {
-    ssize_t count = ::write(fd, bytes.data() + done, bytes.size() - done);
-    if (count >= 0)
-      done += static_cast<size_t>(count);
-    else
-      ok = errno == EINTR;
-  }
-  int writeError = ok ? 0 : errno;
-  if (::close(fd) != 0 && ok) {
-    ok = false;
-    writeError = errno;
-  }
-  if (ok && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  if (ok) writeError = errno;
+  int writeError = writeAndClose(fd, bytes);
+  if (writeError == 0 && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  if (writeError == 0) writeError = errno;
   ::unlink(temporary.c_str());
   errno = writeError;
   return systemFailure();
+}
+
+Result<void> writeOutputFile(const std::string &path, std::string_view bytes) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return writeFileAtomically(path, bytes);
+  if (S_ISREG(status.st_mode)) {
+    std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), std::free);
+    return writeFileAtomically(target ? target.get() : path, bytes);
+  }
+  int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return systemFailure();
+  if (int error = writeAndClose(fd, bytes); error != 0) {
+    errno = error;
+    return systemFailure();
+  }
+  return {};
 }
 
 static Result<void> makeWithMode(const std::string &path, mode_t mode) {

@@ -14,6 +14,9 @@ Result<std::string> readFile(const std::string &path);
 /// Replaces the file in one step: readers see the old bytes or the new ones. The folder must exist.
 Result<void> writeFileAtomically(const std::string &path, std::string_view bytes);
 
+/// The same for a path that a user names: a link stays one, and its file is replaced; what is no file (/dev/null, a pipe) is written into.
+Result<void> writeOutputFile(const std::string &path, std::string_view bytes);
+
 /// The folder and those above it; no error if they exist.
 Result<void> makeDirectories(const std::string &path);
 

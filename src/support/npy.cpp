@@ -115,7 +115,7 @@ std::string formatNpy(const NpyArray &array) {
 }
 
 Result<void> writeNpy(const std::string &path, const NpyArray &array) {
-  return writeFileAtomically(path, formatNpy(array));
+  return writeOutputFile(path, formatNpy(array));
 }
 
 } // namespace tilewright

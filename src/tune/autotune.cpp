@@ -243,10 +243,13 @@ std::optional<std::string> TunedKernel::prepareCheck(const Choice &choice, Bench
 std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench) {
   if (std::optional<std::string> problem = prepareCheck(choice, bench)) return problem;
   Diagnostics problems;
-  bench.check->restore();
-  bench.meter->reset();
-  if (!plain.launch(grid, choice.arguments, choice.options, problems)) return firstError(problems);
-  std::optional<std::string> difference = bench.check->compare();
+  std::optional<std::string> difference;
+  do {
+    bench.check->restore();
+    bench.meter->reset();
+    if (!plain.launch(grid, choice.arguments, choice.options, problems)) return firstError(problems);
+    difference = bench.check->compare();
+  } while (bench.check->isUnsure());
   std::string config = configText(candidate.config);
   if (bench.first.empty()) bench.first = config;
   return difference ? std::optional(otherResults(config, bench.first, *difference)) : std::nullopt;

@@ -77,16 +77,16 @@ std::vector<char> CardCopy::expectedBytes() const {
   return found;
 }
 
-std::optional<bool> CardCopy::isAsExpected(std::optional<double> part) const {
-  bool asFloats = part && tensor.element() != Scalar::fp64;
-  if (part && !asFloats) return std::nullopt; // the kernels compute in f32
+std::optional<bool> CardCopy::isAsExpected(std::optional<Closeness> near) const {
+  bool asFloats = near && tensor.element() != Scalar::fp64;
+  if (near && !asFloats) return std::nullopt; // the kernels compute in f32
   Scalar element = asFloats ? tensor.element() : Scalar::int8;
   int64_t size = asFloats ? byteSize(element) : 1, count = static_cast<int64_t>(bytes) / size;
   auto pointer = [&](uint64_t address, Scalar type, size_t length) {
     return Argument::pointer(reinterpret_cast<void *>(address), type, static_cast<int64_t>(length), tensor.device());
   };
   Argument now = pointer(begin, element, bytes), wanted = pointer(expected, element, bytes);
-  Argument flag = pointer(notes, Scalar::int32, 4), largest = pointer(notes + 4, Scalar::fp32, 4);
+  Argument flag = pointer(notes, Scalar::int32, 4), squares = pointer(notes + 4, Scalar::fp32, 4);
   Argument length = Argument::integer(count), block = Argument::integer(blockBytes / size);
   LaunchOptions options;
   options.device = tensor.device();
@@ -101,8 +101,9 @@ std::optional<bool> CardCopy::isAsExpected(std::optional<double> part) const {
   const gpu::Driver &driver = *device->driver;
   if (driver.synchronizeContext() != gpu::status::success) return std::nullopt;
   driver.fillBytes(notes, 0, noteBytes, nullptr);
-  bool ran = asFloats ? run("find_largest", {wanted, largest, length, block}) &&
-                            run("floats_differ", {now, wanted, largest, flag, Argument::floating(*part), length, block})
+  bool ran = asFloats ? run("sum_squares", {wanted, squares, length, block}) &&
+                            run("floats_differ", {now, wanted, squares, flag, Argument::floating(near->ofElement),
+                                                  Argument::floating(near->ofTypical), length, block})
                       : run("bytes_differ", {now, wanted, flag, length, block});
   int32_t raised = 0;
   ran = ran && driver.synchronizeContext() == gpu::status::success &&

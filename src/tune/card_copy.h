@@ -9,6 +9,12 @@
 
 namespace tilewright {
 
+/// How near two numbers have to be to count as the same: a part of the element, and one of a typical element of its tensor (the root of
+/// their mean square).
+struct Closeness {
+  double ofElement, ofTypical;
+};
+
 class CardCopy {
 public:
   /// Keeps what is there now. Null where there is no memory for it.
@@ -21,9 +27,9 @@ public:
   void restore() const;
   /// From now on what is there counts as right.
   void expect();
-  /// Whether the tensor is what is expected; where `part` is given, floats may differ by that part of the largest one. Nothing where that
-  /// cannot be said here.
-  std::optional<bool> isAsExpected(std::optional<double> part) const;
+  /// Whether the tensor is what is expected; floats have to be as near as `near` says, where it does. Nothing where that cannot be said
+  /// here.
+  std::optional<bool> isAsExpected(std::optional<Closeness> near) const;
   std::vector<char> expectedBytes() const;
 
 private:
@@ -33,7 +39,7 @@ private:
   uint64_t begin = 0;
   size_t bytes = 0;
   uint64_t before = 0, expected = 0; // addresses on the device
-  uint64_t notes = 0;                // of the flag, and of the largest element behind it
+  uint64_t notes = 0;                // of the flag, and of the sum of squares behind it
 };
 
 } // namespace tilewright

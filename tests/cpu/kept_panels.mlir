@@ -6,7 +6,7 @@
 // The panels of an iteration are packed where the scalars that B is made from are not those that another program has left beside them.
 // CHECK-LABEL: llvm.func internal @kept.program
 // CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
-// CHECK: %[[NEAR:.*]] = llvm.getelementptr %arg1[
+// CHECK: %[[NEAR:.*]] = llvm.getelementptr %arg7[
 // CHECK: %[[KEPT:.*]] = llvm.getelementptr %[[SCRATCH]][-
 // CHECK: %[[KEY:.*]] = llvm.ptrtoint %[[NEAR]]
 // CHECK: llvm.load %[[KEPT]]

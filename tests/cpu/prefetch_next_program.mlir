@@ -2,7 +2,7 @@
 
 // A row a program: while it is read again, the row of the next program is asked for, if the grid has one.
 // CHECK-LABEL: llvm.func internal @centre.program
-// CHECK-SAME: !llvm.ptr, %{{[a-z0-9]+}}: i32, %[[ID:[a-z0-9]+]]: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %[[COUNT:[a-z0-9]+]]: i32
+// CHECK-SAME: (%[[ID:[a-z0-9]+]]: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %[[COUNT:[a-z0-9]+]]: i32
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: arith.maxnumf
 // CHECK: %[[FOLLOWING:.*]] = arith.addi %[[ID]]

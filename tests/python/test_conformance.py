@@ -156,3 +156,11 @@ def test_kernels_of_libraries(tmp_path):
     assert "kept" in text and "old" not in text
     assert "| some | 3 | 3 | 1 | 1 | 1 | 1 |  |  | 1 |" in text, text
     assert "| some | `refused` | triton.language has no 'no_such_function' |" in text
+
+
+def test_a_wrong_number_is_called_rounding_for_two_cases_alone():
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "conformance"))
+    from classes import classify
+    told = [classify(f"test_core.py::test_scaled_dot[{case}-4-16-1]", "AssertionError: Tensor-likes are not close!")[0] for case in (
+        "128-32-128-True-False-False-e4m3-fp16", "128-64-128-False-False-True-e4m3-fp16", "128-32-128-True-False-True-e4m3-fp16", "64-64-64-True-True-True-e4m3-fp16")]
+    assert told == ["rounding", "rounding", "WRONG NUMBER", "WRONG NUMBER"]

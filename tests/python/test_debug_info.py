@@ -158,7 +158,7 @@ def test_variables_in_gdb(tmp_path):
         "    x = tl.load(x_ptr + pid * BLOCK + at)", "        share += step * 0.5", "    tl.store(out_ptr + pid * BLOCK + at, share)"))
     shown = in_gdb(path, f"break rows.py:{load}", "run", "print factor", "print x_ptr[2]",
                    f"tbreak rows.py:{step}", "continue", "print x", "print pid", "print n", "print count", "ptype weights",
-                   f"tbreak rows.py:{store}", "continue", "print share[0]", "print share[63]", "kill")
+                   f"tbreak rows.py:{store}", "continue", "print x_ptr[2]", "print n", "print share[0]", "print share[63]", "kill")
     if "ptrace" in shown and "Breakpoint 1," not in shown:
         pytest.skip("processes must not be traced here")
     values = re.findall(r"^\$\d+ = (.*)$", shown, re.M)
@@ -166,7 +166,8 @@ def test_variables_in_gdb(tmp_path):
     assert values[2] == "<optimized out>", shown  # computed where it is wanted, and nowhere as a whole
     assert values[3:6] == ["0", "3", "3"] and "type = float32 [64]" in shown, shown
     weights = np.exp(np.arange(64) / 64 - 63 / 64)
-    for value, weight in zip(values[6:], (weights[0], weights[63])):
+    assert float(values[6]) == 2 / 64 and values[7] == "3", shown  # arguments are known to the end, used or not
+    for value, weight in zip(values[8:], (weights[0], weights[63])):
         assert float(value) == pytest.approx(2.5 * weight / weights.sum() + 1.5, rel=1e-5), shown
 
 

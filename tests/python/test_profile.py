@@ -109,6 +109,9 @@ def test_a_table_beside_the_roof(run):
 def test_a_script_that_fails_is_told(run, tmp_path):
     done = run("--no-roof", arguments=())
     assert done.returncode != 0 and "IndexError" in done.stderr
+    (tmp_path / "broken.py").write_bytes(b"print('no end'\0")
+    broken = subprocess.run([sys.executable, "-m", "tilewright.profile", tmp_path / "broken.py"], capture_output=True, text=True)
+    assert broken.returncode == 1 and "Traceback" not in broken.stderr and "null bytes" in broken.stderr
     missing = subprocess.run([sys.executable, "-m", "tilewright.profile", tmp_path / "none.py"], capture_output=True, text=True)
     assert missing.returncode == 1 and "cannot read" in missing.stderr
 

@@ -396,26 +396,30 @@ def test_what_compares_results_on_a_gpu(engine):
     spec = importlib.util.spec_from_file_location("compare_tensors", path)
     kernels = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(kernels)
-    flag, largest = np.zeros(1, np.int32), np.zeros(1, np.float32)
+    flag, squares = np.zeros(1, np.int32), np.zeros(1, np.float32)
 
-    def floats(now, expected, part=2e-2):
-        flag[:], largest[:] = 0, 0
-        kernels.find_largest[(5,)](expected, largest, expected.size, BLOCK=1024)
-        kernels.floats_differ[(5,)](now, expected, largest, flag, part, expected.size, BLOCK=1024)
+    def floats(now, expected):
+        flag[:], squares[:] = 0, 0
+        kernels.sum_squares[(5,)](expected, squares, expected.size, BLOCK=1024)
+        kernels.floats_differ[(5,)](now, expected, squares, flag, 2**-8, 2**-7, expected.size, BLOCK=1024)
         return bool(flag[0])
 
     with triton.engine(engine):
         expected = np.random.default_rng(0).standard_normal(5000).astype(np.float16)
         now = expected.copy()
-        now[7] += 0.01
-        assert not floats(now, expected) and largest[0] == np.abs(expected).max()
+        now[7] += 0.007
+        assert not floats(now, expected)
+        np.testing.assert_allclose(squares[0], np.mean(expected.astype(np.float64)**2), rtol=1e-4)
+        now[8] += 0.05  # a part of the largest element, and too much of a typical one
+        assert floats(now, expected)
+        now[8] = expected[8]
         for other, value in ((np.nan, 0), (0, np.nan), (np.inf, 0), (0, -np.inf), (np.inf, -np.inf), (now[4999] + 1, now[4999])):
             now[4999], expected[4999] = other, value
             assert floats(now, expected), (other, value)
         for same in (np.nan, np.inf):
             now[4999] = expected[4999] = same
             assert not floats(now, expected)
-        assert np.isfinite(largest[0])
+        assert np.isfinite(squares[0])
         integers = np.arange(4000, dtype=np.int8)
         for at, differs in ((None, 0), (3999, 1)):
             other = integers.copy()

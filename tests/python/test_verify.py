@@ -160,6 +160,8 @@ def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
     ([("    return [np.random.standard_normal(2048).astype(np.float32), ", "    x = "), ("2048).astype(np.float32)]", "2048)\n    return [x, x[5:]]")],
      "inputs 0 and 1 of get_inputs.. share memory"),
     ([("return x + y", "return (x + y)[:, None] @ 3")], "reference_fn raises .*kernel.py:"),
+    ([("return x + y", "raise SystemExit(3)")], r"reference_fn raises .*it would end the process, by sys.exit\(3\)"),
+    ([("import numpy", "\0import numpy")], "kernel.py' raises (SyntaxError|ValueError): source code .*null bytes"),
 ])
 def test_files_that_cannot_be_judged(judge, changes, message):
     with pytest.raises(KernelFileError, match=message):
@@ -218,6 +220,14 @@ def test_command(tmp_path):
     assert done.returncode == 1
     worst = [variant for variant in json.loads(done.stdout)["variants"] if variant["outcome"] == "wrong"][0]["outputs"][0]
     assert worst["unwritten"]["count"] > 0 and worst["wrong"] >= worst["unwritten"]["count"]
+    for text in ([], ["--json"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([*call[:4], *text], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and done.stderr.splitlines()[-1] == "tilewright: error: cannot write the standard output: No space left on device"
+        assert "Traceback" not in done.stderr
+    reader = subprocess.Popen([*call[:4]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    reader.stdout.close()
+    assert "Traceback" not in reader.stderr.read() and reader.wait() == 1
     done = subprocess.run([*call[:3], "nothing.py"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr == "tilewright: error: cannot read 'nothing.py': there is no such file\n"
 

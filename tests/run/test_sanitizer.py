@@ -318,3 +318,27 @@ def test_an_index_outside_of_a_tile(engine, n, wrong):
         with pytest.raises(ERROR, match=rf"test_sanitizer.py:\d+:\d+.*index {wrong} along an axis of size 16"):
             gather_one_off[(1,)](x, out, n, BLOCK=16)
         gather_one_off[(1,)](x, out, 0, BLOCK=16)
+
+
+@triton.jit
+def corners_kernel(x_ptr, y_ptr, a_ptr, b_ptr, rows, columns, BLOCK: tl.constexpr):
+    m, n = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
+    a, b = tl.zeros((BLOCK, BLOCK), tl.float32), tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, 4 * BLOCK, BLOCK):
+        x = tl.load(x_ptr + m * 4 * BLOCK + k + n)
+        a = tl.dot(x, tl.load(y_ptr + (k + m) * BLOCK + n), a)
+        b = tl.dot(x, x, b)
+    inside = (m < rows) & (n < columns)
+    tl.store(a_ptr + m * BLOCK + n, a.to(tl.float16), mask=inside)
+    tl.store(b_ptr + m * BLOCK + n, b.to(tl.float16), mask=inside)
+
+
+@pytest.mark.parametrize("columns", [0, 8])
+def test_stores_to_two_empty_corners_are_no_race(engine, columns):
+    x, y = np.tile(np.eye(16, dtype=np.float16), 4), np.tile(np.eye(16, dtype=np.float16), (4, 1))
+    a, b = np.zeros((16, 16), np.float16), np.zeros((16, 16), np.float16)
+    with triton.engine(engine, check_bounds=True, target="cuda:sm_90a" if engine == "simulate" else None):
+        corners_kernel[(1,)](x, y, a, b, 16, columns, BLOCK=16, num_warps=2)  # on a GPU by tensor maps
+    expected = np.where(np.arange(16) < columns, 4 * np.eye(16), 0)
+    np.testing.assert_array_equal(a, expected)
+    np.testing.assert_array_equal(b, expected)

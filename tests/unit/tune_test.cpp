@@ -1,6 +1,7 @@
 // The tuner apart from kernels: which configuration wins, and what is remembered. Doors are played by tables of times.
 
 #include "support/files.h"
+#include "support/half.h"
 #include "support/target.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
@@ -19,6 +20,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <sys/wait.h>
 #include <thread>
 
@@ -374,6 +377,84 @@ TEST(ResultCheck, ComparesWithTheFirstRun) {
   EXPECT_EQ(check.compare(), "element 1 of a tensor is another");
   EXPECT_TRUE(isOtherResults(otherResults("BLOCK=1", "BLOCK=2", "none")));
   EXPECT_FALSE(isOtherResults("out of resources"));
+}
+
+/// Runs `configuration` as the tuner does: again, where the comparison asks for it.
+static std::optional<std::string> compared(ResultCheck &check, const std::function<void()> &configuration) {
+  std::optional<std::string> difference;
+  do {
+    check.restore();
+    configuration();
+    difference = check.compare();
+  } while (check.isUnsure());
+  return difference;
+}
+
+TEST(ResultCheck, FindsASmallElementThatIsNotWritten) {
+  for (uint16_t before : {halfBits(0.0), halfBits(1.0), halfBits(-3.0)}) {
+    std::vector<uint16_t> out(64, before);
+    ResultCheck check({Argument::pointer(out.data(), Scalar::fp16, 128)});
+    auto fill = [&](size_t count, double small) {
+      for (size_t i = 0; i < count; ++i)
+        out[i] = halfBits(i == 63 ? small : double(i));
+    };
+    double near = halfValue(before) + 0.01;
+    EXPECT_FALSE(compared(check, [&] { fill(64, near); }));
+    EXPECT_FALSE(compared(check, [&] { fill(64, near - 0.004); }));
+    EXPECT_FALSE(compared(check, [&] { fill(64, halfValue(before)); })) << "it is written, with what was there by chance";
+    EXPECT_EQ(compared(check, [&] { fill(63, 0); }), "element 63 of a tensor is not written");
+    EXPECT_TRUE(check.differed());
+    EXPECT_FALSE(compared(check, [&] { fill(64, near); }));
+    EXPECT_FALSE(check.differed());
+  }
+}
+
+TEST(ResultCheck, KernelsThatComputeFromTheirResultAreNoSuspects) {
+  std::vector<float> x(64);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = 0.25f * (float(i) - 32);
+  ResultCheck check({Argument::pointer(x.data(), Scalar::fp32, 256)});
+  auto clip = [&](float least) { // in place; what is above is left as it is
+    for (float &value : x)
+      value = std::max(value, least);
+  };
+  EXPECT_FALSE(compared(check, [&] { clip(1e-4f); }));
+  EXPECT_FALSE(compared(check, [&] { clip(0); }));
+  EXPECT_TRUE(compared(check, [&] { clip(-1); }));
+}
+
+TEST(ResultCheck, SumsInAnotherOrderAreTheSame) {
+  std::mt19937 random(0);
+  std::normal_distribution<float> normal;
+  for (Scalar type : {Scalar::fp16, Scalar::bf16}) {
+    auto bits = [&](float value) { return type == Scalar::fp16 ? halfBits(value) : bfloatBits(value); };
+    auto value = [&](uint16_t of) { return type == Scalar::fp16 ? halfValue(of) : bfloatValue(of); };
+    std::vector<uint16_t> out(2000, 0);
+    std::vector<float> terms(out.size() * 256);
+    for (float &term : terms)
+      term = normal(random);
+    ResultCheck check({Argument::pointer(out.data(), type, 4000)});
+    // Parts are added up in 16 bits, as atomic additions of several programs are.
+    auto sum = [&](size_t parts) {
+      for (size_t i = 0; i < out.size(); ++i)
+        for (size_t part = 0; part < parts; ++part) {
+          float *first = &terms[i * 256 + part * (256 / parts)];
+          out[i] = bits(value(out[i]) + std::accumulate(first, first + 256 / parts, 0.0f));
+        }
+    };
+    EXPECT_FALSE(compared(check, [&] { sum(1); }));
+    for (size_t parts : {2, 4, 8})
+      EXPECT_FALSE(compared(check, [&] { sum(parts); })) << parts;
+    EXPECT_TRUE(compared(check, [&] { sum(1), out[7] = bits(value(out[7]) + 4); })) << "a fifth of a typical element";
+  }
+}
+
+TEST(ResultCheck, FloatsOf8BitsHaveToBeWritten) {
+  std::vector<uint8_t> out(16, 0);
+  ResultCheck check({Argument::pointer(out.data(), Scalar::fp8e4nv, 16)});
+  EXPECT_FALSE(compared(check, [&] { std::fill(out.begin(), out.end(), 0x3a); }));
+  EXPECT_FALSE(compared(check, [&] { std::fill(out.begin(), out.end(), 0x3b); }));
+  EXPECT_EQ(compared(check, [&] { std::fill(out.begin(), out.end() - 1, 0x3a); }), "element 15 of a tensor is not written");
 }
 
 TEST(Measure, DroppingFromCachesChangesNothing) {

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import json
 import math
 import os
@@ -36,11 +37,13 @@ def results_alone():
     os.dup2(2, 1)
     try:
         yield results
+        results.flush()
     finally:
         sys.stdout.flush()
-        results.flush()
         os.dup2(own, 1)
         os.close(own)
+        with contextlib.suppress(OSError):  # what could not be written has been told
+            results.close()
 
 
 def to_json(value):
@@ -64,5 +67,11 @@ def run(main):
         sys.exit(main())
     except TritonError as error:
         fail(str(error))
+    except BrokenPipeError:  # nobody reads on
+        sys.exit(WRONG)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        fail(f"cannot write the standard output: {error.strerror}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -24,10 +24,11 @@ class KernelFileError(TritonError):
 
 def describe_exception(error):
     """One line: where in the user's file, and what."""
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not os.path.abspath(frame.filename).startswith(package)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not frame.filename.startswith("<frozen ") and not os.path.abspath(frame.filename).startswith(package)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
     return f"{place}{type(error).__name__}: {error}"
 
@@ -97,7 +98,10 @@ class KernelFile:
         """The outputs as a list; an exception is the caller's to judge."""
         positional = [value for name, value in inputs.items() if isinstance(name, int)]
         named = {name: value for name, value in inputs.items() if not isinstance(name, int)}
-        result = function(*positional, **named)
+        try:
+            result = function(*positional, **named)
+        except SystemExit as error:
+            raise RuntimeError(f"it would end the process, by sys.exit({error.code!r})") from error
         if result is None:
             return None
         if isinstance(result, dict):
