@@ -96,7 +96,38 @@ std::shared_ptr<PyCompiled> describe(const std::shared_ptr<const JitFunction> &f
       handle->options.capability = device->target.capability;
       handle->gpu = device->target;
     }
+  if (call.options.gpu) {
+    handle->options.backend = "cuda";
+    handle->options.capability = call.options.gpu->capability;
+    handle->gpu = call.options.gpu;
+  }
   return handle;
+}
+
+/// `arch`, or the setting knobs.runtime.override_arch, which a compilation reads: code for another GPU than the device. Raises where it is
+/// to be launched and the device does not run it.
+void chooseArch(Call &call, Purpose purpose) {
+  if (!call.options.gpu) {
+    nb::object arch = nb::object(packageObject("knobs", "__dict__")["runtime"]).attr("override_arch");
+    if (!arch.is_none()) call.options.gpu = gpuOfArch(nb::cast<std::string>(nb::str(arch)));
+  }
+  if (!call.options.gpu || purpose == Purpose::warmup) return;
+  Diagnostics diagnostics;
+  const gpu::CudaDevice *device = gpu::CudaDevice::get(call.options.device, diagnostics);
+  if (!device) raiseErrors(diagnostics, nullptr);
+  if (!runsOn(*call.options.gpu, device->major, device->minor))
+    raise(PyExc_ValueError, "arch is " + call.options.gpu->name + ", whose code " + device->name + " (compute capability " +
+                                std::to_string(device->major) + "." + std::to_string(device->minor) +
+                                ") does not run: name the GPU's own or an older one");
+}
+
+/// What a compilation reads, and a launch of what is compiled does not, as upstream has it: settings of knobs.
+void chooseSettings(Call &call, Purpose purpose) {
+  bool fusion = call.options.kernel.fpFusion;
+  readSettings(call.options.kernel);
+  if (call.hasFusion) call.options.kernel.fpFusion = fusion;
+  bool runsOnProcessor = call.options.device < 0 && purpose != Purpose::warmup;
+  if (!runsOnProcessor) chooseArch(call, purpose);
 }
 
 /// Not in memory: compiles, and tells the host's hooks before and after. Null where one of them said not to.
@@ -153,10 +184,17 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   if (launch) grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, arguments))) : readGrid(gridObject);
   if (!state.used.empty()) checkUnchanged(state.used);
   if (engineState().isCounting && launch) runInterpreted(kernelObject, state, &grid, call.arguments, call.options);
-  if (engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen))
+  bool isInterpreted = engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen);
+  if (isInterpreted) {
+    chooseSettings(call, Purpose::run);
     return runInterpreted(kernelObject, state, launch ? &grid : nullptr, call.arguments, call.options);
+  }
   Diagnostics diagnostics;
   if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
+  if (purpose == Purpose::warmup)
+    chooseSettings(call, purpose);
+  else if (call.options.device < 0)
+    call.options.gpu.reset(); // whatever `arch` says about GPUs
 
   SpecializationKey key;
   appendLaunchKey(*function, call.arguments, call.options, key);
@@ -167,6 +205,7 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
     return nb::borrow(warm->object.get());
   }
 
+  if (purpose != Purpose::warmup) chooseSettings(call, purpose);
   if (!state.kernel) state.kernel = std::make_shared<Kernel>(function);
   std::shared_ptr<const CompiledKernel> compiled;
   Shared object = compileLaunch(kernelObject, state, function, call, purpose, compiled);
@@ -174,7 +213,7 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   bool ok = !launch || start(*compiled, grid, call, diagnostics);
   if (!diagnostics.all().empty()) showWarnings(diagnostics);
   if (!ok) raiseErrors(diagnostics, function.get());
-  remember(state, key, compiled, object);
+  if (call.options.device >= 0 || !call.options.gpu) remember(state, key, compiled, object);
   return nb::borrow(object.get());
 }
 
