@@ -243,3 +243,28 @@ def test_products_in_groups(K, factor, stages):
     out = np.full((64, 64), np.nan, np.float32)
     grouped_product_kernel[(1,)](a, b, out, K, BLOCK=64, BLOCK_K=32, FACTOR=factor, STAGES=stages)
     np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@triton.jit
+def null_kernel(table_ptr, out_ptr, n):
+    """A list of addresses that ends with a null pointer."""
+    count = 0
+    p = tl.load(table_ptr).to(tl.pointer_type(tl.int32))
+    while p:
+        count += tl.load(p)
+        table_ptr += 1
+        p = tl.load(table_ptr).to(tl.pointer_type(tl.int32))
+    if table_ptr and n > 0:
+        tl.store(out_ptr, count)
+    tl.store(out_ptr + 1, 3 if p else 4)
+
+
+@pytest.mark.unchecked
+def test_pointers_as_conditions(engine):
+    if engine == "cuda":
+        pytest.skip("the addresses are the host's")
+    values = np.array([5, 7, 11], np.int32)
+    table = np.array([values.ctypes.data + 4 * i for i in (0, 2, 1)] + [0], np.int64)
+    out = np.zeros(2, np.int32)
+    null_kernel[(1,)](table, out, 1)
+    assert out.tolist() == [23, 4]
