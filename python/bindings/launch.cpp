@@ -133,14 +133,17 @@ void chooseSettings(Call &call, Purpose purpose) {
 /// Not in memory: compiles, and tells the host's hooks before and after. Null where one of them said not to.
 Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std::shared_ptr<const JitFunction> &function, Call &call,
                      Purpose purpose, std::shared_ptr<const CompiledKernel> &compiled) {
-  static nb::handle announce = packageObject("runtime.events", "compiling"), tell = packageObject("runtime.events", "compiled");
+  static nb::handle announce = packageObject("runtime.events", "compiling"),
+                    replacement = packageObject("compiler.override", "replacement"), tell = packageObject("runtime.events", "compiled");
   std::shared_ptr<Kernel> kernel = state.kernel;
   compiled = kernel->known(call.arguments, call.options);
   bool isNew = !compiled;
   Diagnostics diagnostics;
   if (isNew) {
     bool isWarmup = purpose == Purpose::warmup;
-    if (!nb::cast<bool>(announce(kernelObject, nb::cast(describe(function, call)), isWarmup))) return nullptr;
+    nb::object described = nb::cast(describe(function, call));
+    if (!nb::cast<bool>(announce(kernelObject, described, isWarmup))) return nullptr;
+    if (nb::object file = replacement(kernelObject, described); !file.is_none()) call.options.kernel.overrideText = overridingText(file);
     if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
     if (call.options.device < 0) reportBadAddresses();
     std::vector<UsedGlobal> used;

@@ -161,6 +161,7 @@ static LogicalResult assemble(Compilation &c) {
     return failure();
   }
   c.output = c.gpu.cubin = std::move(cubin->bytes);
+  c.gpu.messages = {std::move(cubin->log)};
   c.gpu.registers = cubin->registers;
   c.gpu.spillBytes = cubin->spillBytes;
   c.gpu.localBytes = cubin->localBytes;
