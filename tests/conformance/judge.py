@@ -97,16 +97,31 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class Patient(importlib.machinery.SourceFileLoader):
     """Runs a library's module statement by statement: what one of them cannot do here does not keep the others from it."""
 
+    def run(self, statement, module):
+        exec(compile(ast.Module([statement], []), self.path, "exec"), module.__dict__)
+
     def exec_module(self, module):
         for statement in ast.parse(self.get_data(self.path), self.path).body:
             try:
-                exec(compile(ast.Module([statement], []), self.path, "exec"), module.__dict__)
+                self.run(statement, module)
             except BaseException as error:
                 if isinstance(error, ImportError) and "'triton" in str(error):
                     raise  # the file is for another Triton
                 module.__dict__.setdefault("_stopped", error)
-                for alias in getattr(statement, "names", []) if isinstance(statement, (ast.Import, ast.ImportFrom)) else []:
-                    module.__dict__[alias.asname or alias.name.split(".")[0]] = Any
+                self.stand_in(statement, module)
+
+    def stand_in(self, statement, module):
+        """What the statement would have bound is whatever somebody asks of it; a kernel does without its tuner."""
+        if isinstance(statement, ast.FunctionDef):
+            statement.decorator_list = [each for each in statement.decorator_list if "jit" in ast.unparse(each)]
+            try:
+                self.run(statement, module)
+            except BaseException as error:
+                module._stopped = error
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            module.__dict__.update((alias.asname or alias.name.split(".")[0], Any) for alias in statement.names)
+        elif isinstance(statement, ast.Assign):
+            module.__dict__.update((target.id, Any) for target in statement.targets if isinstance(target, ast.Name))
 
 
 class PatientFinder(importlib.abc.MetaPathFinder):
@@ -176,7 +191,8 @@ def function_of(module, name):
         raise getattr(module, "_stopped", AttributeError(name))
     function = getattr(module, name)
     while not isinstance(function, triton.runtime.jit.JITFunction):
-        function = function.fn
+        inner = [value for value in vars(function).values() if isinstance(value, triton.runtime.jit.JITFunction)]
+        function = inner[0] if inner else function.fn
     return function
 
 
