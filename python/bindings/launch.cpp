@@ -130,20 +130,27 @@ void chooseSettings(Call &call, Purpose purpose) {
   if (!runsOnProcessor) chooseArch(call, purpose);
 }
 
+/// Tells the host's hooks of a compilation, and takes the file that is to be compiled instead, if there is one. False where a hook has said
+/// not to compile. No Python object may stay behind in a frame that compiles: its thread may end there, without the GIL.
+bool announce(nb::handle kernelObject, const std::shared_ptr<const JitFunction> &function, Call &call, bool isWarmup) {
+  static nb::handle compiling = packageObject("runtime.events", "compiling"),
+                    replacement = packageObject("compiler.override", "replacement");
+  nb::object described = nb::cast(describe(function, call));
+  if (!nb::cast<bool>(compiling(kernelObject, described, isWarmup))) return false;
+  if (nb::object file = replacement(kernelObject, described); !file.is_none()) call.options.kernel.overrideText = overridingText(file);
+  return true;
+}
+
 /// Not in memory: compiles, and tells the host's hooks before and after. Null where one of them said not to.
 Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std::shared_ptr<const JitFunction> &function, Call &call,
                      Purpose purpose, std::shared_ptr<const CompiledKernel> &compiled) {
-  static nb::handle announce = packageObject("runtime.events", "compiling"),
-                    replacement = packageObject("compiler.override", "replacement"), tell = packageObject("runtime.events", "compiled");
+  static nb::handle tell = packageObject("runtime.events", "compiled");
   std::shared_ptr<Kernel> kernel = state.kernel;
   compiled = kernel->known(call.arguments, call.options);
   bool isNew = !compiled;
   Diagnostics diagnostics;
   if (isNew) {
-    bool isWarmup = purpose == Purpose::warmup;
-    nb::object described = nb::cast(describe(function, call));
-    if (!nb::cast<bool>(announce(kernelObject, described, isWarmup))) return nullptr;
-    if (nb::object file = replacement(kernelObject, described); !file.is_none()) call.options.kernel.overrideText = overridingText(file);
+    if (!announce(kernelObject, function, call, purpose == Purpose::warmup)) return nullptr;
     if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
     if (call.options.device < 0) reportBadAddresses();
     std::vector<UsedGlobal> used;
