@@ -28,6 +28,7 @@ Option optionNamed(llvm::StringRef name) {
       .Case("debug", Option::debug)
       .Case("sanitize_overflow", Option::sanitizeOverflow)
       .Case("ir_override", Option::irOverride)
+      .Case("arch", Option::arch)
       .Cases({"num_threads", "num_cpu_threads"}, Option::threads)
       .Case("stream", Option::stream)
       .Case("launch_cooperative_grid", Option::cooperative)
@@ -48,6 +49,22 @@ std::string overridingText(nb::handle path) {
   return *text;
 }
 
+void readSettings(KernelOptions &options) {
+  nb::object settings = nb::borrow(packageObject("knobs", "__dict__")["language"]);
+  options.fpFusion = nb::cast<bool>(nb::bool_(settings.attr("default_fp_fusion")));
+  if (nb::object precision = settings.attr("fp32_default"); !precision.is_none())
+    options.dotPrecision = nb::cast<std::string>(nb::str(precision));
+}
+
+GpuTarget gpuOfArch(const std::string &arch) {
+  if (std::optional<GpuTarget> target = gpuTarget(arch)) return *target;
+  llvm::StringRef number(arch);
+  if (number.consume_front("sm"))
+    for (const std::string &spelled : {number.str(), "sm_" + number.str()})
+      if (std::optional<GpuTarget> target = gpuTarget(spelled)) return *target;
+  raise(PyExc_ValueError, "there is no GPU target '" + arch + "': there are " + gpuTargetNames());
+}
+
 namespace {
 
 int64_t integerOption(nb::handle value, llvm::StringRef name) {
@@ -60,7 +77,8 @@ int64_t integerOption(nb::handle value, llvm::StringRef name) {
   return nb::cast<int64_t>(number);
 }
 
-void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::StringRef name) {
+void setOption(Call &call, Option option, nb::handle value, llvm::StringRef name) {
+  LaunchOptions &options = call.options;
   switch (option) {
   case Option::numWarps: options.kernel.numWarps = integerOption(value, name); return;
   case Option::numCtas: options.kernel.numCtas = integerOption(value, name); return;
@@ -68,10 +86,16 @@ void setOption(LaunchOptions &options, Option option, nb::handle value, llvm::St
   case Option::maxnreg:
     if (!value.is_none()) options.kernel.maxnreg = integerOption(value, name);
     return;
-  case Option::fpFusion: options.kernel.fpFusion = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::fpFusion:
+    options.kernel.fpFusion = nb::cast<bool>(nb::bool_(value));
+    call.hasFusion = true;
+    return;
   case Option::debug: options.kernel.debug = nb::cast<bool>(nb::bool_(value)); return;
   case Option::sanitizeOverflow: options.kernel.sanitizeOverflow = nb::cast<bool>(nb::bool_(value)); return;
   case Option::irOverride: options.kernel.overrideText = overridingText(value); return;
+  case Option::arch: // a level of processors is no news to them
+    if (std::string arch = nb::cast<std::string>(nb::str(value)); !value.is_none() && !cpuTarget(arch)) options.gpu = gpuOfArch(arch);
+    return;
   case Option::threads:
     if (!value.is_none()) options.threads = integerOption(value, name);
     if (options.threads < 0) raise(PyExc_ValueError, "num_threads must not be negative");
@@ -205,7 +229,7 @@ void readOptions(const PyArguments &arguments, const CallShape &shape, Call &cal
     if (option == Option::stream)
       setStream(call, keywordValues[i]);
     else
-      setOption(call.options, option, keywordValues[i], textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i))));
+      setOption(call, option, keywordValues[i], textOf(PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(i))));
   }
 }
 

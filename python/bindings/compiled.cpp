@@ -100,6 +100,7 @@ static void readOptions(nb::dict options, KernelOptions &out) {
   auto number = [&](const char *name, int64_t &field) {
     if (given(name)) field = nb::cast<int64_t>(options[name]);
   };
+  readSettings(out);
   number("num_warps", out.numWarps);
   number("num_stages", out.numStages);
   number("num_ctas", out.numCtas);
@@ -265,11 +266,9 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
   Diagnostics diagnostics;
   CompileRequest request = out->request();
   if (!target.empty()) {
-    std::optional<GpuTarget> gpu = gpuTarget(target);
-    if (!gpu) raise(PyExc_ValueError, "there is no GPU target '" + target + "': there are " + gpuTargetNames());
+    request.gpu = gpuOfArch(target);
     out->options.backend = "cuda";
-    out->options.capability = gpu->capability;
-    request.gpu = *gpu;
+    out->options.capability = request.gpu->capability;
   }
   {
     WithoutGil release;
@@ -290,8 +289,7 @@ static std::shared_ptr<PyCompiled> compileText(const std::string &text, const st
   if (target.empty()) {
     request.target = hostCpu();
   } else {
-    request.gpu = gpuTarget(target);
-    if (!request.gpu) raise(PyExc_ValueError, "there is no GPU target '" + target + "': there are " + gpuTargetNames());
+    request.gpu = gpuOfArch(target);
     out->options.backend = "cuda";
   }
   Diagnostics diagnostics;

@@ -28,6 +28,10 @@ private:
 
 /// What the launch option ir_override names: the text of a .ttir or .ptx file. Raises where there is none.
 std::string overridingText(nb::handle path);
+/// What a compilation takes from the settings of knobs.language where nobody says otherwise.
+void readSettings(KernelOptions &options);
+/// The GPU that the option `arch` names: "sm80", "sm90a", or as --target has them. Raises for other words.
+GpuTarget gpuOfArch(const std::string &arch);
 
 void defineCompiled(nb::module_ &module);
 

@@ -192,7 +192,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
   std::string text(key.begin(), key.end());
   text += options.kernel.debug ? options.kernel.sanitizeOverflow ? 'd' : 'n' : '-';
   text += options.kernel.fpFusion ? 'f' : '-';
-  text += options.kernel.overrideText;
+  text += options.kernel.overrideText + options.kernel.dotPrecision;
   if (target)
     text += target->name + " " + std::to_string(options.kernel.numWarps) + " " + std::to_string(options.kernel.numStages) + " " +
             std::to_string(options.kernel.numCtas);

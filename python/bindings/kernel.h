@@ -42,6 +42,7 @@ enum class Option : uint8_t {
   debug,
   sanitizeOverflow,
   irOverride,
+  arch,
   threads,
   stream,
   cooperative,
@@ -67,6 +68,7 @@ struct CallShape : llvm::RefCountedBase<CallShape> {
 struct Call {
   LaunchOptions options;
   bool hasStream = false;
+  bool hasFusion = false; // enable_fp_fusion was given
   BoundArguments arguments;
 };
 

@@ -96,20 +96,61 @@ std::shared_ptr<PyCompiled> describe(const std::shared_ptr<const JitFunction> &f
       handle->options.capability = device->target.capability;
       handle->gpu = device->target;
     }
+  if (call.options.gpu) {
+    handle->options.backend = "cuda";
+    handle->options.capability = call.options.gpu->capability;
+    handle->gpu = call.options.gpu;
+  }
   return handle;
+}
+
+/// `arch`, or the setting knobs.runtime.override_arch, which a compilation reads: code for another GPU than the device. Raises where it is
+/// to be launched and the device does not run it.
+void chooseArch(Call &call, Purpose purpose) {
+  if (!call.options.gpu) {
+    nb::object arch = nb::object(packageObject("knobs", "__dict__")["runtime"]).attr("override_arch");
+    if (!arch.is_none()) call.options.gpu = gpuOfArch(nb::cast<std::string>(nb::str(arch)));
+  }
+  if (!call.options.gpu || purpose == Purpose::warmup) return;
+  Diagnostics diagnostics;
+  const gpu::CudaDevice *device = gpu::CudaDevice::get(call.options.device, diagnostics);
+  if (!device) raiseErrors(diagnostics, nullptr);
+  if (!runsOn(*call.options.gpu, device->major, device->minor))
+    raise(PyExc_ValueError, "arch is " + call.options.gpu->name + ", whose code " + device->name + " (compute capability " +
+                                std::to_string(device->major) + "." + std::to_string(device->minor) +
+                                ") does not run: name the GPU's own or an older one");
+}
+
+/// What a compilation reads, and a launch of what is compiled does not, as upstream has it: settings of knobs.
+void chooseSettings(Call &call, Purpose purpose) {
+  bool fusion = call.options.kernel.fpFusion;
+  readSettings(call.options.kernel);
+  if (call.hasFusion) call.options.kernel.fpFusion = fusion;
+  bool runsOnProcessor = call.options.device < 0 && purpose != Purpose::warmup;
+  if (!runsOnProcessor) chooseArch(call, purpose);
+}
+
+/// Tells the host's hooks of a compilation, and takes the file that is to be compiled instead, if there is one. False where a hook has said
+/// not to compile. No Python object may stay behind in a frame that compiles: its thread may end there, without the GIL.
+bool announce(nb::handle kernelObject, const std::shared_ptr<const JitFunction> &function, Call &call, bool isWarmup) {
+  static nb::handle compiling = packageObject("runtime.events", "compiling"),
+                    replacement = packageObject("compiler.override", "replacement");
+  nb::object described = nb::cast(describe(function, call));
+  if (!nb::cast<bool>(compiling(kernelObject, described, isWarmup))) return false;
+  if (nb::object file = replacement(kernelObject, described); !file.is_none()) call.options.kernel.overrideText = overridingText(file);
+  return true;
 }
 
 /// Not in memory: compiles, and tells the host's hooks before and after. Null where one of them said not to.
 Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std::shared_ptr<const JitFunction> &function, Call &call,
                      Purpose purpose, std::shared_ptr<const CompiledKernel> &compiled) {
-  static nb::handle announce = packageObject("runtime.events", "compiling"), tell = packageObject("runtime.events", "compiled");
+  static nb::handle tell = packageObject("runtime.events", "compiled");
   std::shared_ptr<Kernel> kernel = state.kernel;
   compiled = kernel->known(call.arguments, call.options);
   bool isNew = !compiled;
   Diagnostics diagnostics;
   if (isNew) {
-    bool isWarmup = purpose == Purpose::warmup;
-    if (!nb::cast<bool>(announce(kernelObject, nb::cast(describe(function, call)), isWarmup))) return nullptr;
+    if (!announce(kernelObject, function, call, purpose == Purpose::warmup)) return nullptr;
     if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
     if (call.options.device < 0) reportBadAddresses();
     std::vector<UsedGlobal> used;
@@ -153,10 +194,17 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   if (launch) grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, arguments))) : readGrid(gridObject);
   if (!state.used.empty()) checkUnchanged(state.used);
   if (engineState().isCounting && launch) runInterpreted(kernelObject, state, &grid, call.arguments, call.options);
-  if (engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen))
+  bool isInterpreted = engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen);
+  if (isInterpreted) {
+    chooseSettings(call, Purpose::run);
     return runInterpreted(kernelObject, state, launch ? &grid : nullptr, call.arguments, call.options);
+  }
   Diagnostics diagnostics;
   if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
+  if (purpose == Purpose::warmup)
+    chooseSettings(call, purpose);
+  else if (call.options.device < 0)
+    call.options.gpu.reset(); // whatever `arch` says about GPUs
 
   SpecializationKey key;
   appendLaunchKey(*function, call.arguments, call.options, key);
@@ -167,6 +215,7 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
     return nb::borrow(warm->object.get());
   }
 
+  if (purpose != Purpose::warmup) chooseSettings(call, purpose);
   if (!state.kernel) state.kernel = std::make_shared<Kernel>(function);
   std::shared_ptr<const CompiledKernel> compiled;
   Shared object = compileLaunch(kernelObject, state, function, call, purpose, compiled);
@@ -174,7 +223,7 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   bool ok = !launch || start(*compiled, grid, call, diagnostics);
   if (!diagnostics.all().empty()) showWarnings(diagnostics);
   if (!ok) raiseErrors(diagnostics, function.get());
-  remember(state, key, compiled, object);
+  if (call.options.device >= 0 || !call.options.gpu) remember(state, key, compiled, object);
   return nb::borrow(object.get());
 }
 

@@ -285,6 +285,7 @@ Value toValue(nb::handle object) {
     if (PyFloat_Check(plain.ptr()) || PyBool_Check(plain.ptr())) return toValue(plain);
   }
   if (PyCallable_Check(raw)) return Value::callable(callableOf(object, false));
+  if (typeName(object) == "torch.dtype") return Value::host(nb::cast<std::string>(nb::str(object))); // as the evaluator has it
   return Value::host("the " + typeName(object) + " object");
 }
 

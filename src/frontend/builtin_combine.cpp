@@ -2,6 +2,8 @@
 
 #include "frontend/builtin_emitters.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 
 namespace tilewright {
@@ -10,8 +12,24 @@ using Value = tilewright::Value;
 
 // ---- dot
 
+static std::optional<tt::InputPrecision> precisionNamed(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<tt::InputPrecision>>(name.lower())
+      .Case("tf32", tt::InputPrecision::TF32)
+      .Case("tf32x3", tt::InputPrecision::TF32x3)
+      .Case("ieee", tt::InputPrecision::IEEE)
+      .Case("bf16x3", tt::InputPrecision::BF16x3)
+      .Case("bf16x6", tt::InputPrecision::BF16x6)
+      .Default(std::nullopt);
+}
+
 static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) {
+  constexpr const char *names = "'tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'";
   bool isGpu = e.unit.options->backend == "cuda";
+  const std::string &setting = e.unit.options->dotPrecision;
+  if (args.isNone(3) && !setting.empty()) {
+    std::optional<tt::InputPrecision> named = precisionNamed(setting);
+    return named ? named : e.ops.failAt(args.range, Diag::badOption, {"'" + setting + "'", "the setting TRITON_F32_DEFAULT", names});
+  }
   if (args.isNone(3)) {
     bool isGiven = !args.isNone(4) && !args[4].isRuntime(); // what only a launch knows cannot choose: it allows, as upstream has it
     std::optional<bool> allow = isGiven ? args.boolean(4) : std::optional(true);
@@ -20,14 +38,8 @@ static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) 
   }
   std::optional<std::string> text = args.string(3);
   if (!text) return std::nullopt;
-  std::string lower = llvm::StringRef(*text).lower();
-  if (lower == "tf32") return tt::InputPrecision::TF32;
-  if (lower == "tf32x3") return tt::InputPrecision::TF32x3;
-  if (lower == "ieee") return tt::InputPrecision::IEEE;
-  if (lower == "bf16x3") return tt::InputPrecision::BF16x3;
-  if (lower == "bf16x6") return tt::InputPrecision::BF16x6;
-  return e.ops.failAt(args.ranges[3], Diag::badOption,
-                      {"'" + *text + "'", "input_precision", "'tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'"});
+  std::optional<tt::InputPrecision> named = precisionNamed(*text);
+  return named ? named : e.ops.failAt(args.ranges[3], Diag::badOption, {"'" + *text + "'", "input_precision", names});
 }
 
 // The operation has one batch dimension: more of them are one for it.

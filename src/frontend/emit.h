@@ -217,6 +217,8 @@ private:
   Maybe name(const ast::NameExpr &expr);
   Maybe attributeOf(const ast::AttributeExpr &expr);
   Maybe hostAnswer(const ast::AttributeExpr &expr);
+  std::string hostPath(const ast::Expr &expr);
+  Maybe typeLimits(const ast::CallExpr &expr);
   Maybe callExpression(const ast::CallExpr &expr);
   bool checkUsed(const Operand &callee, const ast::CallExpr &expr);
   std::optional<CallArguments> arguments(const ast::CallExpr &expr);

@@ -287,6 +287,7 @@ bool Emitter::checkUsed(const Operand &callee, const ast::CallExpr &expr) {
 
 Maybe Emitter::callExpression(const ast::CallExpr &expr) {
   bool isUnused = std::exchange(unused, nullptr) == &expr;
+  if (Maybe limits = typeLimits(expr)) return limits;
   Maybe callee = expression(*expr.callee);
   if (callee && isUnused && !checkUsed(*callee, expr)) return std::nullopt;
   std::optional<CallArguments> args = callee ? arguments(expr) : std::nullopt;
@@ -372,7 +373,7 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
     std::string advice = known == "int" || known == "float" ? "convert with .to(tl.int32) or .to(tl.float32)"
                          : known == "cdiv"                  ? "call tl.cdiv"
                                                             : "mark it with @triton.jit if its arguments are run-time values";
-    return ops.fail(Diag::hostCall, {name, advice});
+    return ops.fail(Diag::hostCall, {llvm::StringRef(name).split(" [").first.str(), advice}); // without a fingerprint
   }
   if ((known == "min" || known == "max") && args.positional.size() > 1)
     for (const Operand &value : args.positional)

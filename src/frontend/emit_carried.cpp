@@ -62,7 +62,7 @@ static const ast::Stmt &lastBinding(const ast::Stmt &stmt, llvm::StringRef name)
 
 bool Emitter::failCarried(const LoopState &state, llvm::StringRef name, const Operand &before, const Operand &after) {
   ops.failAt(lastBinding(state.stmt, name).range, Diag::loopCarriedType,
-             {name.str(), before.describe(), std::to_string(lineOf(state.stmt.range)), after.describe()});
+             {name.str(), before.describeWhole(), std::to_string(lineOf(state.stmt.range)), after.describeWhole()});
   return false;
 }
 

@@ -4,6 +4,7 @@
 #include "evaluate/evaluate.h"
 #include "evaluate/libdevice.h"
 #include "frontend/emit.h"
+#include "syntax/parser.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -79,7 +80,7 @@ Maybe Emitter::expressionWithin(const ast::Expr &expr) {
     ops.at(expr.range);
     if (operand->isRuntime()) return ops.unary(operation.op, *operand);
     std::optional<Value> value = operand->value();
-    if (!value) return ops.fail(Diag::operandType, {"this operator", operand->describe()});
+    if (!value) return ops.fail(Diag::operandType, {operatorText(operation.op), operand->describe()});
     std::optional<Value> result = evaluateUnary(operation.op, *value, expr.range, *unit.diagnostics);
     if (!result) return ops.addCallNotes(), std::nullopt;
     return Operand::of(*result);
@@ -157,6 +158,31 @@ Maybe Emitter::hostAnswer(const ast::AttributeExpr &expr) {
     value = hostAttribute(*value->asHost(), name);
   }
   return value->asHost() ? std::nullopt : Maybe(Operand::of(*value));
+}
+
+/// What host code a name or an attribute stands for: "torch.float32", whatever the file calls it. Empty where it is a value of the kernel.
+std::string Emitter::hostPath(const ast::Expr &expr) {
+  if (const auto *member = dyn_cast<ast::AttributeExpr>(&expr)) {
+    std::string object = hostPath(*member->object);
+    return object.empty() ? object : object + "." + member->name;
+  }
+  const auto *named = dyn_cast<ast::NameExpr>(&expr);
+  if (!named || locals.count(named->name)) return "";
+  Diagnostics trial;
+  std::optional<Value> value = function.globals->lookup(named->name, trial);
+  if (value && value->asHost()) return value->asHost()->description;
+  return value && value->asNamespace() ? value->asNamespace()->path() : "";
+}
+
+/// torch.finfo(torch.float32) and torch.iinfo(...), which are numbers known here, though the type is host code.
+Maybe Emitter::typeLimits(const ast::CallExpr &expr) {
+  if (expr.args.size() != 1 || !expr.keywords.empty()) return std::nullopt;
+  std::string callee = hostPath(*expr.callee);
+  if (callee != "torch.finfo" && callee != "torch.iinfo") return std::nullopt;
+  Diagnostics trial;
+  Value type = Value::host(hostPath(*expr.args[0]));
+  std::optional<Value> limits = callValue(Value::host(callee), {type}, {}, expr.range, trial);
+  return limits && !limits->asHost() ? Maybe(Operand::of(*limits)) : std::nullopt;
 }
 
 std::nullopt_t Emitter::unknown(SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name,

@@ -165,6 +165,8 @@ bool Emitter::assign(const ast::Expr &target, const Operand &value) {
     return refuse(target.range, "assignment to an element", "build a new tile, for example with tl.where");
   else
     return assignField(cast<ast::AttributeExpr>(target), value);
+  for (const ast::Expr *each : targets)
+    if (isa<ast::StarredExpr>(each)) return refuse(each->range, "a target with '*'", "take the rest by a slice, as in rest = values[1:]");
   if (!value.isTuple()) {
     ops.failAt(target.range, Diag::unpackTargets, {value.describe(), std::to_string(targets.size())});
     return false;
@@ -194,7 +196,6 @@ Maybe Emitter::condition(const ast::Expr &expr) {
     if (value->type.elements() != 1) return ops.fail(Diag::ambiguousCondition, {value->type.str()});
     value = ops.item(*value);
   }
-  if (value->type.isPointer()) return ops.fail(Diag::conditionType, {value->describe()});
   return ops.truth(*value);
 }
 
@@ -312,7 +313,8 @@ Maybe Emitter::joinArms(SourceRange range, llvm::StringRef what, mlir::Value tes
       after[name] = left;
       continue;
     }
-    if (!same && !agree(thenArm, left, elseArm, right)) return ops.fail(Diag::branchTypes, {name.str(), left.describe(), right.describe()});
+    if (!same && !agree(thenArm, left, elseArm, right))
+      return ops.fail(Diag::branchTypes, {name.str(), left.describeWhole(), right.describeWhole()});
     flatten(left, thenHandles);
     flatten(right, elseHandles);
     merged.push_back({name, left});

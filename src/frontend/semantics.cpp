@@ -114,6 +114,14 @@ std::string Operand::describe() const {
   return "a value";
 }
 
+std::string Operand::describeWhole() const {
+  if (!isTuple() || items.empty()) return describe();
+  std::string text = describe();
+  for (const Operand &item : items)
+    text += (&item == &items.front() ? " (" : ", ") + item.describeWhole();
+  return text + ")";
+}
+
 void flatten(const Operand &x, llvm::SmallVectorImpl<mlir::Value> &handles) {
   if (x.handle) handles.push_back(x.handle);
   for (const Operand &item : x.items)

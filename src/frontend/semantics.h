@@ -40,6 +40,8 @@ struct Operand {
   Type languageType() const;
   /// For messages: "int32", "<['64'], fp32>", "the constexpr 4", "a tuple of 2".
   std::string describe() const;
+  /// The same, with the members of a tuple: where one tuple is told from another.
+  std::string describeWhole() const;
 };
 
 using Maybe = std::optional<Operand>;

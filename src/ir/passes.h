@@ -17,6 +17,11 @@ namespace tilewright {
 /// blocks become scf.if and scf.while: afterwards each body is one block and no cf operation is left. Recursion is an error.
 llvm::LogicalResult inlineCalls(mlir::ModuleOp module);
 
+/// Repeats the bodies of loops whose author asks for it (tt.loop_unroll_factor); a loop for the iterations that are left over follows.
+///   before: scf.for %i = %low to %high step %step { BODY(%i) } {tt.loop_unroll_factor = 2}
+///   after:  scf.for %i = %low to %middle step %steps { BODY(%i); BODY(%i + %step) } and the rest from %middle to %high
+llvm::LogicalResult unrollLoops(mlir::ModuleOp module);
+
 /// Rewrites block pointers (make_tensor_ptr, advance, boundary checks) and tensor descriptors into tiles of pointers with masks, also when
 /// they are carried by loops and branches: each becomes its base, shape, strides and offsets as scalars.
 ///   before: %v = tt.load %block {boundaryCheck = array<i32: 0, 1>} : !tt.ptr<tensor<64x32xf16>>

@@ -161,6 +161,7 @@ static LogicalResult assemble(Compilation &c) {
     return failure();
   }
   c.output = c.gpu.cubin = std::move(cubin->bytes);
+  c.gpu.messages = {std::move(cubin->log)};
   c.gpu.registers = cubin->registers;
   c.gpu.spillBytes = cubin->spillBytes;
   c.gpu.localBytes = cubin->localBytes;
@@ -180,6 +181,8 @@ constexpr Step steps[] = {
      "replace every call by what it calls, and branches by structured control flow"},
     {"simplify-calls", Machine::any, simplify, nullptr, "",
      "clean up what inlining has left"},
+    {"unroll-loops", Machine::any, unrollLoops, nullptr, "",
+     "repeat the bodies of loops whose author asks for it"},
     {"expand-block-pointers", Machine::any, expandBlockPointers, nullptr,
      "tt.make_tensor_ptr tt.advance tt.make_tensor_descriptor tt.descriptor_load tt.descriptor_store tt.descriptor_reduce tt.descriptor_gather tt.descriptor_scatter",
      "turn block pointers and tensor descriptors into tiles of pointers with masks"},
@@ -268,7 +271,7 @@ std::vector<const Step *> stepsFor(const CompileRequest &request) {
 llvm::StringRef lastStepOf(Stage stage, bool gpu) {
   switch (stage) {
   case Stage::ast: return "";
-  case Stage::tt: return "simplify-calls";
+  case Stage::tt: return "unroll-loops";
   case Stage::loops: return "lower-to-loops";
   case Stage::ttg: return "split-roles";
   case Stage::threads: return "take-launch-facts";

@@ -355,7 +355,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
         .addInteger(function->decl->range.file->position(function->decl->range.begin).line);
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
-  hasher.addInteger(llvmOptimizes()).add(options.overrideText);
+  hasher.addInteger(llvmOptimizes()).add(options.overrideText).add(options.dotPrecision);
   for (const std::string &name : request.refutedFacts)
     hasher.add("without").add(name);
   if (request.gpu) {

@@ -504,7 +504,9 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
   auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
   key.append(bytes, bytes + sizeof(numbers));
   if (!gpu) key.append(kernel.backend.begin(), kernel.backend.end());
+  if (options.gpu) key.append(options.gpu->name.begin(), options.gpu->name.end());
   key.append(kernel.overrideText.begin(), kernel.overrideText.end());
+  key.append(kernel.dotPrecision.begin(), kernel.dotPrecision.end());
 }
 
 // By the device itself rather than by its kind: nothing has to be asked about it.
@@ -642,13 +644,15 @@ std::shared_ptr<const CompiledKernel> Kernel::compileNow(llvm::ArrayRef<Argument
   request.kernel = text ? KernelSource(text) : KernelSource(jit);
   request.args = std::move(*specs);
   request.options = options.kernel;
-  if (device)
+  if (options.gpu)
+    request.gpu = options.gpu;
+  else if (device)
     request.gpu = device->target;
   else
     request.target = hostCpu();
   std::shared_ptr<CompiledKernel> made = CompiledKernel::make(request, diagnostics);
   if (!made) return nullptr;
-  if (device) {
+  if (device && runsOn(*request.gpu, device->major, device->minor)) { // a launch of other code says that it does not run
     if (!made->gpu()->load(options.device, diagnostics)) return nullptr;
     if (!made->fromCache()) made->secondsAssembling += made->gpu()->loadSeconds();
   }

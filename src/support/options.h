@@ -20,6 +20,7 @@ struct KernelOptions {
   bool fpFusion = true;
   std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
   int64_t capability = 0;      // of the GPU, major * 10 + minor
+  std::string dotPrecision;    // of tl.dot's products of f32 that name none; empty: the backend's default
   bool breakpoints = false;    // whether breakpoint() stops the programs: on the interpreter
   std::string overrideText;    // tt IR or PTX that takes the place of the kernel's own: upstream's ir_override
 

@@ -11,5 +11,7 @@ std::shared_ptr<const ast::Module> parse(std::shared_ptr<const SourceFile> sourc
 
 /// The tree as text, one node a line, indented: what `--emit ast` shows.
 std::string printAst(const ast::Module &module);
+/// An operator of one operand as the text has it: "not".
+const char *operatorText(ast::UnaryOp op);
 
 } // namespace tilewright

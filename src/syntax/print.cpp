@@ -60,10 +60,6 @@ const char *spelled(CompareOp op) {
   static constexpr const char *names[] = {"==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in"};
   return names[static_cast<size_t>(op)];
 }
-const char *spelled(UnaryOp op) {
-  static constexpr const char *names[] = {"+", "-", "~", "not"};
-  return names[static_cast<size_t>(op)];
-}
 
 class Printer {
 public:
@@ -130,7 +126,7 @@ std::string Printer::head(const Expr &expr) {
   case ExprKind::slice: return "slice";
   case ExprKind::call: return "call";
   case ExprKind::starred: return "starred";
-  case ExprKind::unary: return std::string("unary ") + spelled(cast<UnaryExpr>(expr).op);
+  case ExprKind::unary: return std::string("unary ") + operatorText(cast<UnaryExpr>(expr).op);
   case ExprKind::binary: return std::string("binary ") + spelled(cast<BinaryExpr>(expr).op);
   case ExprKind::boolean_op: return cast<BoolOpExpr>(expr).isAnd ? "and" : "or";
   case ExprKind::compare: {
@@ -364,6 +360,11 @@ void Printer::print(const Stmt &statement) {
 }
 
 } // namespace
+
+const char *operatorText(UnaryOp op) {
+  static constexpr const char *names[] = {"+", "-", "~", "not"};
+  return names[static_cast<size_t>(op)];
+}
 
 std::string printAst(const Module &module) {
   Printer printer;

@@ -94,6 +94,47 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
+class Patient(importlib.machinery.SourceFileLoader):
+    """Runs a library's module statement by statement: what one of them cannot do here does not keep the others from it."""
+
+    def run(self, statement, module):
+        exec(compile(ast.Module([statement], []), self.path, "exec"), module.__dict__)
+
+    def exec_module(self, module):
+        for statement in ast.parse(self.get_data(self.path), self.path).body:
+            try:
+                self.run(statement, module)
+            except BaseException as error:
+                if isinstance(error, ImportError) and "'triton" in str(error):
+                    raise  # the file is for another Triton
+                module.__dict__.setdefault("_stopped", error)
+                self.stand_in(statement, module)
+
+    def stand_in(self, statement, module):
+        """What the statement would have bound is whatever somebody asks of it; a kernel does without its tuner."""
+        if isinstance(statement, ast.FunctionDef):
+            statement.decorator_list = [each for each in statement.decorator_list if "jit" in ast.unparse(each)]
+            try:
+                self.run(statement, module)
+            except BaseException as error:
+                module._stopped = error
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            module.__dict__.update((alias.asname or alias.name.split(".")[0], Any) for alias in statement.names)
+        elif isinstance(statement, ast.Assign):
+            module.__dict__.update((target.id, Any) for target in statement.targets if isinstance(target, ast.Name))
+
+
+class PatientFinder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        own = spec and isinstance(spec.loader, importlib.machinery.SourceFileLoader) and spec.origin.startswith(tuple(FOLDERS))
+        return importlib.util.spec_from_file_location(name, spec.origin, loader=Patient(name, spec.origin),
+                                                      submodule_search_locations=spec.submodule_search_locations) if own else None
+
+
+FOLDERS = []  # of the libraries that were asked about
+
+
 class Machine:
     """As if there were an H100: modules ask at import which machine this is."""
 
@@ -121,11 +162,13 @@ def pretend():
 
 def load(path):
     folder, parts = os.path.dirname(path), [os.path.splitext(os.path.basename(path))[0]]
-    while os.path.exists(os.path.join(folder, "__init__.py")):
+    # A folder without __init__.py belongs to the package that it lies in.
+    while any(os.path.exists(os.path.join(place, "__init__.py")) for place in (folder, os.path.dirname(folder))):
         parts.insert(0, os.path.basename(folder))
         folder = os.path.dirname(folder)
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    FOLDERS.append(folder + os.sep)
     for count in range(1, len(parts)):
         name = ".".join(parts[:count])
         try:
@@ -134,12 +177,12 @@ def load(path):
             module = sys.modules[name] = Absent(name)
             module.__path__ = [os.path.join(folder, *parts[:count])]
     name = ".".join(parts)
-    if name not in sys.modules:
-        module = sys.modules[name] = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location(name, path))
+    if not hasattr(sys.modules.get(name), "__file__"):
+        module = sys.modules[name] = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location(name, path, loader=Patient(name, path)))
         try:
             spec.loader.exec_module(module)
-        except BaseException as error:  # behind its functions a file may run what needs a card: what it has bound suffices
-            module.__dict__.setdefault("_stopped", error)
+        except ImportError as error:
+            module._stopped = error
     return sys.modules[name]
 
 
@@ -148,7 +191,8 @@ def function_of(module, name):
         raise getattr(module, "_stopped", AttributeError(name))
     function = getattr(module, name)
     while not isinstance(function, triton.runtime.jit.JITFunction):
-        function = function.fn
+        inner = [value for value in vars(function).values() if isinstance(value, triton.runtime.jit.JITFunction)]
+        function = inner[0] if inner else function.fn
     return function
 
 
@@ -191,6 +235,7 @@ def verdict(function, signature):
 
 def main():
     signal.signal(signal.SIGALRM, late)
+    sys.meta_path.insert(0, PatientFinder())
     sys.meta_path.append(StandIns())
     pretend()
     for question in map(json.loads, sys.stdin):

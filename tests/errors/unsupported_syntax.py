@@ -1,4 +1,5 @@
 # RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
+# RUN: not tilewright compile %s --kernel rest --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=REST
 import triton
 import triton.language as tl
 
@@ -10,3 +11,9 @@ def k(x_ptr):
         pass
     except:
         pass
+
+
+@triton.jit
+def rest(x_ptr):
+    # REST: :[[#@LINE+1]]:12: error: a target with '*' is not supported in a kernel
+    first, *others = (1, 2, 3)

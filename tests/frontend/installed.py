@@ -32,3 +32,5 @@ def k(out):
     # CHECK-DAG: tt.make_range {end = 16 : i32, start = 0 : i32}
     tl.store(out + tl.arange(0, ROWS), tl.full([ROWS], LARGEST, tl.int32))
     tl.static_assert(SMALLEST == -65504.0)
+    # CHECK-DAG: arith.constant dense<3.40282347E+38>
+    tl.store(out.to(tl.pointer_type(tl.float32)) + tl.arange(0, ROWS), tl.full([ROWS], torch.finfo(torch.float32).max, tl.float32))

@@ -652,3 +652,49 @@ def test_modules_of_c_sources(tmp_path, monkeypatch):
     assert compile_module_from_src(C_MODULE % 43, "said_in_c").answer() == 43
     with pytest.raises(RuntimeError, match="could not build the module 'said_in_c'"):
         compile_module_from_src("no C", "said_in_c")
+
+
+@triton.jit
+def replaced_kernel(out_ptr, n):
+    tl.store(out_ptr, n * 3)
+
+
+def test_a_file_takes_a_kernels_place(tmp_path):
+    out, folder = np.zeros(1, np.int32), tmp_path / "stages"
+    with triton.knobs.cache.scope(), triton.knobs.compilation.scope():
+        triton.knobs.cache.dump_dir, triton.knobs.compilation.dump_ir = str(folder), True
+        replaced_kernel[(1,)](out, 7)
+        assert out[0] == 21
+        gpu = replaced_kernel.warmup(out, 7, grid=(1,), arch="sm90")
+    written, = folder.glob("*/replaced_kernel.ttir")
+    text = written.read_text()
+    for other in folder.glob("*/*"):
+        other.unlink()
+    with triton.knobs.cache.scope(), triton.knobs.compilation.scope():
+        triton.knobs.cache.override_dir, triton.knobs.compilation.override = str(folder), True
+        written.write_text(re.sub(r"constant 3 : i32", "constant 5 : i32", text))
+        replaced_kernel._unsafe_update_src(replaced_kernel.src)  # nothing of it is in memory now
+        replaced_kernel[(1,)](out, 7)
+        assert out[0] == 35
+        written.with_suffix(".ptx").write_text("// mine\n" + gpu.asm["ptx"])
+        assert "// mine" in replaced_kernel.warmup(out, 7, grid=(1,), arch="sm90").asm["ptx"]
+        replaced_kernel[(1,)](out, 16)  # another specialisation, of which there is no file
+        assert out[0] == 48
+
+
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="there is no ptxas")
+def test_settings_of_the_assembler(monkeypatch, capfd):
+    def compiled():
+        replaced_kernel._unsafe_update_src(replaced_kernel.src)
+        return replaced_kernel.warmup(np.zeros(1, np.int32), 7, grid=(1,), arch="sm90")
+
+    plain = compiled().asm["cubin"]
+    monkeypatch.setenv("TRITON_DUMP_PTXAS_LOG", "1")
+    monkeypatch.setenv("PTXAS_OPTIONS", "--maxrregcount 32 --warn-on-spills")
+    compiled()
+    assert "Compiling entry function 'replaced_kernel' for 'sm_90a'" in capfd.readouterr().err
+    monkeypatch.setenv("DISABLE_PTXAS_OPT", "1")
+    assert compiled().asm["cubin"] != plain
+    monkeypatch.setenv("PTXAS_OPTIONS", "--no-such-option")
+    with pytest.raises(Exception, match="no-such-option"):
+        compiled()

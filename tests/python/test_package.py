@@ -332,7 +332,7 @@ def test_launch_ir_text(tmp_path):
 def test_ir_text_for_gpus(tmp_path):
     path = tmp_path / "twice.ttir"
     path.write_text(TTIR)
-    for capability, name in ((80, "sm_80"), (90, "sm_90a"), (100, "sm_100"), (120, "sm_120")):
+    for capability, name in ((80, "sm_80"), (90, "sm_90a"), (100, "sm_100a"), (120, "sm_120a")):
         made = triton.compile(str(path), target=GPUTarget("cuda", capability, 32), options={"num_warps": 2})
         assert f".target {name}\n" in made.asm["ptx"] and ".entry twice(" in made.asm["ptx"] and ".reqntid 64" in made.asm["ptx"]
     with pytest.raises(ValueError, match="num_warps must be a power of 2, not 3"):

@@ -1,7 +1,9 @@
 """Names in kernels: globals, closures, helper functions, Python functions called at compile time; and changes to them."""
 
 import importlib.util
+import math
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -284,3 +286,32 @@ def test_value_of_a_constexpr():
     out = np.zeros(1, np.int32)
     value_kernel[(1,)](out)
     assert out[0] == 2
+
+
+torch = types.ModuleType("torch")  # its name is enough: nothing of it is called
+
+
+@triton.jit
+def limits_kernel(out_ptr):
+    tl.store(out_ptr, torch.finfo(torch.float32).max)
+    tl.store(out_ptr + 1, -torch.finfo(torch.float16).eps)
+    tl.store(out_ptr + 2, torch.iinfo(torch.int16).min)
+    low: tl.constexpr = torch.finfo(torch.bfloat16).min
+    tl.store(out_ptr + 3, low / 2)
+
+
+def test_limits_of_types_inside_of_a_kernel():
+    out = np.zeros(4, np.float32)
+    limits_kernel[(1,)](out)
+    expected = [np.finfo(np.float32).max, -np.finfo(np.float16).eps, -32768, -(2.0 - 2.0**-7) * 2.0**126]
+    np.testing.assert_array_equal(out, np.array(expected, np.float32))
+
+
+@triton.jit
+def root_kernel(out_ptr, n):
+    tl.store(out_ptr, math.sqrt(n))
+
+
+def test_a_host_function_is_named_as_its_author_knows_it():
+    with pytest.raises(triton.CompilationError, match="'sqrt' runs at compile time and cannot take run-time values"):
+        root_kernel[(1,)](np.zeros(1, np.float32), 7)

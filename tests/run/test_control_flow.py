@@ -188,3 +188,83 @@ def test_a_constant_and_a_run_time_branch(mode, flag):
     out = np.zeros_like(x)
     choose_kernel[(1,)](x, out, flag, MODE=mode, BLOCK=32)
     np.testing.assert_array_equal(out, x * (2 if mode == "double" else 1) + (1 if flag else -1))
+
+
+@triton.jit
+def repeated_kernel(x_ptr, out_ptr, low, high, STEP: tl.constexpr, FACTOR: tl.constexpr):
+    """The order of the iterations shows in the result, and two values trade places in each."""
+    offs = tl.arange(0, 16)
+    p = x_ptr + offs
+    a = tl.zeros((16,), tl.float32)
+    b = tl.full((16,), 1.0, tl.float32)
+    last = -1
+    for i in tl.range(low, high, STEP, loop_unroll_factor=FACTOR):
+        a, b = b, a * 0.5 + tl.load(p) + i
+        p += 16
+        last = i
+    tl.store(out_ptr + offs, a)
+    tl.store(out_ptr + 16 + offs, b)
+    tl.store(out_ptr + 32, last)
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3, 8])
+@pytest.mark.parametrize("low, high, step", [(0, 12, 1), (0, 7, 1), (5, 5, 1), (9, 2, 1), (-3, 8, 3), (10, -4, -3), (-4, 10, -1), (0, 2, 5)])
+def test_iterations_in_groups(low, high, step, factor):
+    x = np.random.default_rng(high + 30).standard_normal((16, 16)).astype(np.float32)
+    out = np.full(33, np.nan, np.float32)
+    repeated_kernel[(1,)](x, out, low, high, STEP=step, FACTOR=factor)
+    a, b, last = np.zeros(16, np.float32), np.ones(16, np.float32), -1
+    for turn, i in enumerate(range(low, high, step)):
+        a, b, last = b, a * np.float32(0.5) + x[turn] + np.float32(i), i
+    np.testing.assert_allclose(out, np.concatenate([a, b, [last]]), rtol=1e-5, atol=1e-5)
+
+
+@triton.jit
+def grouped_product_kernel(a_ptr, b_ptr, out_ptr, K, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr, FACTOR: tl.constexpr, STAGES: tl.constexpr):
+    offs, inner = tl.arange(0, BLOCK), tl.arange(0, BLOCK_K)
+    a_ptrs = a_ptr + offs[:, None] * K + inner[None, :]
+    b_ptrs = b_ptr + inner[:, None] * BLOCK + offs[None, :]
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BLOCK_K), loop_unroll_factor=FACTOR, num_stages=STAGES):
+        left = K - k * BLOCK_K
+        a = tl.load(a_ptrs, mask=inner[None, :] < left, other=0.0)
+        b = tl.load(b_ptrs, mask=inner[:, None] < left, other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += BLOCK_K
+        b_ptrs += BLOCK_K * BLOCK
+    tl.store(out_ptr + offs[:, None] * BLOCK + offs[None, :], acc)
+
+
+@pytest.mark.parametrize("factor, stages", [(2, 1), (2, 3), (4, 2)])
+@pytest.mark.parametrize("K", [32, 160, 200, 256])
+def test_products_in_groups(K, factor, stages):
+    rng = np.random.default_rng(K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((64, K), (K, 64)))
+    out = np.full((64, 64), np.nan, np.float32)
+    grouped_product_kernel[(1,)](a, b, out, K, BLOCK=64, BLOCK_K=32, FACTOR=factor, STAGES=stages)
+    np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@triton.jit
+def null_kernel(table_ptr, out_ptr, n):
+    """A list of addresses that ends with a null pointer."""
+    count = 0
+    p = tl.load(table_ptr).to(tl.pointer_type(tl.int32))
+    while p:
+        count += tl.load(p)
+        table_ptr += 1
+        p = tl.load(table_ptr).to(tl.pointer_type(tl.int32))
+    if table_ptr and n > 0:
+        tl.store(out_ptr, count)
+    tl.store(out_ptr + 1, 3 if p else 4)
+
+
+@pytest.mark.unchecked
+def test_pointers_as_conditions(engine):
+    if engine == "cuda":
+        pytest.skip("the addresses are the host's")
+    values = np.array([5, 7, 11], np.int32)
+    table = np.array([values.ctypes.data + 4 * i for i in (0, 2, 1)] + [0], np.int64)
+    out = np.zeros(2, np.int32)
+    null_kernel[(1,)](table, out, 1)
+    assert out.tolist() == [23, 4]

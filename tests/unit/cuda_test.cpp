@@ -177,7 +177,7 @@ TEST_F(Cuda, CodeForAnOlderDevice) {
   EXPECT_EXIT(opens("sm_80", 12030, "sm_80", ""), succeeds, "");
   EXPECT_EXIT(opens("sm_90", 13000, "sm_90", ""), succeeds, "");
   fake().major[0] = 12; // newer than Hopper
-  EXPECT_EXIT(opens("", 13000, "sm_120", ""), succeeds, "");
+  EXPECT_EXIT(opens("", 13000, "sm_120a", ""), succeeds, "");
   EXPECT_EXIT(opens("sm_80", 13000, "sm_80", ""), succeeds, "");
   EXPECT_EXIT(opens("sm_90", 13000, "sm_90", ""), succeeds, "");
   EXPECT_EXIT(opens("sm_90a", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_90a'"), succeeds, "");

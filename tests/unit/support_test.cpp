@@ -136,10 +136,10 @@ TEST(GpuTargets, EveryCardFromAmpereOnHasOne) {
   EXPECT_EQ(nameFor(8, 8), "sm_87");
   EXPECT_EQ(nameFor(8, 9), "sm_89");
   EXPECT_EQ(nameFor(9, 0), "sm_90a");
-  EXPECT_EQ(nameFor(10, 0), "sm_100");
-  EXPECT_EQ(nameFor(10, 3), "sm_103");
+  EXPECT_EQ(nameFor(10, 0), "sm_100a");
+  EXPECT_EQ(nameFor(10, 3), "sm_103a");
   EXPECT_EQ(nameFor(11, 0), "sm_103"); // newer than its neighbours in the table: the last one whose code it runs
-  EXPECT_EQ(nameFor(12, 0), "sm_120");
+  EXPECT_EQ(nameFor(12, 0), "sm_120a");
   EXPECT_EQ(nameFor(12, 1), "sm_120");
   EXPECT_EQ(nameFor(15, 0), "sm_120");
 }
@@ -148,7 +148,7 @@ TEST(GpuTargets, NamesAndNumbers) {
   EXPECT_EQ(gpuTarget("sm_90")->name, "sm_90");
   EXPECT_EQ(gpuTarget("sm_90a")->name, "sm_90a");
   EXPECT_EQ(gpuTarget("90")->name, "sm_90a");
-  EXPECT_EQ(gpuTarget("100")->name, "sm_100");
+  EXPECT_EQ(gpuTarget("100")->name, "sm_100a");
   EXPECT_FALSE(gpuTarget("sm_42"));
   EXPECT_FALSE(gpuTarget(""));
 }
@@ -159,7 +159,7 @@ TEST(GpuTargets, CodeOfOneCardStaysThere) {
   EXPECT_TRUE(runsOn(*gpuTarget("sm_90"), 10, 0));
   EXPECT_TRUE(runsOn(*gpuTarget("sm_80"), 12, 0));
   EXPECT_FALSE(runsOn(*gpuTarget("sm_100"), 9, 0));
-  for (const char *name : {"sm_100", "sm_103", "sm_120"}) {
+  for (const char *name : {"sm_100", "sm_103", "sm_120", "sm_100a", "sm_103a", "sm_120a"}) {
     GpuTarget target = *gpuTarget(name);
     EXPECT_TRUE(target.tma && target.clusters && target.stmatrix && target.mbarrierTransactions) << name;
     EXPECT_FALSE(target.wgmma || target.setmaxnreg) << name;

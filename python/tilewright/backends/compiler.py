@@ -77,8 +77,11 @@ class BaseBackend:
         """The options with defaults for this machine. What is no option of a compilation is left out."""
         known = {field.name for field in fields(Options)}
         given = {name: value for name, value in options.items() if name in known and value is not None}
-        defaults = {"backend_name": self.name, "warp_size": self.target.warp_size, "arch": str(self.target.arch)}
+        defaults = {"backend_name": self.name, "warp_size": self.target.warp_size, "arch": self._arch()}
         return Options(**{**defaults, **given})
+
+    def _arch(self):
+        return str(self.target.arch)
 
     @staticmethod
     def parse_attr(text):
@@ -110,6 +113,10 @@ class CPUBackend(BaseBackend):
 class CUDABackend(BaseBackend):
     name = "cuda"
     binary_ext = "cubin"
+
+    def _arch(self):
+        from .. import knobs
+        return knobs.runtime.override_arch or f"sm{self.target.arch}"
 
 
 __all__ = ["BaseBackend", "CPUBackend", "CUDABackend", "GPUTarget", "Language", "Options"]

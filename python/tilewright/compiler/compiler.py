@@ -1,6 +1,6 @@
 """Compilation without a launch: what is compiled, for which machine, with which options."""
 
-from .. import _core
+from .. import _core, knobs
 from ..backends import make_backend
 from ..backends.compiler import GPUTarget
 from ..runtime.cache import get_cache_key, triton_key
@@ -18,14 +18,22 @@ def max_shared_mem(device):
     return driver.active.utils.get_device_properties(device)["max_shared_mem"]
 
 
+def _target_of(arch):
+    """The GPU of an architecture; None for none, and for a level of processors."""
+    return GPUTarget("cuda", arch, 32) if arch and str(arch)[:2] == "sm" else None
+
+
 def compile(src, target=None, options=None, _env_vars=None):
     """Compiles an ASTSource, or the path of a .ttir file, for `target` (none: the active driver's)."""
+    options = dict(options or {})
+    arch = options.get("arch") or knobs.runtime.override_arch
     if target is None:
-        target = driver.active.get_current_target()
+        target = _target_of(arch) or driver.active.get_current_target()
+    elif target.backend == "cuda":
+        target = _target_of(arch) or target
     if target.backend not in ("cpu", "cuda"):
         raise ValueError(f"compile: there is no back end for '{target.backend}'; kernels are compiled for 'cpu' and 'cuda'")
     name = str(target.arch) if target.backend == "cuda" else ""
-    options = dict(options or {})
     if isinstance(src, ASTSource):
         handle = _core.compile_described(src.fn, *src.describe(), options, name)
     else:

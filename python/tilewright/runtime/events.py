@@ -154,6 +154,8 @@ def after_compilation(kernel):
         print(kernel.asm["llir"], file=sys.stderr)
     if _names("NVPTX_ENABLE_DUMP", kernel) and "ptx" in kernel.asm:
         print(kernel.asm["ptx"], file=sys.stderr)
+    if knobs.nvidia.dump_ptxas_log and "cubin" in kernel.asm:
+        print(*kernel._handle.gpu["messages"], file=sys.stderr)
     if _names("MLIR_ENABLE_TIMING", kernel) or _names("LLVM_ENABLE_TIMING", kernel):
         _show_times(kernel)
     if knobs.compilation.dump_ir:

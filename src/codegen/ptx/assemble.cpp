@@ -37,12 +37,26 @@ std::string findPtxas() {
   return "";
 }
 
+/// What upstream's settings of the environment add to the words for ptxas.
+static std::vector<std::string> wordsOfSettings() {
+  std::vector<std::string> words;
+  std::string_view plain = std::getenv("DISABLE_PTXAS_OPT") ? std::getenv("DISABLE_PTXAS_OPT") : "";
+  if (plain == "1" || plain == "true" || plain == "on") words = {"--opt-level", "0"};
+  const char *more = std::getenv("PTXAS_OPTIONS");
+  std::istringstream rest(more ? more : "");
+  for (std::string word; rest >> word;)
+    words.push_back(word);
+  return words;
+}
+
 std::string assemblerIdentity() {
   std::string path = findPtxas();
   struct stat status{};
   if (path.empty() || ::stat(path.c_str(), &status) != 0) return "driver";
-  return path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
-         std::to_string(status.st_mtim.tv_nsec);
+  path += " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
+  for (const std::string &word : wordsOfSettings())
+    path += " " + word;
+  return path;
 }
 
 namespace {
@@ -131,6 +145,8 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Workplace
   }
   std::vector<std::string> words = {program, "-v", "-arch=" + target.name, place.file("kernel.ptx"), "-o", place.file("kernel.cubin")};
   if (debugInfoIsOn()) words.push_back("-lineinfo");
+  for (std::string &word : wordsOfSettings())
+    words.push_back(std::move(word));
   int status = runProgram(std::move(words), place.file("log"), error);
   if (status < 0) return std::nullopt;
   Cubin cubin;
