@@ -182,6 +182,12 @@ def test_builtins_are_documented():
     assert callable(tl.sum) and callable(tl.math.exp) and callable(tl.extra.libdevice.tanh) and callable(tl.standard.max)
 
 
+def test_do_bench_calls_what_takes_long_three_times():
+    calls = []
+    times = triton.testing.do_bench(lambda: calls.append(1) or time.sleep(0.01), warmup=2, rep=5, return_mode="all")
+    assert len(calls) == 3 and len(times) == 1 and times[0] >= 10
+
+
 def test_do_bench():
     assert triton.testing.do_bench(lambda: None, warmup=1, rep=2) >= 0
     low, median, high = triton.testing.do_bench(lambda: None, warmup=1, rep=2, quantiles=[0.2, 0.5, 0.8])
