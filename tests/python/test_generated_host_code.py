@@ -386,9 +386,15 @@ config.cpu_backend = "triton"
 config.compile_threads = 1
 config.force_disable_caches = True
 
+from triton.language.extra.libdevice import fast_dividef as quotient
+FACTOR: tl.constexpr = tl.constexpr(4)
+NAME: tl.constexpr = tl.constexpr("halved")
+
 @triton.jit
 def both(value, ptr):
-    return value * 2, ptr
+    if NAME == "halved":
+        value = quotient(value, 2.0)
+    return value * FACTOR, ptr
 
 @triton.jit
 def doubled(x, out, n, BLOCK: tl.constexpr):
