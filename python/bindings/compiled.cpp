@@ -7,6 +7,7 @@
 
 #include "evaluate/module.h"
 #include "pipeline/dump.h"
+#include "pipeline/operations.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"
@@ -14,6 +15,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -256,20 +258,26 @@ static std::shared_ptr<PyCompiled> restored(nb::bytes bytes, const std::string &
   return out;
 }
 
+/// A kernel with a description of its arguments in place of arguments, for a machine: an empty target is this processor.
+static CompileRequest readRequest(PyKernel &kernel, nb::list types, nb::dict constants, nb::list aligned, nb::dict options,
+                                  const std::string &target, PyCompiled &out) {
+  out.function = kernel.jit();
+  readDescription(types, {constants, aligned}, out);
+  readOptions(options, out.options);
+  CompileRequest request = out.request();
+  if (target.empty()) return request;
+  request.gpu = gpuOfArch(target);
+  out.options.backend = "cuda";
+  out.options.capability = request.gpu->capability;
+  return request;
+}
+
 /// triton.compile(ASTSource(...)): specialised by a description instead of arguments.
 static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, nb::list aligned,
                                                     nb::dict options, const std::string &target) {
   auto out = std::make_shared<PyCompiled>();
-  out->function = kernel.jit();
-  readDescription(types, {constants, aligned}, *out);
-  readOptions(options, out->options);
   Diagnostics diagnostics;
-  CompileRequest request = out->request();
-  if (!target.empty()) {
-    request.gpu = gpuOfArch(target);
-    out->options.backend = "cuda";
-    out->options.capability = request.gpu->capability;
-  }
+  CompileRequest request = readRequest(kernel, types, constants, aligned, options, target, *out);
   {
     WithoutGil release;
     Compiling compiling;
@@ -278,6 +286,31 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
   showWarnings(diagnostics);
   if (!out->compiled) raiseErrors(diagnostics, out->function.get());
   return out;
+}
+
+/// ASTSource.make_ir: text, operations, blocks and shapes (pipeline/operations.h), as compiler/operations.py takes them.
+static nb::tuple operationsDescribed(PyKernel &kernel, nb::list types, nb::dict constants, nb::list aligned, nb::dict options,
+                                     const std::string &target) {
+  PyCompiled described;
+  Diagnostics diagnostics;
+  CompileRequest request = readRequest(kernel, types, constants, aligned, options, target, described);
+  std::optional<TileOperations> found;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    found = emittedOperations(request, diagnostics);
+  }
+  if (!found) raiseErrors(diagnostics, described.function.get());
+  nb::list operations, blocks;
+  for (const TileOperation &row : found->operations) {
+    nb::dict attributes;
+    for (const auto &[name, value] : row.attributes)
+      attributes[name.c_str()] = std::visit([](const auto &known) { return nb::cast(known); }, value);
+    operations.append(nb::make_tuple(row.name, row.operands, row.results, row.regions, row.block, attributes));
+  }
+  for (const TileBlock &block : found->blocks)
+    blocks.append(nb::make_tuple(block.region, block.arguments));
+  return nb::make_tuple(found->text, operations, blocks, found->shapes);
 }
 
 /// triton.compile("kernel.ttir"): an empty target is this processor.
@@ -424,6 +457,7 @@ void defineCompiled(nb::module_ &module) {
            [](const PyCompiled &self) { return nb::make_tuple(packageObject("compiler.compiled", "restore"), savedState(self)); });
   module.def("restore_compiled", &restored);
   module.def("compile_described", &compileDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a, "target"_a = "");
+  module.def("operations_described", &operationsDescribed, "kernel"_a, "types"_a, "constants"_a, "aligned"_a, "options"_a, "target"_a = "");
   module.def("compile_text", &compileText, "text"_a, "file"_a, "options"_a, "target"_a = "");
 }
 

@@ -26,8 +26,8 @@ using namespace nb::literals;
 
 namespace tilewright::python {
 
-/// What the tuner calls a triton.Config. Raises where it names what is neither a parameter nor an option.
-static std::string textOfConfig(PyKernel &kernel, nb::handle object) {
+/// A triton.Config, without its hook. Raises where it names what is neither a parameter nor an option.
+static Config toConfig(PyKernel &kernel, nb::handle object) {
   Config config;
   for (auto [name, value] : nb::cast<nb::dict>(nb::getattr(object, "kwargs"))) {
     config.kwargs.emplace_back(nb::cast<std::string>(name), toValue(value));
@@ -41,7 +41,19 @@ static std::string textOfConfig(PyKernel &kernel, nb::handle object) {
   config.numStages = number("num_stages", config.numStages);
   config.numCtas = number("num_ctas", config.numCtas);
   if (!nb::getattr(object, "maxnreg").is_none()) config.maxnreg = number("maxnreg", 0);
-  return configText(config);
+  return config;
+}
+
+static std::string textOfConfig(PyKernel &kernel, nb::handle object) {
+  return configText(toConfig(kernel, object));
+}
+
+/// By configuration, the first one that means the same to a processor.
+static std::vector<size_t> alikeConfigs(PyKernel &kernel, nb::list objects) {
+  std::vector<Config> configs;
+  for (nb::handle object : objects)
+    configs.push_back(toConfig(kernel, object));
+  return firstAlike(*kernel.jit(), configs, true);
 }
 
 static TuneProblem problemOf(PyKernel &kernel, std::string source, const std::vector<std::string> &keys, nb::tuple args, nb::dict kwargs) {
@@ -99,13 +111,14 @@ struct Raised {
 /// they raise ends the tuning.
 static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const std::vector<std::string> &configs, nb::callable measure,
                              nb::callable compareWith, nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads,
-                             bool needsQuiet) {
+                             bool needsQuiet, std::vector<size_t> sameAs) {
   Raised raised;
   TuneDoor door;
   door.keeps = keeps;
   door.mayRepeat = mayRepeat;
   door.compileThreads = compileThreads;
   door.needsQuiet = needsQuiet;
+  door.sameAs = std::move(sameAs);
   door.measure = [&](size_t config, std::optional<double> best) {
     return raised.call(std::optional<Measured>(), [&] { return std::optional(toMeasured(measure(config, best))); });
   };
@@ -289,6 +302,7 @@ void defineTuner(nb::module_ &module) {
       .def_ro("source", &TuneProblem::source)
       .def_ro("device", &TuneProblem::device)
       .def_ro("key", &TuneProblem::key);
+  module.def("alike_configs", &alikeConfigs, "kernel"_a, "configs"_a);
   module.def("config_text", &textOfConfig, "kernel"_a, "config"_a);
   module.def("tune_problem", &problemOf, "What a tuned configuration is right for.", "kernel"_a, "source"_a, "keys"_a, "args"_a,
              "kwargs"_a);
@@ -331,7 +345,7 @@ void defineTuner(nb::module_ &module) {
              "device"_a = -1, "stream"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
-             "needs_quiet"_a = true);
+             "needs_quiet"_a = true, "same_as"_a = std::vector<size_t>());
 }
 
 } // namespace tilewright::python

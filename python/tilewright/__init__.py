@@ -17,7 +17,7 @@ from .runtime import (  # noqa: E402
 from .runtime.jit import constexpr_function, jit  # noqa: E402
 from .runtime._async_compile import AsyncCompileMode, FutureKernel  # noqa: E402
 from .compiler import CompilationError, compile  # noqa: E402
-from . import runtime, testing, tools  # noqa: E402
+from . import _C, runtime, testing, tools  # noqa: E402
 from ._engine import engine  # noqa: E402
 from ._alias import install  # noqa: E402
 

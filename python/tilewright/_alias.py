@@ -72,3 +72,5 @@ def install():
     sys.meta_path.insert(0, _Finder())
     _hand_on()
     importlib.import_module("triton")
+    # Code generators write annotations of a kernel's constants into text that imports triton alone.
+    sys.modules["tilewright.language.core"].constexpr.__module__ = "triton.language.core"

@@ -7,6 +7,7 @@
 
 #include "ir/tt.h"
 #include "pipeline/ir_text.h"
+#include "pipeline/operations.h"
 #include "pipeline/program.h"
 #include "syntax/parser.h"
 
@@ -150,6 +151,12 @@ std::optional<std::string> emittedTiles(const CompileRequest &request, Diagnosti
   Compilation c(request, Stage::tt, diagnostics);
   if (!runSteps(c, "", "emit-tiles")) return std::nullopt;
   return numberedIrText(*c.module);
+}
+
+std::optional<TileOperations> emittedOperations(const CompileRequest &request, Diagnostics &diagnostics) {
+  Compilation c(request, Stage::tt, diagnostics);
+  if (!runSteps(c, "", "emit-tiles")) return std::nullopt;
+  return operationsOf(*c.module);
 }
 
 std::optional<std::string> locatedTiles(const CompileRequest &request, Diagnostics &diagnostics) {

@@ -277,12 +277,13 @@ Measured TunedKernel::measure(const Candidate &candidate, const Call &call, Benc
 
 std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
                                                   Diagnostics &diagnostics) {
+  std::vector<Config> chosen;
   std::vector<std::string> texts;
-  bool hasHook = plain.function().autotune->hasHook;
   for (const Candidate *candidate : kept) {
+    chosen.push_back(candidate->config);
     texts.push_back(configText(candidate->config));
-    hasHook |= candidate->config.hasHook;
   }
+  bool hasHook = plain.function().autotune->hasHook || llvm::any_of(chosen, [](const Config &config) { return config.hasHook; });
   Bench bench;
   TuneDoor door;
   // It keeps copies of tensors, so it is made where there is something to measure.
@@ -309,6 +310,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   };
   door.compileThreads = defaultThreads();
   door.needsQuiet = call.options.device < 0;
+  door.sameAs = firstAlike(plain.function(), chosen, door.needsQuiet);
   door.anew = measuresAnew;
   door.budget = budget;
   door.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember

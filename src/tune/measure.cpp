@@ -226,6 +226,7 @@ std::optional<std::vector<double>> measureRuns(const std::function<std::optional
     if (!time) return std::nullopt;
     times.push_back(*time * 1e3);
     least = std::min(least, times.back());
+    if (times.back() > 1e3 * longRun) break;
     bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.leastTried && now() - start > effort.triedSeconds);
     if (best && isTried && least > effort.farBehind * *best) break;
     if (times.size() % effort.quietRuns == 0 && now() - start > effort.quietSeconds && areQuiet(times)) break;

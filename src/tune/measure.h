@@ -33,6 +33,7 @@ struct MeasureEffort {
   double farBehind; // times the best median
   size_t leastRuns; // of those that are not far behind
 };
+constexpr double longRun = 0.25; // seconds of a run that needs no other beside it: what comes and goes in between is small
 constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 2, 5, 2.0, 3};
 // A GPU's own clock measures, without the host's disturbances.
 constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 1, 4, 1.5, 2};

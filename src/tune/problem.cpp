@@ -4,6 +4,7 @@
 #include "runtime/pool.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace tilewright {
 
@@ -55,6 +56,21 @@ std::string configText(const Config &config) {
   if (config.numCtas != 1) text += ", num_ctas=" + std::to_string(config.numCtas);
   if (config.maxnreg) text += ", maxnreg=" + std::to_string(*config.maxnreg);
   return text;
+}
+
+std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onProcessor) {
+  bool isAsked = llvm::any_of(kernel.parameters, [](const JitFunction::Parameter &parameter) {
+    return llvm::is_contained({"num_warps", "num_stages", "num_ctas", "maxnreg"}, parameter.name);
+  });
+  std::vector<size_t> first;
+  llvm::StringMap<size_t> known;
+  for (const Config &config : configs) {
+    bool isAlone = !onProcessor || isAsked || config.hasHook; // what a hook does, nobody knows
+    Config meant;
+    meant.kwargs = config.kwargs;
+    first.push_back(isAlone ? first.size() : known.try_emplace(configText(meant), first.size()).first->second);
+  }
+  return first;
 }
 
 } // namespace tilewright

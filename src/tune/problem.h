@@ -30,4 +30,8 @@ std::vector<bool> namedParameters(const JitFunction &kernel, llvm::ArrayRef<std:
 /// "BLOCK_SIZE=1024, num_warps=4, num_stages=3": what a configuration is called in messages and in files.
 std::string configText(const Config &config);
 
+/// By configuration, the first one that means the same: for a processor's code there are no warps, stages and registers of threads, unless
+/// the kernel has them as parameters.
+std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onProcessor);
+
 } // namespace tilewright

@@ -7,6 +7,7 @@
 
 #include "tune/tuner.h"
 
+#include "tune/measure.h"
 #include "tune/shared_search.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -40,12 +41,19 @@ static size_t fastest(llvm::ArrayRef<Measured> results) {
   return static_cast<size_t>(std::min_element(results.begin(), results.end(), isFaster) - results.begin());
 }
 
+/// The configuration that is measured for this one.
+static size_t firstOf(const TuneDoor &door, size_t config) {
+  return door.sameAs.empty() ? config : door.sameAs[config];
+}
+
 /// The configurations that may be the fastest, best first; none where there is no doubt.
-static std::vector<size_t> finalists(llvm::ArrayRef<Measured> results) {
+static std::vector<size_t> finalists(const TuneDoor &door, llvm::ArrayRef<Measured> results) {
   double most = close * results[fastest(results)].milliseconds.front();
   std::vector<size_t> found;
   for (size_t i = 0; i < results.size(); ++i) // even the fast runs of the others are slow
-    if (worked(results[i]) && *std::min_element(results[i].milliseconds.begin(), results[i].milliseconds.end()) <= most) found.push_back(i);
+    if (firstOf(door, i) == i && worked(results[i]) &&
+        *std::min_element(results[i].milliseconds.begin(), results[i].milliseconds.end()) <= most)
+      found.push_back(i);
   if (found.size() < 2) return {};
   std::sort(found.begin(), found.end(),
             [&](size_t a, size_t b) { return std::tie(results[a].milliseconds, a) < std::tie(results[b].milliseconds, b); });
@@ -55,7 +63,8 @@ static std::vector<size_t> finalists(llvm::ArrayRef<Measured> results) {
 
 /// Measures the finalists in turn. False where the door ended it.
 static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
-  std::vector<size_t> among = finalists(results);
+  if (results[fastest(results)].milliseconds.front() > 1e3 * longRun) return true; // chance is small beside them
+  std::vector<size_t> among = finalists(door, results);
   std::vector<std::vector<Measured>> again(among.size());
   for (size_t round = 0; round < rounds; ++round)
     for (size_t i = 0; i < among.size(); ++i) {
@@ -68,6 +77,8 @@ static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
     std::sort(again[i].begin(), again[i].end(), isFaster);
     results[among[i]] = again[i][again[i].size() / 2];
   }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (size_t first = firstOf(door, i); first != i) results[i] = results[first];
   return true;
 }
 
@@ -76,10 +87,15 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door
   std::optional<double> best;
   double start = secondsNow();
   bool hasEnd = door.budget > 0;
-  CompileAhead ahead(configs.size(), hasEnd ? 0 : door.compileThreads, door.compile);
+  CompileAhead ahead(configs.size(), hasEnd ? 0 : door.compileThreads,
+                     [&](size_t i) { return firstOf(door, i) == i ? door.compile(i) : std::nullopt; });
   for (size_t i = 0; door.needsQuiet && i < configs.size(); ++i)
     ahead.wait(i);
   for (size_t i = 0; i < configs.size(); ++i) {
+    if (size_t first = firstOf(door, i); first != i) {
+      results.push_back(results[first]);
+      continue;
+    }
     if (hasEnd && best && secondsNow() - start > door.budget) {
       results.push_back({{}, "not measured: the time was up"});
       continue;
@@ -139,6 +155,10 @@ private:
     auto isMissing = [](const std::optional<Measured> &result) { return !result; };
     for (double news = secondsNow(); !newWinner(); std::this_thread::sleep_for(pause)) {
       for (size_t i = 0; i < configs.size(); ++i) {
+        if (size_t first = firstOf(door, i); first != i) {
+          found[i] = found[first];
+          continue;
+        }
         if (found[i] || (found[i] = search.result(i, diagnostics))) continue;
         std::optional<CacheClaim> claim = search.claim(i);
         if (!claim && secondsNow() - news < patience) continue;

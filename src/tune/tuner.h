@@ -28,6 +28,8 @@ struct TuneDoor {
   bool anew = false;
   /// Seconds after which no other configuration is begun; not positive: no such end. None is compiled before it is measured, then.
   double budget = 0;
+  /// By configuration, the first one that means the same on this machine (firstAlike): one of them is measured for all. Empty: all differ.
+  std::vector<size_t> sameAs;
   /// Whether measuring a configuration a second time is allowed. A benchmark that the user wrote is called once for each.
   bool mayRepeat = true;
 };

@@ -14,6 +14,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from tilewright import _utils
 from tilewright.backends import backends
 from tilewright.backends import driver as driver_module
 from tilewright.backends.compiler import GPUTarget
@@ -232,6 +233,85 @@ def test_overflow_is_checked_unless_it_may_happen(engine):
     assert "overflow" in triton.compile(source, options={"debug": True}).asm["ttir"]
 
 
+@triton.jit
+def write_one(ptr, offset):
+    tl.store(ptr + offset, 1.0)
+
+
+@triton.jit
+def many_ways(desc, x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tile = tl.load(x_ptr + at[None, :])
+    for i in range(2, n):
+        write_one(out_ptr, i)
+    desc.store([0, 0], tile + tl.sum(tile.reshape(BLOCK)))
+
+
+def operations(**constants):
+    """The operations of many_ways, with the module that they are of."""
+    signature = {"desc": "tensordesc<fp32[1, 16]>", "x_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    backend = make_backend(GPUTarget("cpu", "", 1))
+    context = triton._C.libtriton.ir.context()
+    triton._C.libtriton.ir.load_dialects(context)
+    backend.load_dialects(context)
+    options = backend.parse_options({})
+    module = ASTSource(many_ways, signature, {"BLOCK": 16, **constants}).make_ir(
+        backend.target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+    seen = []
+    module.walk(seen.append)
+    assert module.verify() and "@many_ways" in str(module) and seen[-1].get_name() == "builtin.module"
+    return seen
+
+
+def test_operations_can_be_walked_over():
+    seen = operations()
+    named = {op.get_name(): op for op in seen}
+    assert {"tt.descriptor_store", "tt.load", "tt.reshape", "tt.expand_dims", "scf.for"} <= named.keys()
+    row = named["tt.expand_dims"].get_result(0)
+    assert row.get_shape() == [1, 16] and named["tt.reshape"].get_result(0).get_shape() == [16]
+    assert named["tt.make_range"].get_int_attr("end") == 16 and named["tt.make_range"].get_str_attr("end") is None
+    assert 2 in [op.get_constant_value() for op in seen if op.get_name() == "arith.constant"]
+    first = next(op for op in seen if op.get_name() == "tt.func")
+    assert "many_ways" in first.get_str_attr("sym_name") and first.get_block().get_parent() is not None
+    called = {op.get_flat_symbol_ref_attr("callee") for op in seen if op.get_name() == "tt.call"}
+    assert called <= {op.get_str_attr("sym_name") for op in seen if op.get_name() == "tt.func"} and len(called) >= 2
+    # An operation comes after those in its regions, and a value that an operation takes is another's result or a block's argument.
+    loop, body = named["scf.for"], named["scf.yield"].get_block()
+    assert body.get_parent().id() == loop.get_region(0).id() and seen.index(named["scf.yield"]) < seen.index(loop)
+    made = {op.get_result(i).id() for op in seen for i in range(op.get_num_results())}
+    given = {op.get_block().get_argument(i).id() for op in seen if op.get_block() for i in range(op.get_block().get_num_arguments())}
+    assert all(op.get_operand(i).id() in made | given for op in seen for i in range(op.get_num_operands()))
+
+
+def test_a_descriptor_is_an_address_with_sizes_and_strides():
+    """Who counts a kernel's arguments counts on that."""
+    seen = operations()
+    made = next(op for op in seen if op.get_name() == "tt.make_tensor_descriptor")
+    arguments = [made.get_block().get_argument(i).id() for i in range(made.get_block().get_num_arguments())]
+    assert len(arguments) == 5 + 3 and made.get_operand(0).id() == arguments[0]
+    store = next(op for op in seen if op.get_name() == "tt.descriptor_store")
+    assert store.get_operand(0).id() == made.get_result(0).id()
+
+
+def test_what_constants_leave_out_is_among_the_operations():
+    """Who asks what a kernel may write to puts any number for one that is not known."""
+    assert any(op.get_name() == "scf.for" for op in operations(n=2))
+
+
+def test_what_an_argument_is_specialised_for():
+    specialize, base = triton.runtime.jit.native_specialize_impl, make_backend(GPUTarget("cpu", "", 1))
+    desc = triton.tools.tensor_descriptor.TensorDescriptor.from_tensor(np.zeros((4, 32), np.float32), [2, 16])
+    cases = [((16,), ("i32", "D")), ((3,), ("i32", "")), ((1,), ("constexpr", 1)), ((1, False, False), ("i32", None)), ((True,), ("i1", None)),
+             ((2.5,), ("fp32", None)), ((None,), ("constexpr", None)), (((16, 1),), (("i32", "constexpr"), ("D", 1))),
+             ((desc,), ("tensordesc<fp32[2, 16]>", None))]
+    for arguments, expected in cases:
+        assert specialize(base, *arguments) == expected
+    types, facts = zip(*[specialize(base, value) for value in (16, (3, 32), None)])
+    paths = _utils.find_paths_if(facts, lambda path, member: isinstance(member, str))
+    assert paths == [(0,), (1, 0), (1, 1)] and [_utils.get_iterable_path(facts, path) for path in paths] == ["D", "", "D"]
+    assert types == ("i32", ("i32", "i32"), "constexpr")
+
+
 # ---- with PyTorch
 
 PROGRAMS = """
@@ -296,3 +376,91 @@ def test_torch_compile(tmp_path, threads):
     done = subprocess.run([sys.executable, "-m", "tilewright", "script.py"], cwd=tmp_path, env=env, capture_output=True, text=True,
                           timeout=600)
     assert done.returncode == 0 and done.stdout.split() == ["right"], done.stderr[-3000:]
+
+
+KERNELS = """
+import torch, triton, triton.language as tl
+import torch._inductor.config as config
+from torch._higher_order_ops.triton_kernel_wrap import identify_mutated_tensors
+config.cpu_backend = "triton"
+config.compile_threads = 1
+config.force_disable_caches = True
+
+from triton.language.extra.libdevice import fast_dividef as quotient
+FACTOR: tl.constexpr = tl.constexpr(4)
+NAME: tl.constexpr = tl.constexpr("halved")
+
+@triton.jit
+def both(value, ptr):
+    if NAME == "halved":
+        value = quotient(value, 2.0)
+    return value * FACTOR, ptr
+
+@triton.jit
+def doubled(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value, where = both(tl.load(x + at, at < n), out)
+    tl.store(where + at, value, at < n)
+
+@triton.jit
+def stepping(x, out, n, BLOCK: tl.constexpr):
+    at = out + tl.arange(0, BLOCK)
+    for i in range(3, n):
+        if tl.program_id(0) == 0:
+            tl.store(at, tl.load(x + tl.arange(0, BLOCK)))
+        at += BLOCK
+
+@triton.jit
+def chosen(x, out, which, BLOCK: tl.constexpr):
+    if tl.load(which) > 0:
+        p, q = x, out + 1
+    else:
+        p, q = x + 1, out
+    tl.atomic_add(q + tl.arange(0, BLOCK), tl.load(p + tl.arange(0, BLOCK)))
+
+@triton.jit
+def blocks(x, out, rows, columns, BLOCK: tl.constexpr):
+    a = tl.make_block_ptr(x, (rows, columns), (columns, 1), (0, 0), (BLOCK, BLOCK), (1, 0))
+    b = tl.make_block_ptr(out, (rows, columns), (columns, 1), (0, 0), (BLOCK, BLOCK), (1, 0))
+    i = 0
+    while i < rows:
+        tl.store(b, tl.load(a))
+        a, b, i = tl.advance(a, (BLOCK, 0)), tl.advance(b, (BLOCK, 0)), i + BLOCK
+
+t = torch.randn(64, 64)
+numbers = {"n": 2, "rows": 64, "columns": 64, "which": t, "BLOCK": 16}
+for kernel in (doubled, stepping, chosen, blocks):
+    given = {name: numbers.get(name, t) for name in kernel.arg_names}
+    assert identify_mutated_tensors(kernel, given, {}) == ["out"], kernel
+
+def program(x):
+    y = x.sin()
+    out = torch.empty_like(y)
+    doubled[lambda meta: (triton.cdiv(y.numel(), meta["BLOCK"]),)](y, out, y.numel(), BLOCK=64)
+    return (out + x).relu(), y
+
+x = torch.randn(1000, requires_grad=True)  # a leaf: what is written to must not be it
+for dynamic in (False, True):
+    torch._dynamo.reset()
+    for a, b in zip(torch.compile(program, fullgraph=True, dynamic=dynamic)(x), ((2 * x.sin() + x).relu(), x.sin())):
+        torch.testing.assert_close(a, b)
+
+tuned = triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 256})], key=["n"])(doubled)
+
+def with_tuning(x):
+    out = torch.zeros_like(x)
+    tuned[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, out, x.numel())
+    return out + 1
+
+x = torch.randn(16, 16)
+torch.testing.assert_close(torch.compile(with_tuning, fullgraph=True)(x), 2 * x + 1)
+print("right")
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
+def test_torch_compile_knows_what_kernels_write_to(tmp_path):
+    (tmp_path / "script.py").write_text(KERNELS)
+    env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor")}
+    done = subprocess.run([sys.executable, "-m", "tilewright", "script.py"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and done.stdout.split() == ["right"] and "identify_mutated_tensors" not in done.stderr, done.stderr[-3000:]

@@ -182,6 +182,21 @@ def test_builtins_are_documented():
     assert callable(tl.sum) and callable(tl.math.exp) and callable(tl.extra.libdevice.tanh) and callable(tl.standard.max)
 
 
+def test_members_of_the_language_say_where_they_are_from():
+    """Code generators import them from there."""
+    for module in (triton.language, triton.language.math, triton.language.random, triton.language.extra.libdevice, triton.language.extra.cuda):
+        for name, member in vars(module).items():
+            if isinstance(member, triton.language.core.builtin_function) and not name.startswith("_") and name not in vars(triton.language.core):
+                home = importlib.import_module(member.__module__.replace("triton", "tilewright", 1))
+                assert getattr(home, member.__name__) is member
+
+
+def test_do_bench_calls_what_takes_long_three_times():
+    calls = []
+    times = triton.testing.do_bench(lambda: calls.append(1) or time.sleep(0.01), warmup=2, rep=5, return_mode="all")
+    assert len(calls) == 3 and len(times) == 1 and times[0] >= 10
+
+
 def test_do_bench():
     assert triton.testing.do_bench(lambda: None, warmup=1, rep=2) >= 0
     low, median, high = triton.testing.do_bench(lambda: None, warmup=1, rep=2, quantiles=[0.2, 0.5, 0.8])

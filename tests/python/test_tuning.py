@@ -428,3 +428,21 @@ def test_what_compares_results_on_a_gpu(engine):
             flag[:] = 0
             kernels.bytes_differ[(4,)](other, integers, flag, integers.size, BLOCK=1024)
             assert flag[0] == differs
+
+
+def test_one_configuration_is_measured_for_all_that_mean_the_same(monkeypatch):
+    """Warps and stages are a GPU's."""
+    configs = [triton.Config({"BLOCK": block}, num_warps=warps, num_stages=stages) for block in (32, 64) for warps in (4, 8) for stages in (2, 3)]
+    kernel = make(configs=configs, cache_results=False)
+    asked, bench = [], kernel._bench
+    monkeypatch.setattr(kernel, "_bench", lambda args, meta, config, best: asked.append(config) or bench(args, meta, config, best))
+    kernel[GRID](np.zeros(100, np.float32), 100)
+    assert {id(config) for config in asked} == {id(configs[0]), id(configs[4])}
+    times = [kernel.configs_timings[config] for config in configs]
+    assert times[0] == times[1] == times[3] and times[4] == times[7] and kernel.best_config in (configs[0], configs[4])
+
+
+def test_configurations_with_different_hooks_differ():
+    hooks = [lambda arguments: None, lambda arguments: arguments["x_ptr"].fill(0)]
+    kernel = make(configs=[triton.Config({"BLOCK": 32}, num_warps=warps, pre_hook=hook) for hook in hooks for warps in (4, 8)])
+    assert kernel._same_as(kernel.fn, kernel.configs) == [0, 0, 2, 2]

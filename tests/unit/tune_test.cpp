@@ -108,6 +108,48 @@ TEST_F(Tune, NoiseIsMeasuredAgain) {
   EXPECT_EQ(calls, (std::vector<size_t>{4, 4, 1}));
 }
 
+TEST_F(Tune, OneIsMeasuredForAllThatMeanTheSame) {
+  TuneDoor made = door({{quiet(2), quiet(1.1)}, {failed("its code is the first one's")}, {quiet(1.8), quiet(1.5)}});
+  made.compileThreads = 2;
+  made.compile = [](size_t config) { return config == 1 ? std::optional<std::string>("asked") : std::nullopt; };
+  made.sameAs = {0, 0, 2};
+  std::optional<TuneOutcome> outcome = tune(nullptr, configs, made, diagnostics);
+  EXPECT_EQ(outcome->best, 0u);
+  EXPECT_EQ(outcome->results[0].milliseconds, outcome->results[1].milliseconds);
+  EXPECT_EQ(outcome->results[0].milliseconds.front(), 1.1); // measured again, among two that differ
+  EXPECT_EQ(calls, (std::vector<size_t>{4, 0, 4}));
+}
+
+TEST_F(Tune, LongRunsAreNotMeasuredAgain) {
+  double longest = 1e3 * longRun + 1;
+  EXPECT_EQ(tune(nullptr, configs, door({{quiet(longest + 1)}, {quiet(longest)}, {quiet(longest)}}), diagnostics)->best, 1u);
+  EXPECT_EQ(calls, (std::vector<size_t>{1, 1, 1}));
+  size_t runs = 0;
+  auto once = [&] { return ++runs, std::optional(2 * longRun); };
+  std::optional<std::vector<double>> measured = measureRuns(once, std::nullopt, onProcessors, [&] { return double(runs); });
+  ASSERT_TRUE(measured);
+  EXPECT_EQ(measured->front(), 2e3 * longRun);
+  EXPECT_EQ(runs, 2u); // the first one warms up
+}
+
+TEST_F(Tune, WhatIsOfGpusMeansNothingToProcessors) {
+  JitFunction kernel;
+  kernel.parameters.emplace_back().name = "BLOCK";
+  auto config = [](int64_t block, int64_t warps, int64_t stages) {
+    Config made;
+    made.kwargs.emplace_back("BLOCK", Value::integer(block));
+    made.numWarps = warps, made.numStages = stages;
+    return made;
+  };
+  std::vector<Config> all = {config(1, 4, 3), config(2, 4, 3), config(1, 8, 3), config(2, 4, 2), config(2, 4, 3)};
+  EXPECT_EQ(firstAlike(kernel, all, true), (std::vector<size_t>{0, 1, 0, 1, 1}));
+  EXPECT_EQ(firstAlike(kernel, all, false), (std::vector<size_t>{0, 1, 2, 3, 4}));
+  all[2].hasHook = true;
+  EXPECT_EQ(firstAlike(kernel, all, true), (std::vector<size_t>{0, 1, 2, 1, 1}));
+  kernel.parameters.emplace_back().name = "num_warps"; // the kernel computes with it
+  EXPECT_EQ(firstAlike(kernel, all, true), (std::vector<size_t>{0, 1, 2, 3, 4}));
+}
+
 TEST_F(Tune, AClockThatFallsDoesNotDecide) {
   // The first one was measured on a machine that had rested, all else behind it: each measurement is quiet, and says something else.
   std::optional<TuneOutcome> outcome = tune(nullptr, configs, door({{quiet(0.8), quiet(1.1)}, {quiet(1.0)}, {quiet(9)}}), diagnostics);

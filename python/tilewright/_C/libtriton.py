@@ -1,5 +1,5 @@
-"""What programs take from upstream's C++ module: `nvidia.cublas.CublasLt`, cuBLAS to compare a kernel with (here PyTorch calls it), and
-memory of a GPU for programs that have no tensor library."""
+"""What programs take from upstream's C++ module: `nvidia.cublas.CublasLt`, cuBLAS to compare a kernel with (here PyTorch calls it), memory
+of a GPU for programs that have no tensor library, and what comes before ASTSource.make_ir."""
 
 from types import SimpleNamespace
 
@@ -34,4 +34,5 @@ class CublasLt:
 
 nvidia = SimpleNamespace(cublas=SimpleNamespace(CublasLt=CublasLt), device_malloc=_core.cuda_allocate, device_free=_core.cuda_release,
                          copy_host_to_device=_core.cuda_write, copy_device_to_host=_core.cuda_read, synchronize=_core.cuda_synchronize)
+ir = SimpleNamespace(context=SimpleNamespace, load_dialects=lambda context: None)
 amd = SimpleNamespace()  # imported beside it, for machines that are not supported here

@@ -96,6 +96,13 @@ class BaseBackend:
     def get_tensor_specialization(value, align=False, **_):
         return "D" if align and value.data_ptr() % 16 == 0 else ""
 
+    def get_codegen_implementation(self, options=None):
+        """Nothing: the front end asks no Python for what a machine has."""
+        return {}
+
+    def load_dialects(self, context):
+        """Nothing to do: the compiler has them."""
+
     def get_module_map(self):
         from ..language.extra import libdevice
         return {"triton.language.extra.libdevice": libdevice}

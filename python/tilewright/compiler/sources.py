@@ -3,7 +3,9 @@
 import hashlib
 from pathlib import Path
 
+from .. import _core
 from ..backends.compiler import Language
+from .operations import Module
 
 
 class ASTSource:
@@ -64,6 +66,11 @@ class ASTSource:
         aligned = [path for path, facts in self.attrs.items()
                    if any(name == "tt.divisibility" and value % 16 == 0 for name, value in facts)]
         return types, constants, aligned
+
+    def make_ir(self, target, options, codegen_fns, module_map, context):
+        """The tt IR that the front end emits, to be walked over. Of upstream's arguments the target and the options have a meaning here."""
+        name = str(target.arch) if target.backend == "cuda" else ""
+        return Module(*_core.operations_described(self.fn, *self.describe(), vars(options), name))
 
 
 class IRSource:

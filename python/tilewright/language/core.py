@@ -558,7 +558,7 @@ class builtin_function:
     def __init__(self, path, signature, summary):
         self._tilewright_path = path
         self.__name__ = self.__qualname__ = path.rpartition(".")[2]
-        self.__module__ = "triton.language"
+        self.__module__ = path.rpartition(".")[0]
         text = _core.reference(path.removeprefix("triton.language."))
         self.__doc__ = "\n\n".join(part for part in (signature, f"{summary}." if signature else summary, text) if part)
 

@@ -353,6 +353,14 @@ class Autotuner(KernelInterface):
         return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
                 and not _compilations_are_watched() and not any(config.pre_hook for config in configs))
 
+    def _same_as(self, kernel, configs):
+        """By configuration, the first one that means the same: it is measured for both."""
+        if kernel is None or self._measures_itself or not isinstance(driver.active, CPUDriver):
+            return list(range(len(configs)))
+        known = {}
+        return [known.setdefault((first, config.pre_hook), index)
+                for index, (config, first) in enumerate(zip(configs, _core.alike_configs(kernel, configs)))]
+
     def _choose(self, key, args, kwargs):
         """Sets cache[key]. True if the configurations were measured now."""
         if self.guesses:
@@ -385,13 +393,14 @@ class Autotuner(KernelInterface):
             return None
 
         texts = [str(config) if kernel is None else _core.config_text(kernel, config) for config in configs]
+        same_as = self._same_as(kernel, configs)
         threads = _core.target()["threads"] if self._compiles_ahead(kernel, configs) else 0
         problem = self._problem(kernel, args, kwargs, keeps)
         needs_quiet = problem is None or problem.device.startswith("cpu")
         self._call.check, self._call.first, self._call.checked = None, "", set()
-        with progress(f"tuning {self.__name__}", len(configs)) as bar:
+        with progress(f"tuning {self.__name__}", len(set(same_as))) as bar:
             best, results, measured, seconds = _core.tune(problem, texts, measure, compare_with, compile, keeps, not self._measures_itself,
-                                                          threads, needs_quiet)
+                                                          threads, needs_quiet, same_as)
         if not (measured and self._measures_itself):  # a user's benchmark may give other things than lists of times
             times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
         if self._call.check is not None:

@@ -10,6 +10,7 @@ from functools import partial
 from .. import _core, knobs
 from ..backends import make_backend
 from ..language.core import _unwrap_if_constexpr, constexpr, dtype
+from ..tools.tensor_descriptor import TensorDescriptor
 from ._async_compile import active_mode
 from .driver import driver
 from .fingerprint import named_fingerprint
@@ -478,4 +479,24 @@ def mangle_type(argument):
         return "fp32"
     if isinstance(argument, str):
         return argument
+    if isinstance(argument, tuple):
+        return tuple(map(mangle_type, argument))
+    if isinstance(argument, TensorDescriptor):
+        return f"tensordesc<{mangle_type(argument.base)[1:]}{list(argument.block_shape)}>"
     return "*" + type_canonicalisation_dict[str(argument.dtype).rpartition(".")[2]]
+
+
+def native_specialize_impl(backend, argument, is_const=False, specialize_value=True, align=True):
+    """(type, facts) of a launch argument: what a kernel is compiled for. The facts are letters that backend.parse_attr takes; of a constant,
+    it is itself."""
+    if isinstance(argument, tuple):
+        members = [native_specialize_impl(backend, member, is_const, specialize_value, align) for member in argument]
+        return tuple(word for word, _ in members), tuple(facts for _, facts in members)
+    word = mangle_type(argument)
+    if word == "constexpr" or (specialize_value and type(argument) is int and argument == 1):
+        return "constexpr", argument
+    if not specialize_value or isinstance(argument, (bool, float, TensorDescriptor)):
+        return word, None
+    if isinstance(argument, int):
+        return word, backend.get_int_specialization(argument, align=align)
+    return ("*k" + word[1:] if is_const else word), backend.get_tensor_specialization(argument, align=align)
