@@ -39,6 +39,7 @@ namespace {
 
 constexpr int64_t neededAccumulators = 8;          // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
 constexpr int64_t kUnroll = 4;                     // amortises the loop's own three instructions; 8 measures no better and doubles the code
+constexpr int64_t mostRowsOfAll = 16;              // of a block of registers
 constexpr int64_t mostUnroll = neededAccumulators; // one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
@@ -85,6 +86,8 @@ public:
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
       stepsEnd = arith::ShRUIOp::create(b, rounded, constantIndex(b, llvm::Log2_64(plan.group)));
     }
+    for (int64_t row = 0; row < mostRowsOfAll && plan.aRowBytes; ++row)
+      rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
@@ -128,7 +131,8 @@ private:
   const CpuTarget &target;
   const DotPlan &plan;
   const DotLimits &limits;
-  Value stepsEnd; // of the loop over k; null: all
+  SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
+  Value stepsEnd;                // of the loop over k; null: all
   const bool fromZero;
   SmallVector<Value> offsets; // of bytes: what the sums of a panel's columns start from
   int64_t lanes, operandBytes, steps;
@@ -216,21 +220,16 @@ private:
     while (unroll < kUnroll && steps % (2 * unroll) == 0)
       unroll *= 2;
 
-    SmallVector<Value> sums = firstSums(cBlock, rows, partials), starts;
-    for (int64_t row = 0; row < rows && plan.aRowBytes; ++row)
-      starts.push_back(row == 0 ? aBlock : rowsOfA(aBlock, constantIndex(b, row), 0));
-    if (starts.empty()) starts.push_back(aBlock);
+    SmallVector<Value> sums = firstSums(cBlock, rows, partials);
     if (!stepsEnd && steps == unroll) {
-      emitSteps(sums, starts, panel, rows, unroll);
+      emitSteps(sums, aBlock, panel, rows, unroll);
     } else {
       auto loop = scf::ForOp::create(b, constantIndex(b, 0), stepsEnd ? stepsEnd : constantIndex(b, steps), constantIndex(b, unroll), sums);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Value step = loop.getInductionVar();
       SmallVector<Value> inner(loop.getRegionIterArgs());
-      SmallVector<Value> here;
-      for (Value start : starts)
-        here.push_back(pointerAt(b, start, step, plan.group * plan.aCol * operandBytes));
+      Value here = pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes);
       emitSteps(inner, here, pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
       scf::YieldOp::create(b, inner);
       sums = SmallVector<Value>(loop.getResults());
@@ -266,12 +265,12 @@ private:
   }
 
   /// `count` consecutive steps of k. Step s adds to partial sum s modulo their number.
-  void emitSteps(SmallVector<Value> &sums, ArrayRef<Value> starts, Value panel, int64_t rows, int64_t count) {
+  void emitSteps(SmallVector<Value> &sums, Value aBlock, Value panel, int64_t rows, int64_t count) {
     int64_t inPartial = rows * vectors, partials = sums.size() / inPartial;
     for (int64_t step = 0; step < count; ++step) {
       SmallVector<Value> columns = loadColumns(panel, step);
       for (int64_t row = 0; row < rows; ++row) {
-        Value element = plan.group > 1 ? broadcastGroup(starts, row, step) : broadcast(starts, row, step);
+        Value element = plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
         for (int64_t vector = 0; vector < vectors; ++vector) {
           Value &sum = sums[(step % partials) * inPartial + row * vectors + vector];
           sum = addProducts(element, columns[vector], sum);
@@ -288,20 +287,20 @@ private:
     return columns;
   }
 
-  Value addressOfA(ArrayRef<Value> starts, int64_t row, int64_t p) {
-    if (plan.aRowBytes) return pointerAtConstant(b, starts[row], p * plan.aCol * operandBytes);
-    return pointerAtConstant(b, starts[0], (row * plan.aRow + p * plan.aCol) * operandBytes);
+  Value addressOfA(Value aBlock, int64_t row, int64_t p) {
+    if (!plan.aRowBytes) return pointerAtConstant(b, aBlock, (row * plan.aRow + p * plan.aCol) * operandBytes);
+    return pointerAtConstant(b, row == 0 ? aBlock : pointerAt(b, aBlock, rowOffsets[row], 1), p * plan.aCol * operandBytes);
   }
 
-  Value broadcast(ArrayRef<Value> starts, int64_t row, int64_t step) {
-    Value address = addressOfA(starts, row, step);
+  Value broadcast(Value aBlock, int64_t row, int64_t step) {
+    Value address = addressOfA(aBlock, row, step);
     return splat(b, load(b, plan.operand, address, operandBytes), lanes);
   }
 
   /// A group of neighbors along k in every 32-bit lane.
-  Value broadcastGroup(ArrayRef<Value> starts, int64_t row, int64_t step) {
+  Value broadcastGroup(Value aBlock, int64_t row, int64_t step) {
     Type word = b.getI32Type(), part = b.getIntegerType(static_cast<unsigned>(8 * operandBytes));
-    Value address = addressOfA(starts, row, plan.group * step), all;
+    Value address = addressOfA(aBlock, row, plan.group * step), all;
     if (plan.aCol == 1) all = load(b, word, address, operandBytes);
     for (int64_t i = 0; plan.aCol != 1 && i < plan.group; ++i) {
       Value element = load(b, part, pointerAtConstant(b, address, i * plan.aCol * operandBytes), operandBytes);
