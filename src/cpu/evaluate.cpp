@@ -6,6 +6,7 @@
 
 #include "cpu/evaluate.h"
 
+#include "cpu/in_turn.h"
 #include "cpu/math.h"
 #include "cpu/scratch.h"
 #include "support/processor.h"
@@ -124,6 +125,15 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   }
   if (!ctx.levels.empty()) ctx.levels[level].memo[key] = result;
   return result;
+}
+
+llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element) {
+  llvm::SmallVector<Value> values;
+  inTurn(ctx.b, places.size(), [&](int64_t i) {
+    Lanes lanes = evaluate(ctx, tile, places[i]);
+    values.push_back(places[i].vector < 0 ? lanes.value : asVector(ctx, lanes, element, places[i]));
+  });
+  return values;
 }
 
 Value evaluateScalar(Context &ctx, Value tile, Place place) {

@@ -6,6 +6,8 @@
 namespace tilewright::cpu {
 
 Lanes evaluate(Context &ctx, Value tile, const Place &place);
+/// At places that do not depend on one another: vectors (elements, where places have none) of `element`, computed in turn (in_turn.h).
+llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element);
 Value evaluateScalar(Context &ctx, Value tile, Place place); // the element at the place
 Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place);
 Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place);

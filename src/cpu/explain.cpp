@@ -172,7 +172,9 @@ struct Explainer {
     std::string text = tileText(dot.getA().getType()) + " * " + tileText(dot.getB().getType()) + " -> " + tileText(dot.getType()) + ": ";
     text += std::string(note.blocks.instruction) + " on " + std::to_string(note.blocks.lanes) + " lanes; blocks of C in registers: ";
     text += llvm::join(blocks, " and ") + " a panel";
-    text += note.readsStoredA ? "; A is read where it lies" : "; A is copied";
+    text += note.from == ProductNote::copy      ? "; A is copied"
+            : note.from == ProductNote::scratch ? "; A is read where it lies"
+                                                : "; A is read where it lies in memory, and copied where masks cut it off";
     text += ", B packed into panels of " + countText(columns, "column");
     return text + "; the micro-kernel can reach " + std::to_string(std::lround(100 * shareOfPeak(note))) + " % of the core's peak";
   }

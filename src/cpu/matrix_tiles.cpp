@@ -33,6 +33,20 @@ bool fitsTiles(const CpuTarget &target, Type operand, int64_t m, int64_t n, int6
   return has && m % tileRows == 0 && n % tileColumns == 0 && k * bytesOf(operand) % tileBytes == 0;
 }
 
+int64_t tileDepth(Type operand) {
+  return tileBytes / bytesOf(operand);
+}
+
+static int64_t blockRows(const DotPlan &plan) {
+  return std::min<int64_t>(2, plan.m / tileRows) * tileRows;
+}
+
+Value tileRowsRead(ImplicitLocOpBuilder &b, const DotPlan &plan, Value limit) {
+  int64_t rows = blockRows(plan);
+  Value more = arith::AddIOp::create(b, limit, constantIndex(b, rows - 1));
+  return arith::MinSIOp::create(b, arith::AndIOp::create(b, more, constantIndex(b, -rows)), constantIndex(b, plan.m));
+}
+
 void configureTiles(ImplicitLocOpBuilder &b) {
   constexpr size_t columnsAt = 16, rowsAt = 48; // of the 64 bytes that say how large each of the eight tiles is
   std::string shape(64, '\0');
@@ -46,16 +60,22 @@ void releaseTiles(ImplicitLocOpBuilder &b) {
   callIntrinsic(b, "llvm.x86.tilerelease", nullptr, {});
 }
 
+static Value strideOfA(ImplicitLocOpBuilder &b, const DotPlan &plan) {
+  return plan.aRowBytes ? plan.aRowBytes : constantIndex(b, plan.aRow * bytesOf(plan.operand));
+}
+
+static Value rowsOfA(ImplicitLocOpBuilder &b, const DotPlan &plan, Value a, Value row) {
+  return pointerAt(b, a, arith::MulIOp::create(b, row, strideOfA(b, plan)), 1);
+}
+
 namespace {
 
 /// A block of C: `rows` x `columns` tiles, at most 2 x 2.
 class TileEmitter {
 public:
   TileEmitter(ImplicitLocOpBuilder &b, const DotPlan &plan)
-      : b(b), plan(plan), rows(std::min<int64_t>(2, plan.m / tileRows)), columns(plan.panel / tileColumns),
-        operandBytes(bytesOf(plan.operand)), depth(tileBytes / operandBytes) {}
-
-  int64_t blockRows() const { return rows * tileRows; }
+      : b(b), plan(plan), rows(blockRows(plan) / tileRows), columns(plan.panel / tileColumns), operandBytes(bytesOf(plan.operand)),
+        depth(tileDepth(plan.operand)) {}
 
   /// `length`: how much of k is wanted (i64); null: all.
   void emitBlock(Value aBlock, Value panel, Value cBlock, bool fromZero, Value length) {
@@ -101,8 +121,8 @@ private:
   void emitStep(Value a, Value panel) {
     forTiles([&](int64_t row, int64_t column) {
       if (column == 0) {
-        Value address = pointerAtConstant(b, a, row * tileRows * plan.aRow * operandBytes);
-        callIntrinsic(b, "llvm.x86.tileloadd64", nullptr, {number(ofA(row)), address, constantIndex(b, plan.aRow * operandBytes)});
+        Value address = row == 0 ? a : rowsOfA(b, plan, a, constantIndex(b, row * tileRows));
+        callIntrinsic(b, "llvm.x86.tileloadd64", nullptr, {number(ofA(row)), address, strideOfA(b, plan)});
       }
       if (row == 0) {
         Value address = pointerAtConstant(b, panel, column * tileBytes);
@@ -120,11 +140,11 @@ private:
 DotBlocks emitTileLoops(ImplicitLocOpBuilder &b, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
                         const DotLimits &limits) {
   TileEmitter emitter(b, plan);
-  int64_t bytes = bytesOf(plan.operand), rows = emitter.blockRows();
+  int64_t bytes = bytesOf(plan.operand), rows = blockRows(plan);
   forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
     Value panel = pointerAt(b, bPanels, column, plan.k * bytes), corner = pointerAt(b, c, column, 4);
     forEach(b, plan.m, rows, 0, limits.rows, [&](Value row) {
-      emitter.emitBlock(pointerAt(b, a, row, plan.aRow * bytes), panel, pointerAt(b, corner, row, 4 * plan.cRow), fromZero, limits.length);
+      emitter.emitBlock(rowsOfA(b, plan, a, row), panel, pointerAt(b, corner, row, 4 * plan.cRow), fromZero, limits.length);
     });
   });
   return {emitter.instruction(), tileColumns, plan.panel / tileColumns, {{rows, plan.m / rows, 1}}, true};

@@ -8,6 +8,10 @@ namespace tilewright::cpu {
 /// Whether the machine multiplies numbers of this type in tiles, and whether whole tiles fill a product of these sizes.
 bool fitsTiles(const CpuTarget &target, Type operand, int64_t m, int64_t n, int64_t k);
 
+/// How far along K one instruction goes, and how many rows of A are read where `limit` (i64) of them are wanted.
+int64_t tileDepth(Type operand);
+Value tileRowsRead(ImplicitLocOpBuilder &b, const DotPlan &plan, Value limit);
+
 /// Tile registers have the shape that all products here use from configureTiles to releaseTiles.
 void configureTiles(ImplicitLocOpBuilder &b);
 void releaseTiles(ImplicitLocOpBuilder &b);

@@ -37,7 +37,9 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 
 namespace {
 
-constexpr int64_t neededAccumulators = 8; // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
+constexpr int64_t neededAccumulators = 8;          // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
+constexpr int64_t mostRowsOfAll = 16;              // of a block of registers
+constexpr int64_t mostUnroll = neededAccumulators; // one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
@@ -83,6 +85,8 @@ public:
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
       stepsEnd = arith::ShRUIOp::create(b, rounded, constantIndex(b, llvm::Log2_64(plan.group)));
     }
+    for (int64_t row = 0; row < mostRowsOfAll && plan.aRowBytes; ++row)
+      rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
@@ -102,12 +106,32 @@ public:
     return made;
   }
 
+  /// Up to the end of the last block that has a row which is wanted.
+  Value rowsRead() {
+    Value most = constantIndex(b, 0);
+    for (vectors = limits.columns ? 1 : panelVectors; vectors <= panelVectors; ++vectors) {
+      int64_t first = 0;
+      for (const DotBlocks::Rows &blocks : rowBlocks()) {
+        Value left = arith::SubIOp::create(b, limits.rows, constantIndex(b, first));
+        Value count = arith::AddIOp::create(b, left, constantIndex(b, blocks.rows - 1));
+        count = arith::DivSIOp::create(b, count, constantIndex(b, blocks.rows));
+        count = arith::MinSIOp::create(b, count, constantIndex(b, blocks.count));
+        Value end = arith::AddIOp::create(b, arith::MulIOp::create(b, count, constantIndex(b, blocks.rows)), constantIndex(b, first));
+        Value isReached = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, constantIndex(b, 0));
+        most = arith::SelectOp::create(b, isReached, arith::MaxSIOp::create(b, most, end), most);
+        first += blocks.count * blocks.rows;
+      }
+    }
+    return most;
+  }
+
 private:
   ImplicitLocOpBuilder &b;
   const CpuTarget &target;
   const DotPlan &plan;
   const DotLimits &limits;
-  Value stepsEnd; // of the loop over k; null: all
+  SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
+  Value stepsEnd;                // of the loop over k; null: all
   const bool fromZero;
   SmallVector<Value> offsets; // of bytes: what the sums of a panel's columns start from
   int64_t lanes, operandBytes, steps;
@@ -130,13 +154,20 @@ private:
     int64_t first = 0;
     for (const DotBlocks::Rows &blocks : rowBlocks()) {
       forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
-        Value aBlock = pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), first * plan.aRow * operandBytes);
+        Value aBlock = rowsOfA(a, row, first);
         Value cBlock =
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
         emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials);
       });
       first += blocks.count * blocks.rows;
     }
+  }
+
+  /// A from row `row + more` on.
+  Value rowsOfA(Value a, Value row, int64_t more) {
+    if (!plan.aRowBytes) return pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), more * plan.aRow * operandBytes);
+    if (more) row = arith::AddIOp::create(b, row, constantIndex(b, more));
+    return pointerAt(b, a, arith::MulIOp::create(b, row, plan.aRowBytes), 1);
   }
 
   /// 128 times the sum of each column of a panel, subtracted from nothing.
@@ -206,8 +237,8 @@ private:
       b.setInsertionPointToStart(loop.getBody());
       Value step = loop.getInductionVar();
       SmallVector<Value> inner(loop.getRegionIterArgs());
-      emitSteps(inner, pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes),
-                pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
+      Value here = pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes);
+      emitSteps(inner, here, pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
       scf::YieldOp::create(b, inner);
       sums = SmallVector<Value>(loop.getResults());
     }
@@ -264,15 +295,20 @@ private:
     return columns;
   }
 
+  Value addressOfA(Value aBlock, int64_t row, int64_t p) {
+    if (!plan.aRowBytes) return pointerAtConstant(b, aBlock, (row * plan.aRow + p * plan.aCol) * operandBytes);
+    return pointerAtConstant(b, row == 0 ? aBlock : pointerAt(b, aBlock, rowOffsets[row], 1), p * plan.aCol * operandBytes);
+  }
+
   Value broadcast(Value aBlock, int64_t row, int64_t step) {
-    Value address = pointerAtConstant(b, aBlock, (row * plan.aRow + step * plan.aCol) * operandBytes);
+    Value address = addressOfA(aBlock, row, step);
     return splat(b, load(b, plan.operand, address, operandBytes), lanes);
   }
 
   /// A group of neighbors along k in every 32-bit lane.
   Value broadcastGroup(Value aBlock, int64_t row, int64_t step) {
     Type word = b.getI32Type(), part = b.getIntegerType(static_cast<unsigned>(8 * operandBytes));
-    Value address = pointerAtConstant(b, aBlock, (row * plan.aRow + plan.group * step * plan.aCol) * operandBytes), all;
+    Value address = addressOfA(aBlock, row, plan.group * step), all;
     if (plan.aCol == 1) all = load(b, word, address, operandBytes);
     for (int64_t i = 0; plan.aCol != 1 && i < plan.group; ++i) {
       Value element = load(b, part, pointerAtConstant(b, address, i * plan.aCol * operandBytes), operandBytes);
@@ -325,6 +361,16 @@ private:
 };
 
 } // namespace
+
+Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, const DotLimits &limits) {
+  if (!limits.rows) return constantIndex(b, plan.m);
+  if (plan.tiles) return tileRowsRead(b, plan, limits.rows);
+  return DotEmitter(b, target, plan, true, limits).rowsRead();
+}
+
+int64_t lengthUnit(const DotPlan &plan) {
+  return plan.tiles ? tileDepth(plan.operand) : mostUnroll * plan.group;
+}
 
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {
   return std::min(n, 2 * target.vectorBytes / bytesOf(result));

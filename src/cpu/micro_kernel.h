@@ -16,6 +16,7 @@ struct DotPlan {
   int64_t group;
   // A(i, p) at a[i * aRow + p * aCol]; broadcast element by element, so any strides do. Constants fold into addresses.
   int64_t aRow, aCol;
+  Value aRowBytes = {}; // from one row of A to the next where only the program knows (i64); null: aRow elements
   // B in panels of `panel` columns, groups of rows interleaved:
   // B(p, j) at b[(j / panel) * (k * panel) + (p / group) * (group * panel) + group * (j % panel) + p % group].
   int64_t panel;
@@ -33,6 +34,11 @@ struct DotLimits {
   Value rows, columns; // others of C are left as they are
   Value length;        // from here on A and B hold zeros
 };
+
+/// How many rows of A are read where `limits` says how many are wanted (i64): whole blocks of registers.
+Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, const DotLimits &limits);
+/// K is read in multiples of this, up to its end.
+int64_t lengthUnit(const DotPlan &plan);
 
 /// Columns in one panel of B: two vectors, or less where n is small.
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);

@@ -32,8 +32,8 @@ struct AccessNote {
 struct ProductNote {
   mlir::Operation *op;
   DotBlocks blocks;
-  int64_t mostLanes; // that a vector of the machine has
-  bool readsStoredA; // A is multiplied where it lies
+  int64_t mostLanes;                                  // that a vector of the machine has
+  enum From : uint8_t { copy, scratch, memory } from; // where A is read; memory: a copy where a mask cuts what is read
 };
 
 /// A tile's place in scratch memory.

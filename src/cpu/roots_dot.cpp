@@ -2,8 +2,8 @@
 //
 // B is packed into panels of a few columns (with an in-register transposition where it lies the other way round); A only needs constant
 // strides, since its elements are broadcast one by one, so whichever way it lies it is copied as vectors, and not at all if it is in
-// scratch already. Narrow floats become fp32 on the way, or bf16 where the machine multiplies that. The block sizes of a GPU are logical
-// here: the micro-kernel has tiles of its own.
+// scratch already or its rows can be read where they lie in memory (operand_in_memory.h). Narrow floats become fp32 on the way, or bf16
+// where the machine multiplies that. The block sizes of a GPU are logical here: the micro-kernel has tiles of its own.
 
 #include "cpu/conditions.h"
 #include "cpu/edges.h"
@@ -12,6 +12,7 @@
 #include "cpu/loops.h"
 #include "cpu/matrix_tiles.h"
 #include "cpu/micro_kernel.h"
+#include "cpu/operand_in_memory.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
 #include "cpu/thin_product.h"
@@ -308,17 +309,43 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
   return plan.group == 1 || (a.strides.back() == 1 && !plan.addsOffset());
 }
 
+/// A where it lies if all that is read of it may be read there, else copied. Its rows are as far apart as `plan` says then.
+static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, Value wantedRows) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  plan.aCol = 1, plan.aRowBytes = memory.rowBytes;
+  if (!memory.isReadable) return intToPointer(b, memory.base);
+  auto branch = scf::IfOp::create(b, TypeRange{b.getI64Type(), b.getI64Type()}, memory.isReadable, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, ValueRange{memory.base, memory.rowBytes});
+  b.setInsertionPointToStart(branch.elseBlock());
+  Buffer a = copyOperand(ctx, op, plan, wantedRows);
+  int64_t bytes = elementBytes(a.element);
+  scf::YieldOp::create(b, ValueRange{pointerToInt(b, a.base), constantIndex(b, a.strides[0] * bytes)});
+  b.setInsertionPointAfter(branch);
+  plan.aRowBytes = branch.getResult(1);
+  return intToPointer(b, branch.getResult(0));
+}
+
 /// The product by panels and the micro-kernel.
 static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t mark = ctx.arenaUsed;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
-  bool isInPlace = stored && isReadable(*stored, plan);
-  Buffer a = isInPlace ? *stored : copyOperand(ctx, op, plan, limits.rows);
+  bool isStored = stored && isReadable(*stored, plan);
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size();
-  plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
+  auto memory = isStored ? std::nullopt : operandInMemory(ctx, op, plan, limits);
+  Buffer a;
+  if (memory) {
+    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits.rows);
+    a.element = plan.operand;
+  } else {
+    a = isStored ? *stored : copyOperand(ctx, op, plan, limits.rows);
+    plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
+  }
   plan.cRow = c.strides[rank - 2];
+  auto from = isStored ? ProductNote::scratch : memory ? ProductNote::memory : ProductNote::copy;
 
   Buffer scratch = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
@@ -331,7 +358,7 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
       return address;
     };
     DotBlocks blocks = emitDotLoops(b, ctx.target, plan, base(a), panels, base(c), fromZero, limits);
-    ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), isInPlace});
+    ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), from});
   };
   if (rank == 2) {
     product({});

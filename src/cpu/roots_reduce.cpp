@@ -6,6 +6,7 @@
 // commutative, as upstream takes them; scans keep the order, and associate where the axis lies in vectors.
 
 #include "cpu/evaluate.h"
+#include "cpu/in_turn.h"
 #include "cpu/loops.h"
 #include "cpu/masked_tail.h"
 #include "cpu/operations.h"
@@ -179,13 +180,12 @@ static Values firstPartials(Reduction &r, llvm::ArrayRef<Place> places) {
 
 static Values nextPartials(Reduction &r, llvm::ArrayRef<Place> places, Value index, ValueRange carried) {
   Values next;
-  int64_t level = r.ctx.levels.size() - 1, slot = 0, count = r.op.getSrcs().size();
-  for (const Place &place : places)
-    for (int64_t chain = 0; chain < r.chains; ++chain, slot += count) {
-      Values both(carried.slice(slot, count));
-      llvm::append_range(both, storedElements(r, placeAt(r, place, index, level, chain)));
-      llvm::append_range(next, combine(r, both));
-    }
+  int64_t level = r.ctx.levels.size() - 1, count = r.op.getSrcs().size();
+  inTurn(r.ctx.b, places.size() * r.chains, [&](int64_t i) {
+    Values both(carried.slice(i * count, count));
+    llvm::append_range(both, storedElements(r, placeAt(r, places[i / r.chains], index, level, i % r.chains)));
+    llvm::append_range(next, combine(r, both));
+  });
   return next;
 }
 

@@ -86,11 +86,7 @@ static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<Place> places) {
-        llvm::SmallVector<Value> values;
-        for (const Place &place : places) {
-          Lanes lanes = evaluate(ctx, value, place);
-          values.push_back(place.vector < 0 ? lanes.value : asVector(ctx, lanes, element, place));
-        }
+        llvm::SmallVector<Value> values = evaluateAll(ctx, value, places, element);
         for (auto [place, data] : llvm::zip(places, values))
           storeAt(ctx, op, place, data);
       },

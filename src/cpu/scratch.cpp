@@ -119,11 +119,7 @@ void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows) {
         ctx, spec,
         [&](llvm::ArrayRef<Place> places) {
           // All reads before all writes: the target may be what the tile is computed from, at the same places.
-          llvm::SmallVector<Value> values;
-          for (const Place &place : places) {
-            Lanes lanes = evaluate(ctx, tile, place);
-            values.push_back(place.vector < 0 ? lanes.value : asVector(ctx, lanes, element, place));
-          }
+          llvm::SmallVector<Value> values = evaluateAll(ctx, tile, places, element);
           for (auto [place, value] : llvm::zip(places, values))
             storeChunk(ctx, to, value, place);
         },

@@ -9,7 +9,7 @@
 // CHECK: %[[SUM:.*]] = llvm.extractelement
 // CHECK-NOT: llvm.intr.fma
 // CHECK: %[[FROM:.*]] = llvm.getelementptr %[[ARENA]][
-// CHECK-NEXT: llvm.load %[[FROM]] {{.*}} vector<8xf32>
+// CHECK: llvm.load %[[FROM]] {{.*}} vector<8xf32>
 // CHECK-NOT: llvm.intr.fma
 // CHECK: arith.divf
 // CHECK-NOT: llvm.intr.fma

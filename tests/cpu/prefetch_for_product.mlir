@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
 // Memory is idle while a product is computed: what the next turn copies is asked for where this turn's is copied. The offset of A is carried
-// by the loop, that of B comes from the loop's variable.
+// by the loop, that of B comes from the loop's variable. (A is doubled, or it would be read where it lies.)
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: scf.for {{.*}} iter_args(%[[OFFSET:.*]] = %{{.*}}) -> (i32)
 // CHECK: %[[NEXT:.*]] = arith.addi %[[OFFSET]]
@@ -35,7 +35,8 @@ tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n
     %bs = tt.splat %b0 : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
     %bp = tt.addptr %bs, %places : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>
     %y = tt.load %bp : tensor<16x16x!tt.ptr<f32>>
-    %d = tt.dot %x, %y, %acc : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
+    %twice = arith.addf %x, %x : tensor<16x16xf32>
+    %d = tt.dot %twice, %y, %acc : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
     %next = arith.addi %offset, %step : i32
     scf.yield %d, %next : tensor<16x16xf32>, i32
   }

@@ -1,5 +1,8 @@
 """Products whose sizes are no multiples of the block: only what is stored is computed, and what is masked away along k adds nothing."""
 
+import ctypes
+import mmap
+
 import numpy as np
 import pytest
 
@@ -110,3 +113,32 @@ def test_matrix_and_vector(m, n, k, dtype, a_columns, b_columns):
     wide = np.int64 if dtype == "int8" else np.float64
     np.testing.assert_allclose(c[:m], a.astype(wide) @ b.astype(wide), rtol=2e-3, atol=2e-3 * k)
     assert (c[m] == 7).all()
+
+
+def at_the_end_of_memory(rows, columns, dtype, seed):
+    """A matrix whose rows lie in a wider one of NaN (of ones) and whose last element is the last of its page; the next page is nobody's."""
+    element, page = np.dtype(DTYPES[dtype]), mmap.PAGESIZE
+    stride = columns + 5
+    bytes_needed = (rows * stride - 5) * element.itemsize
+    length = -(-bytes_needed // page) * page
+    memory = mmap.mmap(-1, length + page)
+    address = np.frombuffer(memory, np.uint8).ctypes.data
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + length), page, 0) == 0
+    whole = np.frombuffer(memory, element, bytes_needed // element.itemsize, length - bytes_needed)
+    whole[...] = 1 if dtype == "int8" else np.nan
+    matrix = np.lib.stride_tricks.as_strided(whole, (rows, columns), (stride * element.itemsize, element.itemsize))
+    matrix[...] = random((rows, columns), dtype, seed)
+    return matrix
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
+@pytest.mark.parametrize("m, n, k", [(32, 32, 32), (64, 40, 64), (48, 33, 40), (40, 64, 56), (104, 16, 72), (33, 65, 41), (70, 5, 104)])
+def test_rows_in_memory_are_read_up_to_their_end(m, n, k, dtype):
+    a, b = at_the_end_of_memory(m, k, dtype, 1), random((k, n), dtype, 2)
+    out = "int32" if dtype == "int8" else "fp32"
+    c = np.full((m, n), 7, DTYPES[out])
+    for block in (32, 128):
+        strided_kernel[(triton.cdiv(m, block), triton.cdiv(n, block))](
+            a, b, c, m, n, k, a.strides[0] // a.itemsize, 1, n, 1, OUT=tl.int32 if dtype == "int8" else tl.float32, BM=block, BN=block, BK=32)
+        wide = np.int64 if dtype == "int8" else np.float64
+        np.testing.assert_allclose(c, a.astype(wide) @ b.astype(wide), rtol=2e-3, atol=2e-3 * k)

@@ -1,0 +1,61 @@
+// See operand_in_memory.h.
+#include "cpu/operand_in_memory.h"
+
+#include "cpu/conditions.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+/// Whether A is a load of rows that lie as the micro-kernel reads them.
+static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
+  if (!load || ctx.buffers.contains(load) || ctx.careful || load.getIsVolatile() || load.getCache() == CacheModifier::CV) return false;
+  auto shape = shapeOf(load.getResult());
+  if (shape.size() != 2 || shape[0] < 2 || shape[1] != plan.k) return false;
+  if (plan.addsOffset() || getElementTypeOrSelf(load.getResult()) != plan.operand) return false;
+  Step along = ctx.analysis->step(load.getPtr(), 1);
+  bool isContiguous = along.kind == Step::constant && along.amount == elementBytes(plan.operand);
+  return isContiguous && ctx.analysis->reachIsKnown(load.getPtr()) && chooseVectorDim(ctx, shape, {load.getResult()}, {}) == 1;
+}
+
+/// How much of A is read along a dimension (i64).
+static Value extentRead(Context &ctx, const DotPlan &plan, const DotLimits &limits, int64_t dim) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (dim == 0) return rowsRead(b, ctx.target, plan, limits);
+  if (!limits.length) return constantIndex(b, plan.k);
+  int64_t unit = lengthUnit(plan);
+  Value more = arith::AddIOp::create(b, limits.length, constantIndex(b, unit - 1));
+  return arith::MinSIOp::create(b, arith::AndIOp::create(b, more, constantIndex(b, -unit)), constantIndex(b, plan.k));
+}
+
+std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const DotPlan &plan, const DotLimits &limits) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto load = op.getA().getDefiningOp<LoadOp>();
+  if (!isLoadOfRows(ctx, load, plan)) return std::nullopt;
+  llvm::SmallVector<BoxTerm> terms;
+  if (load.getMask() && !ctx.analysis->box(load.getMask(), terms)) return std::nullopt;
+  if (llvm::any_of(terms, [](const BoxTerm &term) { return term.lower; })) return std::nullopt;
+
+  Value holds = bothHold(ctx, conditions(ctx, {load}, 0), conditions(ctx, {load}, 1));
+  holds = bothHold(ctx, holds, reachesExactly(ctx, {load.getPtr()}));
+  for (const BoxTerm &term : terms) {
+    int64_t size = term.dim < 0 ? 1 : shapeOf(load.getResult())[term.dim];
+    BoxCount box = boxCount(ctx, term, size);
+    Value needed = term.dim < 0 ? constantIndex(b, 1) : extentRead(ctx, plan, limits, term.dim);
+    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, needed));
+    holds = bothHold(ctx, holds, box.noWrap);
+  }
+  Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
+  Value base = evaluateScalar(ctx, load.getPtr(), first), next = evaluateScalar(ctx, load.getPtr(), second);
+  Value rowBytes = arith::SubIOp::create(b, next, base);
+  if (plan.tiles) { // the sixteen rows of a tile would meet in one set of the first-level cache: a copy has them farther apart
+    Value within = arith::AndIOp::create(b, rowBytes, constantIndex(b, 4095));
+    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
+  }
+  return OperandInMemory{holds, base, rowBytes};
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,22 @@
+// RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
+
+// The bodies of an unrolled loop are chains that wait for themselves: their operations come in turn.
+// CHECK-LABEL: llvm.func internal @roots.program
+// CHECK: %[[A:.*]] = llvm.load {{.*}} vector<8xf32>
+// CHECK: %[[B:.*]] = llvm.load {{.*}} vector<8xf32>
+// CHECK: %[[AA:.*]] = arith.mulf %[[A]], %[[A]]
+// CHECK: %[[BB:.*]] = arith.mulf %[[B]], %[[B]]
+// CHECK: arith.addf %[[AA]], %[[A]]
+// CHECK: arith.addf %[[BB]], %[[B]]
+tt.func public @roots(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) {
+  %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+  %xp = tt.addptr %xs, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+  %v = tt.load %xp : tensor<64x!tt.ptr<f32>>
+  %square = arith.mulf %v, %v : tensor<64xf32>
+  %sum = arith.addf %square, %v : tensor<64xf32>
+  %ys = tt.splat %y : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+  %yp = tt.addptr %ys, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+  tt.store %yp, %sum : tensor<64x!tt.ptr<f32>>
+  tt.return
+}
