@@ -3,6 +3,7 @@
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 4 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=FOUR
+# RUN: tilewright explain %s --kernel columns --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=COLUMNS
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
 # Sums that one block does not hold.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
@@ -14,7 +15,7 @@ import triton.language as tl
 
 # A slot is empty when eight warps of both blocks have read it; nobody arrives before the barriers of both are made, or after a block's end.
 # CHECK: mbarrier.init.shared::cta.b64 {{.*}}, 16;
-# CHECK: barrier.cluster.arrive
+# CHECK: barrier.cluster.arrive.relaxed
 # CHECK: barrier.cluster.wait
 # CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 32768;
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
@@ -22,7 +23,8 @@ import triton.language as tl
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 # A descriptor has the place in the block's memory, not the block's number.
 # CHECK: and.b32 {{.*}}, 16320;
-# CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cluster.shared::cluster.b64 {{.*}}, 1;
+# An arrival in the other block has no fence for the whole card in front.
+# CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cta.shared::cluster.b64 {{.*}}, 1;
 # CHECK: barrier.cluster.arrive
 # CHECK: barrier.cluster.wait
 
@@ -36,6 +38,10 @@ import triton.language as tl
 # LARGE: each copies a part
 # FITS-NOT: share a program
 
+# One box holds the tile: each block copies half of its rows.
+# COLUMNS: 64x128 f16 from b by TMA: {{.*}} box {64, 64}
+# COLUMNS: each copies a part
+
 # FOUR: no warp of its own for copies: more than two blocks work on a program
 # MEET: no warp of its own for copies: the blocks of a program may have to meet
 
@@ -47,6 +53,17 @@ def product(a, b, c, k, N):
     for start in tl.range(0, k, 64, warp_specialize=True):
         x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
         y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def columns(a, b, c, k, N):
+    rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in tl.range(0, k, 64, warp_specialize=True):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
+        y = tl.load(b + columns[None, :] * k + (start + ks)[:, None])
         total = tl.dot(x, y, total)
     tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
 

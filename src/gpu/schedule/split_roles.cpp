@@ -104,9 +104,10 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
       }
     }
   if (!producer.isComputable()) return "what is loaded depends on what was loaded before";
-  auto isShared = [&](const Copy &copy) { return isForAllBlocks(copy, config); };
   auto sharesTiles = [&](const LoopSchedule &schedule) {
-    return llvm::any_of(schedule.rings, [&](const Ring &ring) { return llvm::any_of(ring.copies, isShared); });
+    return llvm::any_of(schedule.rings, [&](const Ring &ring) {
+      return llvm::any_of(ring.copies, [&](const Copy &copy) { return isForAllBlocks(ring, copy, config); });
+    });
   };
   if (config.getCtas() != 1) {
     // Copies for both blocks at once are slower so far (4096, 256x256 of two blocks on an H200: 425 TFLOP/s, one block's 128x256 719).
