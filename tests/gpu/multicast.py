@@ -1,4 +1,4 @@
-"""The two blocks of a program read one of a product's operands both: each copies half of it, for both."""
+"""All blocks of a program read one of a product's operands: each copies a part of it, for all."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
@@ -42,7 +42,9 @@ import triton.language as tl
 # COLUMNS: 64x128 f16 from b by TMA: {{.*}} box {64, 64}
 # COLUMNS: each copies a part
 
-# FOUR: no warp of its own for copies: more than two blocks work on a program
+# FOUR: one more warp starts the copies
+# FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
+# FOUR: each copies a part
 # MEET: no warp of its own for copies: the blocks of a program may have to meet
 
 

@@ -304,13 +304,14 @@ def two_sizes_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOC
     tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 
 
+@pytest.mark.parametrize("blocks", [2, 4, 8])
 @pytest.mark.parametrize("M, N, K", [(128, 128, 64), (200, 264, 200), (72, 136, 520)])
-def test_two_blocks_bring_rows_of_each_box_and_branch_alike(M, N, K):
+def test_blocks_bring_rows_of_each_box_and_branch_alike(M, N, K, blocks):
     rng = np.random.default_rng(M + N + K)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (N, K)))
     out = np.full((M, N), np.nan, np.float32)
-    grid = triton.cdiv(M, 128), triton.cdiv(N, 128)
-    two_sizes_kernel[grid](a, b, out, M, N, K, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, num_warps=4, num_stages=3, num_ctas=2)
+    grid = triton.cdiv(M, 64 * blocks), triton.cdiv(N, 128)
+    two_sizes_kernel[grid](a, b, out, M, N, K, BLOCK_M=64 * blocks, BLOCK_N=128, BLOCK_K=64, num_warps=4, num_stages=3, num_ctas=blocks)
     assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32).T)
 
 

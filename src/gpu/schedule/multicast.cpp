@@ -62,8 +62,7 @@ bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config) 
   return isSameInBlocks(decides);
 }
 
-std::optional<std::string> whyNoMulticast(tt::FuncOp function, ttg::ConfigAttr config) {
-  if (config.getCtas() != 2) return "more than two blocks work on a program";
+std::optional<std::string> whyNoMulticast(tt::FuncOp function) {
   WalkResult walk = function.walk([](Operation *op) {
     bool meets = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
     return meets ? WalkResult::interrupt() : WalkResult::advance();

@@ -87,7 +87,7 @@ bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config);
 /// if neither is possible.
 std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks);
 /// Why the blocks of a program cannot fill one another's slots, as far as the kernel around its loops has a say in it.
-std::optional<std::string> whyNoMulticast(tt::FuncOp function, ttg::ConfigAttr config);
+std::optional<std::string> whyNoMulticast(tt::FuncOp function);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
 /// The same, as far as no schedule has a say in it.

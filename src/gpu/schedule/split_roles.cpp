@@ -22,11 +22,16 @@ namespace tilewright::gpu {
 
 constexpr int64_t producerRegisters = 24, registerStep = 8, mostRegisters = 240;
 
-/// A block begins with as many registers in each warpgroup; what the producer's gives away is shared by the others. One warpgroup that
-/// multiplies cannot use half of a multiprocessor's registers: two such blocks run there.
-int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
+/// A block begins with as many registers in each warpgroup. One warpgroup that multiplies cannot use half of a multiprocessor's registers:
+/// two such blocks run there.
+static int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
   int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1;
-  int64_t each = target.registersPerProcessor / blocks / ((groups + 1) * warpsOfGroup << laneBits) / registerStep * registerStep;
+  return target.registersPerProcessor / blocks / ((groups + 1) * warpsOfGroup << laneBits) / registerStep * registerStep;
+}
+
+/// What the producer's warpgroup gives away is shared by the others.
+int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
+  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target);
   return std::min(mostRegisters, (each * (groups + 1) - producerRegisters) / groups / registerStep * registerStep);
 }
 
@@ -60,7 +65,7 @@ static std::optional<std::string> whyNoGain(ArrayRef<LoopSchedule> loops, ttg::C
 std::optional<std::string> whyNoRoles(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot hand registers to one another";
   if (config.getCtas() != 1)
-    if (std::optional<std::string> why = whyNoMulticast(function, config)) return why;
+    if (std::optional<std::string> why = whyNoMulticast(function)) return why;
   if (config.getMaxRegisters() != 0) return "the number of registers is given";
   int64_t warps = config.getWarps(), groups = warps / warpsOfGroup;
   if (groups == 0 || (groups + 1) * warpsOfGroup << laneBits > target.threadsPerBlock)
@@ -68,6 +73,19 @@ std::optional<std::string> whyNoRoles(tt::FuncOp function, ttg::ConfigAttr confi
   if (groups == 2 || isAskedSomewhere(function)) return {};
   if (groups == 1) return "one warpgroup alone has nobody to compute while it multiplies";
   return "of so many warpgroups none gets registers worth the change";
+}
+
+/// Whether the sums of each product's instruction fit in the registers that a block begins with: ptxas wants that (C7602), whatever a warp
+/// gets later.
+static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t besideSums = 26, rows = 64; // m64n256 with sums of 32 bits takes 154
+  WalkResult walk = loop.walk([&](ttg::WgmmaOp product) {
+    auto type = cast<RankedTensorType>(product.getType());
+    int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
+    int64_t sums = rows * columns * type.getElementTypeBitWidth() / 32 / (warpsOfGroup << laneBits);
+    return sums + besideSums <= firstRegisters(config, target) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
 }
 
 /// Whether a kernel may learn that another program has written something: a producer does not wait with the others, and would read too
@@ -92,6 +110,9 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
   for (const LoopSchedule &schedule : loops)
     if (config.getWarps() != 2 * warpsOfGroup && accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*roles=*/true))
       return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers a thread";
+  for (const LoopSchedule &schedule : loops)
+    if (!fitsAtFirst(schedule.loop, config, target))
+      return "a product's sums do not fit in the " + std::to_string(firstRegisters(config, target)) + " registers that a block begins with";
   for (const LoopSchedule &schedule : loops)
     for (const Ring &ring : schedule.rings) {
       if (!ring.tma) return "a loop's tiles are not copied by TMA";
