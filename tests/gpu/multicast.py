@@ -4,6 +4,8 @@
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 4 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=FOUR
 # RUN: tilewright explain %s --kernel columns --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=COLUMNS
+# RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:8,N=i32:16' | FileCheck %s --check-prefix=ODD
+# RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EVEN
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
 # Sums that one block does not hold.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
@@ -42,6 +44,11 @@ import triton.language as tl
 # COLUMNS: 64x128 f16 from b by TMA: {{.*}} box {64, 64}
 # COLUMNS: each copies a part
 
+# Nobody asks: where rows begin at odd multiples of 16 bytes the blocks copy for one another all the same.
+# ODD: one more warp starts the copies
+# ODD: each copies a part
+# EVEN: no warp of its own for copies: several blocks work on a program, and all rows begin with a sector of the L2
+
 # FOUR: one more warp starts the copies
 # FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
 # FOUR: each copies a part
@@ -66,6 +73,17 @@ def columns(a, b, c, k, N):
     for start in tl.range(0, k, 64, warp_specialize=True):
         x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
         y = tl.load(b + columns[None, :] * k + (start + ks)[:, None])
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def plain(a, b, c, k, N):
+    rows, columns, ks = tl.program_id(0) * 128 + tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((128, 128), tl.float32)
+    for start in range(0, k, 64):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :], mask=(start + ks)[None, :] < k, other=0.0)
+        y = tl.load(b + columns[None, :] * k + (start + ks)[:, None], mask=(start + ks)[:, None] < k, other=0.0)
         total = tl.dot(x, y, total)
     tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
 
