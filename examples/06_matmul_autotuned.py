@@ -4,6 +4,9 @@ The best tile depends on the sizes, the dtype and the machine, so the kernel bri
 call for a new (M, N, K) measures them. The list mixes tiles made for a GPU with ones that suit a CPU's caches; nothing
 else in the kernel knows on which machine it runs. `heuristics` derives a constant from the arguments: where BLOCK_K
 divides K, the loop needs no masks at all. The activation is applied to the fp32 accumulator, before rounding.
+
+On a GPU a few rows or columns more than whole tiles would take another round of all multiprocessors: a second kernel computes them in
+small tiles.
 """
 
 import numpy as np
@@ -31,9 +34,11 @@ def get_autotune_configs():
         (256, 512, 512, 8, 3),
         (64, 64, 64, 4, 3),
     ]
+    # The blocks of a program copy for one another what all of them read: (..., blocks). Rows at odd multiples of 16 bytes ask for it.
+    shared = [(256, 256, 64, 8, 4, 2), (128, 128, 64, 4, 6, 2)]
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, num_warps=warps, num_stages=stages)
-        for m, n, k, warps, stages in tiles
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, num_warps=warps, num_stages=stages, num_ctas=blocks)
+        for m, n, k, warps, stages, blocks in [(*tile, 1) for tile in tiles] + shared
     ]
 
 
@@ -87,14 +92,56 @@ def tuned_matmul_kernel(
     tl.store(c_ptrs, c, mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))
 
 
+@triton.jit
+def edge_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, rows_done, columns_done,
+    stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK: tl.constexpr, BLOCK_K: tl.constexpr, ACTIVATION: tl.constexpr,
+):
+    """The rows below what is done, then the columns beside it."""
+    tile = tl.program_id(axis=0)
+    across = tl.cdiv(N, BLOCK)
+    down = tl.cdiv(rows_done, BLOCK)
+    below = tl.cdiv(M - rows_done, BLOCK) * across
+    row = tl.where(tile < below, rows_done + tile // across * BLOCK, (tile - below) % down * BLOCK)
+    column = tl.where(tile < below, tile % across * BLOCK, columns_done + (tile - below) // down * BLOCK)
+    offs_m = row + tl.arange(0, BLOCK)
+    offs_n = column + tl.arange(0, BLOCK)
+    acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        offs_k = start + tl.arange(0, BLOCK_K)
+        a_ptrs = a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak
+        b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn
+        a = tl.load(a_ptrs, mask=(offs_m[:, None] < M) & (offs_k[None, :] < K), other=0.0)
+        b = tl.load(b_ptrs, mask=(offs_k[:, None] < K) & (offs_n[None, :] < N), other=0.0)
+        acc = tl.dot(a, b, acc)
+    if ACTIVATION == "leaky_relu":
+        acc = leaky_relu(acc)
+    c_ptrs = c_ptr + stride_cm * offs_m[:, None] + stride_cn * offs_n[None, :]
+    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+TILE, EDGE = 256, 64  # what whole tiles are counted in, and the small ones
+
+
+def whole(size):
+    """How much of a size whole tiles cover, where they leave little of many; else all of it."""
+    return size - size % TILE if size % TILE <= EDGE and size >= 8 * TILE else size
+
+
 def matmul(a, b, activation="", out=None):
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"matmul cannot multiply {a.shape} by {b.shape}: the inner sizes differ")
     (M, K), N = a.shape, b.shape[1]
     out = common.empty((M, N), a) if out is None else out
-    grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
-    tuned_matmul_kernel[grid](
-        a, b, out, M, N, K, *common.strides(a), *common.strides(b), *common.strides(out), ACTIVATION=activation)
+    rows, columns = (whole(M), whole(N)) if common.is_on_gpu(out) else (M, N)
+    grid = lambda meta: (triton.cdiv(rows, meta["BLOCK_M"]) * triton.cdiv(columns, meta["BLOCK_N"]),)
+    strides = *common.strides(a), *common.strides(b), *common.strides(out)
+    tuned_matmul_kernel[grid](a, b, out, rows, columns, K, *strides, ACTIVATION=activation)
+    if (rows, columns) != (M, N):
+        tiles = triton.cdiv(M - rows, EDGE) * triton.cdiv(N, EDGE) + triton.cdiv(N - columns, EDGE) * triton.cdiv(rows, EDGE)
+        edge_kernel[(tiles,)](
+            a, b, out, M, N, K, rows, columns, *strides, BLOCK=EDGE, BLOCK_K=64, ACTIVATION=activation, num_warps=4, num_stages=8)
     return out
 
 

@@ -99,9 +99,13 @@ def like(array, other):
     return sys.modules[type(other).__module__.partition(".")[0]].from_numpy(array).to(other.device) if hasattr(other, "new_empty") else array
 
 
+def is_on_gpu(array):
+    return getattr(getattr(array, "device", None), "type", "cpu") == "cuda"
+
+
 def processors(array):
     """How many programs run at a time on the GPU of a tensor; more than there are anywhere for what lies elsewhere."""
-    if getattr(getattr(array, "device", None), "type", "cpu") != "cuda":
+    if not is_on_gpu(array):
         return 1 << 30
     return sys.modules["torch"].cuda.get_device_properties(array.device).multi_processor_count
 

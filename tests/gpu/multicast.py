@@ -1,8 +1,11 @@
-"""The two blocks of a program read one of a product's operands both: each copies half of it, for both."""
+"""All blocks of a program read one of a product's operands: each copies a part of it, for all."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 4 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=FOUR
+# RUN: tilewright explain %s --kernel columns --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=COLUMNS
+# RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:8,N=i32:16' | FileCheck %s --check-prefix=ODD
+# RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EVEN
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
 # Sums that one block does not hold.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
@@ -14,7 +17,7 @@ import triton.language as tl
 
 # A slot is empty when eight warps of both blocks have read it; nobody arrives before the barriers of both are made, or after a block's end.
 # CHECK: mbarrier.init.shared::cta.b64 {{.*}}, 16;
-# CHECK: barrier.cluster.arrive
+# CHECK: barrier.cluster.arrive.relaxed
 # CHECK: barrier.cluster.wait
 # CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 32768;
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
@@ -22,7 +25,8 @@ import triton.language as tl
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 # A descriptor has the place in the block's memory, not the block's number.
 # CHECK: and.b32 {{.*}}, 16320;
-# CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cluster.shared::cluster.b64 {{.*}}, 1;
+# An arrival in the other block has no fence for the whole card in front.
+# CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cta.shared::cluster.b64 {{.*}}, 1;
 # CHECK: barrier.cluster.arrive
 # CHECK: barrier.cluster.wait
 
@@ -36,7 +40,18 @@ import triton.language as tl
 # LARGE: each copies a part
 # FITS-NOT: share a program
 
-# FOUR: no warp of its own for copies: more than two blocks work on a program
+# One box holds the tile: each block copies half of its rows.
+# COLUMNS: 64x128 f16 from b by TMA: {{.*}} box {64, 64}
+# COLUMNS: each copies a part
+
+# Nobody asks: where rows begin at odd multiples of 16 bytes the blocks copy for one another all the same.
+# ODD: one more warp starts the copies
+# ODD: each copies a part
+# EVEN: no warp of its own for copies: several blocks work on a program, and all rows begin with a sector of the L2
+
+# FOUR: one more warp starts the copies
+# FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
+# FOUR: each copies a part
 # MEET: no warp of its own for copies: the blocks of a program may have to meet
 
 
@@ -47,6 +62,28 @@ def product(a, b, c, k, N):
     for start in tl.range(0, k, 64, warp_specialize=True):
         x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
         y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def columns(a, b, c, k, N):
+    rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in tl.range(0, k, 64, warp_specialize=True):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
+        y = tl.load(b + columns[None, :] * k + (start + ks)[:, None])
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def plain(a, b, c, k, N):
+    rows, columns, ks = tl.program_id(0) * 128 + tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((128, 128), tl.float32)
+    for start in range(0, k, 64):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :], mask=(start + ks)[None, :] < k, other=0.0)
+        y = tl.load(b + columns[None, :] * k + (start + ks)[:, None], mask=(start + ks)[:, None] < k, other=0.0)
         total = tl.dot(x, y, total)
     tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
 

@@ -1,6 +1,7 @@
 """A warp of its own for copies, of kernels with one, two and four warpgroups: only two get it without being asked."""
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' | FileCheck %s --check-prefix=HAS
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 16 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' | FileCheck %s --check-prefix=HAS
+# RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=256' | FileCheck %s --check-prefix=WIDE
 # RUN: tilewright explain %s --kernel two --target cuda:sm_90a --num-warps 16 --num-stages 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,d=*fp16:16,k=i32:16' | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 32 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' | FileCheck %s --check-prefix=MANY
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' | FileCheck %s --check-prefix=ONE
@@ -14,6 +15,7 @@ import triton
 import triton.language as tl
 
 # HAS: one more warp starts the copies
+# WIDE: no warp of its own for copies: a product's sums do not fit in the 128 registers that a block begins with
 # LARGE: no warp of its own for copies: its accumulators do not fit in 112 registers a thread
 # MANY: no warp of its own for copies: only 4, 8 and 16 warps are warpgroups
 # ONE: no warp of its own for copies: one warpgroup alone has nobody to compute while it multiplies

@@ -65,6 +65,30 @@ def test_inner_sizes_that_differ(load):
             load(name).matmul(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
 
 
+@pytest.mark.parametrize("M, N", [(40, 32), (32, 35), (37, 40)])
+def test_few_rows_and_columns_beside_whole_tiles(M, N, load, monkeypatch):
+    module = load("06_matmul_autotuned")
+    monkeypatch.setattr(module.common, "is_on_gpu", lambda array: True)
+    a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((M, 72), (72, N)))
+    want = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16)
+    out = np.full((M, N), np.nan, np.float16)
+    out[:32, :32] = want[:32, :32]
+    monkeypatch.setattr(module, "whole", lambda size: 32)
+    monkeypatch.setattr(module, "EDGE", 16)
+
+    class Whole:  # the tuned kernel, which other tests run
+        def __getitem__(self, grid):
+            return lambda *args, **options: None
+
+    monkeypatch.setattr(module, "tuned_matmul_kernel", Whole())
+    assert np.array_equal(module.matmul(a, b, out=out), want)
+
+
+def test_whole_tiles_that_leave_little(load):
+    whole = load("06_matmul_autotuned").whole
+    assert [whole(size) for size in (4104, 4096, 4095, 2049, 1000, 4500)] == [4096, 4096, 4095, 2048, 1000, 4500]
+
+
 @pytest.mark.parametrize("columns", [1, 2, 1000, 4096])
 def test_softmax_of_large_and_infinite_values(columns, load):
     softmax = load("02_fused_softmax")

@@ -280,6 +280,41 @@ def test_two_blocks_fill_their_slots_together(M, N, K, block, warps):
     assert np.array_equal(out, want) and np.array_equal(walked, want.astype(np.float16))
 
 
+@triton.jit
+def two_sizes_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """out = a @ b.T: the last columns, where they are few, go by another loop, with narrower tiles."""
+    column = tl.program_id(1) * BLOCK_N
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    if column + BLOCK_N <= N:
+        offs_n = column + tl.arange(0, BLOCK_N)
+        for start in tl.range(0, K, BLOCK_K, warp_specialize=True):
+            offs_k = start + tl.arange(0, BLOCK_K)
+            a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=(offs_m[:, None] < M) & (offs_k[None, :] < K), other=0.0)
+            b = tl.load(b_ptr + offs_n[None, :] * K + offs_k[:, None], mask=(offs_n[None, :] < N) & (offs_k[:, None] < K), other=0.0)
+            acc = tl.dot(a, b, acc)
+    else:
+        offs_n = column + tl.arange(0, BLOCK_N)
+        for start in tl.range(0, K, BLOCK_K // 2, warp_specialize=True):
+            offs_k = start + tl.arange(0, BLOCK_K // 2)
+            a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=(offs_m[:, None] < M) & (offs_k[None, :] < K), other=0.0)
+            b = tl.load(b_ptr + offs_n[None, :] * K + offs_k[:, None], mask=(offs_n[None, :] < N) & (offs_k[:, None] < K), other=0.0)
+            acc = tl.dot(a, b, acc)
+    offs_n = column + tl.arange(0, BLOCK_N)
+    tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+@pytest.mark.parametrize("blocks", [2, 4, 8])
+@pytest.mark.parametrize("M, N, K", [(128, 128, 64), (200, 264, 200), (72, 136, 520)])
+def test_blocks_bring_rows_of_each_box_and_branch_alike(M, N, K, blocks):
+    rng = np.random.default_rng(M + N + K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (N, K)))
+    out = np.full((M, N), np.nan, np.float32)
+    grid = triton.cdiv(M, 64 * blocks), triton.cdiv(N, 128)
+    two_sizes_kernel[grid](a, b, out, M, N, K, BLOCK_M=64 * blocks, BLOCK_N=128, BLOCK_K=64, num_warps=4, num_stages=3, num_ctas=blocks)
+    assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
 @pytest.mark.parametrize("warps", [8, 16])
 def test_sums_that_one_block_does_not_hold(warps):
     M, N, K = 264, 256, 136

@@ -311,7 +311,9 @@ static LogicalResult lower(ptx::MbarrierExpectOp op, Place &at) {
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
 }
-/// At the barriers of all blocks of the cluster, which lie at one address in each.
+/// At the barriers of all blocks of the cluster, which lie at one address in each. A release of the block is enough, since only products
+/// have read what another block's engine overwrites, and they are over. In front of one of the cluster ptxas puts a fence for the whole
+/// card (MEMBAR.ALL.GPU), which each warp would wait for twice an iteration.
 static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, Place &at, int64_t blocks) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   Asm code(at);
@@ -319,7 +321,7 @@ static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, Place &at, int64_t
   std::string text = "{ .reg .b32 there; ";
   for (int64_t block = 0; block < blocks; ++block)
     text += "mapa.shared::cluster.u32 there, " + address + ", " + std::to_string(block) + "; " + predicate +
-            "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; ";
+            "mbarrier.arrive.release.cta.shared::cluster.b64 _, [there]; ";
   code.emit(text + "}", Effect::writes);
   replace(op, {});
   return success();

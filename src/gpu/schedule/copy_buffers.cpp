@@ -38,7 +38,8 @@ FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<in
   return buffer;
 }
 
-FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t dims, ttg::BufferType buffer, ArrayRef<int32_t> order) {
+FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t dims, ttg::BufferType buffer, ArrayRef<int32_t> order,
+                        int64_t parts) {
   Builder b(op->getContext());
   auto argument = dyn_cast<BlockArgument>(map);
   if (!argument || argument.getOwner() != &function.getBody().front()) return bug(op, "its tensor map is not an argument of the kernel");
@@ -48,6 +49,7 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   std::optional<TmaBox> box = boxOf(buffer, order);
   SmallVector<int64_t> extents(box->box.begin(), box->box.end());
   extents.resize(dims, 1);
+  if (parts != 1) extents[1] /= parts;
   auto wanted = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),
                                         b.getDenseI64ArrayAttr(extents), recipe.getElement(), box->spanBytes);
   if (recipe == wanted) return map;

@@ -36,12 +36,25 @@ static bool isSameInBlocks(ValueRange values) {
   return true;
 }
 
-bool isForAllBlocks(const Copy &copy, ttg::ConfigAttr config) {
+std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks) {
+  constexpr int64_t rowsOfPattern = 8; // of a swizzle: each part begins with one
+  std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
+  if (!box) return {};
+  if (box->copies % blocks == 0) return 1;
+  if (box->box.size() != 2 || box->spanBytes == 0 || box->box[1] % (rowsOfPattern * blocks) != 0) return {};
+  return blocks;
+}
+
+bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config) {
+  if (ring.threadsRead) return false; // what they have read, arrivals at other blocks' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
-  std::optional<TmaBox> box = tmaBox(ttg::AllocOp(copy.alloc).getType().getLayout().layout());
-  if (!load || !box || box->copies % config.getCtas() != 0) return false;
+  if (!load || !partsOfBoxes(ttg::AllocOp(copy.alloc).getType(), config.getCtas())) return false;
   SmallVector<Value> decides(load.getCoordinates());
   for (Operation *around = load->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp()) {
+    if (auto branch = dyn_cast<scf::IfOp>(around)) {
+      decides.push_back(branch.getCondition());
+      continue;
+    }
     auto loop = dyn_cast<scf::ForOp>(around);
     if (!loop) return false;
     decides.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
@@ -49,8 +62,7 @@ bool isForAllBlocks(const Copy &copy, ttg::ConfigAttr config) {
   return isSameInBlocks(decides);
 }
 
-std::optional<std::string> whyNoMulticast(tt::FuncOp function, ttg::ConfigAttr config) {
-  if (config.getCtas() != 2) return "more than two blocks work on a program";
+std::optional<std::string> whyNoMulticast(tt::FuncOp function) {
   WalkResult walk = function.walk([](Operation *op) {
     bool meets = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
     return meets ? WalkResult::interrupt() : WalkResult::advance();

@@ -129,7 +129,7 @@ private:
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
       if (!alloc->isBeforeInBlock(place)) alloc->moveBefore(place);
-      FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder());
+      FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
       if (failed(map)) return failure();
       auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
       for (StringRef name : {ttg::notAheadName, ttg::splitName})
@@ -342,11 +342,13 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::SlotOp::create(b, loc, type, slots.buffers[i], slot);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder());
+        bool forAll = roles && config.getCtas() != 1 && isForAllBlocks(ring, copy, config);
+        int64_t parts = forAll ? *partsOfBoxes(type, config.getCtas()) : 1;
+        FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
-        if (roles && config.getCtas() != 1 && isForAllBlocks(copy, config)) started->setAttr(multicastName, b.getUnitAttr());
+        if (forAll) started->setAttr(multicastName, b.getUnitAttr());
         producersWork(started);
         continue;
       }

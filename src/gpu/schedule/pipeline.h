@@ -80,10 +80,14 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
 void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 /// Whether the accumulators of a loop leave a multiprocessor no registers for a second block.
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether all blocks of a program load the same tile, iteration by iteration, and can each bring a part of it (multicast.cpp).
-bool isForAllBlocks(const Copy &copy, ttg::ConfigAttr config);
+/// Whether all blocks of a program load the same tile, iteration by iteration, and can each bring a part of it (multicast.cpp): products
+/// alone read it.
+bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config);
+/// How they share a tile's boxes: they take turns at whole ones (1), or each has its rows of every box (as many parts as blocks). Nothing
+/// if neither is possible.
+std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks);
 /// Why the blocks of a program cannot fill one another's slots, as far as the kernel around its loops has a say in it.
-std::optional<std::string> whyNoMulticast(tt::FuncOp function, ttg::ConfigAttr config);
+std::optional<std::string> whyNoMulticast(tt::FuncOp function);
 /// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
 /// The same, as far as no schedule has a say in it.
@@ -156,9 +160,10 @@ void storeOwnRows(mlir::scf::ForOp tiles);
 std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
 /// A buffer for a tile that goes through a tensor map.
 mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
-/// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it.
+/// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it. `parts`: into how many
+/// the box is cut along its second dimension.
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
-                                    llvm::ArrayRef<int32_t> order);
+                                    llvm::ArrayRef<int32_t> order, int64_t parts);
 
 /// Gives every transfer through a tensor map buffers of its own (transfer_buffers.cpp): afterwards each load through a map has one use, the
 /// store to a buffer that the copy engine can fill, in the same block, and no store through a map is left.

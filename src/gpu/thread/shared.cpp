@@ -105,7 +105,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   }
   ptx::MbarrierInitFenceOp::create(t.b);
   if (t.hasProducer && t.config.getCtas() != 1) { // blocks arrive at one another's barriers
-    ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
+    ptx::ClusterArriveOp::create(t.b, /*relaxed=*/true);
     ptx::ClusterWaitOp::create(t.b);
   } else {
     ptx::BarrierOp::create(t.b);
@@ -331,13 +331,19 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   int64_t blocks = t.config.getCtas(), box = 0;
   Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
   IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
+  int64_t parts = isForAll ? *partsOfBoxes(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     Value starts = predicate;
-    if (isForAll) {
+    SmallVector<Value> place(at);
+    if (parts != 1) { // its rows of each box
+      TmaBox whole = *tmaBox(sharedOf(op.getBuffer()));
+      place[1] = arith::AddIOp::create(t.b, place[1], arith::MulIOp::create(t.b, rank, t.i32(whole.box[1] / parts)));
+      address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(whole.bytes / parts)));
+    } else if (isForAll) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
       starts = arith::AndIOp::create(t.b, predicate, isMine);
     }
-    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), at, address, barrier, starts, evict, all);
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), place, address, barrier, starts, evict, all);
   });
 }
 

@@ -18,7 +18,7 @@ def set_blocks(arguments):
 
 def get_autotune_configs():
     tiles = [(128, 256, 8, 3, False), (128, 256, 8, 3, True), (128, 256, 8, 4, True), (128, 128, 4, 4, True), (64, 128, 4, 4, False),
-             (128, 128, 8, 4, False)]
+             (64, 128, 4, 8, False), (128, 128, 8, 4, False)]
     return [
         triton.Config({"BLOCK_M": m, "BLOCK_N": n, "SUBTILE": subtile}, num_warps=warps, num_stages=stages, pre_hook=set_blocks)
         for m, n, warps, stages, subtile in tiles
