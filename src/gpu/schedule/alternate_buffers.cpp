@@ -133,7 +133,7 @@ static void loadAhead(LoopSchedule &schedule, int64_t registers) {
   OpBuilder top = OpBuilder::atBlockBegin(schedule.loop.getBody());
   Operation *place = ptx::WarpBarrierOp::create(top, schedule.loop.getLoc());
   for (tt::LoadOp load : loads)
-    makeEarly(schedule, load, place);
+    if (!loadWords(schedule, load, place)) makeEarly(schedule, load, place);
 }
 
 void overlapComputing(LoopSchedule &schedule, int64_t registers) {

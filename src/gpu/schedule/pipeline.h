@@ -117,6 +117,10 @@ int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, cons
 /// Loads to registers are made an iteration early, if `registers` of a thread reach for that.
 void overlapComputing(LoopSchedule &schedule, int64_t registers);
 
+/// Makes a load of bytes an iteration early, in front of `place`, a word of memory for those of several iterations; false if a word does
+/// not hold them (load_words.cpp).
+bool loadWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
+
 /// Whether an iteration of the loop, from its first product `ahead` on, can be cut in two parts, of which the second runs an iteration
 /// late.
 bool canRotate(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
