@@ -29,6 +29,9 @@ constexpr llvm::StringLiteral multicastName = "ttg.multicast";
 /// Of a ttg.barrier_arrive (a unit attribute): it is at the barriers of all blocks of the cluster, which fill one another's slots.
 constexpr llvm::StringLiteral inAllBlocksName = "ttg.in_all_blocks";
 
+/// Of a ttg.fence_async (a unit attribute): the stores in front of it go to other memory than the loads that they follow from.
+constexpr llvm::StringLiteral asMadeName = "ttg.as_made";
+
 /// A load that only feeds a buffer.
 struct Copy {
   mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
