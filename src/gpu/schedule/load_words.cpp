@@ -60,11 +60,14 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
   return *first + *second * std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
 }
 
-/// How many bytes the load's bytes move every iteration, if a word holds those of several iterations.
+/// How many bytes the load's bytes move every iteration, if a word holds those of several iterations, and more of them than one access
+/// brings of neighbors.
 static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::coveringName)) return {};
+  auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   std::optional<int64_t> bytes = advanceOf(load.getPtr(), loop);
-  return bytes && *bytes > 0 && *bytes < wordBytes && wordBytes % *bytes == 0 ? bytes : std::nullopt;
+  bool several = bytes && *bytes > 0 && wordBytes % *bytes == 0 && *bytes * (vector ? vector.getInt() : 1) < wordBytes;
+  return several ? bytes : std::nullopt;
 }
 
 namespace {
