@@ -16,9 +16,12 @@ tt.func public @scaled(%p: !tt.ptr<f8E4M3FN>, %s: !tt.ptr<i8>, %o: !tt.ptr<f32>)
 
 // ---- numbers of four bits, eight in a register: two are spread by one multiplication and one mask
 // RUN: tilewright compile %s --kernel packed --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=PACKED
-// They are scaled by one instruction, too. Here all bytes are the same.
+// The two are neighbours: nothing sorts them behind. They are scaled by one instruction, too. Here all bytes are the same.
+// PACKED: prmt.b32 {{.*}}, 0xc480U
 // PACKED-COUNT-4: and.b32 {{.*}}, -2118090304
+// PACKED-NOT: prmt
 // PACKED-COUNT-8: mul.bf16x2
+// PACKED-NOT: prmt
 // PACKED-NOT: mul.bf16{{ }}
 // PACKED: wgmma.mma_async
 

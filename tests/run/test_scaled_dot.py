@@ -195,3 +195,37 @@ def test_loop_over_the_depth(sizes):
     loop_kernel[(1,)](a_bits, scales[0], packed(b_bits, 1), scales[1], c, k, M=m, N=n, BLOCK=block)
     x, y = upcast(a, scales[0], 32, ml_dtypes.bfloat16), upcast(b, scales[1], 32, ml_dtypes.bfloat16)
     agree(c, wide(x) @ wide(y).T, np.abs(wide(x)) @ np.abs(wide(y)).T)
+
+
+@triton.jit
+def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, BLOCK: tl.constexpr, MASKED: tl.constexpr):
+    m, n, k, groups = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, BLOCK), tl.arange(0, BLOCK // 32)
+    rows = m[:, None] < M
+    acc = tl.zeros((128, N), tl.float32)
+    for start in range(0, K, BLOCK):
+        a = tl.load(a_ptr + m[:, None] * K + (start + k)[None, :], mask=rows, other=0)
+        b = tl.load(b_ptr + n[None, :] * K + (start + k)[:, None])
+        at = scale_ptr + m[:, None] * stride + (start // 32 + groups)[None, :]
+        if MASKED:
+            scale = tl.load(at, mask=rows & (start // 32 + groups < K // 32 - 1)[None, :], other=7)
+        else:
+            scale = tl.load(at, mask=rows, other=0)
+        acc = tl.dot_scaled(a, scale, "e4m3", b, None, "bf16", acc)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc, mask=rows)
+
+
+@pytest.mark.parametrize("depth, gap", [(320, 0), (512, 0), (256, 3), (256, 8), (64, 0)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_scales_of_rows_that_begin_anywhere(depth, gap, masked):
+    """On GPUs a word of memory brings those of several iterations."""
+    rows, n, groups = 100, 32, depth // 32
+    a, a_bits = numbers((rows, depth), "e4m3", 1)
+    b, _ = numbers((n, depth), "bf16", 2)
+    scale = exponents(rows, groups + gap, 120, 130)
+    c = np.zeros((rows, n), np.float32)
+    rows_kernel[(1,)](a_bits, scale, b, c, rows, depth, groups + gap, N=n, BLOCK=64, MASKED=masked)
+    used = scale[:, :groups].copy()
+    if masked:
+        used[:, -1] = 7
+    x = upcast(a, used, 32, ml_dtypes.bfloat16)
+    agree(c, wide(x) @ wide(b).T, np.abs(wide(x)) @ np.abs(wide(b)).T)

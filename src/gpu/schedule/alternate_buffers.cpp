@@ -133,11 +133,24 @@ static void loadAhead(LoopSchedule &schedule, int64_t registers) {
   OpBuilder top = OpBuilder::atBlockBegin(schedule.loop.getBody());
   Operation *place = ptx::WarpBarrierOp::create(top, schedule.loop.getLoc());
   for (tt::LoadOp load : loads)
-    makeEarly(schedule, load, place);
+    if (!loadWords(schedule, load, place)) makeEarly(schedule, load, place);
+}
+
+/// Lets threads store what they have computed before they compute the rest.
+static void storeAsMade(LoopSchedule &schedule) {
+  auto isLoaded = [](ttg::StoreSharedOp store) {
+    return isa_and_nonnull<ttg::LoadSharedOp, tt::LoadOp, ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp());
+  };
+  if (llvm::all_of(schedule.computed, isLoaded)) return;
+  Operation *op = schedule.computed.front();
+  while (isa_and_nonnull<ttg::StoreSharedOp>(op))
+    op = op->getNextNode();
+  if (isa_and_nonnull<ttg::FenceAsyncOp>(op)) op->setAttr(asMadeName, UnitAttr::get(op->getContext()));
 }
 
 void overlapComputing(LoopSchedule &schedule, int64_t registers) {
   alternateBuffers(schedule);
+  storeAsMade(schedule);
   loadAhead(schedule, registers);
   if (!schedule.rings.empty()) return; // the pipeline lets the products run on
   OpBuilder b(schedule.loop);

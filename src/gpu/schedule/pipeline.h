@@ -29,6 +29,9 @@ constexpr llvm::StringLiteral multicastName = "ttg.multicast";
 /// Of a ttg.barrier_arrive (a unit attribute): it is at the barriers of all blocks of the cluster, which fill one another's slots.
 constexpr llvm::StringLiteral inAllBlocksName = "ttg.in_all_blocks";
 
+/// Of a ttg.fence_async (a unit attribute): the stores in front of it go to other memory than the loads that they follow from.
+constexpr llvm::StringLiteral asMadeName = "ttg.as_made";
+
 /// A load that only feeds a buffer.
 struct Copy {
   mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
@@ -120,6 +123,10 @@ int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, cons
 /// Gives each buffer that threads fill for products slots, which iterations take in turn: one is filled while products read the others.
 /// Loads to registers are made an iteration early, if `registers` of a thread reach for that.
 void overlapComputing(LoopSchedule &schedule, int64_t registers);
+
+/// Makes a load of bytes an iteration early, in front of `place`, a word of memory for those of several iterations; false if a word does
+/// not hold them (load_words.cpp).
+bool loadWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
 
 /// Whether an iteration of the loop, from its first product `ahead` on, can be cut in two parts, of which the second runs an iteration
 /// late.

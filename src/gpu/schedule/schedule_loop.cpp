@@ -22,6 +22,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -167,6 +168,31 @@ static void mergeRows(LoopSchedule &schedule) {
   }
 }
 
+/// Tiles that threads read one right behind the other arrive together: they would wait for each.
+static void mergeNeighbors(LoopSchedule &schedule) {
+  auto isPassed = [](Operation *op) { // what is left of the copies, too
+    return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::SyncOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
+  };
+  auto isReadBeside = [&](const Ring &first, const Ring &second) {
+    if (!first.tma || !second.tma || first.productsRead || second.productsRead) return false;
+    Operation *op = first.firstReader;
+    while (op && op != second.firstReader && isPassed(op))
+      op = op->getNextNode();
+    return op == second.firstReader;
+  };
+  llvm::sort(schedule.rings, [](const Ring &x, const Ring &y) { return x.firstReader->isBeforeInBlock(y.firstReader); });
+  for (size_t i = 0; i + 1 < schedule.rings.size();) {
+    Ring &first = schedule.rings[i], &second = schedule.rings[i + 1];
+    if (!isReadBeside(first, second)) {
+      ++i;
+      continue;
+    }
+    first.copies.append(second.copies);
+    if (first.retired->isBeforeInBlock(second.retired)) first.retired = second.retired;
+    schedule.rings.erase(schedule.rings.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
 /// Whether a buffer is filled in the loop for products alone, which stand behind it.
 static bool isForProducts(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
   if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
@@ -201,6 +227,7 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
   auto products = body->getOps<ttg::WgmmaOp>();
   constexpr int64_t manyProducts = 3; // of fewer, the first one may start an iteration early, and has a ring to itself
   if (std::distance(products.begin(), products.end()) >= manyProducts) mergeRows(schedule);
+  if (!schedule.computed.empty()) mergeNeighbors(schedule);
   return schedule;
 }
 

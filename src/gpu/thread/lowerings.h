@@ -119,4 +119,7 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op);
 LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op);
 LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op);
 
+/// Lets the stores in front of the next operation, of what is made out of tiles in shared memory, take turns with what makes it.
+void storeAsMade(ThreadContext &t);
+
 } // namespace tilewright::gpu

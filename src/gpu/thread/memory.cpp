@@ -2,6 +2,7 @@
 // (ttg.vector):
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
+#include "gpu/machine/covering.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/covering.h"
 #include "ir/refusal.h"
@@ -139,6 +140,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
         other.push_back(toMemory(t, t.get(op.getOther())[reg + i]));
     auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
                                           evictionOf(op.getEvict()), op.getIsVolatile());
+    if (op->hasAttr(ttg::wordsName)) load->setAttr(ptx::coveringName, t.b.getUnitAttr());
     for (Value value : load.getValues())
       results.push_back(fromMemory(t, value, type));
   }

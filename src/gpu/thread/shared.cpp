@@ -265,7 +265,8 @@ LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp op) {
   return success();
 }
 
-LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp) {
+LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
+  if (op->hasAttr(asMadeName)) storeAsMade(t);
   if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older ones have no engine that it could matter to
   return success();
 }

@@ -9,4 +9,7 @@ namespace tilewright::ttg {
 /// Of a tt.load (a unit attribute): ttg.vector neighbours lie side by side, but at any address.
 constexpr llvm::StringLiteral coveringName = "ttg.covering";
 
+/// Of a tt.load (a unit attribute): its elements are aligned words, of which some bytes may lie outside of a tensor.
+constexpr llvm::StringLiteral wordsName = "ttg.words";
+
 } // namespace tilewright::ttg

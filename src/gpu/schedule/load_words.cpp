@@ -1,0 +1,205 @@
+// A loop over groups of numbers reads a few scales of every row in an iteration. Each row lies in a line of memory of its own, and a load
+// takes as long for one byte of a line as for eight: the copies of numbers, and what threads read of them in shared memory, wait meanwhile.
+// The word of eight bytes that an iteration's bytes lie in holds those of the next ones, too:
+//   before: for i { %s = load (%p + 2 * i) }
+//   after:  %w = load word(%p)
+//           for i { %s = byte (%p + 2 * i) & 7 of %w    ...    %w = load word(%p + 2 * i + 2) where a word begins there, else %w }
+// A word is aligned, so that it can be read wherever one of its bytes can.
+#include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/axis_info.h"
+#include "gpu/tiles/covering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static constexpr int64_t wordBytes = 8;
+
+static std::optional<int64_t> constantOf(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) return constant.getSExtValue();
+  return {};
+}
+
+/// By how much a scalar that the loop carries, or its induction variable, grows every iteration, if that is a constant.
+static std::optional<int64_t> growthOf(BlockArgument carried, scf::ForOp loop) {
+  if (carried.getOwner() != loop.getBody()) return {};
+  if (carried == loop.getInductionVar()) return constantOf(loop.getStep());
+  auto sum = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp<arith::AddIOp>();
+  if (!sum || sum.getLhs() != carried) return {};
+  return constantOf(sum.getRhs());
+}
+
+/// The same of the induction variable's quotient by a constant, where no step leaves a rest.
+static std::optional<int64_t> quotientsGrowth(Operation *division, scf::ForOp loop) {
+  std::optional<int64_t> by = constantOf(division->getOperand(1)), first = constantOf(loop.getLowerBound()),
+                         step = constantOf(loop.getStep());
+  if (division->getOperand(0) != loop.getInductionVar() || !by || !first || !step) return {};
+  return *by > 0 && *first >= 0 && *step > 0 && *step % *by == 0 ? std::optional(*step / *by) : std::nullopt;
+}
+
+/// By how much all elements grow every iteration, in bytes if they are pointers; nothing if that is not known. Narrow offsets count where
+/// they are exact.
+static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
+  if (loop.isDefinedOutsideOfLoop(value) || constantOf(value)) return 0;
+  if (auto carried = dyn_cast<BlockArgument>(value)) return growthOf(carried, loop);
+  Operation *op = value.getDefiningOp();
+  if (isa<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp>(op)) return advanceOf(op->getOperand(0), loop);
+  if (isa<arith::DivSIOp, arith::DivUIOp>(op)) return quotientsGrowth(op, loop);
+  if (!isa<tt::AddPtrOp, arith::AddIOp>(op)) return {};
+  std::optional<int64_t> first = advanceOf(op->getOperand(0), loop), second = advanceOf(op->getOperand(1), loop);
+  if (!first || !second) return {};
+  auto moved = dyn_cast<tt::AddPtrOp>(op);
+  if (!moved) return *first + *second;
+  bool isExact = getElementTypeOrSelf(moved.getOffset().getType()).isInteger(64) || moved->hasAttr(ttg::exactName) || *second == 0;
+  Type pointee = cast<tt::PointerType>(getElementTypeOrSelf(moved.getType())).getPointeeType();
+  if (!isExact || !pointee.isIntOrFloat()) return {};
+  return *first + *second * std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
+}
+
+/// How many bytes the load's bytes move every iteration, if a word holds those of several iterations, and more of them than one access
+/// brings of neighbors.
+static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
+  if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::coveringName)) return {};
+  auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  std::optional<int64_t> bytes = advanceOf(load.getPtr(), loop);
+  bool several = bytes && *bytes > 0 && wordBytes % *bytes == 0 && *bytes * (vector ? vector.getInt() : 1) < wordBytes;
+  return several ? bytes : std::nullopt;
+}
+
+namespace {
+/// What an iteration of the loop has: the words of the elements, how far the loop has come, in bytes, and whether a word is there (null:
+/// all are whose elements are wanted in any iteration).
+struct Held {
+  Value words, way, isThere;
+};
+
+/// The words of a load. An element is byte (way + offset) mod 8 of the word at start + (way + offset) / 8 * 8.
+class Words {
+public:
+  Words(tt::LoadOp load, int64_t step, scf::ForOp loop)
+      : load(load), loc(load.getLoc()), tile(cast<RankedTensorType>(load.getType())), step(step),
+        varies(load.getMask() && !loop.isDefinedOutsideOfLoop(load.getMask())) {}
+
+  /// The words of the first iteration, in front of the loop. Where the rows are known to begin with a word, all have the offsets of their
+  /// columns.
+  Held first(OpBuilder &b, scf::ForOp loop) {
+    LoopIterations iterations(loop);
+    begin(b, loop);
+    Held held{Value(), arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0)), Value()};
+    Value wanted =
+        isWanted(b, iterations.existsIteration(b, 0), load.getMask() ? iterations.ofIteration(b, load.getMask(), 0)[0] : Value());
+    held.words = loadAt(b, placeAt(b, held.way), wanted, Value());
+    if (varies) held.isThere = wanted;
+    return held;
+  }
+
+  /// Those of the next iteration: the same ones, but where a word begins, or one is wanted that was not before.
+  Held next(OpBuilder &b, scf::ForOp loop, const Held &held) {
+    LoopIterations iterations(loop);
+    Value way = arith::AddIOp::create(b, loc, held.way, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(step)));
+    Value place = placeAt(b, way), byte = arith::AndIOp::create(b, loc, place, constant(b, wordBytes - 1));
+    Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, byte, constant(b, step)), isOpen = begins, stays;
+    if (varies) {
+      Value yes = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(with(b.getI1Type()), true));
+      isOpen = arith::OrIOp::create(b, loc, begins, arith::XOrIOp::create(b, loc, held.isThere, yes));
+      stays = arith::AndIOp::create(b, loc, held.isThere, arith::XOrIOp::create(b, loc, begins, yes));
+    }
+    Value wanted = isWanted(b, iterations.existsLater(b, 1), load.getMask() ? iterations.later(b, load.getMask(), 1)[0] : Value());
+    wanted = arith::AndIOp::create(b, loc, wanted, isOpen);
+    return {loadAt(b, place, wanted, held.words), way, varies ? Value(arith::OrIOp::create(b, loc, stays, wanted)) : Value()};
+  }
+
+  /// What the load brings, out of its words.
+  Value bytes(OpBuilder &b, scf::ForOp loop, const Held &held) {
+    Value byte = arith::AndIOp::create(b, loc, placeAt(b, held.way), constant(b, wordBytes - 1));
+    Value moved = arith::ShRUIOp::create(b, loc, held.words, arith::ShLIOp::create(b, loc, byte, constant(b, 3)));
+    Value bytes = arith::TruncIOp::create(b, loc, with(b.getI8Type()), moved);
+    if (bytes.getType() != tile) bytes = tt::BitcastOp::create(b, loc, tile, bytes);
+    if (!load.getMask() || !(varies || load.getOther())) return bytes;
+    LoopIterations iterations(loop);
+    Value mask = iterations.later(b, load.getMask(), 0)[0], other;
+    if (load.getOther())
+      other = iterations.later(b, load.getOther(), 0)[0];
+    else
+      other = arith::ConstantOp::create(b, loc, tile, b.getZeroAttr(tile));
+    return arith::SelectOp::create(b, loc, mask, bytes, other);
+  }
+
+private:
+  void begin(OpBuilder &b, scf::ForOp loop) {
+    LoopIterations iterations(loop);
+    if (auto columns = load.getPtr().getDefiningOp<tt::AddPtrOp>()) {
+      SmallVector<Value> parts = iterations.ofIteration(b, {columns.getPtr(), columns.getOffset()}, 0);
+      start = parts[0], offset = parts[1];
+      if (!getElementTypeOrSelf(offset.getType()).isInteger(64)) offset = arith::ExtSIOp::create(b, loc, with(b.getI64Type()), offset);
+      if (AxisAnalysis(loop->getParentOfType<tt::FuncOp>()).of(start).divisibilityOfAll() % wordBytes == 0) return;
+    }
+    Value first = iterations.ofIteration(b, load.getPtr(), 0).front();
+    Value address = tt::PtrToIntOp::create(b, loc, with(b.getI64Type()), first);
+    offset = arith::AndIOp::create(b, loc, address, constant(b, wordBytes - 1));
+    start = tt::AddPtrOp::create(b, loc, first.getType(), first, arith::SubIOp::create(b, loc, constant(b, 0), offset));
+  }
+
+  /// The words around places, where `wanted`, and `before` elsewhere.
+  Value loadAt(OpBuilder &b, Value place, Value wanted, Value before) {
+    Value whole = arith::AndIOp::create(b, loc, place, constant(b, -wordBytes));
+    Value pointers = tt::AddPtrOp::create(b, loc, start.getType(), start, whole);
+    auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(pointers.getType()));
+    Type wide = with(tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace()));
+    auto words = tt::LoadOp::create(b, loc, tt::BitcastOp::create(b, loc, wide, pointers), wanted, before);
+    words.setCache(load.getCache());
+    words.setEvict(load.getEvict());
+    words->setAttr(ttg::wordsName, b.getUnitAttr());
+    return words.getResult();
+  }
+
+  Value isWanted(OpBuilder &b, Value exists, Value mask) {
+    Value all = tt::SplatOp::create(b, loc, with(b.getI1Type()), exists);
+    return mask ? Value(arith::AndIOp::create(b, loc, all, mask)) : all;
+  }
+
+  Value placeAt(OpBuilder &b, Value way) {
+    return arith::AddIOp::create(b, loc, tt::SplatOp::create(b, loc, with(b.getI64Type()), way), offset);
+  }
+
+  RankedTensorType with(Type element) { return tile.clone(element); }
+  Value constant(OpBuilder &b, int64_t value) {
+    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(with(b.getI64Type()), Attribute(b.getI64IntegerAttr(value))));
+  }
+
+  tt::LoadOp load;
+  Location loc;
+  RankedTensorType tile;
+  int64_t step;
+  bool varies; // the mask, from iteration to iteration
+  Value start, offset;
+};
+} // namespace
+
+bool loadWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
+  std::optional<int64_t> step = stepOf(load, schedule.loop);
+  if (!step) return false;
+  Words words(load, *step, schedule.loop);
+  OpBuilder b(schedule.loop);
+  Held held = words.first(b, schedule.loop);
+  SmallVector<Value> carried{held.words, held.way};
+  if (held.isThere) carried.push_back(held.isThere);
+  scf::ForOp loop = schedule.loop = withMoreCarried(schedule.loop, carried);
+  auto own = loop.getRegionIterArgs().take_back(carried.size());
+  held = {own[0], own[1], held.isThere ? Value(own[2]) : Value()};
+  b.setInsertionPoint(load->isBeforeInBlock(place) ? load : place); // in front of the next words, which take the same registers
+  load.replaceAllUsesWith(words.bytes(b, loop, held));
+  b.setInsertionPoint(place);
+  Held next = words.next(b, loop, held);
+  Operation *yield = loop.getBody()->getTerminator();
+  yield->insertOperands(yield->getNumOperands(), {next.words, next.way});
+  if (next.isThere) yield->insertOperands(yield->getNumOperands(), next.isThere);
+  load.erase();
+  return true;
+}
+
+} // namespace tilewright::gpu
