@@ -34,6 +34,9 @@ llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 /// A kernel whose accumulators do not fit into the registers of as many warps as its author asked for gets more.
 llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
 
+/// What one arm of a branch loads, and a store behind the branch writes in any case, is on its way while the branch waits for memory.
+llvm::LogicalResult loadEarly(mlir::ModuleOp module);
+
 /// Offsets of 32 bits that do not wrap around, which is proven or a fact of launches, are marked `ttg.exact`.
 llvm::LogicalResult assumeExactOffsets(mlir::ModuleOp module);
 

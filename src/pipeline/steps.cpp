@@ -221,6 +221,8 @@ constexpr Step steps[] = {
      "drop the address arithmetic that tensor maps have replaced"},
     {"choose-warps", Machine::gpu, gpu::chooseWarps, nullptr, "",
      "take more warps than asked for where accumulators do not fit"},
+    {"load-early", Machine::gpu, gpu::loadEarly, nullptr, "",
+     "load in front of a branch that waits for memory what it loads, and what is stored behind it"},
     {"assume-exact-offsets", Machine::gpu, gpu::assumeExactOffsets, nullptr, "",
      "note which offsets of 32 bits do not wrap around, and ask launches for it"},
     {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",

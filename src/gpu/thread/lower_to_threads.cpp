@@ -365,6 +365,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   finishMeeting(t);
+  if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
   SmallVector<GlobalAccess> before = t.sinceBarrier;
   expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
