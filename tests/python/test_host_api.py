@@ -652,3 +652,8 @@ def test_modules_of_c_sources(tmp_path, monkeypatch):
     assert compile_module_from_src(C_MODULE % 43, "said_in_c").answer() == 43
     with pytest.raises(RuntimeError, match="could not build the module 'said_in_c'"):
         compile_module_from_src("no C", "said_in_c")
+
+
+def test_cdiv_rounds_up():
+    assert triton.cdiv(7, 2) == 4 and triton.cdiv(x=8, y=2) == 4 and triton.cdiv(0, 5) == 0 and triton.cdiv(-7, 2) == -3
+    assert triton.cdiv(tl.constexpr(9), 4) == 3 and triton.cdiv(9, tl.constexpr(4)) == 3
