@@ -15,6 +15,10 @@ namespace tilewright::gpu {
 /// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that a launch for which they are takes another version.
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
+/// An argument that bounds the columns of a row, and that its launch has found to be well below the block's size, gets that as its
+/// ttg.at_most (gpu/tiles/row_length.h); where it is not known, the kernel prefers that it is more.
+llvm::LogicalResult specializeLengths(mlir::ModuleOp module);
+
 /// Products of f32 with input_precision tf32x3, bf16x3 or bf16x6 become several of tf32 or bf16, where tensor cores take those.
 llvm::LogicalResult splitPrecision(mlir::ModuleOp module);
 

@@ -209,6 +209,8 @@ constexpr Step steps[] = {
      "say on the kernel what it is compiled for"},
     {"specialize-divisibility", Machine::gpu, gpu::specializeDivisibility, nullptr, "",
      "let launches whose arguments are multiples of 8, 4 or 2 have wider accesses"},
+    {"specialize-lengths", Machine::gpu, gpu::specializeLengths, nullptr, "",
+     "let launches whose rows are well below their block's size leave out what lies behind them"},
     {"split-precision", Machine::gpu, gpu::splitPrecision, nullptr, "",
      "compute products of f32 as several of tf32 or bf16, where their author asks for it"},
     {"split-over-blocks", Machine::gpu, gpu::splitOverBlocks, nullptr, "",

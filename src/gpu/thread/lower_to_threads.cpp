@@ -5,6 +5,7 @@
 #include "gpu/machine/each_group.h"
 #include "gpu/passes.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/row_length.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,6 +88,31 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
     }
     return arith::AddIOp::create(t.b, operands[0], arith::MulIOp::create(t.b, offset, t.i64(bytes)));
   });
+}
+
+/// Of what all threads hold in a register, an index that none is below.
+static int64_t leastIndex(const Layout &layout, int64_t reg) {
+  uint32_t index = layout.apply(reg, 0, 0, 0);
+  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+    for (uint32_t basis : layout.basesOf(axis))
+      index &= ~basis;
+  return index;
+}
+
+/// Columns that no row of the launch has are not compared with its length.
+static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
+  if (failed(lowerElementwise(t, op))) return failure();
+  std::optional<RowLength> row = rowLengthOf(op);
+  if (!row || cast<RankedTensorType>(op.getType()).getNumElements() != row->block) return success();
+  auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
+  auto most = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), atMostName);
+  if (!most) return success();
+  Layout layout = ttg::layoutOf(op.getType());
+  Parts results = t.get(op.getResult());
+  for (auto [reg, result] : llvm::enumerate(results))
+    if (leastIndex(layout, static_cast<int64_t>(reg)) >= most.getInt()) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
+  t.set(op.getResult(), std::move(results));
+  return success();
 }
 
 //===------------------------------------------------------------------------------------------------------------- shapes
@@ -425,7 +451,7 @@ static Lowering loweringOf(Operation *op) {
       lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerWarpBarrier, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
-      lowerAddPtr, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,
+      lowerAddPtr, lowerCompare, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,
       lowerExtern, lowerInlineAsm, lowerMapElementwise, lowerUnpackE2m1,
       // between threads
       lowerConvert, lowerReduce, lowerScan, lowerGather, lowerHistogram, lowerReadBlocks,

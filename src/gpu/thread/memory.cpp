@@ -110,6 +110,20 @@ static bool isTrue(Value predicate) {
   return matchPattern(predicate, m_One());
 }
 
+/// Whether one of the conditions that must hold never does.
+static bool isFalse(Value predicate) {
+  auto both = predicate.getDefiningOp<arith::AndIOp>();
+  return matchPattern(predicate, m_Zero()) || (both && (isFalse(both.getLhs()) || isFalse(both.getRhs())));
+}
+
+/// What a load gives whose mask is off, in memory's type.
+static SmallVector<Value> otherOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width, Type inMemory) {
+  SmallVector<Value> other;
+  for (size_t i = 0; i < width; ++i)
+    other.push_back(op.getOther() ? toMemory(t, t.get(op.getOther())[reg + i]) : t.zero(inMemory));
+  return other;
+}
+
 /// The masks of the `width` registers from `reg` on; none if all are true.
 static SmallVector<Value> masksOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width) {
   if (!op.getMask()) return {};
@@ -127,6 +141,11 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   size_t width = widthOf(op);
   Parts results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    if (op.getMask() && llvm::all_of(ArrayRef<Value>(t.get(op.getMask())).slice(reg, width), isFalse)) {
+      for (Value value : otherOf(t, op, reg, width, inMemory))
+        results.push_back(fromMemory(t, value, type));
+      continue;
+    }
     if (op->hasAttr(ttg::coveringName)) {
       llvm::append_range(results, loadCovering(t, addresses[reg], masksOf(t, op, reg, width), static_cast<int64_t>(width), inMemory,
                                                cacheOf(op.getCache()), evictionOf(op.getEvict())));
@@ -135,9 +154,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     Value predicate = op.getMask() ? t.get(op.getMask())[reg] : Value();
     if (predicate && isTrue(predicate)) predicate = {};
     SmallVector<Value> other;
-    if (op.getOther() && predicate)
-      for (size_t i = 0; i < width; ++i)
-        other.push_back(toMemory(t, t.get(op.getOther())[reg + i]));
+    if (op.getOther() && predicate) other = otherOf(t, op, reg, width, inMemory);
     auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
                                           evictionOf(op.getEvict()), op.getIsVolatile());
     if (Attribute early = op->getAttr(ptx::earlyName)) load->setAttr(ptx::earlyName, early);
@@ -161,6 +178,7 @@ LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
   const Parts &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    if (op.getMask() && isFalse(t.get(op.getMask())[reg])) continue;
     Value predicate = first;
     if (op.getMask() && !isTrue(t.get(op.getMask())[reg])) {
       Value mask = t.get(op.getMask())[reg];
