@@ -1,4 +1,4 @@
-"""Backward passes. Attention: the gallery's kernels beside cuDNN (through PyTorch) and upstream's tutorial 06; layer norm of its tutorial 05.
+"""Backward passes. Attention: the gallery's kernels beside cuDNN (through PyTorch) and tutorial 06; layer norm of tutorial 05.
 
 Attention starts from cuDNN's output and logarithms, and gives the gradients of q, k and v. cuDNN's programs add to dQ in any order, as
 PyTorch asks for it by default, and the gallery's do so in rows of their own. With a folder of upstream's tutorials their kernels are
