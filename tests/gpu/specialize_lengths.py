@@ -5,6 +5,7 @@
 # RUN: tilewright compile %t.mlir --from specialize-lengths --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=SHORT
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 2 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=FEW
 # RUN: tilewright compile %s --kernel blocks --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=FEW
+# RUN: tilewright compile %s --kernel known --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32,y=*fp32' --emit ptx | FileCheck %s --check-prefix=KNOWN
 # RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' | FileCheck %s --check-prefix=EXPLAIN
 
 import triton
@@ -40,3 +41,16 @@ def rows(x, y, n):
 def blocks(x, y, n):
     columns = tl.program_id(0) * 256 + tl.arange(0, 256)
     tl.store(y + columns, tl.load(x + columns, mask=columns < n, other=0.0), mask=columns < n)
+
+
+# 96 columns are there for every thread, 4 for some.
+# KNOWN-COUNT-3: {{^.}}ld.global
+# KNOWN: @%p{{[0-9]+}} ld.global
+# KNOWN-NOT: ld.global
+
+
+@triton.jit
+def known(x, y):
+    columns = tl.arange(0, 256)
+    mask = columns < 100
+    tl.store(y + columns, tl.load(x + columns, mask=mask, other=0.0) * 2, mask=mask)

@@ -90,27 +90,32 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
   });
 }
 
-/// Of what all threads hold in a register, an index that none is below.
-static int64_t leastIndex(const Layout &layout, int64_t reg) {
-  uint32_t index = layout.apply(reg, 0, 0, 0);
+/// The least and the greatest index of what threads hold in a register, or some below and above.
+static std::pair<int64_t, int64_t> indicesOf(const Layout &layout, int64_t reg) {
+  uint32_t least = layout.apply(reg, 0, 0, 0), other = 0;
   for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
     for (uint32_t basis : layout.basesOf(axis))
-      index &= ~basis;
-  return index;
+      other |= basis;
+  return {least & ~other, least | other};
 }
 
-/// Columns that no row of the launch has are not compared with its length.
+/// Columns that a row has in any case, or in no launch of this version, are not compared with its length.
 static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   if (failed(lowerElementwise(t, op))) return failure();
   std::optional<RowLength> row = rowLengthOf(op);
   if (!row || cast<RankedTensorType>(op.getType()).getNumElements() != row->block) return success();
-  auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
-  auto most = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), atMostName);
-  if (!most) return success();
+  std::optional<int64_t> least = row->constant, most = row->constant;
+  if (row->length) {
+    auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), atMostName)) most = known.getInt();
+  }
   Layout layout = ttg::layoutOf(op.getType());
   Parts results = t.get(op.getResult());
-  for (auto [reg, result] : llvm::enumerate(results))
-    if (leastIndex(layout, static_cast<int64_t>(reg)) >= most.getInt()) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
+  for (auto [reg, result] : llvm::enumerate(results)) {
+    auto [first, last] = indicesOf(layout, static_cast<int64_t>(reg));
+    bool isBehind = most && first >= *most, isInside = least && last < *least;
+    if (isBehind || isInside) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(isInside));
+  }
   t.set(op.getResult(), std::move(results));
   return success();
 }

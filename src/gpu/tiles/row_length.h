@@ -14,10 +14,11 @@ namespace tilewright::gpu {
 /// Of a kernel's argument (an integer attribute): it is no larger.
 constexpr llvm::StringLiteral atMostName = "ttg.at_most";
 
-/// What `columns < n` compares.
+/// What `columns < n` compares: how many columns, with an argument of the kernel (null: none) or with a constant.
 struct RowLength {
-  mlir::BlockArgument length; ///< n, of the kernel
-  int64_t block;              ///< how many columns there are
+  int64_t block = 0;
+  mlir::BlockArgument length;
+  std::optional<int64_t> constant;
 };
 std::optional<RowLength> rowLengthOf(mlir::arith::CmpIOp compare);
 

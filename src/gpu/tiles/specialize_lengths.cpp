@@ -12,6 +12,8 @@
 #include "ir/address/indices.h"
 #include "support/target.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -20,16 +22,20 @@ namespace tilewright::gpu {
 constexpr int64_t parts = 8, fewest = 5, leastInThread = 8;
 
 std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
-  bool isLess = compare.getPredicate() == arith::CmpIPredicate::slt;
-  auto splat = compare.getRhs().getDefiningOp<tt::SplatOp>();
-  Value columns = compare.getLhs();
+  Value columns = compare.getLhs(), length = compare.getRhs();
   while (auto expand = columns.getDefiningOp<tt::ExpandDimsOp>())
     columns = expand.getSrc();
   auto range = columns.getDefiningOp<tt::MakeRangeOp>();
-  if (!isLess || !splat || !range || range.getStart() != 0) return std::nullopt;
-  auto length = dyn_cast<BlockArgument>(splat.getSrc());
-  if (!length || !isa<tt::FuncOp>(length.getOwner()->getParentOp())) return std::nullopt;
-  return RowLength{length, static_cast<int64_t>(range.getEnd())};
+  if (compare.getPredicate() != arith::CmpIPredicate::slt || !range || range.getStart() != 0) return std::nullopt;
+  RowLength row{static_cast<int64_t>(range.getEnd()), {}, {}};
+  APInt constant;
+  if (matchPattern(length, m_ConstantInt(&constant))) {
+    row.constant = constant.getSExtValue();
+    return row;
+  }
+  auto splat = length.getDefiningOp<tt::SplatOp>();
+  row.length = splat ? dyn_cast<BlockArgument>(splat.getSrc()) : BlockArgument();
+  return row.length && isa<tt::FuncOp>(row.length.getOwner()->getParentOp()) ? std::optional(row) : std::nullopt;
 }
 
 static LaunchFact factOf(BlockArgument argument, int64_t bound, bool isPreferred) {
@@ -62,7 +68,7 @@ LogicalResult specializeLengths(ModuleOp module) {
     llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; of several blocks the largest
     kernel.walk([&](arith::CmpIOp compare) {
       std::optional<RowLength> row = rowLengthOf(compare);
-      if (!row || row->block < leastInThread * config.getWarps() << laneBits) return;
+      if (!row || !row->length || row->block < leastInThread * config.getWarps() << laneBits) return;
       if (kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
       auto [place, isNew] = rows.try_emplace(row->length.getArgNumber(), *row);
       if (!isNew && row->block > place->second.block) place->second = *row;
