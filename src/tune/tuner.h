@@ -18,7 +18,7 @@ struct TuneDoor {
   std::function<bool(size_t config)> compareWith;
   /// Compiles one configuration, so that measuring it need not; it is called by several threads at once.
   CompileConfig compile;
-  /// How many may be compiled at once. Less than two: none is compiled before it is measured.
+  /// How many may be compiled at once. Less than two: none is compiled before it is measured; else each is, unless there is a budget.
   int64_t compileThreads = 0;
   /// Whether compiling disturbs measuring, as it does on a CPU: all is compiled before the first is measured.
   bool needsQuiet = true;
