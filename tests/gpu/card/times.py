@@ -459,6 +459,13 @@ def run_sweep(ours, theirs, wanted, write):
     return failed
 
 
+def run_choices(ours, theirs, wanted, write):
+    from choices import run_choices
+
+    write(machine(theirs))
+    run_choices(ours, wanted, write, measure)
+
+
 def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
     from backward_rows import backward_rows, tutorial_norm_rows
