@@ -151,6 +151,10 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     if (check) check->restore();
     if (!call(before)) return std::nullopt;
     std::optional<double> seconds;
+    if (card && !best) {
+      WithoutGil release;
+      restCard();
+    }
     if (card)
       seconds = card->time([&] { return call(run); }, diagnostics);
     else

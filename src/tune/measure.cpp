@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <thread>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
@@ -121,6 +122,10 @@ private:
 
 // ---- on a GPU
 
+void restCard() {
+  std::this_thread::sleep_for(std::chrono::microseconds(500));
+}
+
 std::unique_ptr<CardTimer> CardTimer::create(int64_t ordinal, void *stream, Diagnostics &diagnostics) {
   std::unique_ptr<CardTimer> timer(new CardTimer);
   timer->device = gpu::CudaDevice::get(ordinal, diagnostics);
@@ -191,6 +196,7 @@ Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, 
   std::optional<std::string> difference;
   auto checked = [&]() -> std::optional<double> {
     if (check) check->restore();
+    if (state->card && !best) restCard();
     std::optional<double> seconds = once(launch, problems);
     if (seconds && check) difference = check->compare();
     check = nullptr; // of one run

@@ -9,8 +9,8 @@ namespace tilewright {
 
 /// How a door measures.
 struct TuneDoor {
-  /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured well. Nothing ends the
-  /// tuning: the door knows why.
+  /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured well. None: this time is to
+  /// decide. Nothing ends the tuning: the door knows why.
   std::function<std::optional<Measured>(size_t config, std::optional<double> best)> measure;
   /// Runs one configuration, so that the results of those that are measured afterwards are compared with its. False where it does not work.
   /// Asked for where other processes measure a part of the configurations; else the first that is measured is what the others are
