@@ -148,8 +148,9 @@ static double secondsOnProcessors(const nb::callable &run, llvm::ArrayRef<Argume
 
 /// Times runs as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches. On a GPU if
 /// `device` is not negative. `check`: compares what the first run leaves; how that differs is the answer, then, in place of the times.
+/// `isCompiled`: the first run need not compile.
 static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
-                               ResultCheck *check, int64_t device, uintptr_t stream) {
+                               ResultCheck *check, bool isCompiled, int64_t device, uintptr_t stream) {
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
     arguments.push_back(toArgument(tensor, nullptr));
@@ -163,6 +164,10 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     if (check) check->restore();
     if (!call(before)) return std::nullopt;
     std::optional<double> seconds;
+    if (card && !best) {
+      WithoutGil release;
+      restCard();
+    }
     if (card)
       seconds = card->time([&] { return call(run); }, diagnostics);
     else
@@ -182,7 +187,7 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     return seconds;
   };
   std::optional<std::vector<double>> times;
-  if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
+  if (!diagnostics.hasErrors()) times = measureRuns(once, best, !card ? onProcessors : isCompiled ? compiledOnCards : onCards);
   if (raised.first) std::rethrow_exception(raised.first);
   if (difference) return nb::cast(*difference);
   if (!times) raiseErrors(diagnostics, nullptr);
@@ -342,7 +347,7 @@ void defineTuner(nb::module_ &module) {
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "check"_a.none() = nb::none(),
-             "device"_a = -1, "stream"_a = 0);
+             "is_compiled"_a = false, "device"_a = -1, "stream"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
              "needs_quiet"_a = true, "same_as"_a = std::vector<size_t>());

@@ -14,7 +14,7 @@ from . import knobs, language  # noqa: E402
 from .runtime import (  # noqa: E402
     Config, InterpreterError, JITFunction, KernelInterface, MockTensor, OutOfResources, TensorWrapper, autotune, heuristics, reinterpret,
     set_allocator)
-from .runtime.jit import constexpr_function, jit  # noqa: E402
+from .runtime.jit import CeilingDivision, constexpr_function, jit  # noqa: E402
 from .runtime._async_compile import AsyncCompileMode, FutureKernel  # noqa: E402
 from .compiler import CompilationError, compile  # noqa: E402
 from . import _C, runtime, testing, tools  # noqa: E402
@@ -25,7 +25,7 @@ must_use_result = language.core.must_use_result
 aggregate = language.aggregate.aggregate
 
 
-@constexpr_function
+@CeilingDivision
 def cdiv(x, y):
     """x / y, rounded up."""
     return (x + y - 1) // y

@@ -15,6 +15,10 @@ namespace tilewright::gpu {
 /// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that a launch for which they are takes another version.
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
+/// An argument that bounds the columns of a row, and that its launch has found to be well below the block's size, gets that as its
+/// ttg.at_most (gpu/tiles/row_length.h); where it is not known, the kernel prefers that it is more.
+llvm::LogicalResult specializeLengths(mlir::ModuleOp module);
+
 /// Products of f32 with input_precision tf32x3, bf16x3 or bf16x6 become several of tf32 or bf16, where tensor cores take those.
 llvm::LogicalResult splitPrecision(mlir::ModuleOp module);
 
@@ -33,6 +37,9 @@ llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 
 /// A kernel whose accumulators do not fit into the registers of as many warps as its author asked for gets more.
 llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
+
+/// What one arm of a branch loads, and a store behind the branch writes in any case, is on its way while the branch waits for memory.
+llvm::LogicalResult loadEarly(mlir::ModuleOp module);
 
 /// Offsets of 32 bits that do not wrap around, which is proven or a fact of launches, are marked `ttg.exact`.
 llvm::LogicalResult assumeExactOffsets(mlir::ModuleOp module);

@@ -174,7 +174,10 @@ private:
 
   bool measure(size_t config) {
     bool isLate = door.budget > 0 && best && secondsNow() - start > door.budget;
-    found[config] = isLate ? Measured{{}, "not measured: the time was up"} : door.measure(config, best);
+    std::optional<std::string> failure = door.compileThreads > 1 && !isLate ? door.compile(config) : std::nullopt;
+    found[config] = isLate    ? Measured{{}, "not measured: the time was up"}
+                    : failure ? Measured{{}, std::move(*failure)}
+                              : door.measure(config, best);
     if (!found[config]) return false;
     if (!isLate) search.store(config, *found[config], diagnostics);
     if (worked(*found[config])) best = std::min(best.value_or(HUGE_VAL), found[config]->milliseconds.front());

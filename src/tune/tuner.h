@@ -9,8 +9,8 @@ namespace tilewright {
 
 /// How a door measures.
 struct TuneDoor {
-  /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured well. Nothing ends the
-  /// tuning: the door knows why.
+  /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured well. None: this time is to
+  /// decide. Nothing ends the tuning: the door knows why.
   std::function<std::optional<Measured>(size_t config, std::optional<double> best)> measure;
   /// Runs one configuration, so that the results of those that are measured afterwards are compared with its. False where it does not work.
   /// Asked for where other processes measure a part of the configurations; else the first that is measured is what the others are
@@ -18,7 +18,7 @@ struct TuneDoor {
   std::function<bool(size_t config)> compareWith;
   /// Compiles one configuration, so that measuring it need not; it is called by several threads at once.
   CompileConfig compile;
-  /// How many may be compiled at once. Less than two: none is compiled before it is measured.
+  /// How many may be compiled at once. Less than two: none is compiled before it is measured; else each is, unless there is a budget.
   int64_t compileThreads = 0;
   /// Whether compiling disturbs measuring, as it does on a CPU: all is compiled before the first is measured.
   bool needsQuiet = true;

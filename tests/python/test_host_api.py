@@ -698,3 +698,8 @@ def test_settings_of_the_assembler(monkeypatch, capfd):
     monkeypatch.setenv("PTXAS_OPTIONS", "--no-such-option")
     with pytest.raises(Exception, match="no-such-option"):
         compiled()
+
+
+def test_cdiv_rounds_up():
+    assert triton.cdiv(7, 2) == 4 and triton.cdiv(x=8, y=2) == 4 and triton.cdiv(0, 5) == 0 and triton.cdiv(-7, 2) == -3
+    assert triton.cdiv(tl.constexpr(9), 4) == 3 and triton.cdiv(9, tl.constexpr(4)) == 3

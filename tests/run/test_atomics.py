@@ -112,6 +112,30 @@ def test_a_lock_between_programs():
 
 
 @triton.jit
+def first_stores_kernel(lock_ptr, total_ptr, x_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + tl.program_id(0) * n + offsets, mask=mask, other=0)
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    if tl.load(lock_ptr + 1) == 0:
+        tl.atomic_xchg(lock_ptr + 1, 1)
+    else:
+        x += tl.load(total_ptr + offsets, mask=mask, other=0)
+    tl.store(total_ptr + offsets, x, mask=mask)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+def test_the_first_behind_a_lock_stores_and_the_others_add():
+    x = random((50, 100), "int32", 1, -1000, 1000)
+    lock, total = np.zeros(2, np.int32), np.full(100, 12345, np.int32)
+    first_stores_kernel[(50,)](lock, total, x, 100, BLOCK=128)
+    np.testing.assert_array_equal(total, x.sum(0))
+    assert list(lock) == [0, 1]
+
+
+@triton.jit
 def descriptor_atomic_kernel(x_ptr, out_ptr, OP: tl.constexpr):
     block = tl.make_tensor_descriptor(out_ptr, shape=[8, 32], strides=[32, 1], block_shape=[8, 32])
     x = tl.load(x_ptr + tl.arange(0, 8)[:, None] * 32 + tl.arange(0, 32)[None, :])

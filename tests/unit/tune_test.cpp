@@ -387,6 +387,13 @@ TEST(Measure, CardsTakeLess) {
     measureRuns(slow, best, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
     EXPECT_EQ(runs, expected);
   }
+  // One that is behind by more than a kernel takes to load is run once, if nothing had to be compiled.
+  for (auto [effort, expected] : {std::pair(compiledOnCards, 1), std::pair(onCards, 2)}) {
+    runs = 0;
+    auto hopeless = [&]() -> std::optional<double> { return ++runs, 3e-2; };
+    EXPECT_EQ(measureRuns(hopeless, 10.0, effort, [&] { return 3e-2 * static_cast<double>(runs); })->front(), 30);
+    EXPECT_EQ(runs, expected);
+  }
   // One slow run is chance.
   runs = 0;
   auto hiccup = [&]() -> std::optional<double> { return ++runs == 1 ? 7e-3 : 5e-6; };

@@ -288,7 +288,7 @@ class Autotuner(KernelInterface):
             self._call.checked.add(config)
             on_cpu = isinstance(driver.active, CPUDriver)
             where = () if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
-            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, *where)
+            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, self._call.is_compiled, *where)
             self._call.first = self._call.first or str(config)
             return RuntimeError(_core.other_results(str(config), self._call.first, times)) if isinstance(times, str) else times
         except _FAILURES as error:
@@ -395,6 +395,7 @@ class Autotuner(KernelInterface):
         texts = [str(config) if kernel is None else _core.config_text(kernel, config) for config in configs]
         same_as = self._same_as(kernel, configs)
         threads = _core.target()["threads"] if self._compiles_ahead(kernel, configs) else 0
+        self._call.is_compiled = threads > 1
         problem = self._problem(kernel, args, kwargs, keeps)
         needs_quiet = problem is None or problem.device.startswith("cpu")
         self._call.check, self._call.first, self._call.checked = None, "", set()

@@ -376,13 +376,22 @@ class ConstexprFunction:
         return self if instance is None else BoundConstexprFunction(instance, self)
 
     def __call__(self, *args, _semantic=None, **kwargs):
-        if not kwargs:  # as grid functions call it: cdiv(n, meta["BLOCK"])
+        if not kwargs:  # as hosts call it
             for value in args:
                 if type(value) is not int:
                     break
             else:
                 return self.fn(*args)
         return self.fn(*map(_unwrap_if_constexpr, args), **{name: _unwrap_if_constexpr(value) for name, value in kwargs.items()})
+
+
+class CeilingDivision(ConstexprFunction):
+    """cdiv. Grid functions call it in every launch, so that two ints are divided without another call."""
+
+    def __call__(self, x, y, _semantic=None):
+        if type(x) is int and type(y) is int:
+            return (x + y - 1) // y
+        return super().__call__(x, y)
 
 
 def constexpr_function(fn):

@@ -1,6 +1,7 @@
 // How accesses to memory are spelled: loads, stores, atomics, and the copies that run on their own (cp.async, mbarriers, tensor maps).
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
+#include "gpu/machine/early.h"
 #include "gpu/machine/multicast.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
@@ -90,7 +91,8 @@ static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
     when = code.when(op.getPredicate());
   }
   std::string kind = op.getIsVolatile() ? ".volatile.global" : ".global" + cachePolicy(op.getCache(), op.getEvict());
-  Effect effect = op.getIsVolatile() || op.getCache() == ptx::Cache::cv ? Effect::writes : Effect::reads; // each one is made
+  bool isMadeHere = op.getIsVolatile() || op.getCache() == ptx::Cache::cv || op->hasAttr(ptx::earlyName);
+  Effect effect = isMadeHere ? Effect::writes : Effect::reads;
   SmallVector<Value> words = code.emit(when + "ld" + kind + access->suffix() + " " + braces(names) + ", " + address + ";", effect);
   replace(op, fromWords(at, *access, words, types));
   return success();

@@ -5,6 +5,7 @@
 #include "gpu/machine/each_group.h"
 #include "gpu/passes.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/row_length.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,6 +88,36 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
     }
     return arith::AddIOp::create(t.b, operands[0], arith::MulIOp::create(t.b, offset, t.i64(bytes)));
   });
+}
+
+/// The least and the greatest index of what threads hold in a register, or some below and above.
+static std::pair<int64_t, int64_t> indicesOf(const Layout &layout, int64_t reg) {
+  uint32_t least = layout.apply(reg, 0, 0, 0), other = 0;
+  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+    for (uint32_t basis : layout.basesOf(axis))
+      other |= basis;
+  return {least & ~other, least | other};
+}
+
+/// Columns that a row has in any case, or in no launch of this version, are not compared with its length.
+static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
+  if (failed(lowerElementwise(t, op))) return failure();
+  std::optional<RowLength> row = rowLengthOf(op);
+  if (!row || cast<RankedTensorType>(op.getType()).getNumElements() != row->block) return success();
+  std::optional<int64_t> least = row->constant, most = row->constant;
+  if (row->length) {
+    auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), atMostName)) most = known.getInt();
+  }
+  Layout layout = ttg::layoutOf(op.getType());
+  Parts results = t.get(op.getResult());
+  for (auto [reg, result] : llvm::enumerate(results)) {
+    auto [first, last] = indicesOf(layout, static_cast<int64_t>(reg));
+    bool isBehind = most && first >= *most, isInside = least && last < *least;
+    if (isBehind || isInside) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(isInside));
+  }
+  t.set(op.getResult(), std::move(results));
+  return success();
 }
 
 //===------------------------------------------------------------------------------------------------------------- shapes
@@ -365,6 +396,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   finishMeeting(t);
+  if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
   SmallVector<GlobalAccess> before = t.sinceBarrier;
   expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
@@ -424,7 +456,7 @@ static Lowering loweringOf(Operation *op) {
       lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerWarpBarrier, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
-      lowerAddPtr, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,
+      lowerAddPtr, lowerCompare, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,
       lowerExtern, lowerInlineAsm, lowerMapElementwise, lowerUnpackE2m1,
       // between threads
       lowerConvert, lowerReduce, lowerScan, lowerGather, lowerHistogram, lowerReadBlocks,

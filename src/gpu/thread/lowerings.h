@@ -20,6 +20,10 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op);
 LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op);
 LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op);
 LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op);
+/// A loop of scalars that tries an atomic operation until it is through, and nothing else; null where it is another loop.
+mlir::Operation *triedBy(mlir::scf::WhileOp loop);
+/// One thread runs the loop, whose tries `attempt` makes; the others wait for it.
+LogicalResult lowerSpin(ThreadContext &t, mlir::scf::WhileOp loop, mlir::Operation *attempt);
 ptx::Eviction evictionOf(tt::EvictionPolicy policy);
 /// All threads meet, if one of them may have made an access that the one to come must not overtake.
 void meetBefore(ThreadContext &t, const GlobalAccess &next);

@@ -3,6 +3,7 @@
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
 #include "gpu/machine/covering.h"
+#include "gpu/machine/early.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/covering.h"
 #include "ir/refusal.h"
@@ -110,6 +111,20 @@ static bool isTrue(Value predicate) {
   return matchPattern(predicate, m_One());
 }
 
+/// Whether one of the conditions that must hold never does.
+static bool isFalse(Value predicate) {
+  auto both = predicate.getDefiningOp<arith::AndIOp>();
+  return matchPattern(predicate, m_Zero()) || (both && (isFalse(both.getLhs()) || isFalse(both.getRhs())));
+}
+
+/// What a load gives whose mask is off, in memory's type.
+static SmallVector<Value> otherOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width, Type inMemory) {
+  SmallVector<Value> other;
+  for (size_t i = 0; i < width; ++i)
+    other.push_back(op.getOther() ? toMemory(t, t.get(op.getOther())[reg + i]) : t.zero(inMemory));
+  return other;
+}
+
 /// The masks of the `width` registers from `reg` on; none if all are true.
 static SmallVector<Value> masksOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width) {
   if (!op.getMask()) return {};
@@ -127,6 +142,11 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   size_t width = widthOf(op);
   Parts results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    if (op.getMask() && llvm::all_of(ArrayRef<Value>(t.get(op.getMask())).slice(reg, width), isFalse)) {
+      for (Value value : otherOf(t, op, reg, width, inMemory))
+        results.push_back(fromMemory(t, value, type));
+      continue;
+    }
     if (op->hasAttr(ttg::coveringName)) {
       llvm::append_range(results, loadCovering(t, addresses[reg], masksOf(t, op, reg, width), static_cast<int64_t>(width), inMemory,
                                                cacheOf(op.getCache()), evictionOf(op.getEvict())));
@@ -135,12 +155,11 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     Value predicate = op.getMask() ? t.get(op.getMask())[reg] : Value();
     if (predicate && isTrue(predicate)) predicate = {};
     SmallVector<Value> other;
-    if (op.getOther() && predicate)
-      for (size_t i = 0; i < width; ++i)
-        other.push_back(toMemory(t, t.get(op.getOther())[reg + i]));
+    if (op.getOther() && predicate) other = otherOf(t, op, reg, width, inMemory);
     auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
                                           evictionOf(op.getEvict()), op.getIsVolatile());
     if (op->hasAttr(ttg::wordsName)) load->setAttr(ptx::coveringName, t.b.getUnitAttr());
+    if (Attribute early = op->getAttr(ptx::earlyName)) load->setAttr(ptx::earlyName, early);
     for (Value value : load.getValues())
       results.push_back(fromMemory(t, value, type));
   }
@@ -149,6 +168,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
 }
 
 static Value performs(ThreadContext &t, Type pointer) {
+  if (t.isAlone) return {};
   if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(t, ttg::layoutOf(tile));
   return isFirstThread(t);
 }
@@ -160,6 +180,7 @@ LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
   const Parts &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    if (op.getMask() && isFalse(t.get(op.getMask())[reg])) continue;
     Value predicate = first;
     if (op.getMask() && !isTrue(t.get(op.getMask())[reg])) {
       Value mask = t.get(op.getMask())[reg];
@@ -219,6 +240,7 @@ static bool hasStoresByEngine(Operation *op) {
 /// Of a scalar, one thread speaks for the block: what the others did before is released, too. What the copy engine does for a thread is
 /// there before the thread tells of it.
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
+  if (t.isAlone) return;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (releases && hasStoresByEngine(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
@@ -230,7 +252,7 @@ static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
 
 /// What an atomic operation has found, for all threads that hold it. They meet on the way, and all that the block did before is over.
 static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results, Type pointer) {
-  if (scratchBytes(op) == 0) return results;
+  if (t.isAlone || scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
   Value base = scratch(t, op);
   sync(t); // all threads have read what was in this scratch memory before
@@ -335,6 +357,46 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
     results.push_back(bits == type ? old : Value(arith::BitcastOp::create(t.b, type, old)));
   }
   t.set(op.getResult(), shareResults(t, op, results, pointer));
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------- spinning
+
+// A lock is tried again and again:                       while tl.atomic_cas(lock, 0, 1) == 1: pass
+// Three barriers a try, by which all threads learn what the first one has found, would keep the block from a lock that has just become
+// free.
+
+Operation *triedBy(scf::WhileOp loop) {
+  auto isAtomic = [](Operation &op) { return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op); };
+  Block &test = loop.getBefore().front();
+  auto attempt = llvm::find_if(test, isAtomic);
+  if (attempt == test.end() || !loop.getInits().empty() || loop->getNumResults()) return nullptr;
+  bool isPlain = llvm::all_of(test.without_terminator(), [&](Operation &op) {
+    return &op == &*attempt || (isPure(&op) && op.getNumRegions() == 0 && !isa<RankedTensorType>(op.getResult(0).getType()));
+  });
+  bool isScalar = !isa<RankedTensorType>(attempt->getOperand(0).getType());
+  return isPlain && isScalar && llvm::hasSingleElement(loop.getAfter().front()) ? &*attempt : nullptr;
+}
+
+LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt) {
+  auto swap = dyn_cast<tt::AtomicCASOp>(attempt);
+  orderAtomic(t, attempt, orderOf(swap ? swap.getSem() : cast<tt::AtomicRMWOp>(attempt).getSem()));
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    auto alone = scf::IfOp::create(t.b, isFirstThread(t), /*withElseRegion=*/false);
+    t.b.setInsertionPointToStart(alone.thenBlock());
+    auto fresh = scf::WhileOp::create(t.b, TypeRange(), ValueRange());
+    t.b.createBlock(&fresh.getBefore());
+    t.isAlone = true;
+    LogicalResult lowered = lowerBlock(t, loop.getBefore().front());
+    t.isAlone = false;
+    if (failed(lowered)) return failure();
+    scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange());
+    t.b.createBlock(&fresh.getAfter());
+    scf::YieldOp::create(t.b);
+  }
+  sync(t);
+  t.sinceBarrier.clear();
   return success();
 }
 

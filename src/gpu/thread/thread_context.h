@@ -38,6 +38,7 @@ struct ThreadContext {
   llvm::SmallVector<GlobalAccess> sinceBarrier;
   bool hasProducer = false; ///< a warpgroup behind the kernel's warps holds no tiles and comes by no sync but those for everybody
   bool hasArrived = false;  ///< at a barrier of the cluster that it has not waited for yet
+  bool isAlone = false;     ///< one thread of the block runs what is lowered now, and meets nobody
   int64_t sharedBytes = 0;  ///< of scratch memory that operations have asked for
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8

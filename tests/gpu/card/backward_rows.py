@@ -1,8 +1,8 @@
-"""Attention backward: the gallery's kernels beside cuDNN (through PyTorch) and upstream's tutorial.
+"""Backward passes. Attention: the gallery's kernels beside cuDNN (through PyTorch) and tutorial 06; layer norm of tutorial 05.
 
-All start from cuDNN's output and logarithms, and give the gradients of q, k and v. cuDNN's programs add to dQ in any order, as PyTorch asks
-for it by default, and the gallery's do so in rows of their own. With a folder of upstream's tutorials its kernel is a
-rival as the installed Triton compiles it, and a row of its own as this compiler does, unedited.
+Attention starts from cuDNN's output and logarithms, and gives the gradients of q, k and v. cuDNN's programs add to dQ in any order, as
+PyTorch asks for it by default, and the gallery's do so in rows of their own. With a folder of upstream's tutorials their kernels are
+rivals as the installed Triton compiles them, and rows of their own as this compiler does, unedited.
 """
 
 import os
@@ -69,6 +69,32 @@ def backward_rows(Row, ours, theirs, tutorials=None):
                     yield Row(name, size, "fp16", "TFLOP/s", flops, problem.gallery(gallery, deterministic), rivals, 4e-3)
                 if modules:
                     yield Row("attention backward, tutorial", size, "fp16", "TFLOP/s", flops, problem.tutorial(modules[ours]), rivals, 4e-3)
+
+
+def tutorial_norm_rows(Row, ours, theirs, tutorials):
+    """Layer norm backward of upstream's tutorial, unedited, with the tensors that it makes and clears in each call."""
+    path = tutorials and os.path.join(tutorials, "05-layer-norm.py")
+    modules = {triton: load_file(path, triton) for triton in (ours, theirs)} if path else {}
+    for n in (1024, 4096, 8192) if modules else ():
+        rows = 4096
+        x, grad = -2.3 + 0.5 * randn(rows, n, dtype="fp16"), 0.1 * randn(rows, n, dtype="fp16")
+        weight, bias = torch.rand(n, device="cuda").half(), torch.rand(n, device="cuda").half()
+        _, mean, rstd = torch.ops.aten.native_layer_norm(x, [n], weight, bias, 1e-5)
+
+        def tutorial(module, x=x, grad=grad, weight=weight, bias=bias, mean=mean, rstd=rstd, n=n):
+            def make():
+                saved = (x, weight, bias, mean.view(-1), rstd.view(-1))
+                context = types.SimpleNamespace(saved_tensors=saved, eps=1e-5, BLOCK_SIZE=n, num_warps=min(max(n // 256, 1), 8))
+                run = lambda: module.LayerNorm.backward(context, grad)
+                return run, lambda: run()[0]
+            return make
+
+        def library(x=x, grad=grad, weight=weight, bias=bias, mean=mean, rstd=rstd, n=n):
+            run = lambda: torch.ops.aten.native_layer_norm_backward(grad, x, [n], mean, rstd, weight, bias, [True, True, True])
+            return run, lambda: run()[0]
+        rivals = {"triton": tutorial(modules[theirs]), "torch": library}
+        moved = 3 * x.numel() * x.element_size()
+        yield Row("layer norm backward, tutorial", f"{rows}x{n}", "fp16", "GB/s", moved, tutorial(modules[ours]), rivals, 1e-2)
 
 
 def check(module, Z, H, n, d, causal, dtype, deterministic):

@@ -1,6 +1,8 @@
 """Kernel files as modules, each for the compiler that is asked for."""
 
+import ast
 import importlib
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -12,8 +14,17 @@ LINKED = ("triton", "triton.language", "triton.runtime", "triton.testing", "trit
 counter = 0
 
 
+class WithoutCalls(importlib.machinery.SourceFileLoader):
+    """Leaves out the calls at a file's top level: a tutorial ends with its benchmark."""
+
+    def get_code(self, name):
+        tree = ast.parse(self.get_data(self.path))
+        tree.body = [each for each in tree.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Call))]
+        return compile(tree, self.path, "exec")
+
+
 def load_file(path, triton_module):
-    """A fresh module of a file, whose `import triton` finds `triton_module`."""
+    """A fresh module of a file's definitions, whose `import triton` finds `triton_module`."""
     global counter
     counter += 1
     # The compiler's own modules first: what is imported once must stay the only one of its name.
@@ -22,7 +33,8 @@ def load_file(path, triton_module):
     sys.modules.update(own)
     try:
         name = os.path.splitext(os.path.basename(path))[0]
-        spec = importlib.util.spec_from_file_location(f"{name}_{triton_module.__name__}_{counter}", path)
+        full = f"{name}_{triton_module.__name__}_{counter}"
+        spec = importlib.util.spec_from_file_location(full, path, loader=WithoutCalls(full, path))
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)

@@ -459,17 +459,24 @@ def run_sweep(ours, theirs, wanted, write):
     return failed
 
 
+def run_choices(ours, theirs, wanted, write):
+    from choices import run_choices
+
+    write(machine(theirs))
+    run_choices(ours, wanted, write, measure)
+
+
 def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     """Calls `write` with every row as it comes. Returns how many are wrong."""
-    from backward_rows import backward_rows
+    from backward_rows import backward_rows, tutorial_norm_rows
     from model_rows import model_rows
     from quantized_rows import gallery_rows, scaled_rows
 
     failed = 0
     write(machine(theirs))
-    backward = lambda ours, theirs: backward_rows(Row, ours, theirs, tutorials)
+    backward, norm = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs, tutorials) for rows in (backward_rows, tutorial_norm_rows))
     scaled, gallery = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, gallery_rows))
-    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, model_rows, scaled, gallery):
+    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, norm, model_rows, scaled, gallery):
         torch.manual_seed(0)
         failed += write_rows(make(ours, theirs), wanted, write)
     for make in (launch_rows, compile_rows):

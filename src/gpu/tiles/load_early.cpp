@@ -1,0 +1,96 @@
+// A sum that several programs add to behind a lock, of which the first one stores, and the others load and add:
+//   before: %count = tt.load %flag                               after: %count = tt.load %flag
+//           %sum = scf.if %count == 0 { yield %x }                      %old = tt.load %p, %mask
+//                  else { %old = tt.load %p, %mask                      %sum = scf.if %count == 0 { yield %x }
+//                         yield %x + %old }                                    else { yield %x + %old }
+//           tt.store %p, %sum, %mask                                    tt.store %p, %sum, %mask
+// The branch waits for memory, and the load in it would wait once more; meanwhile everybody waits for the lock. Both loads are on their way
+// at one time now. The load can be made although nobody may want it: the store behind the branch touches the same places in any case, and
+// up to there the program waits for no other one, which would have to write them first.
+#include "gpu/machine/early.h"
+#include "gpu/passes.h"
+#include "gpu/tiles/ttg.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+constexpr int64_t deepest = 8; // operations that an address, a mask or a condition is followed through
+
+static bool areSame(Value one, Value other, int64_t depth) {
+  if (one == other) return true;
+  Operation *first = one.getDefiningOp(), *second = other.getDefiningOp();
+  if (!first || !second || depth == 0 || first->getNumRegions() || !isPure(first)) return false;
+  auto compare = [&](Value x, Value y) { return success(areSame(x, y, depth - 1)); };
+  return OperationEquivalence::isEquivalentTo(first, second, compare, nullptr, OperationEquivalence::IgnoreLocations);
+}
+
+/// Whether the value is there in front of the branch, or can be computed there.
+static bool canBeBefore(scf::IfOp branch, Value value, int64_t depth) {
+  Operation *op = value.getDefiningOp();
+  if (!branch->isAncestor(value.getParentBlock()->getParentOp())) return true;
+  return op && depth > 0 && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return canBeBefore(branch, operand, depth - 1); });
+}
+
+static void moveBefore(scf::IfOp branch, Operation *op) {
+  for (Value operand : op->getOperands())
+    if (branch->isAncestor(operand.getParentBlock()->getParentOp())) moveBefore(branch, operand.getDefiningOp());
+  op->moveBefore(branch);
+}
+
+static bool comesFromMemory(Value value, int64_t depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0) return false;
+  if (isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return true;
+  return isPure(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return comesFromMemory(operand, depth - 1); });
+}
+
+/// Whether another program can learn nothing from it that this one would wait for, nor this one from another.
+static bool waitsForNobody(Operation *op) {
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return !load.getIsVolatile();
+  if (isa<tt::AtomicRMWOp>(op)) return op->getResult(0).use_empty();
+  return isa<tt::StoreOp>(op) || isMemoryEffectFree(op);
+}
+
+static bool waitsForNobody(Region &region) {
+  return region.empty() || llvm::all_of(region.front(), [](Operation &op) { return waitsForNobody(&op); });
+}
+
+/// The store behind the branch to all that `load` may read, with nothing between that waits.
+static bool isStoredBehind(scf::IfOp branch, tt::LoadOp load) {
+  for (Operation *op = branch->getNextNode(); op && waitsForNobody(op); op = op->getNextNode()) {
+    auto store = dyn_cast<tt::StoreOp>(op);
+    bool isAll = store && (!store.getMask() || (load.getMask() && areSame(store.getMask(), load.getMask(), deepest)));
+    if (isAll && areSame(store.getPtr(), load.getPtr(), deepest)) return true;
+  }
+  return false;
+}
+
+static void loadBefore(scf::IfOp branch) {
+  bool waits = comesFromMemory(branch.getCondition(), deepest);
+  if (!waits || !waitsForNobody(branch.getThenRegion()) || !waitsForNobody(branch.getElseRegion())) return;
+  for (Region *arm : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+    if (arm->empty()) continue;
+    SmallVector<Operation *> operations = llvm::map_to_vector(arm->front().without_terminator(), [](Operation &op) { return &op; });
+    for (Operation *op : operations) {
+      auto load = dyn_cast<tt::LoadOp>(op);
+      if (!load && !isMemoryEffectFree(op)) break; // it may write what a later load reads
+      if (!load || !isStoredBehind(branch, load)) continue;
+      if (!llvm::all_of(load->getOperands(), [&](Value operand) { return canBeBefore(branch, operand, deepest); })) continue;
+      moveBefore(branch, load);
+      load->setAttr(ptx::earlyName, UnitAttr::get(load.getContext()));
+    }
+  }
+}
+
+LogicalResult loadEarly(ModuleOp module) {
+  module.walk(loadBefore);
+  return success();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,83 @@
+// A row of 1025 numbers is held in a block of 2048, in which 1023 elements are masked off: loaded as zeros, computed with, and not stored.
+// How long rows are is an argument, of which launches know more than the compiler. So a kernel in which much of a thread's work hangs on it
+// says that it prefers long rows, without relying on that:
+//     prefers: n_cols is more than 1280, ... is more than 1536, ... is more than 1792             eighths of the block
+// The launch whose n_cols is 1025 refutes all three, and takes a version that relies on the strongest contrary:
+//     relies on: n_cols is at most 1280      ->      %n_cols {ttg.at_most = 1280}
+// lower-to-threads leaves out the registers of a thread whose columns all lie behind that: 6 of 16.
+#include "gpu/passes.h"
+#include "gpu/tiles/row_length.h"
+#include "gpu/tiles/ttg.h"
+
+#include "ir/address/indices.h"
+#include "support/target.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+// Blocks are the next power of two, so that rows are longer than half of them. With fewer elements in a thread an eighth is less than one.
+constexpr int64_t parts = 8, fewest = 5, leastInThread = 8;
+
+std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
+  Value columns = compare.getLhs(), length = compare.getRhs();
+  while (auto expand = columns.getDefiningOp<tt::ExpandDimsOp>())
+    columns = expand.getSrc();
+  auto range = columns.getDefiningOp<tt::MakeRangeOp>();
+  if (compare.getPredicate() != arith::CmpIPredicate::slt || !range || range.getStart() != 0) return std::nullopt;
+  RowLength row{static_cast<int64_t>(range.getEnd()), {}, {}};
+  APInt constant;
+  if (matchPattern(length, m_ConstantInt(&constant))) {
+    row.constant = constant.getSExtValue();
+    return row;
+  }
+  auto splat = length.getDefiningOp<tt::SplatOp>();
+  row.length = splat ? dyn_cast<BlockArgument>(splat.getSrc()) : BlockArgument();
+  return row.length && isa<tt::FuncOp>(row.length.getOwner()->getParentOp()) ? std::optional(row) : std::nullopt;
+}
+
+static LaunchFact factOf(BlockArgument argument, int64_t bound, bool isPreferred) {
+  LaunchFact fact;
+  fact.name = address::nameOf(argument) + (isPreferred ? " is more than " : " is at most ") + std::to_string(bound);
+  fact.nodes = {{BoundNode::Kind::slot, argument.getArgNumber()}};
+  fact.least = std::numeric_limits<int64_t>::min();
+  fact.most = bound;
+  fact.isPreferred = isPreferred;
+  return fact;
+}
+
+static void specialize(tt::FuncOp function, const RowLength &row, const address::RefutedFacts &refuted) {
+  for (int64_t part = fewest; part < parts; ++part) {
+    int64_t bound = row.block * part / parts;
+    LaunchFact fact = factOf(row.length, bound, false);
+    if (!refuted.contains(factOf(row.length, bound, true).name)) {
+      ttg::relyOn(function, factOf(row.length, bound, true));
+    } else if (!refuted.contains(fact.name)) {
+      function.setArgAttr(row.length.getArgNumber(), atMostName, IntegerAttr::get(IntegerType::get(function.getContext(), 64), bound));
+      ttg::relyOn(function, fact);
+      return;
+    }
+  }
+}
+
+LogicalResult specializeLengths(ModuleOp module) {
+  return ttg::onKernels(module, [](tt::FuncOp kernel, ttg::ConfigAttr config, const GpuTarget &) {
+    address::RefutedFacts refuted = ttg::refutedFacts(kernel);
+    llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; of several blocks the largest
+    kernel.walk([&](arith::CmpIOp compare) {
+      std::optional<RowLength> row = rowLengthOf(compare);
+      if (!row || !row->length || row->block < leastInThread * config.getWarps() << laneBits) return;
+      if (kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
+      auto [place, isNew] = rows.try_emplace(row->length.getArgNumber(), *row);
+      if (!isNew && row->block > place->second.block) place->second = *row;
+    });
+    if (!refuted.contains(everyFact))
+      for (BlockArgument argument : kernel.getArguments())
+        if (auto row = rows.find(argument.getArgNumber()); row != rows.end()) specialize(kernel, row->second, refuted);
+    return success();
+  });
+}
+
+} // namespace tilewright::gpu

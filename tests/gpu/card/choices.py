@@ -1,0 +1,99 @@
+"""Whether the tuner chooses well: the configuration that it takes beside all of its list, each measured as times.py measures, in turn.
+
+Each row: name, size, what was chosen, how its time compares with the best one's (1: it is the best), seconds of tuning when nothing was
+compiled and when all was. Nothing that was tuned before is looked at.
+"""
+
+import os
+import time
+
+import torch
+
+from loading import load
+from numerics import randn
+
+CLOSE = 1.6  # configurations that took longer than this in the tuner's own runs are not measured again
+
+
+def product(module, M, N, K, dtype="fp16"):
+    a, b = randn(M, K, dtype=dtype), randn(K, N, dtype=dtype)
+    out = torch.empty(M, N, device="cuda", dtype=a.dtype)
+    return lambda: module.matmul(a, b, out=out)
+
+
+def typed(module, kind, n):
+    def tensor():
+        if kind == "int8":
+            return torch.randint(-127, 128, (n, n), device="cuda", dtype=torch.int8)
+        return randn(n, n).to(torch.float8_e4m3fn) if kind == "fp8" else randn(n, n)
+    a, b = tensor(), tensor()
+    out = torch.empty(n, n, device="cuda", dtype={"int8": torch.int32, "fp8": torch.float16, "tf32": torch.float32}[kind])
+    return lambda: module.matmul(a, b, out)
+
+
+def attention(module, n, d, causal):
+    q, k, v = (randn(4, 32, n, d, dtype="fp16") for _ in range(3))
+    out = torch.empty_like(q)
+    return lambda: module.attention(q, k, v, causal, out=out)
+
+
+def cases():
+    """Name, size, the module's name, and what makes a call of it."""
+    for kind, sizes in (("fp8", (8192, 4096)), ("int8", (8192,)), ("tf32", (8192, 4096))):
+        for n in sizes:
+            yield f"matmul, columns of B {kind}", str(n), "typed_matmul", lambda m, kind=kind, n=n: typed(m, kind, n)
+    for n in (4104, 4096, 8192, 1024, 1000, 4097):
+        yield "matmul fp16", str(n), "06_matmul_autotuned", lambda m, n=n: product(m, n, n, n)
+    for n in (4096, 8192):
+        yield "matmul persistent fp16", str(n), "persistent_matmul", lambda m, n=n: product(m, n, n, n)
+    yield "matmul fp16", "8192x512x8192", "06_matmul_autotuned", lambda m: product(m, 8192, 8192, 512)
+    for n, d, causal in ((4096, 64, False), (4096, 128, True), (1024, 128, False)):
+        yield "attention fp16", f"4x32x{n}x{d}" + (" causal" if causal else ""), "07_attention", lambda m, a=(n, d, causal): attention(m, *a)
+
+
+def shown(config):
+    return " ".join(str(value) for value in config.kwargs.values() if value is not False) + f" w{config.num_warps} s{config.num_stages}"
+
+
+def choice_of(ours, call, measure):
+    """Tunes, measures all that came close, and compares."""
+    Autotuner, seen = ours.runtime.autotuner.Autotuner, []
+    choose = Autotuner._choose
+
+    def watched(tuner, key, args, kwargs):
+        start = time.perf_counter()
+        measured = choose(tuner, key, args, kwargs)
+        seen.append((tuner, key, tuner.cache[key], round(time.perf_counter() - start, 3)))
+        return measured
+
+    Autotuner._choose = watched
+    try:
+        call()
+        tuner, key, chosen, first = seen[-1]
+        timings = dict(tuner.configs_timings)
+        del tuner.cache[key]
+        call()
+        again = seen[-1]
+    finally:
+        Autotuner._choose = choose
+    least = min(times[0] for times in timings.values())
+    functions = {}
+    for config in (config for config, times in timings.items() if times[0] <= CLOSE * least):
+        def run(config=config):
+            tuner.cache[key] = config
+            call()
+        functions[config] = run
+    times = measure(functions, milliseconds=10.0)
+    best = min(times, key=times.get)
+    return dict(chosen=shown(chosen), best=shown(best), to_best=[round(times[each] / times[best], 4) for each in (chosen, again[2])],
+                tuning_s=[first, again[3]], us={shown(config): [round(timings[config][0] * 1e3, 1), round(value * 1e3, 1)]
+                                                for config, value in sorted(times.items(), key=lambda item: item[1])})
+
+
+def run_choices(ours, wanted, write, measure):
+    os.environ["TILEWRIGHT_CACHE_AUTOTUNING"] = "0"
+    for name, size, module, make in cases():
+        if wanted(f"{name} {size}"):
+            torch.manual_seed(0)
+            write(dict(name=name, size=size) | choice_of(ours, make(load(module, ours)), measure))
+            torch.cuda.empty_cache()

@@ -1,0 +1,109 @@
+"""Sums that programs add to behind a lock: one thread tries for the lock, and what it guards is loaded beside the flag that decides."""
+# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
+# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit threads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=SPIN
+# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright compile %s --kernel known_without_memory --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,i32' | FileCheck %s --check-prefix=KNOWN
+# RUN: tilewright compile %s --kernel not_stored_behind --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=STORED
+# RUN: tilewright compile %s --kernel waits_in_between --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=WAITS
+# RUN: tilewright compile %s --kernel counts --target cuda:sm_90a --emit threads --signature '*i32:16,*i32:16' | FileCheck %s --check-prefix=COUNTS
+
+import triton
+import triton.language as tl
+
+# EARLY: scf.while
+# EARLY: %[[COUNT:.*]] = tt.load
+# EARLY: %[[OLD:.*]] = tt.load {{.*}}ptx.early
+# EARLY: scf.if
+# EARLY-NOT: tt.load
+# EARLY: arith.addf {{.*}}%[[OLD]]
+# EARLY: tt.store
+
+# The others wait once, when it is theirs.
+# SPIN: ptx.barrier
+# SPIN: scf.if
+# SPIN-NEXT: scf.while
+# SPIN-NEXT: ptx.compare_swap
+# SPIN-NOT: ptx.barrier
+# SPIN: scf.condition
+# SPIN: ptx.barrier
+
+# PTX: atom.global.acq_rel.gpu.cas
+# PTX: bar.sync
+# PTX: ld.global.b32
+# PTX: ld.global.v4.b32
+# PTX: bra
+# PTX: bar.sync
+
+
+@triton.jit
+def add_behind_lock(x_ptr, sum_ptr, lock_ptr, n, BLOCK: tl.constexpr = 512):
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + offsets, mask=mask, other=0.0)
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    if tl.load(lock_ptr + 1) == 0:
+        tl.atomic_xchg(lock_ptr + 1, 1)
+    else:
+        x += tl.load(sum_ptr + offsets, mask=mask, other=0.0)
+    tl.store(sum_ptr + offsets, x, mask=mask)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+# Whoever need not load does not.
+# KNOWN: scf.if
+# KNOWN: tt.load
+
+
+@triton.jit
+def known_without_memory(x_ptr, sum_ptr, first, BLOCK: tl.constexpr = 512):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    if first == 0:
+        x += tl.load(sum_ptr + offsets)
+    tl.store(sum_ptr + offsets, x)
+
+
+# The memory may not be there.
+# STORED-NOT: ptx.early
+
+
+@triton.jit
+def not_stored_behind(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    if tl.load(flag_ptr) == 0:
+        x += tl.load(sum_ptr + offsets)
+    tl.store(sum_ptr + offsets, x, mask=offsets < 100)
+
+
+# Another program may be writing what only the other arm loads, until its ticket is drawn.
+# WAITS-NOT: ptx.early
+
+
+@triton.jit
+def waits_in_between(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    if tl.load(flag_ptr) == 0:
+        x += tl.load(sum_ptr + offsets)
+    else:
+        while tl.atomic_add(flag_ptr, 0) == 1:
+            pass
+    tl.store(sum_ptr + offsets, x)
+
+
+# What the loop has found is wanted behind it: all threads learn it.
+# COUNTS: scf.while
+# COUNTS: ptx.compare_swap
+# COUNTS: ptx.barrier
+# COUNTS: scf.condition
+
+
+@triton.jit
+def counts(out_ptr, flag_ptr):
+    tries = 0
+    while tl.atomic_cas(flag_ptr, 0, 1) == 1:
+        tries += 1
+    tl.store(out_ptr, tries)
