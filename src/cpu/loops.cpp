@@ -73,7 +73,7 @@ LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chu
 }
 
 static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
-                      Place place, int64_t vectorDim);
+                      Value whole, Place place, int64_t vectorDim);
 
 void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim) {
   auto outer = std::move(ctx.levels);
@@ -83,7 +83,7 @@ void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm:
   place.at.assign(spec.shape.size(), {ctx.zeroIndex, 0});
   place.vector = vectorDim;
   place.lanes = vectorDim < 0 ? 1 : spec.chunk[vectorDim];
-  loopLevel(ctx, spec, body, 0, true, place, vectorDim);
+  loopLevel(ctx, spec, body, 0, true, {}, place, vectorDim);
   ctx.levels = std::move(outer);
 }
 
@@ -104,8 +104,26 @@ static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void(
   ctx.levels.back().inner = nullptr;
 }
 
+/// What is emitted where all masks hold for `row`, the index of the loop around: what depends on it is computed in here, not in front,
+/// since masks are believed for it.
+static void emitWhere(Context &ctx, Value whole, Index &row, llvm::function_ref<void()> emit) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto branch = scf::IfOp::create(b, TypeRange{}, whole, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  ctx.levels.back().inner = branch;
+  ctx.levels.emplace_back();
+  Index outside = row;
+  row.level = static_cast<int64_t>(ctx.levels.size()) - 1;
+  emit();
+  row = outside;
+  ctx.levels.pop_back();
+  ctx.levels.back().inner = nullptr;
+}
+
+/// `full`: all masks hold below the levels' bounds, as far as they do along the outer dimensions: if `whole` (i1; null: always).
 static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
-                      Place place, int64_t vectorDim) {
+                      Value whole, Place place, int64_t vectorDim) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (level == spec.order.size()) {
     // No dimension left (a tile of one element, say).
@@ -128,13 +146,14 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
     if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), 0};
     return {more == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), here};
   };
-  auto run = [&](Value from, Value to, bool sectionFull, int64_t unroll) {
+  auto run = [&](Value from, Value to, bool sectionFull, int64_t unroll, Value wholeBelow = {}) {
     forLoop(ctx, from, to, chunk * unroll, [&](Value index) {
       int64_t here = ctx.levels.size() - 1;
       if (!innermost) {
         Place inner = place;
         inner.at[dim] = known(index, here);
-        loopLevel(ctx, spec, body, level + 1, sectionFull, inner, vectorDim);
+        Value isWhole = wholeBelow ? Value(arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, wholeBelow)) : whole;
+        loopLevel(ctx, spec, body, level + 1, sectionFull, isWhole, inner, vectorDim);
         return;
       }
       llvm::SmallVector<Place> places;
@@ -171,10 +190,20 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
   };
   if (!bound) {
     bool constantEnd = spec.extent.empty() || !spec.extent[dim];
-    if (full) return runUnrolled(end, constantEnd);
-    return run(constantIndex(b, 0), end, false, 1);
+    if (!full) return run(constantIndex(b, 0), end, false, 1);
+    if (!whole || !innermost) return runUnrolled(end, constantEnd);
+    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { runUnrolled(end, constantEnd); });
+    return run(arith::SelectOp::create(b, whole, end, constantIndex(b, 0)), end, false, 1);
   }
   Value middle = chunk == 1 ? bound : Value(arith::AndIOp::create(b, bound, constantIndex(b, -chunk)));
+  // Operands of a product are copied by one loop over rows: the rest of a row is all of it where the row's mask fails. Half the code.
+  std::optional<int64_t> rows = constantIndexValue(end);
+  bool isLoop = !rows || *rows > chunk;
+  if (ctx.packing && isLoop && level + 2 == spec.order.size()) return run(constantIndex(b, 0), end, true, 1, middle);
+  if (whole) {
+    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { runUnrolled(middle, false); });
+    return run(arith::SelectOp::create(b, whole, middle, constantIndex(b, 0)), end, false, 1);
+  }
   runUnrolled(middle, false);
   run(middle, end, false, 1);
 }
