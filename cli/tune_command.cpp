@@ -5,6 +5,8 @@
 #include "support/files.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 #include <cstdio>
 #include <set>
@@ -23,7 +25,7 @@ const CommandSpec &tuneSpec() {
          {"--list", "", "what is kept, from the command line, Python and C++ alike"},
          {"--export", "FILE", "write what is kept to a file, of one kernel with --kernel. TILEWRIGHT_TUNED=FILE pins its winners"},
          {"--import", "FILE", "keep what such a file holds"},
-         {"--json", "", "list as JSON"}}};
+         {"--json", "", "what was measured, or with --list what is kept, as one JSON object"}}};
     result.options.push_back(deviceOption());
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
@@ -51,7 +53,8 @@ static int listEntries(llvm::ArrayRef<TunedEntry> entries, bool asJson) {
   return success;
 }
 
-static int importFile(const std::string &path, Diagnostics &diagnostics) {
+/// `log`: for how many there were.
+static int importFile(const std::string &path, std::FILE *log, Diagnostics &diagnostics) {
   Result<std::vector<TunedEntry>> entries = readTunedFile(path);
   if (!entries) {
     diagnostics.error({}, Diag::tunedFile, {path, entries.error()});
@@ -59,14 +62,14 @@ static int importFile(const std::string &path, Diagnostics &diagnostics) {
   }
   for (const TunedEntry &entry : *entries)
     storeTuned(entry, diagnostics);
-  std::printf("imported: %zu\n", entries->size());
+  std::fprintf(log, "imported: %zu\n", entries->size());
   return report(diagnostics, success);
 }
 
-static int exportFile(const std::string &path, llvm::ArrayRef<TunedEntry> entries) {
+static int exportFile(const std::string &path, std::FILE *log, llvm::ArrayRef<TunedEntry> entries) {
   Result<void> done = writeOutputFile(path, tunedText(entries));
   if (!done) return fail("cannot write '" + path + "': " + done.error());
-  std::printf("exported: %zu\n", entries.size());
+  std::fprintf(log, "exported: %zu\n", entries.size());
   return success;
 }
 
@@ -97,6 +100,23 @@ static void printFound(const JitFunction &kernel, const TuneReport &found, bool 
   if (asSource) std::printf("%s\n", configSource(best).c_str());
 }
 
+/// The same for programs, with what all configurations took.
+static void printFoundAsJson(const JitFunction &kernel, const TuneReport *found) {
+  llvm::json::Object facts{{"kernel", kernel.name}};
+  if (found) {
+    facts["key"] = found->problem.key, facts["device"] = found->problem.device, facts["best"] = configText(*found->best());
+    facts["seconds"] = found->outcome.seconds, facts["guessed"] = kernel.autotune->isGuessed;
+    llvm::json::Array results;
+    for (auto [config, result] : llvm::zip(found->configs, found->outcome.results)) {
+      llvm::json::Object row{{"config", configText(*config)}, {"milliseconds", llvm::json::Array(result.milliseconds)}};
+      if (!result.failure.empty()) row["failure"] = result.failure;
+      results.push_back(std::move(row));
+    }
+    facts["results"] = std::move(results);
+  }
+  std::printf("%s\n", llvm::formatv("{0}", llvm::json::Value(std::move(facts))).str().c_str());
+}
+
 static int measureFile(CommandLine line, Diagnostics &diagnostics) {
   int status = success;
   splitFileWord(line);
@@ -116,16 +136,19 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
     if (!budget) return fail("--budget: " + budget.error());
     tuned.budget = *budget;
   }
+  bool asJson = setup->line.has("--json");
+  std::FILE *log = asJson ? stderr : stdout;
   std::set<std::string> measured;
   tuned.progress = [&](const Config &config, const Measured &result) {
     bool isNew = measured.insert(configText(config)).second;
-    std::printf("%s%s\n", timingText(configText(config), result, false).c_str(), isNew ? "" : " (again)");
-    std::fflush(stdout);
+    std::fprintf(log, "%s%s\n", timingText(configText(config), result, false).c_str(), isNew ? "" : " (again)");
+    std::fflush(log);
   };
   GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(*setup, arguments, problems); };
   std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, setup->named(), setup->options, diagnostics);
   if (!choice) return report(diagnostics, ourError);
   const TuneReport *found = choice->report.get();
+  if (asJson) return printFoundAsJson(kernel, found), report(diagnostics, success);
   if (!found) std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
   if (found) printFound(kernel, *found, setup->line.has("--space"));
   return report(diagnostics, success);
@@ -136,14 +159,15 @@ int tuneMain(int argc, char **argv) {
   std::optional<CommandLine> line = readCommandLine(tuneSpec(), argc, argv, status);
   if (!line) return status;
   Diagnostics diagnostics;
-  bool isKept = line->has("--list") || line->has("--json") || line->has("--export") || line->has("--import");
+  bool isKept = line->has("--list") || line->has("--export") || line->has("--import") || (line->has("--json") && line->words.empty());
   if (!isKept) return measureFile(std::move(*line), diagnostics);
   if (!line->words.empty()) return fail("--list, --export and --import take no FILE of kernels, but got '" + line->words.front() + "'");
+  std::FILE *log = line->has("--json") ? stderr : stdout;
   if (line->has("--import"))
-    if (int failed = importFile(line->get("--import", ""), diagnostics)) return failed;
+    if (int failed = importFile(line->get("--import", ""), log, diagnostics)) return failed;
   std::vector<TunedEntry> entries = keptEntries(*line, diagnostics);
   if (line->has("--export"))
-    if (int failed = exportFile(line->get("--export", ""), entries)) return failed;
+    if (int failed = exportFile(line->get("--export", ""), log, entries)) return failed;
   if (line->has("--list") || line->has("--json")) listEntries(entries, line->has("--json"));
   return report(diagnostics, success);
 }

@@ -16,6 +16,8 @@
 #include "ir/written_arguments.h"
 #include "pipeline/given_ptx.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace tilewright {
@@ -80,11 +82,20 @@ static void noteNotSpecialized(tt::FuncOp kernel, const CompileRequest &request)
   }
 }
 
+/// A name as PTX may have it. Python's letters are those of all scripts: the bytes of others are spelled as numbers.
+static std::string ptxName(llvm::StringRef name) {
+  std::string spelled;
+  for (char c : name)
+    spelled += llvm::isAlnum(c) || c == '_' || c == '$' ? std::string(1, c) : "_" + llvm::utohexstr(static_cast<unsigned char>(c));
+  return spelled;
+}
+
 /// Says on the kernel what it is compiled for, so that passes need nothing but the module. Notes the slots while arguments have their
 /// types.
 static LogicalResult configure(Compilation &c) {
   for (auto kernel : c.module->getOps<tt::FuncOp>()) {
-    c.gpu.entry = kernel.getName().str();
+    c.gpu.entry = ptxName(kernel.getName());
+    kernel.setName(c.gpu.entry);
     for (mlir::Type type : kernel.getArgumentTypes()) {
       std::optional<SlotKind> slot = slotKindOf(type);
       if (!slot) return refuse(kernel, Diag::argumentSlot, {spelled(type)});
