@@ -14,6 +14,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cstdlib>
+
 namespace tilewright::python {
 
 namespace {
@@ -49,11 +51,29 @@ std::string overridingText(nb::handle path) {
   return *text;
 }
 
+std::string settingOf(const char *group, const char *name, const char *variable) {
+  PyObject *settings = PyDict_GetItemString(packageObject("knobs", "__dict__").ptr(), group);
+  PyObject *set = settings ? PyObject_GenericGetDict(settings, nullptr) : nullptr;
+  PyObject *value = set ? PyDict_GetItemString(set, name) : nullptr; // the group keeps it
+  Py_XDECREF(set);
+  PyErr_Clear();
+  if (!value) {
+    const char *text = std::getenv(variable);
+    return text ? text : "";
+  }
+  if (PyBool_Check(value)) return value == Py_True ? "1" : "0";
+  return PyUnicode_Check(value) ? nb::cast<std::string>(nb::handle(value)) : "";
+}
+
+bool isOn(llvm::StringRef setting) {
+  std::string word = setting.trim().lower();
+  return llvm::is_contained({"1", "true", "yes", "on", "y"}, llvm::StringRef(word));
+}
+
 void readSettings(KernelOptions &options) {
-  nb::object settings = nb::borrow(packageObject("knobs", "__dict__")["language"]);
-  options.fpFusion = nb::cast<bool>(nb::bool_(settings.attr("default_fp_fusion")));
-  if (nb::object precision = settings.attr("fp32_default"); !precision.is_none())
-    options.dotPrecision = nb::cast<std::string>(nb::str(precision));
+  std::string fusion = settingOf("language", "default_fp_fusion", "TRITON_DEFAULT_FP_FUSION");
+  options.fpFusion = fusion.empty() || isOn(fusion);
+  options.dotPrecision = settingOf("language", "fp32_default", "TRITON_F32_DEFAULT");
 }
 
 GpuTarget gpuOfArch(const std::string &arch) {

@@ -108,8 +108,8 @@ std::shared_ptr<PyCompiled> describe(const std::shared_ptr<const JitFunction> &f
 /// to be launched and the device does not run it.
 void chooseArch(Call &call, Purpose purpose) {
   if (!call.options.gpu) {
-    nb::object arch = nb::object(packageObject("knobs", "__dict__")["runtime"]).attr("override_arch");
-    if (!arch.is_none()) call.options.gpu = gpuOfArch(nb::cast<std::string>(nb::str(arch)));
+    std::string arch = settingOf("runtime", "override_arch", "TRITON_OVERRIDE_ARCH");
+    if (!arch.empty()) call.options.gpu = gpuOfArch(arch);
   }
   if (!call.options.gpu || purpose == Purpose::warmup) return;
   Diagnostics diagnostics;
@@ -137,6 +137,7 @@ bool announce(nb::handle kernelObject, const std::shared_ptr<const JitFunction> 
                     replacement = packageObject("compiler.override", "replacement");
   nb::object described = nb::cast(describe(function, call));
   if (!nb::cast<bool>(compiling(kernelObject, described, isWarmup))) return false;
+  if (!isOn(settingOf("compilation", "override", "TRITON_KERNEL_OVERRIDE"))) return true;
   if (nb::object file = replacement(kernelObject, described); !file.is_none()) call.options.kernel.overrideText = overridingText(file);
   return true;
 }

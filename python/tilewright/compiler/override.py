@@ -7,9 +7,7 @@ from .sources import ASTSource
 
 
 def replacement(fn, handle):
-    """The .ttir or .ptx file that a launch of `fn` compiles instead, or None. PTX is for GPUs alone, and nothing behind it is left."""
-    if not knobs.compilation.override:
-        return None
+    """The .ttir or .ptx file that a launch of `fn` compiles instead, or None; asked where the setting is on. PTX is for GPUs alone, and nothing behind it is left."""
     folder = Path(knobs.cache.override_dir) / ASTSource.of_handle(fn, handle).hash()
     for stage in ("ttir",) if handle.options["backend_name"] == "cpu" else ("ptx", "ttir"):
         for path in sorted(folder.glob(f"*.{stage}")):
