@@ -16,13 +16,13 @@ struct DotPlan {
   int64_t group;
   // A(i, p) at a[i * aRow + p * aCol]; broadcast element by element, so any strides do. Constants fold into addresses.
   int64_t aRow, aCol;
-  Value aRowBytes = {}; // from one row of A to the next where only the program knows (i64); null: aRow elements
   // B in panels of `panel` columns, groups of rows interleaved:
   // B(p, j) at b[(j / panel) * (k * panel) + (p / group) * (group * panel) + group * (j % panel) + p % group].
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
-  bool tiles = false; // by matrix_tiles.h, in tile registers
+  bool tiles = false;   // by matrix_tiles.h, in tile registers
+  Value aRowBytes = {}; // from one row of A to the next where only the program knows (i64); null: aRow elements
 
   /// Whether A holds its bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed ones.
   bool addsOffset() const { return operand.isInteger(8) && !tiles; }

@@ -49,8 +49,10 @@ template <typename Bits, typename Sum, Bits (*bitsOf)(int)> void checkProduct(Ty
   Compiled kernel(target, 3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
     DotLimits limits;
     if (test.limited) limits = {constantIndex(b, rows), constantIndex(b, columns), constantIndex(b, length)};
+    DotPlan placed = plan;
+    if (test.limited) placed.aRowBytes = constantIndex(b, plan.aRow * sizeof(Bits)); // as where A is read in memory
     configureTiles(b);
-    emitDotLoops(b, target, plan, args[0], args[1], args[2], test.fromZero, limits);
+    emitDotLoops(b, target, placed, args[0], args[1], args[2], test.fromZero, limits);
     releaseTiles(b);
   });
   ASSERT_TRUE(kernel);
