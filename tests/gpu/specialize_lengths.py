@@ -3,7 +3,8 @@
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until configure -o %t.mlir
 # RUN: sed -i 's/attributes {/attributes {ttg.refuted_facts = ["argument 2 is more than 160", "argument 2 is more than 192", "argument 2 is more than 224"], /' %t.mlir
 # RUN: tilewright compile %t.mlir --from specialize-lengths --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=SHORT
-# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 2 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=FEW
+# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 2 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=FOUR
+# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32:16' --until specialize-lengths | FileCheck %s --check-prefix=FEW
 # RUN: tilewright compile %s --kernel blocks --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=FEW
 # RUN: tilewright compile %s --kernel known --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32,y=*fp32' --emit ptx | FileCheck %s --check-prefix=KNOWN
 # RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' | FileCheck %s --check-prefix=EXPLAIN
@@ -22,6 +23,9 @@ import triton.language as tl
 # SHORT-COUNT-5: st.global
 # SHORT-NOT: st.global
 
+# A thread has four elements, of which three are left; of two accesses of four elements none would be left out.
+# FOUR: "n is more than 192"
+# FOUR-NOT: is more than
 # FEW-NOT: is more than
 
 # EXPLAIN: Faster code is made for launches that break that

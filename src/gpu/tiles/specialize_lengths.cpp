@@ -6,6 +6,7 @@
 //     relies on: n_cols is at most 1280      ->      %n_cols {ttg.at_most = 1280}
 // lower-to-threads leaves out the registers of a thread whose columns all lie behind that: 6 of 16.
 #include "gpu/passes.h"
+#include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/row_length.h"
 #include "gpu/tiles/ttg.h"
 
@@ -18,8 +19,8 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-// Blocks are the next power of two, so that rows are longer than half of them. With fewer elements in a thread an eighth is less than one.
-constexpr int64_t parts = 8, fewest = 5, leastInThread = 8;
+// Blocks are the next power of two, so that rows are longer than half of them.
+constexpr int64_t parts = 8, fewest = 5;
 
 std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
   Value columns = compare.getLhs(), length = compare.getRhs();
@@ -48,9 +49,30 @@ static LaunchFact factOf(BlockArgument argument, int64_t bound, bool isPreferred
   return fact;
 }
 
-static void specialize(tt::FuncOp function, const RowLength &row, const address::RefutedFacts &refuted) {
+/// The most elements that an access of a thread takes: they are left out together.
+static int64_t widestAccess(tt::FuncOp function) {
+  Attribute facts = function->getAttr(ttg::factsName);
+  AxisAnalysis axes(function);
+  int64_t widest = 1;
+  auto look = [&](Value pointer, Value mask) {
+    auto tile = dyn_cast<RankedTensorType>(pointer.getType());
+    for (int64_t dim = 0; tile && dim < tile.getRank(); ++dim)
+      widest = std::max(widest, axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
+  };
+  function.walk([&](tt::LoadOp load) { look(load.getPtr(), load.getMask()); });
+  function.walk([&](tt::StoreOp store) { look(store.getPtr(), store.getMask()); });
+  if (facts) // what was asked relies on nothing
+    function->setAttr(ttg::factsName, facts);
+  else
+    function->removeAttr(ttg::factsName);
+  return widest;
+}
+
+/// `together`: columns of the row that the threads of a block take with one access.
+static void specialize(tt::FuncOp function, const RowLength &row, int64_t together, const address::RefutedFacts &refuted) {
   for (int64_t part = fewest; part < parts; ++part) {
     int64_t bound = row.block * part / parts;
+    if (bound % together) continue; // it would leave out no more than the next one
     LaunchFact fact = factOf(row.length, bound, false);
     if (!refuted.contains(factOf(row.length, bound, true).name)) {
       ttg::relyOn(function, factOf(row.length, bound, true));
@@ -68,14 +90,14 @@ LogicalResult specializeLengths(ModuleOp module) {
     llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; of several blocks the largest
     kernel.walk([&](arith::CmpIOp compare) {
       std::optional<RowLength> row = rowLengthOf(compare);
-      if (!row || !row->length || row->block < leastInThread * config.getWarps() << laneBits) return;
-      if (kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
+      if (!row || !row->length || kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
       auto [place, isNew] = rows.try_emplace(row->length.getArgNumber(), *row);
       if (!isNew && row->block > place->second.block) place->second = *row;
     });
-    if (!refuted.contains(everyFact))
-      for (BlockArgument argument : kernel.getArguments())
-        if (auto row = rows.find(argument.getArgNumber()); row != rows.end()) specialize(kernel, row->second, refuted);
+    if (rows.empty() || refuted.contains(everyFact)) return success();
+    int64_t together = widestAccess(kernel) * config.getWarps() << laneBits;
+    for (BlockArgument argument : kernel.getArguments())
+      if (auto row = rows.find(argument.getArgNumber()); row != rows.end()) specialize(kernel, row->second, together, refuted);
     return success();
   });
 }
