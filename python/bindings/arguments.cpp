@@ -395,12 +395,12 @@ Family familyOf(nb::handle object) {
   if (PyFloat_Check(raw)) return Family::floating;
   if (PyUnicode_Check(raw)) return Family::text;
   if (PyTuple_Check(raw) || PyList_Check(raw)) return Family::tuple;
-  static nb::handle tupleClass = packageObject("language.core", "tuple");
+  static constinit PackageMember tupleClass("language.core", "tuple");
   if (PyObject_IsInstance(raw, tupleClass.ptr()) == 1) return Family::tuple;
   if (hasMember(object, "_tilewright_value") || hasMember(object, "_tilewright_name") || nb::isinstance<PyKernel>(object))
     return Family::ours;
   if (hasMember(object, "data_ptr")) {
-    static nb::handle wrapper = packageObject("runtime.jit", "TensorWrapper");
+    static constinit PackageMember wrapper("runtime.jit", "TensorWrapper");
     if (PyObject_IsInstance(raw, wrapper.ptr()) == 1) return Family::wrapper;
     nb::object modules = nb::module_::import_("sys").attr("modules");
     if (PyObject *torch = PyDict_GetItemString(modules.ptr(), "torch"))
@@ -456,7 +456,7 @@ Argument tupleArgument(nb::handle object, const char *parameter) {
 Argument constantArgument(nb::handle object, const char *parameter) {
   Value value = toValue(object);
   if (value.asHost()) refuse(object, parameter, "");
-  static nb::handle constexprClass = packageObject("language.core", "constexpr");
+  static constinit PackageMember constexprClass("language.core", "constexpr");
   Argument argument = Argument::constant(std::move(value));
   return PyObject_IsInstance(object.ptr(), constexprClass.ptr()) == 1 ? argument.fixed() : argument;
 }
@@ -505,7 +505,7 @@ static Family knownFamily(nb::handle object) {
 
 Argument toConstant(nb::handle object, const char *parameter) {
   if (object.is_none() || knownFamily(object) != Family::ours || !toValue(object).asHost()) return toArgument(object, parameter);
-  static nb::handle named = packageObject("runtime.fingerprint", "named_constant");
+  static constinit PackageMember named("runtime.fingerprint", "named_constant");
   static auto *scopes =
       new llvm::DenseMap<PyObject *, std::shared_ptr<Namespace>>; // by the objects that `named` keeps, one of those that are equal
   nb::object known = named(object);                               // (object, name)

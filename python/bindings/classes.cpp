@@ -84,7 +84,7 @@ nb::object instanceOf(Namespace &type, nb::list values) {
   auto *ours = dynamic_cast<ClassScope *>(&type);
   if (!ours) return nb::object();
   if (!ours->classInfo()->isAggregate) return ours->object()(*nb::tuple(values));
-  static nb::handle make = packageObject("language.aggregate", "instance_of");
+  static constinit PackageMember make("language.aggregate", "instance_of");
   return make(ours->object(), values);
 }
 

@@ -32,8 +32,21 @@ namespace tilewright::python {
 using Shared = std::shared_ptr<PyObject>;
 Shared share(nb::handle object);
 
-/// A member of a Python module of the package, found once: packageObject("language.core", "constexpr").
+/// A member of a Python module of the package: packageObject("language.core", "constexpr").
 nb::handle packageObject(const char *module, const char *name);
+
+/// The same, found once: static constinit PackageMember made("language.core", "constexpr"). A static with a constructor would have a guard,
+/// which one thread holds while its import lets another have the GIL, and which that one then waits for.
+class PackageMember {
+public:
+  constexpr PackageMember(const char *module, const char *name) : module(module), name(name) {}
+  PyObject *ptr();
+  template <typename... Args> nb::object operator()(Args &&...args) { return nb::handle(ptr())(std::forward<Args>(args)...); }
+
+private:
+  const char *module, *name;
+  std::atomic<PyObject *> found{nullptr};
+};
 [[noreturn]] void raise(PyObject *type, const std::string &message);
 
 // What is no Exception (KeyboardInterrupt, SystemExit) may be raised wherever Python runs, and is nobody's answer: it goes on to the

@@ -85,14 +85,14 @@ void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
     if (!first && record.severity == Severity::error) first = &record;
   if (!first) raise(PyExc_RuntimeError, "the compiler failed without saying why; please report this");
   if (first->id == Diag::outOfResources) {
-    static nb::handle type = packageObject("runtime.errors", "OutOfResources");
+    static constinit PackageMember type("runtime.errors", "OutOfResources");
     auto number = [&](size_t index) { return nb::int_(std::atoll(first->args[index].c_str())); };
     nb::object error = type(number(1), number(2), first->args[0]);
     PyErr_SetObject(type.ptr(), error.ptr());
     throw nb::python_error();
   }
   if (first->id == Diag::assemblerFailed) {
-    static nb::handle type = packageObject("runtime.errors", "PTXASError");
+    static constinit PackageMember type("runtime.errors", "PTXASError");
     raise(type.ptr(), first->message);
   }
   if (first->id == Diag::interruptedLaunch) raiseInterrupt(first->message);
@@ -103,7 +103,7 @@ void raiseErrors(const Diagnostics &diagnostics, const JitFunction *function) {
       text += "\n  note: " + note.message;
     raise(type, text);
   }
-  static nb::handle make = packageObject("compiler.errors", "compilation_error");
+  static constinit PackageMember make("compiler.errors", "compilation_error");
   nb::list records;
   for (const Diagnostic &record : diagnostics.all())
     records.append(asRecord(record));

@@ -106,7 +106,7 @@ const std::shared_ptr<const JitFunction> &PyKernel::jit() {
 // ---- the object that a launch returns
 
 nb::object compiledObject(std::shared_ptr<PyCompiled> compiled, nb::handle kernel) {
-  static nb::handle make = packageObject("compiler.compiler", "CompiledKernel");
+  static constinit PackageMember make("compiler.compiler", "CompiledKernel");
   return make(nb::cast(std::move(compiled)), kernel);
 }
 
@@ -267,7 +267,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
     if (!problem.empty() && interrupted) diagnostics.error({}, Diag::interruptedLaunch, {state.function->name});
     if (diagnostics.hasErrors()) raiseErrors(diagnostics, state.function.get());
     if (!problem.empty()) {
-      static nb::handle type = packageObject("runtime.errors", "InterpreterError");
+      static constinit PackageMember type("runtime.errors", "InterpreterError");
       raise(type.ptr(), problem);
     }
   }

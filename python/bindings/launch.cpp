@@ -133,8 +133,7 @@ void chooseSettings(Call &call, Purpose purpose) {
 /// Tells the host's hooks of a compilation, and takes the file that is to be compiled instead, if there is one. False where a hook has said
 /// not to compile. No Python object may stay behind in a frame that compiles: its thread may end there, without the GIL.
 bool announce(nb::handle kernelObject, const std::shared_ptr<const JitFunction> &function, Call &call, bool isWarmup) {
-  static nb::handle compiling = packageObject("runtime.events", "compiling"),
-                    replacement = packageObject("compiler.override", "replacement");
+  static constinit PackageMember compiling("runtime.events", "compiling"), replacement("compiler.override", "replacement");
   nb::object described = nb::cast(describe(function, call));
   if (!nb::cast<bool>(compiling(kernelObject, described, isWarmup))) return false;
   if (!isOn(settingOf("compilation", "override", "TRITON_KERNEL_OVERRIDE"))) return true;
@@ -145,7 +144,7 @@ bool announce(nb::handle kernelObject, const std::shared_ptr<const JitFunction> 
 /// Not in memory: compiles, and tells the host's hooks before and after. Null where one of them said not to.
 Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std::shared_ptr<const JitFunction> &function, Call &call,
                      Purpose purpose, std::shared_ptr<const CompiledKernel> &compiled) {
-  static nb::handle tell = packageObject("runtime.events", "compiled");
+  static constinit PackageMember tell("runtime.events", "compiled");
   std::shared_ptr<Kernel> kernel = state.kernel;
   compiled = kernel->known(call.arguments, call.options);
   bool isNew = !compiled;
@@ -314,10 +313,11 @@ PyTypeObject *launcherType() {
 /// Whether launches must look at more than their arguments: the kernel has hooks or its own `debug`, or knobs.runtime has.
 bool isWatched(PyObject *kernel) {
   static PyObject *const hooks = PyUnicode_InternFromString("pre_run_hooks"), *const debug = PyUnicode_InternFromString("debug");
-  static PyObject *const module = packageObject("knobs", "__dict__").ptr(), *const group = PyUnicode_InternFromString("runtime");
+  static constinit PackageMember knobs("knobs", "__dict__");
+  static PyObject *const group = PyUnicode_InternFromString("runtime");
   // Code that wants settings of its own for a while puts another object into the module.
   static nb::handle runtime, state; // never given back: there are few of them
-  if (PyObject *now = PyDict_GetItem(module, group); now && now != runtime.ptr()) {
+  if (PyObject *now = PyDict_GetItem(knobs.ptr(), group); now && now != runtime.ptr()) {
     runtime = nb::borrow(now).release();
     state = nb::getattr(runtime, "__dict__").release();
   }

@@ -25,6 +25,11 @@ nb::handle packageObject(const char *module, const char *name) {
   return found.release();
 }
 
+PyObject *PackageMember::ptr() {
+  if (!found) found = packageObject(module, name).ptr();
+  return found;
+}
+
 void clearException() {
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
   PyErr_Clear();
@@ -59,7 +64,7 @@ std::optional<Type> toType(nb::handle object) {
     if (size_t dot = text.rfind('.'); dot != std::string::npos) text = text.substr(dot + 1);
     return languageType(text);
   }
-  static nb::handle dtype = packageObject("language.core", "dtype");
+  static constinit PackageMember dtype("language.core", "dtype");
   if (PyObject_IsInstance(object.ptr(), dtype.ptr()) != 1) return std::nullopt;
   return parseTypeName(nb::cast<std::string>(object.attr("_tilewright_name")));
 }
@@ -120,10 +125,10 @@ public:
 
   std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const override {
     WithGil gil;
-    static nb::handle constexprFunction = packageObject("runtime.jit", "ConstexprFunction");
+    static constinit PackageMember constexprFunction("runtime.jit", "ConstexprFunction");
     if (!isMember && PyObject_IsInstance(function.get(), constexprFunction.ptr()) != 1) return nullptr;
     try {
-      static nb::handle helper = packageObject("runtime.jit", "helper_kernel");
+      static constinit PackageMember helper("runtime.jit", "helper_kernel");
       nb::object kernel = helper(nb::handle(function.get()));
       auto made = std::make_shared<JitFunction>(*nb::cast<PyKernel &>(kernel).jit());
       made->isHelper = true;
@@ -178,7 +183,7 @@ std::optional<std::string> mustUseOf(nb::handle function) {
 static std::shared_ptr<const Callable> callableOf(nb::handle object, bool isMember) {
   auto says = [&](const char *attribute, const char *text) { return nb::str(text).equal(memberOr(object, attribute, nb::none())); };
   if (says("__module__", "pdb") && says("__qualname__", "set_trace")) return std::make_shared<PyCallable>(object, "breakpoint", isMember);
-  static nb::handle fingerprint = packageObject("runtime.fingerprint", "named_fingerprint");
+  static constinit PackageMember fingerprint("runtime.fingerprint", "named_fingerprint");
   return std::make_shared<PyCallable>(object, nb::cast<std::string>(fingerprint(object)), isMember);
 }
 
@@ -321,11 +326,11 @@ nb::object fromValue(const Value &value) {
     return out;
   }
   if (const Type *type = value.asType()) {
-    static nb::handle make = packageObject("language.core", "type_named");
+    static constinit PackageMember make("language.core", "type_named");
     return make(signatureName(*type));
   }
   if (const Builtin *builtin = value.asBuiltin()) {
-    static nb::handle find = packageObject("language.core", "member_named");
+    static constinit PackageMember find("language.core", "member_named");
     return find(builtin->path.str());
   }
   if (std::shared_ptr<const Callable> callable = value.asCallable())
