@@ -227,8 +227,8 @@ def test_workers_share_a_search_and_one_may_die(folder):
     assert workers[0].wait() < 0 and [worker.returncode for worker in workers[1:]] == [0, 0]
     found = [json.loads(end) for end in ends]
     assert found[0][:3] == found[1][:3] and found[0][2] == 10
-    # Ten configurations, and three rounds among at most three of them; alone each would measure all of that.
-    assert sum(one[3] for one in found) <= 10 + 9 and all(one[3] for one in found)
+    # Ten configurations, and three rounds among at most three of them; alone each would measure all of that. Who gets how many is chance.
+    assert 0 < sum(one[3] for one in found) <= 10 + 9
     assert len(entries()) == 1 and not list(entries()[0].parents[1].rglob("*.measured")) and not list(entries()[0].parents[1].rglob("*.claim"))
     assert by_python_with(folder, "launch.py")[3] == 0
 
