@@ -166,7 +166,7 @@ TEST(Ptx, Copies) {
   expectLines(kernel(R"(
   %s = ptx.shared_base
   ptx.copy_async %s, %g if %p {bytes = 16 : i32, offset = 64 : i32}
-  ptx.copy_async %s, %g {bytes = 4 : i32, evict = 1 : i32}
+  ptx.copy_async %s, %g {bytes = 4 : i32}
   ptx.copy_commit
   ptx.copy_wait 0
   ptx.mbarrier_init %s, 1 if %p
@@ -179,8 +179,7 @@ TEST(Ptx, Copies) {
   ptx.store_global %g, %m#0, %m#1, %m#2, %n : i32, i32, i32, i32)",
                      "%g: i64, %p: i1"),
               {"sm_80", "sm_90a"},
-              {"cp.async.cg.shared.global [", ", 16, ", "cp.async.ca.shared.global.L2::cache_hint",
-               "createpolicy.fractional.L2::evict_first.b64", "cp.async.commit_group;", "cp.async.wait_group 0;",
+              {"cp.async.cg.shared.global [", ", 16, ", "cp.async.ca.shared.global [", "cp.async.commit_group;", "cp.async.wait_group 0;",
                "mbarrier.init.shared::cta.b64", "mbarrier.arrive.shared::cta.b64 _", "_wait.parity.shared::cta.b64 done",
                "mbarrier.inval.shared::cta.b64", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
                "ldmatrix.sync.aligned.m8n8.x1.shared.b16"});

@@ -271,12 +271,7 @@ static LogicalResult lower(ptx::CopyAsyncOp op, Place &at) {
   std::string operands = code.address(op.getShared(), static_cast<int32_t>(op.getOffset()));
   operands += ", " + code.address(op.getGlobal()) + ", " + std::to_string(bytes);
   if (op.getPredicate()) operands += ", " + code.in(LLVM::SelectOp::create(at.b, op.getPredicate(), at.i32(bytes), at.i32(0)));
-  std::string name = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global";
-  std::string text = name + " " + operands + ";";
-  if (op.getEvict() != ptx::Eviction::normal)
-    text = "{ .reg .b64 policy; createpolicy.fractional.L2::" + ptx::stringifyEviction(op.getEvict()).str() + ".b64 policy, 1.0; " + name +
-           ".L2::cache_hint " + operands + ", policy; }";
-  code.emit(text, Effect::writes);
+  code.emit(std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global " + operands + ";", Effect::writes);
   replace(op, {});
   return success();
 }

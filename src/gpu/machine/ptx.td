@@ -231,8 +231,9 @@ def Ptx_ClusterWaitOp : PtxTogether<"cluster_wait"> { let assemblyFormat = "attr
 def Ptx_CopyAsyncOp : PtxEffect<"copy_async"> {
   let summary = "cp.async: 4, 8 or 16 bytes from global to shared memory; where the predicate is false zeros are written and nothing is "
                 "read. cg (16 bytes): past L1";
-  let arguments = (ins I32:$shared, I64:$global, Optional<I1>:$predicate, I32Attr:$bytes, DefaultValuedAttr<I32Attr, "0">:$offset,
-                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict);
+  // No eviction priority: where it has one and the shared address is a register plus a uniform one, ptxas (12.8 and 13.0) writes an
+  // LDGSTS that names both uniform registers in one field, which the card refuses as an illegal instruction.
+  let arguments = (ins I32:$shared, I64:$global, Optional<I1>:$predicate, I32Attr:$bytes, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$shared `,` $global (`if` $predicate^)? attr-dict";
 }
 def Ptx_CopyCommitOp : PtxEffect<"copy_commit"> { let summary = "cp.async.commit_group"; let assemblyFormat = "attr-dict"; }

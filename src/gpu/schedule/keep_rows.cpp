@@ -138,7 +138,7 @@ private:
     ttg::AllocOp buffer = bufferOf(load);
     OpBuilder b(load);
     Location loc = load.getLoc();
-    auto async = ttg::CopyAsyncOp::create(b, loc, load.getPtr(), buffer, load.getMask(), static_cast<int32_t>(load.getEvict()));
+    auto async = ttg::CopyAsyncOp::create(b, loc, load.getPtr(), buffer, load.getMask());
     for (NamedAttribute fact : load->getDiscardableAttrs())
       async->setAttr(fact.getName(), fact.getValue());
     ttg::CopyCommitOp::create(b, loc);

@@ -357,7 +357,7 @@ private:
       auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
-      auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask, static_cast<int32_t>(load.getEvict()));
+      auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask);
       for (NamedAttribute fact : load->getDiscardableAttrs()) // its width; why it has no descriptor
         async->setAttr(fact.getName(), fact.getValue());
     }

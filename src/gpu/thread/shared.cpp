@@ -288,7 +288,6 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
   const Parts &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);
-  ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
   for (const VectorAccess::Vector &vector : access.vectors)
     for (size_t i = 0; i < vector.registers.size(); i += static_cast<size_t>(elements)) {
       size_t reg = static_cast<size_t>(vector.registers[i]);
@@ -296,7 +295,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
       Value mask = op.getMask() ? t.get(op.getMask())[reg] : Value();
       // Copies would write the same bytes again; a false mask writes zeros, so that it cannot keep them off.
       if (first) return bug(op, "a tile that several threads hold cannot be copied asynchronously");
-      ptx::CopyAsyncOp::create(t.b, address, pointers[reg], mask, static_cast<uint32_t>(bytes), static_cast<uint32_t>(offset), evict);
+      ptx::CopyAsyncOp::create(t.b, address, pointers[reg], mask, static_cast<uint32_t>(bytes), static_cast<uint32_t>(offset));
     }
   return success();
 }

@@ -220,8 +220,7 @@ def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
 
 def TTG_CopyAsyncOp : TTGEffect<"copy_async"> {
   let summary = "cp.async of the elements at a tile of pointers to a buffer; zeros where the mask is false";
-  let arguments = (ins TTG_Tile:$pointers, TTG_Buffer:$buffer, Optional<TTG_Tile>:$mask,
-                       DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */);
+  let arguments = (ins TTG_Tile:$pointers, TTG_Buffer:$buffer, Optional<TTG_Tile>:$mask);
   let assemblyFormat = "$pointers `,` $buffer (`,` $mask^ `:` type($mask))? attr-dict `:` type($pointers) `->` type($buffer)";
 }
 def TTG_CopyCommitOp : TTGEffect<"copy_commit"> { let assemblyFormat = "attr-dict"; }
