@@ -325,6 +325,15 @@ TEST_F(Tune, CompilesSeveralAtOnceAndMeasuresOne) {
   }
 }
 
+TEST(CompileAhead, KeepsItsFunction) {
+  auto used = std::make_shared<std::atomic<int>>(0);
+  std::weak_ptr<std::atomic<int>> watched = used;
+  CompileAhead ahead(4, 2, [used = std::move(used)](size_t) -> std::optional<std::string> { return ++*used, std::nullopt; });
+  EXPECT_FALSE(watched.expired()); // the argument was a temporary
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_FALSE(ahead.wait(i));
+}
+
 TEST_F(Tune, ADoorMayEndItWhileOthersCompile) {
   configs.assign(100, "BLOCK=1");
   std::atomic<int64_t> compiled{0};
