@@ -288,7 +288,7 @@ class Autotuner(KernelInterface):
             self._call.checked.add(config)
             on_cpu = isinstance(driver.active, CPUDriver)
             where = () if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
-            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, self._call.is_compiled, *where)
+            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, *where)
             self._call.first = self._call.first or str(config)
             return RuntimeError(_core.other_results(str(config), self._call.first, times)) if isinstance(times, str) else times
         except _FAILURES as error:
