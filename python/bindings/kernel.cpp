@@ -323,6 +323,12 @@ static void defineLaunches(nb::class_<PyKernel> &kernel) {
           },
           "The compiled kernel of a launch that is about to follow.", "args"_a, "kwargs"_a)
       .def(
+          "rehearse",
+          [](nb::handle_t<PyKernel> self, nb::handle grid, nb::args args, nb::kwargs kwargs) {
+            return launchKernel(self, grid, UnpackedArguments(args, kwargs), Purpose::rehearse);
+          },
+          "A launch but for the run: compiles and loads what it needs.", "grid"_a, "args"_a, "kwargs"_a)
+      .def(
           "_describe",
           [](nb::handle_t<PyKernel> self, nb::args args, nb::kwargs kwargs) {
             return describeLaunch(self, UnpackedArguments(args, kwargs));

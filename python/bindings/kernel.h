@@ -135,8 +135,8 @@ nb::object runInterpreted(nb::handle kernel, PyKernel::State &state, const Grid 
 
 /// Where the launch runs and, on a GPU, in which stream. False after an error.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics);
-/// What a launch is for: its result, or its code.
-enum class Purpose { run, warmup, prepare };
+/// What a launch is for: its result, or its code. A rehearsal makes the version that this very launch needs.
+enum class Purpose { run, warmup, prepare, rehearse };
 /// Compiles if needed and runs the grid, or only compiles. The compiled kernel; None where a hook of the host has said not to compile.
 nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments, Purpose purpose);
 /// What a launch would compile, without its code.

@@ -150,7 +150,8 @@ Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std:
   bool isNew = !compiled;
   Diagnostics diagnostics;
   if (isNew) {
-    if (!announce(kernelObject, function, call, purpose == Purpose::warmup)) return nullptr;
+    bool isAhead = purpose == Purpose::warmup || purpose == Purpose::rehearse;
+    if (!announce(kernelObject, function, call, isAhead)) return nullptr;
     if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
     if (call.options.device < 0) reportBadAddresses();
     std::vector<UsedGlobal> used;
@@ -165,7 +166,7 @@ Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std:
     if (!compiled) raiseErrors(diagnostics, function.get());
   }
   Shared object = objectFor(kernelObject, state, compiled, function, call.options);
-  if (isNew) tell(kernelObject, nb::handle(object.get()), purpose == Purpose::warmup);
+  if (isNew) tell(kernelObject, nb::handle(object.get()), purpose == Purpose::warmup || purpose == Purpose::rehearse);
   return object;
 }
 
@@ -189,15 +190,16 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   PyKernel::State &state = *keep;
   Call call;
   readCall(state, *function, arguments, call);
-  bool launch = purpose == Purpose::run;
+  bool launch = purpose == Purpose::run || purpose == Purpose::rehearse;
+  call.options.isRehearsal = purpose == Purpose::rehearse;
   Grid grid;
   if (launch) grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, arguments))) : readGrid(gridObject);
   if (!state.used.empty()) checkUnchanged(state.used);
-  if (engineState().isCounting && launch) runInterpreted(kernelObject, state, &grid, call.arguments, call.options);
+  if (engineState().isCounting && purpose == Purpose::run) runInterpreted(kernelObject, state, &grid, call.arguments, call.options);
   bool isInterpreted = engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen);
   if (isInterpreted) {
     chooseSettings(call, Purpose::run);
-    return runInterpreted(kernelObject, state, launch ? &grid : nullptr, call.arguments, call.options);
+    return runInterpreted(kernelObject, state, purpose == Purpose::run ? &grid : nullptr, call.arguments, call.options);
   }
   Diagnostics diagnostics;
   if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());

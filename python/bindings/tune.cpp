@@ -138,19 +138,18 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
 }
 
-/// Seconds of a run on the CPU that finds nothing of these tensors in the caches.
-static double secondsOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors) {
+/// A run on the CPU that finds nothing of these tensors in the caches.
+static TimedRun timeOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors) {
   dropFromCaches(tensors);
   auto start = std::chrono::steady_clock::now();
   run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), true};
 }
 
 /// Times runs as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches. On a GPU if
 /// `device` is not negative. `check`: compares what the first run leaves; how that differs is the answer, then, in place of the times.
-/// `isCompiled`: the first run need not compile.
 static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
-                               ResultCheck *check, bool isCompiled, int64_t device, uintptr_t stream) {
+                               ResultCheck *check, int64_t device, uintptr_t stream) {
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
     arguments.push_back(toArgument(tensor, nullptr));
@@ -160,34 +159,34 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
   Raised raised;
   std::optional<std::string> difference;
   auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
-  auto runOnce = [&]() -> std::optional<double> {
+  auto runOnce = [&]() -> std::optional<TimedRun> {
     if (check) check->restore();
     if (!call(before)) return std::nullopt;
-    std::optional<double> seconds;
+    std::optional<TimedRun> found;
     if (card && !best) {
       WithoutGil release;
       restCard();
     }
     if (card)
-      seconds = card->time([&] { return call(run); }, diagnostics);
+      found = card->time([&] { return call(run); }, diagnostics);
     else
-      seconds = raised.call(std::optional<double>(), [&] { return std::optional(secondsOnProcessors(run, arguments)); });
-    if (seconds && check) {
+      found = raised.call(std::optional<TimedRun>(), [&] { return std::optional(timeOnProcessors(run, arguments)); });
+    if (found && check) {
       WithoutGil release;
       Compiling compiling; // on a GPU the comparison is a kernel
       difference = check->compare();
     }
-    return seconds && call(after) && !difference ? seconds : std::nullopt;
+    return found && call(after) && !difference ? found : std::nullopt;
   };
   auto once = [&] {
-    std::optional<double> seconds = runOnce();
-    while (seconds && check && check->isUnsure())
-      seconds = runOnce();
+    std::optional<TimedRun> found = runOnce();
+    while (found && check && check->isUnsure())
+      found = runOnce();
     check = nullptr; // of the first run
-    return seconds;
+    return found;
   };
   std::optional<std::vector<double>> times;
-  if (!diagnostics.hasErrors()) times = measureRuns(once, best, !card ? onProcessors : isCompiled ? compiledOnCards : onCards);
+  if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
   if (raised.first) std::rethrow_exception(raised.first);
   if (difference) return nb::cast(*difference);
   if (!times) raiseErrors(diagnostics, nullptr);
@@ -347,7 +346,7 @@ void defineTuner(nb::module_ &module) {
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "check"_a.none() = nb::none(),
-             "is_compiled"_a = false, "device"_a = -1, "stream"_a = 0);
+             "device"_a = -1, "stream"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
              "needs_quiet"_a = true, "same_as"_a = std::vector<size_t>());

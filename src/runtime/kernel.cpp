@@ -131,10 +131,14 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
     return false;
   }
   if (*programs == 0) return true;
-  BrokenFacts broken = brokenFacts(grid, slots, {}, -1);
-  if (!broken) return runOnCpu(grid, *programs, slots, options, diagnostics);
-  std::shared_ptr<const CompiledKernel> other = versionFor(broken, grid, slots, {}, -1, diagnostics);
-  return other && other->runOnCpu(grid, *programs, slots, options, diagnostics);
+  const CompiledKernel *version = this;
+  std::shared_ptr<const CompiledKernel> other;
+  if (BrokenFacts broken = brokenFacts(grid, slots, {}, -1)) {
+    other = versionFor(broken, grid, slots, {}, -1, diagnostics);
+    if (!other) return false;
+    version = other.get();
+  }
+  return options.isRehearsal || version->runOnCpu(grid, *programs, slots, options, diagnostics);
 }
 
 bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
@@ -298,6 +302,7 @@ bool CompiledKernel::launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
     if (!other) return false;
     code = other->gpu();
   }
+  if (options.isRehearsal) return true;
   return code->launch(grid.extent, slots,
                       {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
                       diagnostics);

@@ -42,6 +42,7 @@ struct LaunchOptions {
   void *stream = nullptr;          // of that device (CUstream, cudaStream_t); null: its default stream
   bool cooperative = false;        // all programs run at once, so that they may wait for each other
   bool programmaticLaunch = false; // the kernel may start before its predecessor in the stream ends
+  bool isRehearsal = false;        // all but the run: the version that this very launch needs is compiled and loaded
   std::optional<GpuTarget> gpu;    // what to compile for in place of the device's own kind; without a launch, no device is needed
   /// Of the CPU: set to true by another thread, the launch is to end. Programs that are running then also need stopPrograms().
   const std::atomic<bool> *stop = nullptr;

@@ -255,6 +255,17 @@ std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const
   return difference ? std::optional(otherResults(config, bench.first, *difference)) : std::nullopt;
 }
 
+/// Compiles and loads what the configuration's launch runs. Why that cannot be, or nothing.
+std::optional<std::string> TunedKernel::rehearse(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid) {
+  Diagnostics problems;
+  std::optional<Choice> choice = complete(candidate, call, problems);
+  if (!choice) return firstError(problems);
+  choice->options.isRehearsal = true;
+  bool works = grid ? plain.launch(*grid, choice->arguments, choice->options, problems)
+                    : plain.compile(choice->arguments, choice->options, problems) != nullptr;
+  return works ? std::nullopt : std::optional(firstError(problems));
+}
+
 /// The times of a configuration, or why it fails: it is out then, and the launch goes on.
 Measured TunedKernel::measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best) {
   Diagnostics problems;
@@ -302,12 +313,14 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
     return extents && hasMeter() && !tryOut(*kept[config], *choice, *extents, bench);
   };
-  door.compile = [&](size_t config) -> std::optional<std::string> {
-    Diagnostics problems;
-    std::optional<Choice> choice = complete(*kept[config], call, problems);
-    if (choice && plain.compile(choice->arguments, choice->options, problems)) return std::nullopt;
-    return firstError(problems);
-  };
+  // Found here, and not by the threads that compile: a grid function may launch this kernel, and wait for what is tuned.
+  std::vector<std::optional<Grid>> grids;
+  for (const Candidate *candidate : kept) {
+    Diagnostics problems; // measuring tells of them
+    std::optional<Choice> choice = complete(*candidate, call, problems);
+    grids.push_back(choice ? call.grid(choice->arguments, problems) : std::nullopt);
+  }
+  door.compile = [&](size_t config) { return rehearse(*kept[config], call, grids[config]); };
   door.compileThreads = defaultThreads();
   door.needsQuiet = call.options.device < 0;
   door.sameAs = firstAlike(plain.function(), chosen, door.needsQuiet);

@@ -92,6 +92,7 @@ private:
     std::string first;                   // the configuration that the others are compared with
     std::set<const Candidate *> checked; // those whose results have been compared
   };
+  std::optional<std::string> rehearse(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid);
   Measured measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best);
   /// Makes what the results are compared with, if they are. Why the configuration does not work, or nothing.
   std::optional<std::string> prepareCheck(const Choice &choice, Bench &bench);

@@ -4,11 +4,12 @@
 
 namespace tilewright {
 
-CompileAhead::CompileAhead(size_t count, int64_t threads, const CompileConfig &compile) : done(count), failures(count) {
+CompileAhead::CompileAhead(size_t count, int64_t threads, CompileConfig compile)
+    : compile(std::move(compile)), done(count), failures(count) {
   int64_t workersWanted = std::min(threads, static_cast<int64_t>(count));
   if (workersWanted < 2) return;
   for (int64_t i = 0; i < workersWanted; ++i)
-    workers.emplace_back([this, &compile] { work(compile); });
+    workers.emplace_back([this] { work(); });
 }
 
 CompileAhead::~CompileAhead() {
@@ -17,7 +18,7 @@ CompileAhead::~CompileAhead() {
     worker.join();
 }
 
-void CompileAhead::work(const CompileConfig &compile) {
+void CompileAhead::work() {
   for (size_t config = next++; config < failures.size(); config = next++) {
     std::optional<std::string> failure = compile(config);
     std::lock_guard<std::mutex> guard(lock);

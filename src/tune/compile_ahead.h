@@ -20,7 +20,7 @@ class CompileAhead {
 public:
   /// Starts to compile 0 to count - 1, in this order, with at most `threads` at a time. With less than two threads nothing is done: each
   /// configuration is compiled where it is measured.
-  CompileAhead(size_t count, int64_t threads, const CompileConfig &compile);
+  CompileAhead(size_t count, int64_t threads, CompileConfig compile);
   /// Leaves what is not begun.
   ~CompileAhead();
   CompileAhead(const CompileAhead &) = delete;
@@ -30,8 +30,9 @@ public:
   std::optional<std::string> wait(size_t config);
 
 private:
-  void work(const CompileConfig &compile);
+  void work();
 
+  const CompileConfig compile;
   std::vector<std::thread> workers;
   std::atomic<size_t> next{0};
   std::mutex lock; // of what follows

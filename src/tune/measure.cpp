@@ -16,6 +16,8 @@
 namespace tilewright {
 
 static constexpr size_t mostRuns = 200;
+static constexpr size_t mostLate = 8;                          // runs that a GPU waited for; behind them the host is taken as it is
+static constexpr int mostFills = 16;                           // a millisecond, of 200 MB each on an H200
 static constexpr double quietScatter = 0.05, clockStep = 5e-4; // milliseconds: what a GPU's events cannot tell apart
 
 static double secondsNow() {
@@ -143,13 +145,16 @@ CardTimer::~CardTimer() {
   device->driver->release(memory);
 }
 
-std::optional<double> CardTimer::time(const std::function<bool()> &body, Diagnostics &diagnostics) const {
+std::optional<TimedRun> CardTimer::time(const std::function<bool()> &body, Diagnostics &diagnostics) {
   auto handle = static_cast<gpu::StreamHandle>(stream);
-  if (memory) {
+  for (int i = 0; memory && i < fills; ++i) {
     gpu::ContextScope scope(*device);
     device->driver->fillBytes(memory, 0, bytes, handle);
   }
-  return device->time(handle, body, diagnostics);
+  std::optional<gpu::CardTime> found = device->time(handle, body, diagnostics);
+  if (!found) return std::nullopt;
+  if (found->waited) fills = std::min(2 * fills, mostFills);
+  return TimedRun{found->seconds, !found->waited};
 }
 
 // ---- launches
@@ -181,29 +186,28 @@ void LaunchMeter::reset() {
   state->guard.reset(state->options.stream);
 }
 
-/// Seconds of one run.
-std::optional<double> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
+std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
   reset();
   if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
   dropFromCaches(state->tensors);
   double start = secondsNow();
   if (!launch(diagnostics)) return std::nullopt;
-  return secondsNow() - start;
+  return TimedRun{secondsNow() - start, true};
 }
 
 Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check) {
   Diagnostics problems;
   std::optional<std::string> difference;
-  auto checked = [&]() -> std::optional<double> {
-    std::optional<double> seconds;
+  auto checked = [&]() -> std::optional<TimedRun> {
+    std::optional<TimedRun> run;
     do {
       if (check) check->restore();
       if (state->card && !best) restCard();
-      seconds = once(launch, problems);
-      if (seconds && check) difference = check->compare();
-    } while (seconds && check && check->isUnsure());
+      run = once(launch, problems);
+      if (run && check) difference = check->compare();
+    } while (run && check && check->isUnsure());
     check = nullptr; // of the first run
-    return difference ? std::nullopt : seconds;
+    return difference ? std::nullopt : run;
   };
   std::optional<std::vector<double>> times = measureRuns(checked, best, state->card ? onCards : onProcessors);
   if (difference) return {{}, std::move(*difference)};
@@ -221,17 +225,19 @@ static bool areQuiet(const std::vector<double> &times) {
   return found[2] - found[1] <= std::max(quietScatter * found[0], clockStep);
 }
 
-std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
-                                               const MeasureEffort &effort, const std::function<double()> &now) {
-  std::optional<double> first = once(); // compiles, and warms up
+std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort,
+                                               const std::function<double()> &now) {
+  std::optional<TimedRun> first = once(); // compiles, and warms up
   if (!first) return std::nullopt;
-  if (best && *first > effort.farBehind * *best * 1e-3 + effort.warmup) return std::vector<double>(3, *first * 1e3);
+  if (best && first->isOfKernel && first->seconds > effort.farBehind * *best * 1e-3 + effort.chance)
+    return std::vector<double>(3, first->seconds * 1e3);
   std::vector<double> times;
-  double start = now(), least = *first * 1e3; // a slow run may be chance: all of them must be slow
-  while (times.size() < mostRuns && (times.size() < effort.leastRuns || now() - start < effort.seconds)) {
-    std::optional<double> time = once();
-    if (!time) return std::nullopt;
-    times.push_back(*time * 1e3);
+  double start = now(), least = first->seconds * 1e3; // a slow run may be chance: all of them must be slow
+  for (size_t late = 0; times.size() < mostRuns && (times.size() < effort.leastRuns || now() - start < effort.seconds);) {
+    std::optional<TimedRun> run = once();
+    if (!run) return std::nullopt;
+    if (!run->isOfKernel && late++ < mostLate) continue;
+    times.push_back(run->seconds * 1e3);
     least = std::min(least, times.back());
     if (times.back() > 1e3 * longRun) break;
     bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.leastTried && now() - start > effort.triedSeconds);
@@ -241,8 +247,7 @@ std::optional<std::vector<double>> measureRuns(const std::function<std::optional
   return percentiles(std::move(times));
 }
 
-std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
-                                               const MeasureEffort &effort) {
+std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort) {
   return measureRuns(once, best, effort, secondsNow);
 }
 

@@ -4,6 +4,10 @@
 // zeroed or restored before each run, outside of the measured part. On a GPU the device's own clock measures. Each run finds the caches
 // without its data, as it would behind other work: a GPU's is overwritten, on a CPU the lines of the tensors are dropped, which takes
 // microseconds where overwriting the last level takes milliseconds.
+//
+// Only the kernel's own time counts. A run may begin with work of the host: a launch that breaks what the compiled code takes for granted
+// compiles another version of the kernel, code is loaded, other threads hold the processor. A GPU that comes to a run before the host has
+// launched it says so, and that run is made again; on a CPU nobody can say, so a first run is never counted.
 #pragma once
 
 #include "tune/store.h"
@@ -24,6 +28,13 @@ void dropFromCaches(llvm::ArrayRef<Argument> arguments);
 /// Throws everything out of the caches of all processors that launches use.
 void flushCaches();
 
+/// One run of a configuration.
+struct TimedRun {
+  double seconds;
+  bool isOfKernel; // false: a GPU waited for the host, whose time is in it
+};
+using RunOnce = std::function<std::optional<TimedRun>()>; // nothing where it fails
+
 /// How long one configuration is measured; the fastest ones are measured several times.
 struct MeasureEffort {
   double seconds;
@@ -33,22 +44,18 @@ struct MeasureEffort {
   size_t leastTried, triedRuns;
   double farBehind; // times the best median
   size_t leastRuns; // of those that are not far behind
-  double warmup;    // seconds that a first run may take longer than others; one that is behind by more is the only one
+  double chance;    // seconds that a run may take longer by chance; where the first is far behind, and by more, it is the only one
 };
 constexpr double longRun = 0.25; // seconds of a run that needs no other beside it: what comes and goes in between is small
-// A first run may have to compile its kernel.
 constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
 // A GPU's own clock measures, without the host's disturbances.
-constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 1, 4, 1.5, 2, HUGE_VAL};
-// The same for what is compiled: a first run loads it.
-constexpr MeasureEffort compiledOnCards{0.008, 0.001, 10, 0.004, 1, 4, 1.5, 2, 0.01};
+constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 1, 4, 1.5, 2, 0.01};
 
-/// Runs `once`, which gives the seconds of a run, a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`:
-/// the best median so far. `now`: the clock, in seconds, that says when it has been long enough. Nothing where a run fails.
-std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
-                                               const MeasureEffort &effort, const std::function<double()> &now);
-std::optional<std::vector<double>> measureRuns(const std::function<std::optional<double>()> &once, std::optional<double> best,
-                                               const MeasureEffort &effort);
+/// Runs `once` a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`: the best median so far. `now`: the
+/// clock, in seconds, that says when it has been long enough. Nothing where a run fails.
+std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort,
+                                               const std::function<double()> &now);
+std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort);
 
 /// Lets a GPU be idle for half a millisecond. One that multiplies without a pause lowers its clock, and all configurations come close
 /// together: tiles of 128x128 for products of 8192 were chosen on an H200, 8 % behind the best where others use the card, too. So a run
@@ -56,13 +63,14 @@ std::optional<std::vector<double>> measureRuns(const std::function<std::optional
 void restCard();
 
 /// Times what is put on a stream of a GPU, by the GPU's clock, each time behind a write to memory that throws everything out of its cache.
-/// The host queues the launch while that goes on, so that its own time does not count.
+/// The host queues the launch while that goes on, so that its own time does not count; where it takes longer, more is written in the next
+/// run.
 class CardTimer {
 public:
   static std::unique_ptr<CardTimer> create(int64_t device, void *stream, Diagnostics &diagnostics);
   ~CardTimer();
-  /// Seconds. Nothing after an error, or if `body` returns false.
-  std::optional<double> time(const std::function<bool()> &body, Diagnostics &diagnostics) const;
+  /// Nothing after an error, or if `body` returns false.
+  std::optional<TimedRun> time(const std::function<bool()> &body, Diagnostics &diagnostics);
 
 private:
   CardTimer() = default;
@@ -70,6 +78,7 @@ private:
   void *stream = nullptr;
   uint64_t memory = 0;
   size_t bytes = 0;
+  int fills = 1; // how often the memory is written before a run
 };
 
 class ResultCheck;
@@ -90,7 +99,7 @@ public:
 private:
   struct State;
   explicit LaunchMeter(std::unique_ptr<State> state);
-  std::optional<double> once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics);
+  std::optional<TimedRun> once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics);
   std::unique_ptr<State> state;
 };
 

@@ -244,6 +244,26 @@ def test_a_warm_launch_is_one_call_of_the_driver(tmp_path, monkeypatch):
     assert output.split() == ["1.0"] * 4
 
 
+def test_a_rehearsal_leaves_the_launch_nothing_to_compile(tmp_path, monkeypatch):
+    """The tuner's: these tensors may overlap, so that the launch runs another version than the types ask for."""
+    library = fake_library()
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    output = run("""
+        from tilewright.runtime.jit import REHEARSAL
+
+        def calls(launch):
+            before = fake.fakeCudaCalls()
+            launch()
+            return fake.fakeCudaCalls() - before
+
+        for ahead, num_warps in ((True, 4), (REHEARSAL, 8)):
+            call = dict(BLOCK=16, num_warps=num_warps)
+            scale.run(Tensor(4096), Tensor(4160), 40, grid=(3,), warmup=ahead, **call)
+            print(calls(lambda: scale[(3,)](Tensor(4096), Tensor(4160), 40, **call)) > 1)
+    """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
+    assert output.split() == ["True", "False"]
+
+
 def test_what_does_not_fit(tmp_path, monkeypatch):
     library = fake_library()
     output = run("""

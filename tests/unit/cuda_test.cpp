@@ -317,9 +317,12 @@ TEST_F(Cuda, BlockingLaunchesWait) {
 }
 
 TEST_F(Cuda, Times) {
-  std::optional<double> seconds = CudaDevice::get(0, diagnostics)->time(nullptr, [] { return true; }, diagnostics);
-  ASSERT_TRUE(seconds);
-  EXPECT_NEAR(*seconds, 2.5e-3, 1e-9);
+  std::optional<CardTime> found = CudaDevice::get(0, diagnostics)->time(nullptr, [] { return true; }, diagnostics);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->seconds, 2.5e-3, 1e-9);
+  EXPECT_FALSE(found->waited);
+  fake().eventsAreDone = 1; // the start is behind the device before the work is put on the stream
+  EXPECT_TRUE(CudaDevice::get(0, diagnostics)->time(nullptr, [] { return true; }, diagnostics)->waited);
   EXPECT_FALSE(CudaDevice::get(0, diagnostics)->time(nullptr, [] { return false; }, diagnostics));
 }
 

@@ -102,6 +102,10 @@ int cuEventRecord(void *event, void *stream) {
   ++state.calls;
   return 0;
 }
+int cuEventQuery(void *event) {
+  ++state.calls;
+  return state.eventsAreDone ? 0 : 600;
+}
 int cuEventSynchronize(void *event) {
   ++state.calls;
   return state.syncStatus;

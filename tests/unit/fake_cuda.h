@@ -14,6 +14,7 @@ typedef struct {
   int registers, localBytes, staticShared, maxThreads;
   int cubinStatus, ptxStatus, launchStatus, syncStatus, encodeStatus;
   int capturing;
+  int eventsAreDone; // before they are waited for
   const char *infoLog, *errorLog;
   int parameterCount;
   int parameterBytes[16];

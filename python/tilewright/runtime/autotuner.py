@@ -16,7 +16,7 @@ from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASErr
 from ..backends.driver import CPUDriver
 from .driver import driver
 from .guess import guess
-from .jit import JITFunction, KernelInterface
+from .jit import REHEARSAL, JITFunction, KernelInterface
 
 
 _NUMBERS = frozenset((int, float, bool))
@@ -288,7 +288,7 @@ class Autotuner(KernelInterface):
             self._call.checked.add(config)
             on_cpu = isinstance(driver.active, CPUDriver)
             where = () if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
-            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, self._call.is_compiled, *where)
+            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, *where)
             self._call.first = self._call.first or str(config)
             return RuntimeError(_core.other_results(str(config), self._call.first, times)) if isinstance(times, str) else times
         except _FAILURES as error:
@@ -353,6 +353,22 @@ class Autotuner(KernelInterface):
         return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
                 and not _compilations_are_watched() and not any(config.pre_hook for config in configs))
 
+    def _grid_of(self, args, kwargs, config):
+        """The grid of a configuration's launch; None where nobody but the launch knows. Found by the thread that tunes, not by those that
+        compile: a grid function may launch this kernel, and wait for what is tuned."""
+        grid = kwargs.get("grid")
+        if not callable(grid):
+            return grid
+        if self._launches is None:
+            return None
+        call = {name: value for name, value in {**kwargs, **config.all_kwargs()}.items() if name not in ("grid", "warmup")}
+        try:
+            for rules in self._rules:
+                rules.derive(args, call)
+            return grid(self._launches._bind(*args, **call))
+        except Exception:  # the launch raises it, too
+            return None
+
     def _same_as(self, kernel, configs):
         """By configuration, the first one that means the same: it is measured for both."""
         if kernel is None or self._measures_itself or not isinstance(driver.active, CPUDriver):
@@ -386,16 +402,19 @@ class Autotuner(KernelInterface):
             return self._works(args, kwargs, configs[index])
 
         def compile(index):
+            grid = grids[index]
+            how = dict(warmup=True) if grid is None else dict(warmup=REHEARSAL, grid=grid)
             try:
-                self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), "warmup": True})
+                self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), **how})
             except _FAILURES as error:
                 return str(error)
             return None
 
         texts = [str(config) if kernel is None else _core.config_text(kernel, config) for config in configs]
         same_as = self._same_as(kernel, configs)
-        threads = _core.target()["threads"] if self._compiles_ahead(kernel, configs) else 0
-        self._call.is_compiled = threads > 1
+        ahead = self._compiles_ahead(kernel, configs)
+        threads = _core.target()["threads"] if ahead else 0
+        grids = [self._grid_of(args, kwargs, config) if ahead else None for config in configs]
         problem = self._problem(kernel, args, kwargs, keeps)
         needs_quiet = problem is None or problem.device.startswith("cpu")
         self._call.check, self._call.first, self._call.checked = None, "", set()

@@ -18,6 +18,9 @@ from .events import JitFunctionInfo, LazyDict  # noqa: F401
 from .specialization import DeviceCaches, get_device_key, make_binder, preload  # noqa: F401
 
 
+REHEARSAL = "rehearsal"  # a value of `warmup`: compiles what this very launch runs, which may be another version than its types ask for
+
+
 class KernelInterface:
     """Anything that is launched by `kernel[grid](...)`."""
 
@@ -196,6 +199,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
+        if warmup == REHEARSAL:
+            return self.rehearse(grid, *args, **kwargs)
         if warmup:
             return self._warm_up(args, kwargs)
         if not runtime.launch_enter_hook and not runtime.launch_exit_hook:

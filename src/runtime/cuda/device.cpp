@@ -201,13 +201,14 @@ bool CudaDevice::synchronize(StreamHandle stream, Diagnostics &diagnostics) cons
   return false;
 }
 
-std::optional<double> CudaDevice::time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const {
+std::optional<CardTime> CudaDevice::time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const {
   ContextScope scope(*this);
   EventHandle start = nullptr, end = nullptr;
   DriverStatus state = driver->createEvent(&start, 0);
   if (state == status::success) state = driver->createEvent(&end, 0);
   if (state == status::success) state = driver->recordEvent(start, stream);
   bool ran = state == status::success && body();
+  bool waited = ran && driver->queryEvent(start) == status::success;
   float milliseconds = 0;
   if (ran) state = driver->recordEvent(end, stream);
   if (ran && state == status::success) state = driver->synchronizeEvent(end);
@@ -216,7 +217,7 @@ std::optional<double> CudaDevice::time(StreamHandle stream, const std::function<
   if (end) driver->destroyEvent(end);
   if (state != status::success) report(state, "timing", diagnostics);
   if (!ran || state != status::success) return std::nullopt;
-  return milliseconds * 1e-3;
+  return CardTime{milliseconds * 1e-3, waited};
 }
 
 ContextScope::ContextScope(const CudaDevice &device) : driver(*device.driver) {

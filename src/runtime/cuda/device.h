@@ -29,6 +29,12 @@ struct LaunchInfo {
   std::vector<std::string> names; // for each slot, "x_ptr=*fp32"; may be empty
 };
 
+/// What a GPU's clock says about work of a stream.
+struct CardTime {
+  double seconds;
+  bool waited; // for the host, which came late with the work: the host's time is in it
+};
+
 /// One GPU. Lives to the end of the process; safe to use from any thread.
 class CudaDevice {
 public:
@@ -57,8 +63,8 @@ public:
   /// Waits for all work of the device, or of one stream. False after an error, which may be that of an earlier launch.
   bool synchronize(Diagnostics &diagnostics) const;
   bool synchronize(StreamHandle stream, Diagnostics &diagnostics) const;
-  /// Seconds that the work took which `body` put on the stream. Nothing after an error, or if `body` returns false.
-  std::optional<double> time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const;
+  /// How long the work took which `body` put on the stream. Nothing after an error, or if `body` returns false.
+  std::optional<CardTime> time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const;
 
 private:
   CudaDevice() = default;

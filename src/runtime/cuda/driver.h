@@ -120,6 +120,7 @@ static_assert(sizeof(TensorMapArguments) == 10 * 8 + 16 * 4);
   CUDA_FUNCTION(createEvent, "cuEventCreate", (EventHandle * event, uint32_t flags))                                                       \
   CUDA_FUNCTION(destroyEvent, "cuEventDestroy_v2", (EventHandle event))                                                                    \
   CUDA_FUNCTION(recordEvent, "cuEventRecord", (EventHandle event, StreamHandle stream))                                                    \
+  CUDA_FUNCTION(queryEvent, "cuEventQuery", (EventHandle event))                                                                           \
   CUDA_FUNCTION(synchronizeEvent, "cuEventSynchronize", (EventHandle event))                                                               \
   CUDA_FUNCTION(elapsedMilliseconds, "cuEventElapsedTime", (float *milliseconds, EventHandle start, EventHandle end))                      \
   CUDA_FUNCTION(pointerAttribute, "cuPointerGetAttribute", (void *value, PointerAttribute attribute, uint64_t address))                    \

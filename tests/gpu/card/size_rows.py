@@ -55,6 +55,7 @@ def product_rows(Row, ours, theirs, tiles):
 
 def norm_rows(Row, ours, theirs):
     softmax = {triton: load("02_fused_softmax", triton) for triton in (ours, theirs)}
+    backward = {triton: load("model_kernels", triton) for triton in (ours, theirs)}
     norm = {triton: load("09_layer_norm", triton) for triton in (ours, theirs)}
     for columns in COLUMNS:
         rows = (1 << 26) // columns
@@ -85,6 +86,23 @@ def norm_rows(Row, ours, theirs):
             rivals = {"triton": functions({"softmax": softmax, "layer norm": norm}[name][theirs]), "torch": library}
             mine = functions({"softmax": softmax, "layer norm": norm}[name][ours])
             yield Row(f"sizes: {name}", f"{rows}x{columns}", dtype, "GB/s", work, mine, rivals, tolerance)
+        del x
+        grad = randn(rows, columns, dtype="fp16")
+        mean, rstd = h.float().mean(1), h.float().var(1, correction=0).add(1e-5).rsqrt()
+
+        def gradients(m, h=h, grad=grad, w=w, mean=mean, rstd=rstd):
+            def make():
+                programs = torch.cuda.get_device_properties(0).multi_processor_count * (4 if len(w) <= 2048 else 2)
+                dx, dw, db = torch.empty_like(h), unwritten(programs, len(w)), unwritten(programs, len(w))
+                return lambda: m.norm_backward(h, w, mean, rstd, grad, dx, dw, db), lambda: dx
+            return make
+
+        def torch_gradients(h=h, grad=grad, w=w, mean=mean, rstd=rstd):
+            run = lambda: torch.ops.aten.native_layer_norm_backward(
+                grad, h, [len(w)], mean[:, None], rstd[:, None], w, w, [True, True, True])[0]
+            return run, run
+        rivals = {"triton": gradients(backward[theirs]), "torch": torch_gradients}
+        yield Row("sizes: layer norm backward", f"{rows}x{columns}", "fp16", "GB/s", 6 * h.numel(), gradients(backward[ours]), rivals, 5e-3)
 
 
 def attention_rows(Row, ours, theirs, blocks):
