@@ -471,7 +471,8 @@ private:
     if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
       int64_t extent = part.getNumElements();
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
-      Value start = arith::MulIOp::create(b, rank, i32(extent));
+      Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // what it is anyway, for who asks for its bounds
+      Value start = arith::MulIOp::create(b, bounded, i32(extent));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
     }
     forms[result] = form;
