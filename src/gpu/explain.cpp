@@ -12,6 +12,7 @@
 #include "gpu/schedule/shift.h"
 #include "gpu/tiles/covering.h"
 #include "gpu/tiles/registers.h"
+#include "gpu/tiles/split_sums.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
 
@@ -231,6 +232,7 @@ struct Explainer::Impl {
     auto split = op->getAttrOfType<IntegerAttr>(ttg::splitName);
     if (!split) return "";
     bool isForAll = op->hasAttr(multicastName);
+    if (op->hasAttr(partOfKName)) return "; each block multiplies a part of K, and they add up behind the loop";
     if (split.getInt() < 0)
       return isForAll ? "; every block has all of it: each copies a part of it for all" : "; every block has all of it";
     return "; a block's part along dimension " + std::to_string(split.getInt());

@@ -6,7 +6,8 @@
 // CHECK-LABEL: tt.func public @sum
 // CHECK: %[[rank:.*]] = ptx.cluster_rank
 // CHECK: %[[first:.*]] = arith.cmpi eq, %[[rank]]
-// CHECK: arith.muli %[[rank]], %c128_i32
+// CHECK: %[[block:.*]] = arith.andi %[[rank]]
+// CHECK: arith.muli %[[block]], %c128_i32
 // CHECK: tt.load {{.*}} : tensor<128x!tt.ptr<f32>>
 // CHECK: "tt.reduce"
 // CHECK: : (tensor<128xf32>) -> f32

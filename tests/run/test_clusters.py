@@ -205,6 +205,35 @@ def test_matmul(ctas, rows):
     close(c, wide(a) @ wide(b), "fp16", terms=k)
 
 
+@pytest.mark.parametrize("ctas, depth", [(2, 64), (4, 128), (8, 256)])
+@pytest.mark.parametrize("dtype, rows", [("fp16", 64), ("fp16", 16), ("int8", 64), ("fp32", 16)])
+def test_matmul_that_splits_k(ctas, depth, dtype, rows):
+    """Each block multiplies a part of each step of K; all sums are added in one order, so that numbers repeat."""
+    m, n, k = 72, 96, 520
+    a, b = random((m, k), dtype, 8), random((k, n), dtype, 9)
+    results = [np.zeros((m, n), np.int32 if dtype == "int8" else np.float32) for _ in range(2)]
+    for c in results:
+        split_k_kernel[(triton.cdiv(m, rows), 2)](a, b, c, m, n, k, BM=rows, BN=64, BK=depth, num_ctas=ctas)
+    np.testing.assert_array_equal(*results)
+    if dtype == "int8":
+        np.testing.assert_array_equal(results[0], a.astype(np.int32) @ b.astype(np.int32))
+    else:
+        close(results[0], wide(a) @ wide(b), "fp32", terms=k)
+
+
+@triton.jit
+def split_k_kernel(a_ptr, b_ptr, c_ptr, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.zeros((BM, BN), c_ptr.dtype.element_ty)
+    for start in range(0, k, BK):
+        rk = start + tl.arange(0, BK)
+        a = tl.load(a_ptr + rm[:, None] * k + rk[None, :], mask=(rm[:, None] < m) & (rk[None, :] < k), other=0)
+        b = tl.load(b_ptr + rk[:, None] * n + rn[None, :], mask=(rk[:, None] < k) & (rn[None, :] < n), other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee", out_dtype=c_ptr.dtype.element_ty)
+    tl.store(c_ptr + rm[:, None] * n + rn[None, :], acc, mask=(rm[:, None] < m) & (rn[None, :] < n))
+
+
 @triton.jit
 def wide_product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)

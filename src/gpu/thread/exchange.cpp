@@ -1,5 +1,6 @@
 // What threads tell one another. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/split_sums.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,11 +38,15 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
   meet(t);
   t.sinceBarrier.clear(); // accesses to global memory from here on come behind those of all blocks before
+  auto partner = op->getAttrOfType<IntegerAttr>(partnerName);
+  Value other =
+      partner ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(partner.getInt()))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
+    Value from = other ? other : t.i32(static_cast<int64_t>(block));
     Parts parts_;
     for (int64_t reg = 0; reg < static_cast<int64_t>(held.size()); ++reg) {
       Value address = reg ? Value(arith::AddIOp::create(t.b, own, t.i32(reg * threads * bytes))) : own;
-      auto load = ptx::LoadBlockOp::create(t.b, TypeRange{stored}, address, t.i32(static_cast<int64_t>(block)));
+      auto load = ptx::LoadBlockOp::create(t.b, TypeRange{stored}, address, from);
       parts_.push_back(fromMemory(t, load.getValues()[0], type));
     }
     t.set(result, std::move(parts_));

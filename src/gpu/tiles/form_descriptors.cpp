@@ -146,14 +146,14 @@ Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
 
 /// Whether two tiles of one tensor, each a box of the same map, have no index in common: along some dimension one ends before the other
 /// begins.
-bool areApart(const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
+bool areApart(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
   if (x.dims.size() != y.dims.size() || x.offset != y.offset) return false;
   auto extent = [](Value tile, int64_t dim) { return dim < 0 ? 1 : cast<RankedTensorType>(tile.getType()).getDimSize(unsigned(dim)); };
   bool apart = false;
   for (auto [a, b] : llvm::zip(x.dims, y.dims)) {
     if (a.stride != b.stride || a.bound != b.bound || a.placeholder || b.placeholder || a.clamped || b.clamped) return false;
-    std::optional<int64_t> distance = (a.start - b.start).constant();
-    apart |= distance && (*distance >= extent(yTile, b.tileDim) || -*distance >= extent(xTile, a.tileDim));
+    apart |= indices.isProven(a.start - b.start, extent(yTile, b.tileDim), INT64_MAX) ||
+             indices.isProven(b.start - a.start, extent(xTile, a.tileDim), INT64_MAX);
   }
   return apart;
 }
@@ -225,21 +225,37 @@ private:
     return count;
   }
 
+  /// Whether at most one of two operations takes place, because they stand in two branches and nothing repeats these.
+  static bool areExclusive(Operation *x, Operation *y) {
+    for (Operation *around = x->getParentOp(); around; around = around->getParentOp()) {
+      if (!around->isAncestor(y)) continue;
+      auto branch = dyn_cast<scf::IfOp>(around);
+      bool repeats = around->getParentOfType<scf::ForOp>() || around->getParentOfType<scf::WhileOp>();
+      return branch && !repeats &&
+             branch.getThenRegion().isAncestor(x->getParentRegion()) != branch.getThenRegion().isAncestor(y->getParentRegion());
+    }
+    return false;
+  }
+
   /// Whether no two stores of one tensor write to one place, in one run of the code around them: then they need no order.
   bool storesAreApart(const Accesses &count) {
     Indices indices(function, refuted);
     std::vector<MapPlan> plans;
-    SmallVector<Value> tiles;
-    for (tt::StoreOp store : count.stores) {
-      if (store->getBlock() != count.stores.front()->getBlock() || !isCandidate(store.getValue().getType())) return false;
+    bool compared = false;
+    for (size_t i = 0; i < count.stores.size(); ++i) {
+      tt::StoreOp store = count.stores[i];
+      if (!isCandidate(store.getValue().getType())) return false;
       Result<MapPlan> plan = planFor(store, indices, store.getPtr(), store.getMask());
       if (!plan) return false;
-      for (size_t i = 0; i < plans.size(); ++i)
-        if (!areApart(plans[i], tiles[i], *plan, store.getValue())) return false;
+      for (size_t j = 0; j < i; ++j) {
+        tt::StoreOp other = count.stores[j];
+        if (areExclusive(store, other)) continue;
+        if (store->getBlock() != other->getBlock() || !areApart(indices, plans[j], other.getValue(), *plan, store.getValue())) return false;
+        compared = true;
+      }
       plans.push_back(std::move(*plan));
-      tiles.push_back(store.getValue());
     }
-    if (!hasOneIndexEach(indices, plans.front())) return false;
+    if (compared && !hasOneIndexEach(indices, plans.front())) return false;
     ttg::relyOn(function, indices.facts());
     return true;
   }

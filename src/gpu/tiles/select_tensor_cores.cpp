@@ -34,6 +34,8 @@ public:
     SmallVector<tt::DotOp> dots;
     function.walk([&](tt::DotOp dot) { dots.push_back(dot); });
     for (tt::DotOp dot : dots)
+      noteReach(dot);
+    for (tt::DotOp dot : dots)
       if (failed(select(dot))) return failure();
     return success();
   }
@@ -72,6 +74,15 @@ private:
     if (order.size() < 2) return order;
     std::swap(turned[0], turned[1]);
     return contiguousRun(layout, turned) > contiguousRun(layout, order) ? turned : order;
+  }
+
+  /// Several products may read one tile: it is copied once, so that the one that reads the fewest columns at a time can.
+  void noteReach(tt::DotOp dot) {
+    auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
+    if (!product || product.getKind() != ttg::ProductKind::wgmma) return;
+    Source source = sourceOf(dot.getB());
+    int64_t &least = reaches.try_emplace({source.tile, source.order[0]}, product.getColumns()).first->second;
+    least = std::min(least, product.getColumns());
   }
 
   /// `along`: the operand's dimension that products run along; `reach`: how much of the other one a warpgroup reads, in elements;
@@ -163,7 +174,9 @@ private:
     bool eitherMajor = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
     auto shared = [&](Value operand, size_t along, int64_t reach) {
       Source source = sourceOf(operand);
-      return buffered(dot, source, sharedLayout(source, along, reach, eitherMajor));
+      auto known = reaches.find({source.tile, source.order[along]});
+      int64_t least = known == reaches.end() ? reach : std::min(reach, known->second);
+      return buffered(dot, source, sharedLayout(source, along, least, eitherMajor));
     };
     Value a = product.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, product.getColumns());
     storePending(dot);
@@ -228,6 +241,7 @@ private:
 
   tt::FuncOp function;
   OpBuilder b;
+  DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // of a tile, and its dimension that products run along
   SmallVector<std::pair<Value, Value>> pending; // tile, buffer: to be stored right before the product
   DenseMap<std::pair<Value, Type>, Value> hoisted;
 };

@@ -5,9 +5,9 @@
 //   before: %sum = tt.reduce %x                             after: %a, %b = ttg.read_blocks (tt.reduce %x);  %sum = %a + %b
 // A tile is split along a dimension, or whole: every block has all of it. As for layouts (layout_plan.h), tiles linked by elementwise work
 // and control flow form a class with one answer, and cheap tiles are computed in each form that is wanted. A product splits its rows
-// (its columns where there are too few rows): the other operand is whole. Else classes start out split along the first dimension that is
-// long enough and change as long as that makes it cheaper: what is whole is work done by all, and between different forms stands an
-// exchange. Any operation works on whole tiles, so nothing is refused.
+// (its columns, or K, where there are too few rows; see split_sums.h): the other operand is whole. Else classes start out split along the
+// first dimension that is long enough and change as long as that makes it cheaper: what is whole is work done by all, and between different
+// forms stands an exchange. Any operation works on whole tiles, so nothing is refused.
 //
 // Where a program has one block, and its rows wait for reductions in more registers than that block has, it gets the fewest blocks whose
 // registers hold them: without, the rows would go to memory and back once more. Where a product's accumulators do not fit in one block, it
@@ -17,6 +17,7 @@
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
 #include "gpu/tiles/registers.h"
+#include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
@@ -226,18 +227,23 @@ private:
     return formOf(tiles.front());
   }
 
-  /// In which form a product is made.
-  Form formOfProduct(Shape shape) {
-    size_t rows = shape.size() - 2;
+  /// In which form a product is made. One that only adds up leaves each block enough rows for a warpgroup's product, if it can.
+  Form formOfProduct(tt::DotOp dot) {
+    if (dot->hasAttr(partOfKName)) return whole;
+    Shape shape = shapeOf(leaderOf(dot.getD()));
+    size_t rows = shape.size() - 2, columns = rows + 1;
     if (shape.size() == 3 && canSplit(shape, 0)) return along(0);
-    for (size_t dim : {rows, rows + 1})
-      if (shape[dim] / blocks >= fewestRows) return along(int64_t(dim));
-    return whole;
+    bool enoughColumns = shape[columns] / blocks >= fewestRows;
+    bool losesRows = shape[rows] >= warpgroupRows && shape[rows] / blocks < warpgroupRows;
+    if (losesRows && enoughColumns && sumOf(dot)) return along(int64_t(columns));
+    if (shape[rows] / blocks >= fewestRows) return along(int64_t(rows));
+    return enoughColumns ? along(int64_t(columns)) : whole;
   }
 
   Forms formsOfProduct(tt::DotOp dot) {
     Form form = formOf(dot.getD());
     int64_t rows = int64_t(shapeOf(dot.getD()).size()) - 2;
+    if (dot->hasAttr(partOfKName)) return {{along(1), along(0), whole}, {whole}};
     if (form.isAlong(rows)) return {{form, whole, form}, {form}};
     if (form.isAlong(rows + 1)) return {{whole, form, form}, {form}};
     return {{form, form, form}, {form}};
@@ -280,6 +286,7 @@ private:
   /// A change of shape, from the form of its result.
   Forms formsOfShape(Operation *op) {
     Form form = formOf(op->getResult(0));
+    if (op->hasAttr(sumOfBlocksName)) return {{whole}, {form}};
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case([&](tt::ExpandDimsOp expand) { return Forms{{withoutDim(form, expand.getAxis())}, {form}}; })
         .Case([&](tt::BroadcastOp broadcast) {
@@ -385,10 +392,14 @@ private:
     for (Operation *op : ops)
       if (isa<tt::DotOp>(op)) {
         Value leader = leaderOf(op->getResult(0));
-        chosen[leader] = formOfProduct(shapeOf(leader));
+        chosen[leader] = formOfProduct(cast<tt::DotOp>(op));
         fixed.insert(leader);
         started.insert(leader);
         products.push_back(op);
+      } else if (op->hasAttr(sumOfBlocksName)) { // columns: a block's part of the accumulator's registers
+        Value leader = leaderOf(op->getResult(0));
+        chosen[leader] = along(1);
+        fixed.insert(leader);
       }
     for (Operation *op : products)
       for (auto [operand, form] : llvm::zip(op->getOperands(), formsOf(op).operands))
@@ -471,7 +482,8 @@ private:
     if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
       int64_t extent = part.getNumElements();
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
-      Value start = arith::MulIOp::create(b, rank, i32(extent));
+      Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // what it is anyway, for who asks for its bounds
+      Value start = arith::MulIOp::create(b, bounded, i32(extent));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
     }
     forms[result] = form;
@@ -533,21 +545,40 @@ private:
     return parts.front();
   }
 
-  /// This block's slice: the half that a bit of its rank says, again and again.
+  /// The half of a tile that a bit of this block's rank says, and the other one.
+  std::pair<Value, Value> halved(Value all, size_t dim, int64_t bit) {
+    auto type = cast<RankedTensorType>(all.getType());
+    SmallVector<int64_t> halves(type.getShape()), half(type.getShape());
+    half[dim] /= 2;
+    halves[dim] /= 2;
+    halves.insert(halves.begin() + int64_t(dim), 2);
+    Type part = RankedTensorType::get(half, type.getElementType());
+    auto split = tt::SplitOp::create(b, part, part, moved(reshaped(all, halves), dim, halves.size() - 1));
+    Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, rank, i32(bit)), i32(0));
+    return {arith::SelectOp::create(b, isLater, split.getOutRHS(), split.getOutLHS()),
+            arith::SelectOp::create(b, isLater, split.getOutLHS(), split.getOutRHS())};
+  }
+
+  /// This block's slice: its half, again and again.
   Value sliced(Value all, Form form) {
-    size_t dim = size_t(*form.dim);
-    for (int64_t bit = blocks / 2; bit; bit /= 2) {
-      auto type = cast<RankedTensorType>(all.getType());
-      SmallVector<int64_t> halves(type.getShape()), half(type.getShape());
-      half[dim] /= 2;
-      halves[dim] /= 2;
-      halves.insert(halves.begin() + int64_t(dim), 2);
-      Type part = RankedTensorType::get(half, type.getElementType());
-      auto split = tt::SplitOp::create(b, part, part, moved(reshaped(all, halves), dim, halves.size() - 1));
-      Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, rank, i32(bit)), i32(0));
-      all = arith::SelectOp::create(b, isLater, split.getOutRHS(), split.getOutLHS());
-    }
+    for (int64_t bit = blocks / 2; bit; bit /= 2)
+      all = halved(all, size_t(*form.dim), bit).first;
     return all;
+  }
+
+  /// This block's slice of the sum of all blocks' tiles: each of two gives the other what that one goes on with. All elements are added in
+  /// one order, whichever block does it.
+  Value summed(Value part, Form form) {
+    for (int64_t bit = blocks / 2; bit; bit /= 2) {
+      auto [own, given] = halved(part, size_t(*form.dim), bit);
+      auto other = ttg::ReadBlocksOp::create(b, given.getType(), given);
+      other->setAttr(partnerName, b.getI64IntegerAttr(bit));
+      part = addOf(own, other.getResult(0));
+    }
+    return part;
+  }
+  Value addOf(Value x, Value y) {
+    return getElementTypeOrSelf(x).isInteger() ? Value(arith::AddIOp::create(b, x, y)) : Value(arith::AddFOp::create(b, x, y));
   }
 
   //===------------------------------------------------------------------------------------------------------------- rewriting
@@ -628,9 +659,18 @@ private:
     op->setAttr(ttg::splitName, b.getI64IntegerAttr(form.dim.value_or(-1)));
   }
 
+  void rewriteSum(Operation *op, Form form) {
+    b.setInsertionPoint(op);
+    Value sum = summed(op->getOperand(0), form);
+    forms[sum] = form;
+    op->getResult(0).replaceAllUsesWith(sum);
+    op->erase();
+  }
+
   void rewrite(Operation *op, const Forms &its) {
     if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own
     b.setLoc(op->getLoc());
+    if (op->hasAttr(sumOfBlocksName)) return rewriteSum(op, its.results[0]);
     for (auto [operand, form] : llvm::zip(op->getOpOperands(), its.operands))
       if (isTile(operand.get())) operand.set(inForm(operand.get(), form));
     b.setLoc(op->getLoc());
@@ -734,6 +774,7 @@ LogicalResult splitOverBlocks(ModuleOp module) {
     if (config.getCtas() == 1) return success();
     if (!target.clusters) return refuse(function, Diag::noClusters, {std::to_string(config.getCtas()), target.name});
     if (config.getCtas() > target.blocksPerCluster) return bug(function, "a program has more blocks than a cluster holds");
+    if (std::max(forRows, forSums) == 1) splitSums(function, config.getCtas());
     Splitter splitter(function, config.getCtas());
     splitter.plan();
     splitter.apply();

@@ -1,0 +1,48 @@
+// See split_sums.h.
+#include "gpu/tiles/split_sums.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+constexpr int64_t fewestBytes = 64; // of a row of A in each block: what the copy engine brings in less is slow
+
+std::optional<OpResult> sumOf(tt::DotOp dot) {
+  auto sum = dyn_cast<BlockArgument>(dot.getC());
+  auto loop = sum ? dyn_cast<scf::ForOp>(sum.getOwner()->getParentOp()) : nullptr;
+  if (!loop || loop != dot->getParentOp() || !sum.hasOneUse() || !dot.getD().hasOneUse()) return {};
+  OpResult result = loop.getTiedLoopResult(sum);
+  OpOperand *yielded = loop.getTiedLoopYieldedValue(sum);
+  if (!result || !yielded || yielded->get() != dot.getD()) return {};
+  Value start = loop.getTiedLoopInit(sum)->get();
+  if (!matchPattern(start, m_AnyZeroFloat()) && !matchPattern(start, m_Zero())) return {};
+  return result;
+}
+
+static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
+  auto a = cast<RankedTensorType>(dot.getA().getType()), sum = cast<RankedTensorType>(dot.getD().getType());
+  if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= warpgroupRows || sum.getDimSize(1) < blocks) return false;
+  int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
+  return rowBytes >= fewestBytes && sumOf(dot).has_value();
+}
+
+void splitSums(tt::FuncOp function, int64_t blocks) {
+  SmallVector<tt::DotOp> products;
+  function.walk([&](tt::DotOp dot) { products.push_back(dot); });
+  if (!llvm::all_of(products, [&](tt::DotOp dot) { return isBestAlongK(dot, blocks); })) return;
+  OpBuilder b(function.getContext());
+  for (tt::DotOp dot : products) {
+    OpResult parts = *sumOf(dot);
+    b.setInsertionPointAfter(parts.getOwner());
+    auto sum = tt::ReshapeOp::create(b, dot.getLoc(), parts.getType(), parts);
+    sum->setAttr(sumOfBlocksName, b.getUnitAttr());
+    parts.replaceAllUsesExcept(sum, sum);
+    dot->setAttr(partOfKName, b.getUnitAttr());
+  }
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,30 @@
+// A product of few rows in a loop over K: the blocks of a program each multiply a part of every step, and add up at the end. Few tiles of a
+// long K keep all multiprocessors busy that way, and what a block copies is read by no other.
+//   before: for k { %acc = tt.dot %a, %b, %acc }   use %acc
+//   after:  for k { %acc = tt.dot %a, %b, %acc {ttg.part_of_k} }   %sum = tt.reshape %acc {ttg.sum_of_blocks}   use %sum
+// The reshape to the same shape stands for the sum until split-over-blocks has made an exchange of it.
+#pragma once
+
+#include "ir/tt.h"
+
+#include <optional>
+
+namespace tilewright::gpu {
+
+/// Of a tt.dot (a unit attribute): each block multiplies a part of K, and its result is one of as many terms.
+constexpr llvm::StringLiteral partOfKName = "ttg.part_of_k";
+/// Of a tt.reshape (a unit attribute): the sum of the blocks' tiles.
+constexpr llvm::StringLiteral sumOfBlocksName = "ttg.sum_of_blocks";
+/// Of a ttg.read_blocks with one result (an integer attribute): it reads the tile of the block whose number differs in these bits.
+constexpr llvm::StringLiteral partnerName = "ttg.partner";
+
+constexpr int64_t warpgroupRows = 64; // of a warpgroup's product
+
+/// What a loop leaves of the sum that a product adds to, if the sum starts with zeros and nobody sees it while the loop runs.
+std::optional<mlir::OpResult> sumOf(tt::DotOp dot);
+
+/// Marks the products of a kernel if all of them are split along K best: there are too few rows for a warpgroup's product in each block,
+/// and a sum that starts with zeros is carried by a loop and used behind it alone.
+void splitSums(tt::FuncOp function, int64_t blocks);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,56 @@
+"""Too few rows to give each block of a program a warpgroup's product: the blocks multiply parts of K, and add up behind the loop."""
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-ctas 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=128' | FileCheck %s --check-prefix=EXPLAIN
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 4 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=256' | FileCheck %s
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=128,K=128' | FileCheck %s --check-prefix=ROWS
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=32' | FileCheck %s --check-prefix=COLUMNS
+# RUN: tilewright compile %s --kernel seen --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s --check-prefix=SEEN
+
+import triton
+import triton.language as tl
+
+
+# EXPLAIN: wgmma m64n64k16, A and B in shared memory; each block multiplies a part of K,
+# EXPLAIN: 64x64 f16 from a by TMA
+# EXPLAIN: along dimension 1
+# EXPLAIN: 64x64 f16 from b by TMA
+# EXPLAIN: along dimension 0
+# Two exchanges of a half each, of the parts of four blocks; each stores a quarter.
+# CHECK: scf.for
+# CHECK: ttg.wgmma {{.*}} -> tensor<64x64xf32
+# CHECK: scf.yield
+# CHECK: ttg.read_blocks {{.*}}ttg.partner = 2 : i64} : tensor<64x32xf32
+# CHECK-NEXT: arith.addf
+# CHECK: ttg.read_blocks {{.*}}ttg.partner = 1 : i64} : tensor<64x16xf32
+# CHECK-NEXT: arith.addf
+# CHECK: ttg.tma_store {{.*}} : <1 x f16, #ttg.shared<64x16
+# Enough rows: each block has its own. Too little of K: each has its own columns.
+# ROWS-NOT: read_blocks
+# ROWS: ttg.wgmma {{.*}} -> tensor<64x64xf32
+# ROWS-NOT: read_blocks
+# COLUMNS-NOT: read_blocks
+# COLUMNS: ttg.wgmma {{.*}} -> tensor<64x32xf32
+# COLUMNS-NOT: read_blocks
+@triton.jit
+def product(a, b, c, k, M: tl.constexpr, K: tl.constexpr):
+    m, n, i = tl.arange(0, M), tl.arange(0, 64), tl.arange(0, K)
+    acc = tl.zeros((M, 64), tl.float32)
+    for start in range(0, k, K):
+        x = tl.load(a + m[:, None] * k + start + i[None, :])
+        y = tl.load(b + (start + i)[:, None] * 64 + n[None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * 64 + n[None, :], acc.to(tl.float16))
+
+
+# What an iteration makes of the sum needs all of it.
+# SEEN-NOT: partner
+# SEEN: tt.dot {{.*}} -> tensor<32x64xf32
+# SEEN-NOT: partner
+@triton.jit
+def seen(a, b, c, k):
+    m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 128)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, k, 128):
+        x = tl.load(a + m[:, None] * k + start + i[None, :])
+        y = tl.load(b + (start + i)[:, None] * 64 + n[None, :])
+        acc = tl.maximum(tl.dot(x, y, acc), 0.0)
+    tl.store(c + m[:, None] * 64 + n[None, :], acc.to(tl.float16))
