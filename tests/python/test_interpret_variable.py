@@ -10,6 +10,7 @@ import pytest
 import tilewright as triton
 import tilewright.language as tl
 from tilewright import knobs
+from tilewright.runtime.interpreter import InterpretedFunction
 
 SOURCE = """
 import tilewright as triton
@@ -33,6 +34,7 @@ def test_a_kernel_is_interpreted_if_the_variable_is_set_when_it_is_made(monkeypa
         tl.store(x, 1)
 
     assert (before._interpreted, after._interpreted) == (False, True)
+    assert not isinstance(before, InterpretedFunction) and isinstance(after, InterpretedFunction)  # PyTorch passes other arguments to those
     out = np.zeros(4, np.int32)
     after[(1,)](out[1:])
     before[(1,)](out)

@@ -1,5 +1,5 @@
-"""Kernels that run on the interpreter are the same objects as others: which engine runs them is a setting of the launch."""
+"""Where upstream's name for kernels that run on the interpreter is found: which engine runs a kernel is a setting from when it is made."""
 
-from .jit import JITFunction as InterpretedFunction
+from .jit import InterpretedFunction
 
 __all__ = ["InterpretedFunction"]

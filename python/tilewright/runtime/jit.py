@@ -296,13 +296,17 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
 
     def __repr__(self):
-        return f"JITFunction({self.module}:{self.__qualname__})"
+        return f"{type(self).__name__}({self.module}:{self.__qualname__})"
 
     def __reduce__(self):
         """By name. One whose function was taken away (as PyTorch does, for whom the compiled code is enough) takes its description along."""
         if self.fn is not None:
             return self.__qualname__
         return _without_function, (), {**self.__dict__, "_pending": {}}
+
+
+class InterpretedFunction(JITFunction):
+    """A kernel that was made while TRITON_INTERPRET=1: PyTorch asks for this class to know of it."""
 
 
 def _without_function():
@@ -324,9 +328,10 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
     def decorate(function):
         if not inspect.isfunction(function):
             raise TypeError(f"@jit needs a function, not {function!r}: write it directly above the function, below all other decorators")
-        return JITFunction(function, version=version, do_not_specialize=do_not_specialize,
-                           do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline, repr=repr,
-                           launch_metadata=launch_metadata, any_size=any_size)
+        made = InterpretedFunction if knobs.runtime.interpret else JITFunction
+        return made(function, version=version, do_not_specialize=do_not_specialize,
+                    do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline, repr=repr,
+                    launch_metadata=launch_metadata, any_size=any_size)
 
     return decorate if fn is None else decorate(fn)
 
