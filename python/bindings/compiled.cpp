@@ -390,6 +390,7 @@ static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
   } else {
     out["code"] = *assembly;
     out["arena_bytes"] = cpu->arenaBytes;
+    out["head_bytes"] = sizeof(ArenaHead);
   }
   return out;
 }
