@@ -714,6 +714,19 @@ def test_denormals_of_exp2():
     assert "ex2.approx.ftz.f32" in flushing and "ex2.approx.f32" in keeping
 
 
+@triton.jit
+def waiting_kernel(flag, out):
+    tl.store(out, tl.atomic_poll(flag, 7, timeout_ns=1000).to(tl.int32))
+
+
+def test_waiting_for_some_time():
+    flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    ptx = waiting_kernel.warmup(flag, out, grid=(1,), arch="sm90").asm["ptx"]
+    assert ptx.count("%globaltimer") == 2 and "atom.acquire.gpu.global.cas" in ptx
+    with pytest.raises(triton.CompilationError, match="measured by a GPU's clock"):
+        waiting_kernel[(1,)](flag, out)
+
+
 def test_kernels_with_libraries_are_others(monkeypatch):
     told = []
     monkeypatch.setattr(triton.knobs.runtime, "jit_post_compile_hook", lambda compile, **_: told.append(compile["extern_libs"]))
