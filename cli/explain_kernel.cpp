@@ -95,7 +95,7 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
 /// --grid over the constants of a signature. 0, or the exit status.
 static int readGrid(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   if (!line.has("--grid")) return success;
-  Setup setup{line, inquiry.kernel, {}, {}, {}, {}, {}};
+  Setup setup{line, inquiry.kernel, {}, {}, {}, {}, {}, {}};
   addGridFunctions(setup.names);
   for (auto [parameter, spec] : llvm::zip(inquiry.kernel.function->parameters, inquiry.request.args))
     if (spec.constant) setup.names[parameter.name] = *spec.constant;

@@ -31,6 +31,9 @@ Option optionNamed(llvm::StringRef name) {
       .Case("sanitize_overflow", Option::sanitizeOverflow)
       .Case("ir_override", Option::irOverride)
       .Case("arch", Option::arch)
+      .Case("ptx_options", Option::ptxOptions)
+      .Case("enable_reflect_ftz", Option::reflectFtz)
+      .Case("extern_libs", Option::externLibs)
       .Cases({"num_threads", "num_cpu_threads"}, Option::threads)
       .Case("stream", Option::stream)
       .Case("launch_cooperative_grid", Option::cooperative)
@@ -49,6 +52,16 @@ std::string overridingText(nb::handle path) {
   Result<std::string> text = readFile(name);
   if (!text) raise(PyExc_FileNotFoundError, "ir_override: cannot read '" + name + "': " + text.error());
   return *text;
+}
+
+std::optional<KernelOptions::Libraries> externLibs(nb::handle value) {
+  if (value.is_none()) return std::nullopt;
+  nb::dict given;
+  given.attr("update")(value); // upstream takes pairs as well
+  KernelOptions::Libraries libraries;
+  for (auto [name, path] : given)
+    libraries.emplace_back(nb::cast<std::string>(nb::str(name)), nb::cast<std::string>(nb::str(path)));
+  return libraries;
 }
 
 std::string settingOf(const char *group, const char *name, const char *variable) {
@@ -113,6 +126,11 @@ void setOption(Call &call, Option option, nb::handle value, llvm::StringRef name
   case Option::debug: options.kernel.debug = nb::cast<bool>(nb::bool_(value)); return;
   case Option::sanitizeOverflow: options.kernel.sanitizeOverflow = nb::cast<bool>(nb::bool_(value)); return;
   case Option::irOverride: options.kernel.overrideText = overridingText(value); return;
+  case Option::ptxOptions:
+    if (!value.is_none()) options.kernel.ptxOptions = nb::cast<std::string>(nb::str(value));
+    return;
+  case Option::reflectFtz: options.kernel.flushesExp2 = nb::cast<bool>(nb::bool_(value)); return;
+  case Option::externLibs: options.kernel.externLibs = externLibs(value); return;
   case Option::arch: // a level of processors is no news to them
     if (std::string arch = nb::cast<std::string>(nb::str(value)); !value.is_none() && !cpuTarget(arch)) options.gpu = gpuOfArch(arch);
     return;

@@ -109,6 +109,9 @@ static void readOptions(nb::dict options, KernelOptions &out) {
   if (options.contains("debug")) out.debug = nb::cast<bool>(nb::bool_(options["debug"]));
   if (options.contains("sanitize_overflow")) out.sanitizeOverflow = nb::cast<bool>(nb::bool_(options["sanitize_overflow"]));
   if (options.contains("enable_fp_fusion")) out.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
+  if (given("ptx_options")) out.ptxOptions = nb::cast<std::string>(nb::str(options["ptx_options"]));
+  if (given("enable_reflect_ftz")) out.flushesExp2 = nb::cast<bool>(nb::bool_(options["enable_reflect_ftz"]));
+  if (given("extern_libs")) out.externLibs = externLibs(options["extern_libs"]);
   if (given("ir_override")) out.overrideText = overridingText(options["ir_override"]);
   if (given("maxnreg")) out.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
 }
@@ -208,6 +211,12 @@ static nb::dict optionsOf(const PyCompiled &self) {
   out["debug"] = self.options.debug;
   out["sanitize_overflow"] = self.options.sanitizeOverflow;
   out["enable_fp_fusion"] = self.options.fpFusion;
+  if (!self.options.ptxOptions.empty()) out["ptx_options"] = self.options.ptxOptions;
+  if (!self.options.flushesExp2) out["enable_reflect_ftz"] = false;
+  nb::list libraries;
+  for (const auto &[name, path] : self.options.externLibs.value_or(KernelOptions::Libraries()))
+    libraries.append(nb::make_tuple(name, path));
+  if (self.options.externLibs) out["extern_libs"] = nb::tuple(libraries);
   out["backend_name"] = self.options.backend;
   return out;
 }
@@ -390,6 +399,7 @@ static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
   } else {
     out["code"] = *assembly;
     out["arena_bytes"] = cpu->arenaBytes;
+    out["head_bytes"] = sizeof(ArenaHead);
   }
   return out;
 }

@@ -28,6 +28,8 @@ private:
 
 /// What the launch option ir_override names: the text of a .ttir or .ptx file. Raises where there is none.
 std::string overridingText(nb::handle path);
+/// extern_libs of a launch: {name: path}, or pairs.
+std::optional<KernelOptions::Libraries> externLibs(nb::handle value);
 /// A setting of knobs: what it was set to, or what the environment says; empty for neither. A compilation reads it without running Python,
 /// because its thread may end wherever Python runs.
 std::string settingOf(const char *group, const char *name, const char *variable);

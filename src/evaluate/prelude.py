@@ -120,16 +120,27 @@ def _poll(pointer, expected, sem: tl.constexpr, scope: tl.constexpr):
     return tl.atomic_cas(pointer, expected, expected, sem=sem, scope=scope) == expected
 
 
+# One number for all threads of a program: each reads a clock of its own, and they agree on the latest.
+@triton.jit
+def _nanoseconds():
+    threads = tl.arange(0, tl.extra.cuda.num_threads())
+    return tl.max(tl.inline_asm_elementwise("mov.u64 $0, %globaltimer;", "=l,r", [threads], dtype=tl.int64, is_pure=False, pack=1), 0)
+
+
 @triton.jit
 def atomic_poll(pointer, expected, sem: tl.constexpr = "acquire", scope: tl.constexpr = "gpu", timeout_ns=None):
     tl.static_assert(pointer.type.is_ptr() and pointer.dtype.element_ty.is_int(), "atomic_poll waits at the address of one integer")
     tl.static_assert(sem == "acquire" or sem == "relaxed", "atomic_poll only reads: its order is 'acquire' or 'relaxed'")
-    # Each thread of a GPU would read its own clock, and some would give up before others.
-    tl.static_assert(timeout_ns is None, "atomic_poll waits without a limit: timeout_ns is not supported")
     expected = tl.to_tensor(expected).to(pointer.dtype.element_ty)
     found = _poll(pointer, expected, sem, scope)
-    while not found:
-        found = _poll(pointer, expected, sem, scope)
+    if timeout_ns is None:
+        while not found:
+            found = _poll(pointer, expected, sem, scope)
+    else:
+        tl.static_assert(tl.target_info.is_cuda(), "timeout_ns of atomic_poll is measured by a GPU's clock, and this is compiled for a CPU")
+        begin = _nanoseconds()
+        while not found and _nanoseconds() - begin < timeout_ns:
+            found = _poll(pointer, expected, sem, scope)
     return found
 
 

@@ -132,7 +132,7 @@ static LogicalResult takeLaunchFacts(Compilation &c) {
 
 static LogicalResult threadsToLlvm(Compilation &c) {
   if (c.options.fpFusion) allowFpFusion(*c.module);
-  return lowerPtxToLlvm(*c.module, *c.request.gpu);
+  return lowerPtxToLlvm(*c.module, *c.request.gpu, c.options.flushesExp2);
 }
 
 static LogicalResult generateForGpu(Compilation &c) {
@@ -166,7 +166,7 @@ static LogicalResult assemble(Compilation &c) {
   c.output.clear();
   if (findPtxas().empty()) return success();
   std::string problem;
-  std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, *c.request.gpu, problem);
+  std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, *c.request.gpu, c.options.ptxOptions, problem);
   if (!cubin) {
     c.diagnostics.error({}, Diag::assemblerFailed, {c.gpu.entry, problem});
     return failure();

@@ -355,7 +355,13 @@ std::string kernelCacheKey(const CompileRequest &request) {
         .addInteger(function->decl->range.file->position(function->decl->range.begin).line);
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
-  hasher.addInteger(llvmOptimizes()).add(options.overrideText).add(options.dotPrecision);
+  hasher.addInteger(llvmOptimizes())
+      .add(options.overrideText)
+      .add(options.dotPrecision)
+      .add(options.ptxOptions)
+      .addInteger(options.flushesExp2);
+  for (const auto &[name, path] : options.externLibs.value_or(KernelOptions::Libraries()))
+    hasher.add("library").add(name).add(path);
   for (const std::string &name : request.refutedFacts)
     hasher.add("without").add(name);
   if (request.gpu) {

@@ -505,13 +505,21 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
                        kernel.numCtas,
                        kernel.maxnreg.value_or(-1),
                        gpu ? gpu->capability : kernel.capability,
-                       (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0) + (gpu ? 4 : 0) + (kernel.sanitizeOverflow ? 8 : 0)};
+                       (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0) + (gpu ? 4 : 0) + (kernel.sanitizeOverflow ? 8 : 0) +
+                           (kernel.flushesExp2 ? 16 : 0)};
   auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
   key.append(bytes, bytes + sizeof(numbers));
   if (!gpu) key.append(kernel.backend.begin(), kernel.backend.end());
   if (options.gpu) key.append(options.gpu->name.begin(), options.gpu->name.end());
   key.append(kernel.overrideText.begin(), kernel.overrideText.end());
   key.append(kernel.dotPrecision.begin(), kernel.dotPrecision.end());
+  key.append(kernel.ptxOptions.begin(), kernel.ptxOptions.end());
+  if (kernel.externLibs) {
+    key.push_back('l');
+    for (const auto &[name, path] : *kernel.externLibs)
+      for (const std::string *text : {&name, &path})
+        key.append(text->c_str(), text->c_str() + text->size() + 1);
+  }
 }
 
 // By the device itself rather than by its kind: nothing has to be asked about it.

@@ -41,17 +41,14 @@ bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const 
 
 bool isForeignOption(std::string_view name) {
   static constexpr std::string_view names[] = {"launch_cluster",
-                                               "extern_libs",
                                                "arch",
                                                "num_cpu_threads",
                                                "ptx_version",
-                                               "ptx_options",
                                                "supported_fp8_dtypes",
                                                "deprecated_fp8_dot_operand_dtypes",
                                                "default_dot_input_precision",
                                                "allowed_dot_input_precisions",
                                                "max_num_imprecise_acc_default",
-                                               "enable_reflect_ftz",
                                                "backend_name",
                                                "instrumentation_mode",
                                                "cluster_dims",

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tilewright {
 
@@ -21,8 +23,14 @@ struct KernelOptions {
   std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
   int64_t capability = 0;      // of the GPU, major * 10 + minor
   std::string dotPrecision;    // of tl.dot's products of f32 that name none; empty: the backend's default
-  bool breakpoints = false;    // whether breakpoint() stops the programs: on the interpreter
-  std::string overrideText;    // tt IR or PTX that takes the place of the kernel's own: upstream's ir_override
+  std::string ptxOptions;      // more words for ptxas
+  bool flushesExp2 = true;     // whether exp2 on a GPU may give 0 where its result is a denormal: upstream's enable_reflect_ftz
+
+  using Libraries = std::vector<std::pair<std::string, std::string>>; // names and paths
+  std::optional<Libraries> externLibs;                                // nothing is linked, but with them it is another kernel
+
+  bool breakpoints = false; // whether breakpoint() stops the programs: on the interpreter
+  std::string overrideText; // tt IR or PTX that takes the place of the kernel's own: upstream's ir_override
 
   /// Whether code can be made with these options; `gpu` is null for processors, which have no use for most of them. False after an error.
   bool check(const GpuTarget *gpu, Diagnostics &diagnostics) const;

@@ -698,6 +698,42 @@ def test_settings_of_the_assembler(monkeypatch, capfd):
     monkeypatch.setenv("PTXAS_OPTIONS", "--no-such-option")
     with pytest.raises(Exception, match="no-such-option"):
         compiled()
+    monkeypatch.delenv("PTXAS_OPTIONS")
+    with pytest.raises(Exception, match="no-option-either"):
+        replaced_kernel.warmup(np.zeros(1, np.int32), 7, grid=(1,), arch="sm90", ptx_options="--no-option-either")
+
+
+@triton.jit
+def power_kernel(out):
+    tl.store(out, tl.exp2(tl.load(out)))
+
+
+def test_denormals_of_exp2():
+    x = np.zeros(1, np.float32)
+    flushing, keeping = (power_kernel.warmup(x, grid=(1,), arch="sm90", enable_reflect_ftz=flag).asm["ptx"] for flag in (True, False))
+    assert "ex2.approx.ftz.f32" in flushing and "ex2.approx.f32" in keeping
+
+
+@triton.jit
+def waiting_kernel(flag, out):
+    tl.store(out, tl.atomic_poll(flag, 7, timeout_ns=1000).to(tl.int32))
+
+
+def test_waiting_for_some_time():
+    flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    ptx = waiting_kernel.warmup(flag, out, grid=(1,), arch="sm90").asm["ptx"]
+    assert ptx.count("%globaltimer") == 2 and "atom.acquire.gpu.global.cas" in ptx
+    with pytest.raises(triton.CompilationError, match="measured by a GPU's clock"):
+        waiting_kernel[(1,)](flag, out)
+
+
+def test_kernels_with_libraries_are_others(monkeypatch):
+    told = []
+    monkeypatch.setattr(triton.knobs.runtime, "jit_post_compile_hook", lambda compile, **_: told.append(compile["extern_libs"]))
+    x = np.zeros(1, np.float32)
+    for libraries in (None, {}, {"libdevice": "somewhere.bc"}, {"libdevice": "somewhere.bc"}):
+        power_kernel[(1,)](x, extern_libs=libraries)
+    assert told == [None, (), (("libdevice", "somewhere.bc"),)]
 
 
 def test_cdiv_rounds_up():

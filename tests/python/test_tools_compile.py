@@ -31,6 +31,11 @@ def scaled(x, BLOCK: tl.constexpr, factor, big, small, out, shift: tl.constexpr)
     tl.store(out + at, tl.load(x + at) * factor + big.to(tl.float32) + small + shift)
 
 @triton.jit
+def counted(x, out, programs, BLOCK: tl.constexpr):
+    values = tl.load(x + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
+    tl.atomic_add(out + values, tl.full((BLOCK,), 1, tl.int32))
+
+@triton.jit
 def telling(x):
     tl.device_print("x", tl.load(x))
 '''
@@ -126,6 +131,45 @@ def test_product_on_a_processor(folder, options):
     assert library.product_default(None, address(c), address(a), address(b), 0, 96, k, k, 1) == 0 and not c.any()  # no programs
     assert library.product(None, address(c), address(a), address(b), 64, 96, k, k, 1, 2) == 1  # nor that algorithm
     library.unload_product()
+
+
+def test_launches_remember_nothing(folder):
+    """The second launch finds the first one's scratch memory again, and other numbers where the first one's operands were."""
+    compiled(folder, "product", "*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32:16, i32:1, 32", "M/32, N/32, 1", "-t", "cpu:avx2:1")
+    library = linked(folder, "product")
+    rng = np.random.default_rng(0)
+    a, b, c = aligned(rng.standard_normal((32, 64)).astype(np.float16)), aligned(np.zeros((64, 32), np.float16)), aligned(np.zeros((32, 32), np.float32))
+    for _ in range(4):
+        b[...] = rng.standard_normal(b.shape)
+        assert library.product_default(None, address(c), address(a), address(b), 32, 32, 64, 64, 1) == 0
+        np.testing.assert_allclose(c, 2 * (a.astype(np.float32) @ b.astype(np.float32)), rtol=1e-5, atol=1e-4)
+
+
+# New memory that is full of ones, and what a kernel finds at the beginning of its scratch memory.
+WATCH = """
+#include <stdint.h>
+#include <string.h>
+#include <malloc.h>
+int64_t dirty;
+void *full(size_t alignment, size_t size) { return memset(memalign(alignment, size), 1, size); }
+void real(const uint64_t *, const int32_t *, int64_t, int64_t, void *) __asm__("@NAME@_programs");
+void watched(const uint64_t *arguments, const int32_t *grid, int64_t first, int64_t last, int64_t *scratch) {
+  dirty |= scratch[0] | scratch[1];
+  real(arguments, grid, first, last, scratch);
+}
+"""
+
+
+def test_threads_that_add_to_the_same_places(folder):
+    """Whether a launch is alone, so that additions may be plain ones, is told in scratch memory: it is not."""
+    compiled(folder, "counted", "*i32, *i32, i32, 1024", "programs, 1, 1", "-t", "cpu:avx2:1")
+    name = next(folder.glob("counted.*.c")).name.removesuffix(".c").replace(".", "_")
+    (folder / "watch.c").write_text(WATCH.replace("@NAME@", name))
+    library = linked(folder, "counted", "-fopenmp", "-Daligned_alloc=full", f"-D{name}_programs=watched")
+    x, counts = np.arange(1 << 18, dtype=np.int32) % 4, np.zeros(4, np.int32)
+    assert library.counted_default(None, address(x), address(counts), x.size // 1024) == 0
+    assert counts.tolist() == [1 << 16] * 4
+    assert ctypes.c_int64.in_dll(library, "dirty").value == 0
 
 
 def test_parameters_of_other_types(folder):

@@ -37,7 +37,7 @@ std::optional<std::string> compile(const std::string &text, const GpuTarget &tar
     return error ? mlir::success() : mlir::failure();
   });
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &testContext(), "test.mlir");
-  if (!module || failed(lowerPtxToLlvm(*module, target))) return std::nullopt;
+  if (!module || failed(lowerPtxToLlvm(*module, target, true))) return std::nullopt;
   return generatePtx(*module, target, kind);
 }
 
@@ -61,7 +61,7 @@ void expectLines(const std::string &text, std::initializer_list<const char *> ta
       EXPECT_NE(ptx->find(line), std::string::npos) << line << "\n" << *ptx;
     if (findPtxas().empty()) continue;
     std::string error;
-    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), error);
+    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", error);
     ASSERT_TRUE(cubin.has_value()) << error << *ptx;
     EXPECT_EQ(cubin->spillBytes, 0);
     EXPECT_GT(cubin->registers, 0) << cubin->log;
@@ -396,11 +396,11 @@ TEST(Ptx, Refusals) {
 TEST(Ptx, MissingAssembler) {
   setenv("TILEWRIGHT_PTXAS", "/nowhere/ptxas", 1);
   std::string error;
-  EXPECT_FALSE(assemblePtx("", target("sm_90a"), error).has_value());
+  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", error).has_value());
   EXPECT_NE(error.find("no ptxas"), std::string::npos) << error;
   unsetenv("TILEWRIGHT_PTXAS");
   if (findPtxas().empty()) GTEST_SKIP() << "no ptxas here";
-  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), error).has_value());
+  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", error).has_value());
   EXPECT_NE(error.find("refuses"), std::string::npos) << error;
 }
 

@@ -1494,15 +1494,15 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
 def atomic_poll(pointer: Any, expected: Any, sem: Any = ..., scope: Any = ..., timeout_ns: Any = ...) -> tensor:
     """Waits until memory equals expected; the result is true.
 
-    Waits until memory holds an expected value: a program waits for one that came before it in the launch's order. The function is Tilewright's own.
+    Waits until memory holds an expected value: a program waits for one that came before it in the launch's order.
 
     - pointer: a scalar pointer to an integer.
     - expected: the value to wait for.
     - sem: "acquire", the default, makes what the other program stored before visible; "relaxed" only reads.
     - scope: as for `tl.atomic_add`.
-    - timeout_ns: None; a limit is refused.
+    - timeout_ns: None, or how long to wait at most, in nanoseconds of a GPU's clock; memory is looked at once in any case. CPUs refuse a limit.
 
-    The result is true.
+    The result is true, or false where the time was over first.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_poll(i_ptr + 3, 3)

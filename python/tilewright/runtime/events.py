@@ -74,7 +74,7 @@ def _described(fn, handle, is_warmup):
     return {
         "key": handle.key, "signature": {name: word or "constexpr" for name, word in zip(fn.arg_names, types)},
         "device": driver.active.get_current_device(), "constants": constants,
-        **handle.options, "launch_cooperative_grid": False, "extern_libs": None,
+        "extern_libs": None, **handle.options, "launch_cooperative_grid": False,
         "configs": [{path: [["tt.divisibility", 16]] for path in aligned}],
         "specialization_data": specialization_data(fn, handle), "is_warmup": is_warmup,
     }

@@ -67,7 +67,7 @@ def header(variant):
     full = ", ".join(f"{type} {name}" for type, name in variant.all_parameters)
     return (f"{prelude(variant.backend)}// tt-linker-backend: {variant.backend}\n\nvoid load_{variant.name}(void);\nvoid unload_{variant.name}(void);\n"
             f"// tt-linker: {variant.name}:{full}:{variant.algorithm}\n"
-            f"TT_ResultTy {variant.name}(TT_StreamTy stream{declared(variant.parameters)});\n")
+            f"TT_ResultTy {variant.name}(TT_StreamTy tt_stream{declared(variant.parameters)});\n")
 
 
 _CUDA = """/* @DOC@ */
@@ -77,17 +77,33 @@ static const unsigned char code[] = {@CODE@};
 static CUmodule module;
 static CUfunction function;
 
-static CUresult load(void) {
-  CUresult result = cuModuleLoadData(&module, code);
-  if (result == CUDA_SUCCESS) result = cuModuleGetFunction(&function, module, "@ENTRY@");
+static CUresult tt_load(void) {
+  CUmodule loaded = NULL;
+  CUfunction found = NULL;
+  CUresult result = cuModuleLoadData(&loaded, code);
+  if (result == CUDA_SUCCESS) result = cuModuleGetFunction(&found, loaded, "@ENTRY@");
   if (result == CUDA_SUCCESS && @SHARED@ > 48 * 1024)
-    result = cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, @SHARED@);
-  if (result != CUDA_SUCCESS) function = NULL;
-  return result;
+    result = cuFuncSetAttribute(found, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, @SHARED@);
+  if (result != CUDA_SUCCESS) {
+    if (loaded) cuModuleUnload(loaded);
+    return result;
+  }
+  module = loaded;
+  function = found;
+  return CUDA_SUCCESS;
+}
+
+static TT_ResultTy tt_launch(TT_StreamTy stream, const int64_t grid[3], void **arguments) {
+  if (!function) {
+    CUresult result = tt_load();
+    if (result != CUDA_SUCCESS) return result;
+  }
+  if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0) return CUDA_SUCCESS;
+  return cuLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2], @THREADS@, 1, 1, @SHARED@, stream, arguments, NULL);
 }
 
 void load_@NAME@(void) {
-  CUresult result = function ? CUDA_SUCCESS : load();
+  CUresult result = function ? CUDA_SUCCESS : tt_load();
   const char *text = NULL;
   if (result != CUDA_SUCCESS && cuGetErrorString(result, &text) == CUDA_SUCCESS) fprintf(stderr, "@NAME@: %s\\n", text);
 }
@@ -98,15 +114,10 @@ void unload_@NAME@(void) {
   function = NULL;
 }
 
-TT_ResultTy @NAME@(TT_StreamTy stream@PARAMETERS@) {
-  if (!function) {
-    CUresult result = load();
-    if (result != CUDA_SUCCESS) return result;
-  }
-  const int64_t grid[3] = {@GRID@};
-  if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0) return CUDA_SUCCESS;
-  void *arguments[] = {@ADDRESSES@NULL};
-  return cuLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2], @THREADS@, 1, 1, @SHARED@, stream, arguments, NULL);
+TT_ResultTy @NAME@(TT_StreamTy tt_stream@PARAMETERS@) {
+  const int64_t tt_grid[3] = {@GRID@};
+  void *tt_arguments[] = {@ADDRESSES@NULL};
+  return tt_launch(tt_stream, tt_grid, tt_arguments);
 }
 """
 
@@ -115,7 +126,7 @@ _CPU = """/* @DOC@ */
 #include <string.h>
 @INCLUDES@
 __asm__(@CODE@);
-/* Runs programs of the grid, from the first up to the last. */
+/* Runs programs of the grid, from the first up to the last. The first @HEAD@ bytes of scratch are zero when a launch begins. */
 void @NAME@_programs(const uint64_t *arguments, const int32_t grid[3], int64_t first, int64_t last, void *scratch);
 
 void load_@NAME@(void) {
@@ -124,34 +135,39 @@ void load_@NAME@(void) {
 void unload_@NAME@(void) {}
 
 /* On as many threads as OpenMP has, where this is compiled for it. */
-TT_ResultTy @NAME@(TT_StreamTy stream@PARAMETERS@) {
-  (void)stream;
+static TT_ResultTy tt_launch(const int64_t sizes[3], const uint64_t *arguments) {
   load_@NAME@();
-  const int64_t sizes[3] = {@GRID@};
   const int32_t grid[3] = {(int32_t)sizes[0], (int32_t)sizes[1], (int32_t)sizes[2]};
   if (sizes[0] <= 0 || sizes[1] <= 0 || sizes[2] <= 0) return TT_SUCCESS;
   const int64_t programs = sizes[0] * sizes[1] * sizes[2], parts = programs < 256 ? programs : 256;
-  uint64_t arguments[@COUNT@] = {0};
-@ARGUMENTS@  int failed = 0;
+  int failed = 0;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic) reduction(| : failed)
 #endif
   for (int64_t part = 0; part < parts; ++part) {
-    void *scratch = @ARENA@ ? aligned_alloc(64, @ARENA@) : NULL;
-    if (@ARENA@ && !scratch)
-      failed |= 1;
-    else
+    void *scratch = aligned_alloc(64, @ARENA@);
+    if (scratch) {
+      memset(scratch, 0, @HEAD@);
       @NAME@_programs(arguments, grid, programs * part / parts, programs * (part + 1) / parts, scratch);
+    }
+    failed |= !scratch;
     free(scratch);
   }
   return failed ? TT_ERROR_OUT_OF_MEMORY : TT_SUCCESS;
+}
+
+TT_ResultTy @NAME@(TT_StreamTy tt_stream@PARAMETERS@) {
+  (void)tt_stream;
+  const int64_t tt_sizes[3] = {@GRID@};
+  uint64_t tt_arguments[@COUNT@] = {0};
+@ARGUMENTS@  return tt_launch(tt_sizes, tt_arguments);
 }
 """
 
 TEMPLATES = {"cuda": _CUDA, "cpu": _CPU}
 
 # Linux keeps tile registers from a process until it asks for them.
-_TILES = "  static int asked;\n  if (!asked) asked = 1, syscall(SYS_arch_prctl, 0x1023, 18);\n"
+_TILES = "  static _Atomic int asked;\n  if (!asked) syscall(SYS_arch_prctl, 0x1023, 18), asked = 1;\n"
 
 
 def _filled(template, values):
@@ -171,8 +187,8 @@ def _cuda_values(variant):
 def _argument(index, type, name):
     """An argument as eight bytes: integers by their sign, floats as their bits."""
     if type in ("float", "double"):
-        return f"  memcpy(&arguments[{index}], &{name}, sizeof {name});\n"
-    return f"  arguments[{index}] = (uint64_t){'(int64_t)' if type.startswith('int') else '(uintptr_t)' if type == 'TT_Pointer' else ''}{name};\n"
+        return f"  memcpy(&tt_arguments[{index}], &{name}, sizeof {name});\n"
+    return f"  tt_arguments[{index}] = (uint64_t){'(int64_t)' if type.startswith('int') else '(uintptr_t)' if type == 'TT_Pointer' else ''}{name};\n"
 
 
 def _cpu_values(variant):
@@ -181,7 +197,7 @@ def _cpu_values(variant):
         raise ValueError("tl.device_print and tl.device_assert need the library: they cannot be compiled to C for a processor")
     lines = ["\\t.pushsection .text\\n", *(line.replace("\\", "\\\\").replace('"', '\\"') + "\\n" for line in assembly.splitlines()), "\\t.popsection\\n"]
     tiles = "\ttile" in assembly
-    return {"CODE": "\n".join(f'    "{line}"' for line in lines).lstrip(), "ARENA": variant.code["arena_bytes"],
+    return {"CODE": "\n".join(f'    "{line}"' for line in lines).lstrip(), "ARENA": max(variant.code["arena_bytes"], variant.code["head_bytes"]), "HEAD": variant.code["head_bytes"],
             "INCLUDES": "#include <sys/syscall.h>\n#include <unistd.h>\n" if tiles else "", "LOAD": _TILES if tiles else "",
             "COUNT": len(variant.parameters) + 1,
             "ARGUMENTS": "".join(_argument(index, type, name) for index, (type, name) in enumerate(variant.parameters))}

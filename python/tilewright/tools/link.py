@@ -105,12 +105,12 @@ def _dispatcher(algorithm, variants):
     ordered = sorted(variants, key=lambda variant: -variant.num_specs)
     lines = []
     for variant in ordered:
-        lines += [f"TT_ResultTy {variant.function}(TT_StreamTy stream{c_text.declared(variant.passed())});",
+        lines += [f"TT_ResultTy {variant.function}(TT_StreamTy tt_stream{c_text.declared(variant.passed())});",
                   f"void load_{variant.function}(void);", f"void unload_{variant.function}(void);"]
-    lines += ["", f"TT_ResultTy {algorithm}(TT_StreamTy stream{c_text.declared(variants[0].parameters())}) {{"]
+    lines += ["", f"TT_ResultTy {algorithm}(TT_StreamTy tt_stream{c_text.declared(variants[0].parameters())}) {{"]
     for variant in ordered:
         passed = "".join(f", {name}" for _, name in variant.passed())
-        lines += [f"  if ({variant.condition()})", f"    return {variant.function}(stream{passed});"]
+        lines += [f"  if ({variant.condition()})", f"    return {variant.function}(tt_stream{passed});"]
     lines += ["  return TT_ERROR_INVALID_VALUE;", "}"]
     for what in ("load", "unload"):
         lines += ["", f"void {what}_{algorithm}(void) {{", *(f"  {what}_{variant.function}();" for variant in ordered), "}"]
@@ -119,7 +119,7 @@ def _dispatcher(algorithm, variants):
 
 def _faces(name, declaration):
     """The functions under the kernel's own name, declared."""
-    return [f"TT_ResultTy {name}_default(TT_StreamTy stream{declaration})", f"TT_ResultTy {name}(TT_StreamTy stream{declaration}, int algo_id)",
+    return [f"TT_ResultTy {name}_default(TT_StreamTy tt_stream{declaration})", f"TT_ResultTy {name}(TT_StreamTy tt_stream{declaration}, int algo_id)",
             f"int {name}_get_num_algos(void)", f"void load_{name}(void)", f"void unload_{name}(void)"]
 
 
@@ -127,7 +127,7 @@ def header_text(kernels, backend):
     first = next(iter(kernels.values()))[0]
     declaration, lines = c_text.declared(first.parameters()), []
     for algorithm in kernels:
-        lines += [f"TT_ResultTy {algorithm}(TT_StreamTy stream{declaration});", f"void load_{algorithm}(void);", f"void unload_{algorithm}(void);"]
+        lines += [f"TT_ResultTy {algorithm}(TT_StreamTy tt_stream{declaration});", f"void load_{algorithm}(void);", f"void unload_{algorithm}(void);"]
     return c_text.prelude(backend) + "\n".join(lines + [f"{face};" for face in _faces(first.orig_kernel_name, declaration)]) + "\n"
 
 
@@ -135,10 +135,10 @@ def source_text(kernels, backend):
     first = next(iter(kernels.values()))[0]
     name, declaration = first.orig_kernel_name, c_text.declared(first.parameters())
     passed = "".join(f", {argument}" for argument in first.arg_names)
-    bodies = [f"  return {name}(stream{passed}, 0);",
-              f"  if (algo_id < 0 || algo_id >= {len(kernels)}) return TT_ERROR_INVALID_VALUE;\n  return algorithms[algo_id](stream{passed});",
+    bodies = [f"  return {name}(tt_stream{passed}, 0);",
+              f"  if (algo_id < 0 || algo_id >= {len(kernels)}) return TT_ERROR_INVALID_VALUE;\n  return tt_algorithms[algo_id](tt_stream{passed});",
               f"  return {len(kernels)};", *("\n".join(f"  {what}_{algorithm}();" for algorithm in kernels) for what in ("load", "unload"))]
-    table = f"static TT_ResultTy (*const algorithms[])(TT_StreamTy stream{declaration}) = {{{', '.join(kernels)}}};\n"
+    table = f"static TT_ResultTy (*const tt_algorithms[])(TT_StreamTy tt_stream{declaration}) = {{{', '.join(kernels)}}};\n"
     faces = _faces(name, declaration)
     parts = [_dispatcher(algorithm, variants) for algorithm, variants in kernels.items()]
     parts += ["".join(f"{face};\n" for face in faces), table] + [f"{face} {{\n{body}\n}}\n" for face, body in zip(faces, bodies)]

@@ -33,6 +33,7 @@ struct Place {
   ModuleOp module;
   Operation *function;
   const GpuTarget &target;
+  bool flushesExp2;
 
   Value i32(int64_t value) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(static_cast<int32_t>(value))); }
   Value i64(uint64_t value) { return LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(static_cast<int64_t>(value))); }

@@ -37,15 +37,18 @@ std::string findPtxas() {
   return "";
 }
 
+static void addWords(std::vector<std::string> &words, const std::string &text) {
+  std::istringstream rest(text);
+  for (std::string word; rest >> word;)
+    words.push_back(word);
+}
+
 /// What upstream's settings of the environment add to the words for ptxas.
 static std::vector<std::string> wordsOfSettings() {
   std::vector<std::string> words;
   std::string_view plain = std::getenv("DISABLE_PTXAS_OPT") ? std::getenv("DISABLE_PTXAS_OPT") : "";
   if (plain == "1" || plain == "true" || plain == "on") words = {"--opt-level", "0"};
-  const char *more = std::getenv("PTXAS_OPTIONS");
-  std::istringstream rest(more ? more : "");
-  for (std::string word; rest >> word;)
-    words.push_back(word);
+  if (const char *more = std::getenv("PTXAS_OPTIONS")) addWords(words, more);
   return words;
 }
 
@@ -133,7 +136,7 @@ static int64_t largest(std::string_view log, std::string_view before, std::strin
 
 /// The cubin of `ptx`, assembled in `place`.
 static std::optional<Cubin> runPtxas(const std::string &program, const Workplace &place, const std::string &ptx, const GpuTarget &target,
-                                     std::string &error) {
+                                     const std::string &options, std::string &error) {
   for (const char *name : {"kernel.cubin", "log"})
     ::unlink(place.file(name).c_str());
   std::ofstream source(place.file("kernel.ptx"), std::ios::binary);
@@ -147,6 +150,7 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Workplace
   if (debugInfoIsOn()) words.push_back("-lineinfo");
   for (std::string &word : wordsOfSettings())
     words.push_back(std::move(word));
+  addWords(words, options);
   int status = runProgram(std::move(words), place.file("log"), error);
   if (status < 0) return std::nullopt;
   Cubin cubin;
@@ -176,7 +180,7 @@ static bool nearlyTwoBlocks(std::string_view ptx, int64_t registers) {
   return (registers + 7) / 8 * 8 > two && registers * 7 / 8 <= two;
 }
 
-std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, std::string &error) {
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error) {
   std::string program = findPtxas();
   if (program.empty()) {
     error = "there is no ptxas on PATH (TILEWRIGHT_PTXAS can name one)";
@@ -187,11 +191,11 @@ std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target
     error = "cannot write a temporary file for ptxas";
     return std::nullopt;
   }
-  std::optional<Cubin> cubin = runPtxas(program, place, ptx, target, error);
+  std::optional<Cubin> cubin = runPtxas(program, place, ptx, target, options, error);
   if (cubin && nearlyTwoBlocks(ptx, cubin->registers)) {
     std::string two = ptx, refused;
     two.insert(two.find('\n', two.find(".reqntid ")), "\n.minnctapersm 2");
-    std::optional<Cubin> smaller = runPtxas(program, place, two, target, refused);
+    std::optional<Cubin> smaller = runPtxas(program, place, two, target, options, refused);
     if (smaller && smaller->spillBytes == 0 && smaller->localBytes <= cubin->localBytes) return smaller;
   }
   return cubin;

@@ -88,7 +88,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t blo
   function.erase();
 }
 
-static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target) {
+static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target, bool flushesExp2) {
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   if (!kernel) return bug(function, "it does not say how many threads it has");
   if (function.isExternal() || !function.getResultTypes().empty()) return bug(function, "a kernel has a body and no results");
@@ -100,15 +100,15 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
   int64_t blocks = promisedBlocks(function, kernel.getThreads(), target);
-  if (failed(spellPtx(module, function, target))) return failure();
+  if (failed(spellPtx(module, function, target, flushesExp2))) return failure();
   changeFrame(function, kernel, blocks);
   return success();
 }
 
-LogicalResult lowerPtxToLlvm(ModuleOp module, const GpuTarget &target) {
+LogicalResult lowerPtxToLlvm(ModuleOp module, const GpuTarget &target, bool flushesExp2) {
   SmallVector<tt::FuncOp> functions(module.getOps<tt::FuncOp>());
   for (tt::FuncOp function : functions)
-    if (failed(lowerKernel(module, function, target))) return failure();
+    if (failed(lowerKernel(module, function, target, flushesExp2))) return failure();
   return lowerToLlvm(module);
 }
 

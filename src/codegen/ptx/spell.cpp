@@ -230,9 +230,8 @@ static LogicalResult lower(ptx::SpecialOp op, Place &at) {
     else
       return bug(op, "there is no " + name + " of f64");
   } else if (type.isF32()) {
-    name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32"
-           : op.getKind() == ptx::Unit::ex2   ? "ex2.approx.ftz.f32"
-                                              : name + ".approx.f32";
+    bool flushes = op.getKind() == ptx::Unit::ex2 && at.flushesExp2;
+    name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32" : name + (flushes ? ".approx.ftz.f32" : ".approx.f32");
   } else {
     return bug(op, "there is no " + name + " of " + spelled(type));
   }
@@ -399,8 +398,8 @@ static LogicalResult spellOne(Operation *op, Place &at) {
 
 namespace tilewright {
 
-LogicalResult spellPtx(ModuleOp module, Operation *function, const GpuTarget &target) {
-  spell::Place at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target};
+LogicalResult spellPtx(ModuleOp module, Operation *function, const GpuTarget &target, bool flushesExp2) {
+  spell::Place at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target, flushesExp2};
   SmallVector<Operation *> operations;
   function->walk([&](Operation *op) {
     if (isa_and_nonnull<ptx::PtxDialect>(op->getDialect())) operations.push_back(op);

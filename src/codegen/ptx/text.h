@@ -37,7 +37,7 @@ struct Cubin {
 std::string findPtxas();
 /// What tells one assembler from another, for cache keys: its path, size and age. "driver" where there is none and the driver assembles.
 std::string assemblerIdentity();
-/// Assembles `ptx`. Nothing, and `error`, if there is no assembler or it refuses.
-std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, std::string &error);
+/// Assembles `ptx`; `options`: more words for the assembler. Nothing, and `error`, if there is none or it refuses.
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error);
 
 } // namespace tilewright
