@@ -28,6 +28,7 @@ sys.path[:0] = [str(root / "build" / "python"), str(root / "examples"), str(root
 os.environ["TILEWRIGHT_CACHE"] = "0"  # compile times are measured, never a disk
 
 import rivals  # noqa: E402  (sets the environment before any thread pool starts)
+import against_torch  # noqa: E402
 import sweep  # noqa: E402
 import tilewright as triton  # noqa: E402
 import tilewright.language  # noqa: E402
@@ -52,7 +53,8 @@ def example(name):
 
 
 def strides(array):
-    return tuple(step // array.itemsize for step in array.strides)
+    """In elements, of NumPy's arrays and PyTorch's tensors."""
+    return tuple(array.stride()) if hasattr(array, "stride") else tuple(step // array.itemsize for step in array.strides)
 
 
 # Kernels that repeat one statement.
@@ -360,10 +362,29 @@ class Bench:
             self.report.row("installed size", "stripped", "", 1, "MB", total, {"goal": 60}, "goal", 1.0, None, more_is_better=False)
 
 
+    def narrow_products(self):
+        against_torch.products(self)
+
+    def attention_forward(self):
+        against_torch.forward(self)
+
+    def attention_backward(self):
+        against_torch.backward(self)
+
+
 ORDER = [
-    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "compiling",
-    "compile_profile", "size",
+    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "narrow_products",
+    "attention_forward", "attention_backward", "compiling", "compile_profile", "size",
 ]
+
+
+def machine():
+    """What the machine is, and what it reaches at best in GFLOP/s and GB/s, by element type or unit and number of threads."""
+    facts = {name: value for name, value in triton._core.target().items()}
+    facts["processor"] = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    hand_c, roof = rivals.HandC(out_folder), triton._core.measure_processor()
+    peaks = {(dtype, threads): 1e-9 * rate for threads in (1, 2) for dtype, rate in hand_c.peaks(threads).items() if rate}
+    return facts, peaks | {("GB/s", 2): 1e-9 * roof["bytes_per_second"]}
 
 
 def main():
@@ -376,7 +397,7 @@ def main():
     options = parser.parse_args()
     if options.sweep is not None:
         return sweep.run(Bench(None, options.seconds), out_folder, options.threads, options.largest, options.sweep)
-    report = Report(out_folder / "cpu.jsonl")
+    report = Report(out_folder / "cpu.jsonl", *machine())
     bench = Bench(report, options.seconds)
     report.header()
     failed = False

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-LINE = "{:<26} {:<16} {:<5} {:>2} {:>10} {:<8} {:<34} {:>6} {:>6} {:>6}  {}"
+LINE = "{:<26} {:<16} {:<5} {:>2} {:>10} {:<8} {:<34} {:>6} {:>6} {:>6} {:>5}  {}"
 
 
 def aligned(shape, dtype=np.float32):
@@ -67,23 +67,30 @@ def require_close(actual, expected, what, tolerance=1e-4):
 
 
 class Report:
-    """Collects rows, prints each as it comes and writes it as a line of JSON."""
+    """Collects rows, prints each as it comes and writes it as a line of JSON. `facts`: of the machine, the first line. `peaks`: what it
+    reaches at best, in the rows' units, by element type or unit and threads; of that each row has the share."""
 
-    def __init__(self, path):
+    def __init__(self, path, facts=None, peaks=None):
         path.parent.mkdir(parents=True, exist_ok=True)
         self.file = path.open("w")
-        self.rows = []
+        self.rows, self.peaks = [], peaks or {}
+        if facts:
+            shown = {"machine": facts, "peaks": {f"{name}, {threads}": rate for (name, threads), rate in self.peaks.items()}}
+            self.file.write(json.dumps(shown) + "\n")
+            print("\n".join(f"{name:<14}{value}" for part in shown.values() for name, value in part.items()))
 
     def header(self):
-        print(LINE.format("name", "size", "dtype", "n", "ours", "unit", "rivals", "ratio", "reach", "win", ""))
+        print(LINE.format("name", "size", "dtype", "n", "ours", "unit", "rivals", "ratio", "reach", "win", "peak", ""))
 
     def row(self, name, size, dtype, threads, unit, ours, rivals, against, reach, win, more_is_better=True):
         """`against` names the rival (or, as a number, the goal) that the ratio is taken with; at least 1 is as good."""
         rival = rivals[against] if isinstance(against, str) else against
         ratio = (ours / rival if more_is_better else rival / ours) if rival else None
+        peak = self.peaks.get((dtype if unit == "GFLOP/s" else unit, threads))
+        share = ours / peak if peak else None
         row = {
             "name": name, "size": size, "dtype": dtype, "threads": threads, "unit": unit, "ours": ours, "rivals": rivals, "ratio": ratio,
-            "reach": reach, "win": win,
+            "reach": reach, "win": win, "share": share,
         }
         self.file.write(json.dumps(row) + "\n")
         self.file.flush()
@@ -91,7 +98,7 @@ class Report:
         shown = ", ".join(f"{rival} {value:.4g}" for rival, value in rivals.items())
         verdict = "" if ratio is None or reach is None else "win" if win and ratio >= win else "reached" if ratio >= reach else "short"
         number = lambda value: "" if value is None else f"{value:.2f}"
-        numbers = (number(value) for value in (ratio, reach, win))
+        numbers = (number(value) for value in (ratio, reach, win, share))
         print(LINE.format(name, size, dtype, threads, f"{ours:.4g}", unit, shown, *numbers, verdict), flush=True)
 
     def problem(self, name, error):

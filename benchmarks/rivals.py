@@ -1,4 +1,4 @@
-"""The rivals: OpenBLAS through its C interface, and hand-written C (rivals.c), built here for the machine, or for TILEWRIGHT_CPU."""
+"""The rivals: OpenBLAS through its C interface, and hand-written C (rivals.c, peaks.c), built here for the machine, or for TILEWRIGHT_CPU."""
 
 import ctypes
 import os
@@ -31,15 +31,19 @@ def pointer(array):
 # The hand-written C has no more instructions than ours: TILEWRIGHT_CPU, and what GCC calls it. Its vectors take AVX2 at least.
 LEVELS = {"sse2": "x86-64-v3", "avx2": "x86-64-v3", "avx512": "x86-64-v4", "avx512-dot": "x86-64-v4", "amx": "x86-64-v4"}
 
+# The levels that have each of the instructions that peaks.c measures.
+PEAKS = [
+    ("avx2", "avx512", "avx512-dot", "amx"), ("avx512", "avx512-dot", "amx"), ("avx512-dot", "amx"), ("avx512-dot", "amx"), ("amx",), ("amx",)]
+
 
 def build(out_folder):
     level = LEVELS.get(os.environ.get("TILEWRIGHT_CPU"), "native")
-    source, library = folder / "rivals.c", out_folder / f"librivals-{level}.so"
+    sources, library = [folder / "rivals.c", folder / "peaks.c"], out_folder / f"librivals-{level}.so"
     out_folder.mkdir(parents=True, exist_ok=True)
-    if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["gcc", "-O3", f"-march={level}", "-fopenmp", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+    if not library.exists() or library.stat().st_mtime < max(source.stat().st_mtime for source in sources):
+        subprocess.run(["gcc", "-O3", f"-march={level}", "-fopenmp", "-shared", "-fPIC", "-o", library, *sources, "-lm"], check=True)
     loaded = ctypes.CDLL(str(library))
-    loaded.rival_fork_join.restype = ctypes.c_double
+    loaded.rival_fork_join.restype = loaded.rival_peak.restype = ctypes.c_double
     return loaded
 
 
@@ -62,6 +66,13 @@ class HandC:
 
     def fork_join_ns(self, threads, times):
         return self.library.rival_fork_join(threads, ctypes.c_int64(times))
+
+    def peaks(self, threads):
+        """Operations a second, by element type: of the fastest instructions that TILEWRIGHT_CPU leaves."""
+        level = os.environ.get("TILEWRIGHT_CPU", "native")
+        rates = [self.library.rival_peak(kind, threads) if level in ("native", *levels) else 0 for kind, levels in enumerate(PEAKS)]
+        fp32 = max(rates[:2])
+        return {"fp32": fp32, "fp16": fp32, "bf16": max(fp32, rates[2], rates[4]), "int8": max(rates[3], rates[5])}
 
 
 class OpenBlas:

@@ -347,12 +347,17 @@ void readKnownCall(const JitFunction &function, const PyArguments &arguments, Ca
   call.arguments = std::move(*bound);
 }
 
-nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments) {
+nb::dict boundDict(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments) {
+  llvm::IntrusiveRefCntPtr<const CallShape> shape = shapeOf(state, function, arguments);
+  llvm::SmallVector<PyObject *, 32> byKeyword(function.parameters.size(), nullptr);
+  for (size_t i = 0; i < shape->keywords.size(); ++i)
+    if (int64_t parameter = shape->keywords[i].parameter; parameter >= 0)
+      byKeyword[static_cast<size_t>(parameter)] = arguments.values[arguments.positional + i];
   nb::dict bound;
   auto set = [&](PyObject *name, PyObject *value) {
     if (PyDict_SetItem(bound.ptr(), name, value) != 0) throw nb::python_error();
   };
-  size_t index = 0, named = arguments.named();
+  size_t index = 0;
   PyObject *rows = state.parameters.get();
   for (Py_ssize_t i = 0, count = PyList_Size(rows); i < count; ++i) {
     PyObject *row = PyList_GetItem(rows, i), *name = PyTuple_GetItem(row, 0);
@@ -363,11 +368,7 @@ nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments) {
       set(name, rest.ptr());
       continue;
     }
-    PyObject *value = index < arguments.positional ? arguments.values[index++] : nullptr;
-    for (size_t k = 0; k < named && !value; ++k) {
-      PyObject *keyword = PyTuple_GetItem(arguments.names, static_cast<Py_ssize_t>(k));
-      if (keyword == name || PyUnicode_Compare(keyword, name) == 0) value = arguments.values[arguments.positional + k];
-    }
+    PyObject *value = index < arguments.positional ? arguments.values[index++] : byKeyword[static_cast<size_t>(i)];
     if (!value && PyTuple_Size(row) > 5) value = PyTuple_GetItem(row, 5);
     if (value) set(name, value);
   }

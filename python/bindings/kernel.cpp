@@ -341,8 +341,8 @@ static void defineLaunches(nb::class_<PyKernel> &kernel) {
                out.append(nb::borrow(object.get()));
              return out;
            })
-      .def("_bind",
-           [](PyKernel &self, nb::args args, nb::kwargs kwargs) { return boundDict(*self.state, UnpackedArguments(args, kwargs)); })
+      .def("_bind", [](PyKernel &self, nb::args args,
+                       nb::kwargs kwargs) { return boundDict(*self.state, *self.jit(), UnpackedArguments(args, kwargs)); })
       .def("_dependency_hash",
            [](PyKernel &self) {
              std::shared_ptr<const JitFunction> function = self.jit();
@@ -392,6 +392,9 @@ void defineKernel(nb::module_ &module) {
           "source"_a, "file"_a, "line"_a, "name"_a, "globals"_a, "cells"_a, "parameters"_a, "noinline"_a, "any_size"_a,
           "do_not_specialize"_a, "do_not_specialize_on_alignment"_a, "interpreted"_a);
   defineLaunches(kernel);
+  module.def(
+      "tuned_launcher", [](nb::handle tuner, nb::handle grid) { return nb::steal(subscriptTuner(tuner.ptr(), grid.ptr())); },
+      "What a call launches with: a kernel with a tuner, and a grid.", "tuner"_a, "grid"_a.none());
 }
 
 } // namespace tilewright::python

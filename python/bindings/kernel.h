@@ -121,7 +121,7 @@ void checkKeyword(const JitFunction &function, llvm::StringRef name);
 /// A stream as a number, or as an object of PyTorch (cuda_stream), CuPy (ptr) or Numba (handle); None changes nothing.
 void setStream(Call &call, nb::handle value);
 /// The arguments by name, defaults included, as grid functions take them.
-nb::dict boundDict(const PyKernel::State &state, const PyArguments &arguments);
+nb::dict boundDict(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments);
 Grid readGrid(nb::handle grid);
 
 // ---- kernel.cpp
@@ -146,5 +146,12 @@ nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &a
 std::shared_ptr<PyCompiled> describeLaunch(nb::handle kernel, const PyArguments &arguments);
 /// `kernel[grid]`: the type of what it gives is made here.
 PyObject *subscriptKernel(PyObject *kernel, PyObject *grid);
+/// `tuned[grid]` of a kernel with a tuner.
+PyObject *subscriptTuner(PyObject *tuner, PyObject *grid);
+
+// ---- tuned_launch.cpp
+
+/// Launches a kernel with a tuner: by Autotuner.run, or in its place where the configuration is known.
+nb::object launchTuned(nb::handle tuner, nb::handle grid, const PyArguments &arguments);
 
 } // namespace tilewright::python

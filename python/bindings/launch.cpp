@@ -193,7 +193,8 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   bool launch = purpose == Purpose::run || purpose == Purpose::rehearse;
   call.options.isRehearsal = purpose == Purpose::rehearse;
   Grid grid;
-  if (launch) grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, arguments))) : readGrid(gridObject);
+  if (launch)
+    grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, *function, arguments))) : readGrid(gridObject);
   if (!state.used.empty()) checkUnchanged(state.used);
   if (engineState().isCounting && purpose == Purpose::run) runInterpreted(kernelObject, state, &grid, call.arguments, call.options);
   bool isInterpreted = engineState().engine != Engine::cpu || (state.wantsInterpreter && !engineState().isChosen);
@@ -261,10 +262,11 @@ Launcher *launcher(PyObject *object) {
   return reinterpret_cast<Launcher *>(object);
 }
 
-PyObject *callLauncher(PyObject *self, PyObject *const *values, size_t flagged, PyObject *names) {
+/// The vectorcall of a launcher: what it holds goes to `launch` with the arguments.
+template <auto launch> PyObject *callLauncher(PyObject *self, PyObject *const *values, size_t flagged, PyObject *names) {
   try {
     PyArguments arguments{values, static_cast<size_t>(PyVectorcall_NARGS(flagged)), names};
-    return launchKernel(launcher(self)->kernel, launcher(self)->grid, arguments, Purpose::run).release().ptr();
+    return launch(launcher(self)->kernel, launcher(self)->grid, arguments).release().ptr();
   } catch (nb::python_error &error) {
     error.restore();
   } catch (const std::bad_alloc &) {
@@ -273,6 +275,10 @@ PyObject *callLauncher(PyObject *self, PyObject *const *values, size_t flagged, 
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return nullptr;
+}
+
+nb::object runKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments) {
+  return launchKernel(kernel, grid, arguments, Purpose::run);
 }
 
 int visitLauncher(PyObject *self, visitproc visit, void *arg) {
@@ -310,6 +316,20 @@ PyTypeObject *launcherType() {
                              slots};
   static PyTypeObject *type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
   return type;
+}
+
+PyObject *makeLauncher(vectorcallfunc call, PyObject *kernel, PyObject *grid) {
+  PyTypeObject *type = launcherType();
+  Launcher *made = type ? PyObject_GC_New(Launcher, type) : nullptr;
+  if (!made) return nullptr;
+  made->call = call;
+  Py_INCREF(kernel);
+  Py_INCREF(grid);
+  made->kernel = kernel;
+  made->grid = grid;
+  PyObject *object = reinterpret_cast<PyObject *>(made);
+  PyObject_GC_Track(object);
+  return object;
 }
 
 /// Whether launches must look at more than their arguments: the kernel has hooks or its own `debug`, or knobs.runtime has.
@@ -351,17 +371,11 @@ PyObject *subscriptKernel(PyObject *kernel, PyObject *grid) {
     PyErr_SetString(PyExc_TypeError, "grid must be a tuple or a callable returning one, not None");
     return nullptr;
   }
-  PyTypeObject *type = launcherType();
-  Launcher *made = type ? PyObject_GC_New(Launcher, type) : nullptr;
-  if (!made) return nullptr;
-  made->call = callLauncher;
-  Py_INCREF(kernel);
-  Py_INCREF(grid);
-  made->kernel = kernel;
-  made->grid = grid;
-  PyObject *object = reinterpret_cast<PyObject *>(made);
-  PyObject_GC_Track(object);
-  return object;
+  return makeLauncher(callLauncher<runKernel>, kernel, grid);
+}
+
+PyObject *subscriptTuner(PyObject *tuner, PyObject *grid) {
+  return makeLauncher(callLauncher<launchTuned>, tuner, grid);
 }
 
 } // namespace tilewright::python

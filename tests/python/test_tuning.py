@@ -446,3 +446,73 @@ def test_configurations_with_different_hooks_differ():
     hooks = [lambda arguments: None, lambda arguments: arguments["x_ptr"].fill(0)]
     kernel = make(configs=[triton.Config({"BLOCK": 32}, num_warps=warps, pre_hook=hook) for hook in hooks for warps in (4, 8)])
     assert kernel._same_as(kernel.fn, kernel.configs) == [0, 0, 2, 2]
+
+
+@triton.heuristics({"TWICE": lambda args: 2 * args["BLOCK"]})
+@triton.jit
+def scaled_kernel(x_ptr, n, TWICE: tl.constexpr, BLOCK: tl.constexpr, STEP: tl.constexpr = 3):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) + TWICE + STEP, mask=at < n)
+
+
+def tuned_and_warm():
+    """A tuned kernel that was launched for 100 elements, and the blocks that were chosen."""
+    kernel = triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"], do_bench=quick)(scaled_kernel)
+    kernel[GRID](np.zeros(100, np.float32), 100)
+    return kernel, kernel.best_config.kwargs["BLOCK"]
+
+
+def test_a_warm_launch_computes_what_the_first_did():
+    kernel, block = tuned_and_warm()
+    seen, x = [], np.zeros(100, np.float32)
+    kernel.best_config = None
+
+    def grid(meta):
+        seen.append(dict(meta))
+        return GRID(meta)
+
+    kernel[grid](n=100, x_ptr=x)
+    np.testing.assert_array_equal(x, 2 * block + 3)
+    assert kernel.best_config.kwargs == {"BLOCK": block}
+    assert {name: seen[0][name] for name in ("n", "TWICE", "BLOCK", "STEP")} == {"n": 100, "TWICE": 2 * block, "BLOCK": block, "STEP": 3}
+    kernel[GRID](x, 100, STEP=4)
+    np.testing.assert_array_equal(x, 4 * block + 7)
+
+
+def test_a_warm_launch_refuses_what_the_first_does():
+    kernel, block = tuned_and_warm()
+    x = np.zeros(100, np.float32)
+    with pytest.raises(ValueError, match="Conflicting meta-parameters: BLOCK"):
+        kernel[GRID](x, 100, BLOCK=32)
+    with pytest.raises(TypeError, match="x_ptr"):
+        kernel[GRID](n=100)
+    with pytest.raises(KeyError, match="WRONG"):
+        kernel[GRID](x, 100, WRONG=1)
+    with pytest.raises(TypeError, match="more|too many|takes|arguments"):
+        kernel[GRID](x, 100, 1, 1, 1, 1)
+    with pytest.raises(ZeroDivisionError):
+        kernel[lambda meta: 1 // 0](x, 100)
+    np.testing.assert_array_equal(x, 0)
+
+
+def test_a_warm_launch_sees_what_has_changed():
+    kernel, block = tuned_and_warm()
+    x, hooked = np.zeros(100, np.float32), []
+    kernel.best_config.pre_hook = lambda named: hooked.append(named["n"])
+    kernel[GRID](x, 100)
+    assert hooked == [100]
+    kernel.best_config.pre_hook = None
+    kernel.cache = {key: triton.Config({"BLOCK": 16}) for key in kernel.cache}  # somebody else's choice
+    kernel[GRID](x, 100)
+    np.testing.assert_array_equal(x, 2 * block + 32 + 6)
+    kernel.run = lambda *args, grid, warmup, **kwargs: hooked.append((args[1], grid, warmup, kwargs))
+    kernel[(7,)](x, 100, STEP=1)
+    assert hooked[1:] == [(100, (7,), False, {"STEP": 1})]
+
+
+def test_a_warm_launch_of_the_only_configuration():
+    kernel = triton.autotune(configs=[triton.Config({"BLOCK": 32})], key=["n"])(scaled_kernel)
+    for times in (1, 2):
+        x = np.zeros(50 * times, np.float32)
+        kernel[GRID](x, 50 * times)
+        np.testing.assert_array_equal(x, 67)

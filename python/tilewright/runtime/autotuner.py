@@ -6,6 +6,7 @@ C++ interface use as well. Here is what is Python's: objects, hooks, the user's 
 
 import inspect
 import os
+import sys
 import threading
 import warnings
 from functools import partial
@@ -170,10 +171,11 @@ class Autotuner(KernelInterface):
         self.cache = {}
         self.configs_timings = {}
         self.best_config = None
-        self._launched = None  # a configuration, and what it adds to a launch
+        self._launched = {}  # by a configuration's id: the configuration, and the names and values that it adds to a launch
         self._call = threading.local()  # of the thread's call: arguments by name, copies to restore
         self._measuring_state = _Measuring()
         self._rules, self._launches = _rules_and_kernel(fn)
+        self._fixed = self._fixed_part()
         self.bench_time = None
         self.reset_to_zero = list(reset_to_zero or [])
         self.restore_value = list(restore_value or [])
@@ -483,6 +485,20 @@ class Autotuner(KernelInterface):
                   f"finished after {seconds:.2f}s,\nbest config selected: {config};")
         return config
 
+    def __getitem__(self, grid):
+        if type(self).run is _RUN and "run" not in vars(self):
+            return _core.tuned_launcher(self, grid)
+        return super().__getitem__(grid)
+
+    def _fixed_part(self):
+        """What launches of known configurations read (bindings/tuned_launch.cpp): kernel, rules, parameters, names of the key's and where
+        they are, defaults. None where launches have to come through `run`."""
+        kernel = self._launches
+        if kernel is None or any(param.is_variadic for param in kernel.params):
+            return None
+        defaults = {param.name: param.default for param in kernel.params if param.has_default}
+        return kernel, tuple(self._rules), tuple(self.arg_names), tuple(name for _, name in self._key_places), defaults
+
     def run(self, *args, **kwargs):
         if len(self.configs) == 1:
             config = self.configs[0]
@@ -491,10 +507,11 @@ class Autotuner(KernelInterface):
             config = self.cache.get(key)
             if config is None:
                 config = self._first(key, args, kwargs)
-        launched = self._launched
-        if launched is None or launched[0] is not config:
-            self._launched = launched = (config, config.all_kwargs())
-        self.best_config, chosen = launched
+        if id(config) not in self._launched:
+            added = config.all_kwargs()
+            self._launched[id(config)] = (config, tuple(map(sys.intern, added)), tuple(added.values()))
+        self.best_config, names, values = self._launched[id(config)]
+        chosen = dict(zip(names, values))
         if not chosen.keys().isdisjoint(kwargs):
             self._check_conflicts(kwargs, [config])
         if config.pre_hook is not None:
@@ -541,6 +558,9 @@ class Autotuner(KernelInterface):
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+
+
+_RUN = Autotuner.run  # what launches of known configurations do without; somebody else's in its place is called
 
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None,
