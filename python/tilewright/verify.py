@@ -11,6 +11,7 @@ import dataclasses
 import math
 import random
 import sys
+import textwrap
 import warnings
 
 import numpy
@@ -177,9 +178,9 @@ class _Judge:
     def compare(self, name, index, runs, expected):
         results = [run.inputs[name] if index is None else run.outputs[index] for run in runs]
         dtype = tensors.dtype_name(results[0])
-        own = compare.tolerance(dtype, runs[0].has_product, getattr(results[0], "device", "cpu"))
-        rtol = own if self.options.rtol is None else self.options.rtol
-        atol = own if self.options.atol is None else self.options.atol
+        rtol, atol = compare.tolerances(dtype, runs[0].has_product, getattr(results[0], "device", "cpu"))
+        rtol = rtol if self.options.rtol is None else self.options.rtol
+        atol = atol if self.options.atol is None else self.options.atol
         title = f"output {index}" if index is not None else f"input {name}"
         is_result = index is not None or not tensors.are_equal(expected, self.inputs[name])
         output = Output(title, is_result, compare.compare(results[0], expected, rtol, atol))
@@ -325,7 +326,7 @@ def read_options(line):
 def tell(verdict, file):
     print(f"  {verdict.outcome:<8} {verdict.variant:<20} {', '.join(verdict.inputs)}", file=file)
     if verdict.details:
-        print(f"           {verdict.details}", file=file)
+        print(textwrap.indent(verdict.details, " " * 11), file=file)
     file.flush()
 
 

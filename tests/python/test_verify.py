@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright import verify
+from tilewright._author import compare
 from tilewright._author.kernel_file import KernelFileError
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -138,6 +139,9 @@ def test_tolerances(judge):
     half = (".astype(np.float32)", ".astype(np.float16)")
     output = judge(half, kinds=("given",)).verdicts[0].outputs[0]
     assert output.comparison.rtol == 1e-3 and output.comparison.dtype == "float16"
+    assert compare.tolerances("bfloat16", False, "cpu") == (1e-2, 1e-2) and compare.tolerances("int32", True, "cuda:0") == (0, 0)
+    assert compare.tolerances("float32", False, "cuda:0") == (1e-5, 1e-5)
+    assert compare.tolerances("float32", True, "cuda:0") == (1e-2, 1e-1) and compare.tolerances("float32", True, "cpu") == (1e-3, 1e-3)
 
 
 def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
