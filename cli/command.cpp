@@ -1,10 +1,13 @@
 // A parser for options of one shape: --name value, --name=value, --flag. LLVM's own would bring its hundred options into --help.
 
 #include "cli/command.h"
+#include "cli/json_output.h"
 
 #include "evaluate/evaluate.h"
+#include "support/target.h"
 #include "syntax/parser.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Casting.h"
 
 #include <cerrno>
@@ -82,9 +85,34 @@ std::vector<Example> examplesOf(const std::string &command) {
   return found;
 }
 
+// A setting with a mistake in it would otherwise be as if it were not set. False after an error.
+static bool checkSettings() {
+  if (const char *level = std::getenv("TILEWRIGHT_CPU"); level && *level && !cpuTarget(level)) {
+    fail("TILEWRIGHT_CPU is '" + std::string(level) + "'; it may be " + cpuLevelNames() + " or native");
+    return false;
+  }
+  if (const char *threads = std::getenv("TILEWRIGHT_NUM_THREADS"); threads && *threads) {
+    char *end = nullptr;
+    int64_t count = std::strtoll(threads, &end, 10);
+    if (*end || count < 1) {
+      fail("TILEWRIGHT_NUM_THREADS is '" + std::string(threads) + "'; it may be 1 or more");
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Before anything is read, because mistakes in the options are told as JSON, too.
+static bool wantsJson(const CommandSpec &spec, llvm::ArrayRef<char *> words) {
+  auto has = [&](llvm::StringRef name) { return llvm::is_contained(words, name); };
+  bool isKnown = llvm::any_of(spec.options, [](const OptionSpec &option) { return option.name == std::string_view("--json"); });
+  return isKnown && has("--json") && !has("--help") && !has("-h");
+}
+
 std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status) {
   CommandLine line;
   status = userError;
+  if (wantsJson(spec, llvm::ArrayRef(argv, argc))) beginJson();
   for (int i = 0; i < argc; ++i) {
     std::string word = argv[i];
     if (word == "--help" || word == "-h") {
@@ -125,6 +153,7 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
     }
     line.values[name].push_back(value);
   }
+  if (!checkSettings()) return std::nullopt;
   status = success;
   return line;
 }
@@ -154,6 +183,7 @@ static std::string paintedLine(llvm::StringRef line) {
 }
 
 int fail(const std::string &text) {
+  noteError(text);
   std::fprintf(stderr, "tilewright: %s %s\n", painted("error:", "1;31").c_str(), text.c_str());
   return userError;
 }
@@ -164,6 +194,7 @@ int failUnknown(const std::string &text, const std::string &given, const std::ve
 }
 
 int report(const Diagnostics &diagnostics, int otherwise) {
+  noteDiagnostics(diagnostics);
   for (const Diagnostic &record : diagnostics.all())
     if (record.id == Diag::staticPrint) std::fprintf(stderr, "%s\n", record.message.c_str()); // the standard output may be a kernel's code
   std::string text = diagnostics.render();

@@ -1,13 +1,12 @@
 // The commands of `tilewright`: everything the library does, without Python.
 
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "cli/opt.h"
 #include "runtime/signals.h"
-#include "support/target.h"
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -37,30 +36,15 @@ static int printHelp(std::FILE *file, int status) {
   std::fprintf(file, "usage: tilewright COMMAND [ARGUMENTS]\n\nThe Triton tile language, compiled.\n\ncommands:\n");
   for (const auto &command : commands)
     std::fprintf(file, "  %-10s %s\n", command.name, command.summary);
-  std::fprintf(file, "\n'tilewright COMMAND --help' tells more. Exit status: 0, 1 for a mistake in the input, 2 for one of ours.\n");
+  std::fprintf(file,
+               "\n'tilewright COMMAND --help' tells more. Exit status: 0, 1 for a mistake in the input, 2 for one of ours. With --json\n"
+               "the standard output is one JSON value, after a mistake {\"error\": TEXT}.\n");
   return status;
-}
-
-// A setting with a mistake in it would otherwise be as if it were not set. False after an error.
-static bool checkSettings() {
-  if (const char *level = std::getenv("TILEWRIGHT_CPU"); level && *level && !cpuTarget(level)) {
-    fail("TILEWRIGHT_CPU is '" + std::string(level) + "'; it may be " + cpuLevelNames() + " or native");
-    return false;
-  }
-  if (const char *threads = std::getenv("TILEWRIGHT_NUM_THREADS"); threads && *threads) {
-    char *end = nullptr;
-    int64_t count = std::strtoll(threads, &end, 10);
-    if (*end || count < 1) {
-      fail("TILEWRIGHT_NUM_THREADS is '" + std::string(threads) + "'; it may be 1 or more");
-      return false;
-    }
-  }
-  return true;
 }
 
 // Output that did not reach its file (a full disk) is an error like any other.
 static int finish(int status) {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
+  if (endJson(status) && std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
   return fail("cannot write the standard output: " + std::string(std::strerror(errno)));
 }
 
@@ -78,7 +62,7 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
     if (name != command.name) continue;
     // The pass driver takes a whole command line, with a program name in front.
     if (!command.run) return finish(optMain(argc - 1, argv + 1));
-    return checkSettings() ? finish(command.run(argc - 2, argv + 2)) : static_cast<int>(userError);
+    return finish(command.run(argc - 2, argv + 2));
   }
   std::vector<std::string> names;
   for (const Command &command : commands)

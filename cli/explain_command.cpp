@@ -2,16 +2,17 @@
 
 #include "cli/command.h"
 #include "cli/explain_kernel.h"
+#include "cli/json_output.h"
 #include "cli/launch.h"
 #include "evaluate/builtins.h"
 #include "evaluate/reference.h"
 #include "support/target.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 #include <cstdio>
+#include <set>
 
 namespace tilewright {
 
@@ -51,11 +52,25 @@ static llvm::StringRef pathOf(llvm::StringRef word) {
   return word;
 }
 
+static int failUnknownName(const std::string &word) {
+  std::vector<std::string> names;
+  for (const Builtin *builtin : allBuiltins())
+    names.push_back(builtin->path.str());
+  for (const auto &row : libraryRows)
+    names.emplace_back(row.path);
+  for (const auto &row : rows)
+    names.emplace_back(row.name);
+  return failUnknown("there is neither a builtin nor a diagnostic named '" + word + "'", pathOf(word).str(), names);
+}
+
 /// All that is known, or what belongs to these words, as JSON.
-static int printJson(const std::vector<std::string> &words) {
+static int printAsJson(const std::vector<std::string> &words) {
+  std::set<std::string> unknown(words.begin(), words.end());
   auto isWanted = [&](std::string_view name) {
-    return words.empty() ||
-           llvm::any_of(words, [&](const std::string &word) { return word == name || pathOf(word) == llvm::StringRef(name); });
+    bool isNamed = false;
+    for (const std::string &word : words)
+      if (word == name || pathOf(word) == llvm::StringRef(name)) isNamed = true, unknown.erase(word);
+    return words.empty() || isNamed;
   };
   llvm::json::Array found;
   auto add = [&](std::string_view name, const char *kind, std::string_view text, const char *more, std::string_view moreText) {
@@ -71,9 +86,11 @@ static int printJson(const std::vector<std::string> &words) {
     add(row.path, "function", row.summary, "signature", row.signature);
   for (const auto &row : rows)
     add(row.name, "diagnostic", row.text, "help", row.hint);
-  bool isEmpty = found.empty();
-  std::printf("%s\n", llvm::formatv("{0:2}", llvm::json::Value(std::move(found))).str().c_str());
-  return isEmpty ? userError : success;
+  for (const std::string &word : unknown)
+    failUnknownName(word);
+  if (!unknown.empty()) return userError;
+  printJson(std::move(found));
+  return success;
 }
 
 static void printFunction(llvm::StringRef path, llvm::StringRef signature, llvm::StringRef summary) {
@@ -100,15 +117,7 @@ static int explainName(const std::string &word) {
     if (!row.hint.empty()) std::printf("  help: %s\n", std::string(row.hint).c_str());
     found = true;
   }
-  if (found) return success;
-  std::vector<std::string> names;
-  for (const Builtin *builtin : allBuiltins())
-    names.push_back(builtin->path.str());
-  for (const auto &row : libraryRows)
-    names.emplace_back(row.path);
-  for (const auto &row : rows)
-    names.emplace_back(row.name);
-  return failUnknown("there is neither a builtin nor a diagnostic named '" + word + "'", path.str(), names);
+  return found ? int(success) : failUnknownName(word);
 }
 
 const CommandSpec &explainSpec() {
@@ -151,7 +160,7 @@ int explainMain(int argc, char **argv) {
   splitFileWord(*line);
   auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
   if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(*line);
-  if (line->has("--json")) return printJson(line->words);
+  if (line->has("--json") && llvm::none_of(line->words, isFile)) return printAsJson(line->words);
   if (line->words.empty()) printNames();
   for (const std::string &word : line->words) {
     if (isFile(word)) return fail("explain wants one FILE, and nothing else");

@@ -2,6 +2,7 @@
 #include "cli/explain_kernel.h"
 
 #include "cli/explain_time.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "gpu/explain.h"
 #include "ir/explanation.h"
@@ -95,7 +96,7 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
 /// --grid over the constants of a signature. 0, or the exit status.
 static int readGrid(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   if (!line.has("--grid")) return success;
-  Setup setup{line, inquiry.kernel, {}, {}, {}, {}, {}, {}};
+  Setup setup{line, inquiry.kernel, {}, {}, {}, {}, {}, nullptr};
   addGridFunctions(setup.names);
   for (auto [parameter, spec] : llvm::zip(inquiry.kernel.function->parameters, inquiry.request.args))
     if (spec.constant) setup.names[parameter.name] = *spec.constant;
@@ -206,11 +207,9 @@ int explainKernel(const CommandLine &line) {
     return report(diagnostics, ourError);
   report(diagnostics, success);
   dropRepeated(inquiry.explanation);
-  if (!html.empty()) return writePage(inquiry, html);
-  if (line.has("--json")) {
-    std::printf("%s\n", llvm::formatv("{0:2}", llvm::json::Value(explanationJson(inquiry.explanation))).str().c_str());
-    return success;
-  }
+  int status = html.empty() ? int(success) : writePage(inquiry, html);
+  if (line.has("--json")) printJson(explanationJson(inquiry.explanation));
+  if (!html.empty() || line.has("--json")) return status;
   std::string wanted = line.get("--layout", "");
   std::optional<std::string> text = wanted.empty() ? explanationText(inquiry.explanation) : inquiry.gpu.layouts(wanted);
   if (!text) return fail("there is no layout '" + wanted + "' in this kernel, nor a tile in such a line; without --layout, all are listed");

@@ -1,6 +1,7 @@
 // `tilewright info` and `cache`: what there is.
 
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "pipeline/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
@@ -9,7 +10,6 @@
 #include "support/target.h"
 
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>
@@ -61,27 +61,26 @@ static std::string machineText(const HostProcessor &host) {
   return text;
 }
 
-static int printJson(const CpuTarget &cpu, const CacheUse &use) {
+static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Object values;
   for (const Setting &setting : settings) {
     const char *value = std::getenv(setting.name);
     values[setting.name] = value ? llvm::json::Value(llvm::json::fixUTF8(value)) : llvm::json::Value(nullptr);
   }
-  llvm::json::Value info = llvm::json::Object{{"tilewright", TILEWRIGHT_VERSION},
-                                              {"build", buildId()},
-                                              {"llvm", LLVM_VERSION_STRING},
-                                              {"machine", machineFacts(hostProcessor())},
-                                              {"processor", cpu.cpu},
-                                              {"level", cpu.name},
-                                              {"vector_bytes", cpu.vectorBytes},
-                                              {"registers", cpu.registers},
-                                              {"l2_bytes", cpu.l2Bytes},
-                                              {"llc_bytes", cpu.llcBytes},
-                                              {"kept_output_bytes", cpu.keptOutputBytes},
-                                              {"threads", defaultThreads()},
-                                              {"cache", cacheFacts(use)},
-                                              {"settings", std::move(values)}};
-  std::printf("%s\n", llvm::formatv("{0:2}", info).str().c_str());
+  printJson(llvm::json::Object{{"tilewright", TILEWRIGHT_VERSION},
+                               {"build", buildId()},
+                               {"llvm", LLVM_VERSION_STRING},
+                               {"machine", machineFacts(hostProcessor())},
+                               {"processor", cpu.cpu},
+                               {"level", cpu.name},
+                               {"vector_bytes", cpu.vectorBytes},
+                               {"registers", cpu.registers},
+                               {"l2_bytes", cpu.l2Bytes},
+                               {"llc_bytes", cpu.llcBytes},
+                               {"kept_output_bytes", cpu.keptOutputBytes},
+                               {"threads", defaultThreads()},
+                               {"cache", cacheFacts(use)},
+                               {"settings", std::move(values)}});
   return success;
 }
 
@@ -92,7 +91,7 @@ int infoMain(int argc, char **argv) {
   if (!line->words.empty()) return fail("info takes no words, but got '" + line->words.front() + "'");
   const CpuTarget &cpu = hostCpu();
   CacheUse use = cacheUse();
-  if (line->has("--json")) return printJson(cpu, use);
+  if (line->has("--json")) return printFacts(cpu, use);
   std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
   std::printf("llvm        %s\n", LLVM_VERSION_STRING);
   HostProcessor host = hostProcessor();
@@ -119,7 +118,7 @@ const CommandSpec &cacheSpec() {
                                 "[path | size | clear]",
                                 "The folder of compiled kernels and tuning results. Without a word: path and size.",
                                 "",
-                                {{"--json", "", "path and size as JSON"}}};
+                                {{"--json", "", "path and size, or how many entries were removed, as JSON"}}};
   return spec;
 }
 
@@ -130,13 +129,14 @@ int cacheMain(int argc, char **argv) {
   if (line->words.size() > 1) return fail("cache wants one of path, size, clear");
   std::string action = line->words.empty() ? "" : line->words.front();
   if (action == "clear") {
-    std::printf("removed %lld entries\n", static_cast<long long>(clearCache()));
+    int64_t removed = clearCache();
+    std::printf("removed %lld entries\n", static_cast<long long>(removed));
+    if (line->has("--json")) printJson(llvm::json::Object{{"removed", removed}});
     return success;
   }
   if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size and clear, not '" + action + "'");
   if (line->has("--json")) {
-    llvm::json::Value facts = cacheFacts(cacheUse());
-    std::printf("%s\n", llvm::formatv("{0:2}", facts).str().c_str());
+    printJson(cacheFacts(cacheUse()));
     return success;
   }
   if (action != "size") std::printf("%s\n", cacheDirectory().c_str());

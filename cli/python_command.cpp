@@ -2,6 +2,7 @@
 // as the others do, and then become `python -m tilewright.verify`. What they need of the compiler is C++ again, behind the package.
 
 #include "cli/command.h"
+#include "cli/json_output.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -98,6 +99,7 @@ static int startModule(const CommandSpec &spec, int argc, char **argv) {
   std::vector<char *> words = {program.data(), option.data(), module.data()};
   words.insert(words.end(), argv, argv + argc);
   words.push_back(nullptr);
+  releaseOutput();
   ::execvp(program.c_str(), words.data());
   return fail(std::string(spec.name) + " runs Python, and '" + program + "' cannot be started: " + std::strerror(errno) +
               "; TILEWRIGHT_PYTHON names another");

@@ -1,5 +1,6 @@
 // `tilewright run`: a kernel from its file, on data that the command line describes, with a check, a time, or a walk through it.
 
+#include "cli/json_output.h"
 #include "cli/launch.h"
 #include "cli/step.h"
 #include "runtime/cuda/device.h"
@@ -7,7 +8,6 @@
 #include "runtime/simulated.h"
 #include "tune/measure.h"
 
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 #include <cmath>
@@ -154,7 +154,7 @@ void showTime(const Setup &setup, const Timing &timing, const CompiledKernel &co
 
 /// Ends a run: with --json all facts are printed.
 int tell(const Setup &setup, json::Object facts, int status) {
-  if (setup.line.has("--json")) std::printf("%s\n", llvm::formatv("{0}", json::Value(std::move(facts))).str().c_str());
+  if (setup.line.has("--json")) printJson(std::move(facts));
   return status;
 }
 
@@ -252,7 +252,7 @@ int runMain(int argc, char **argv) {
   if (setup.card && !setup.card->fetch(diagnostics)) return report(diagnostics, ourError);
   report(diagnostics, success);
   status = showResults(setup, facts);
-  if (!checkIntact(setup)) return userError;
+  if (!checkIntact(setup)) return tell(setup, std::move(facts), userError);
   if (!setup.line.has("--time")) return tell(setup, std::move(facts), status);
 
   std::optional<Timing> timing = setup.card ? timeOnCard(setup, *choice, launch, diagnostics) : timeRuns(launch, 0.1, 0.5);

@@ -1,11 +1,12 @@
 // `tilewright tune`: measures the configurations of a kernel, and carries what was found from machine to machine.
 
+#include "cli/json_output.h"
 #include "cli/launch.h"
 #include "cli/space.h"
 #include "support/files.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
 #include <cstdio>
@@ -43,7 +44,7 @@ static std::vector<TunedEntry> keptEntries(const CommandLine &line, Diagnostics 
 
 static int listEntries(llvm::ArrayRef<TunedEntry> entries, bool asJson) {
   if (asJson) {
-    std::fputs(tunedText(entries).c_str(), stdout);
+    printJson(llvm::cantFail(llvm::json::parse(tunedText(entries))));
     return success;
   }
   for (const TunedEntry &entry : entries)
@@ -53,8 +54,7 @@ static int listEntries(llvm::ArrayRef<TunedEntry> entries, bool asJson) {
   return success;
 }
 
-/// `log`: for how many there were.
-static int importFile(const std::string &path, std::FILE *log, Diagnostics &diagnostics) {
+static int importFile(const std::string &path, Diagnostics &diagnostics) {
   Result<std::vector<TunedEntry>> entries = readTunedFile(path);
   if (!entries) {
     diagnostics.error({}, Diag::tunedFile, {path, entries.error()});
@@ -62,14 +62,14 @@ static int importFile(const std::string &path, std::FILE *log, Diagnostics &diag
   }
   for (const TunedEntry &entry : *entries)
     storeTuned(entry, diagnostics);
-  std::fprintf(log, "imported: %zu\n", entries->size());
+  std::printf("imported: %zu\n", entries->size());
   return report(diagnostics, success);
 }
 
-static int exportFile(const std::string &path, std::FILE *log, llvm::ArrayRef<TunedEntry> entries) {
+static int exportFile(const std::string &path, llvm::ArrayRef<TunedEntry> entries) {
   Result<void> done = writeOutputFile(path, tunedText(entries));
   if (!done) return fail("cannot write '" + path + "': " + done.error());
-  std::fprintf(log, "exported: %zu\n", entries.size());
+  std::printf("exported: %zu\n", entries.size());
   return success;
 }
 
@@ -114,7 +114,7 @@ static void printFoundAsJson(const JitFunction &kernel, const TuneReport *found)
     }
     facts["results"] = std::move(results);
   }
-  std::printf("%s\n", llvm::formatv("{0}", llvm::json::Value(std::move(facts))).str().c_str());
+  printJson(std::move(facts));
 }
 
 static int measureFile(CommandLine line, Diagnostics &diagnostics) {
@@ -136,19 +136,17 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
     if (!budget) return fail("--budget: " + budget.error());
     tuned.budget = *budget;
   }
-  bool asJson = setup->line.has("--json");
-  std::FILE *log = asJson ? stderr : stdout;
   std::set<std::string> measured;
   tuned.progress = [&](const Config &config, const Measured &result) {
     bool isNew = measured.insert(configText(config)).second;
-    std::fprintf(log, "%s%s\n", timingText(configText(config), result, false).c_str(), isNew ? "" : " (again)");
-    std::fflush(log);
+    std::printf("%s%s\n", timingText(configText(config), result, false).c_str(), isNew ? "" : " (again)");
+    std::fflush(stdout);
   };
   GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(*setup, arguments, problems); };
   std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, setup->named(), setup->options, diagnostics);
   if (!choice) return report(diagnostics, ourError);
   const TuneReport *found = choice->report.get();
-  if (asJson) return printFoundAsJson(kernel, found), report(diagnostics, success);
+  if (setup->line.has("--json")) return printFoundAsJson(kernel, found), report(diagnostics, success);
   if (!found) std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
   if (found) printFound(kernel, *found, setup->line.has("--space"));
   return report(diagnostics, success);
@@ -162,12 +160,11 @@ int tuneMain(int argc, char **argv) {
   bool isKept = line->has("--list") || line->has("--export") || line->has("--import") || (line->has("--json") && line->words.empty());
   if (!isKept) return measureFile(std::move(*line), diagnostics);
   if (!line->words.empty()) return fail("--list, --export and --import take no FILE of kernels, but got '" + line->words.front() + "'");
-  std::FILE *log = line->has("--json") ? stderr : stdout;
   if (line->has("--import"))
-    if (int failed = importFile(line->get("--import", ""), log, diagnostics)) return failed;
+    if (int failed = importFile(line->get("--import", ""), diagnostics)) return failed;
   std::vector<TunedEntry> entries = keptEntries(*line, diagnostics);
   if (line->has("--export"))
-    if (int failed = exportFile(line->get("--export", ""), log, entries)) return failed;
+    if (int failed = exportFile(line->get("--export", ""), entries)) return failed;
   if (line->has("--list") || line->has("--json")) listEntries(entries, line->has("--json"));
   return report(diagnostics, success);
 }

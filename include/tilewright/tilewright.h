@@ -8,6 +8,10 @@
 // A header over the C interface of libtilewright: nothing of the compiler is needed to build against it.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "tilewright/tilewright.h needs C++20 (-std=c++20); tilewright/c.h is for C and older C++"
+#endif
+
 #include "tilewright/c.h"
 
 #include <cstdint>

@@ -4,11 +4,9 @@ import linecache
 import os
 import runpy
 import sys
-import traceback
 import types
 
-from . import _alias, tilewright_version
-from ._errors import TritonError
+from . import _alias, _traceback, tilewright_version
 
 _USAGE = """usage: python -m tilewright [-m module | -c text | script.py] [arguments...]
        python -m tilewright --version
@@ -29,25 +27,6 @@ def _own_name(module):
     return "tilewright" + module.removeprefix("triton") if module.split(".")[0] == "triton" else module
 
 
-_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def _shortened(shown):
-    """An exception as text, without the frames that start the program, and those of the package."""
-    shown.stack = traceback.StackSummary.from_list([frame for frame in shown.stack if not frame.filename.startswith(("<frozen ", _OWN))])
-    for chained in (shown.__cause__, shown.__context__):
-        if chained is not None:
-            _shortened(chained)
-    return shown
-
-
-def _show(kind, error, trace):
-    shown = _shortened(traceback.TracebackException(kind, error, trace))
-    if isinstance(error, TritonError):
-        shown.__cause__ = None  # says the same for those that catch it
-    print("".join(shown.format()), end="", file=sys.stderr)
-
-
 def main():
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help"):
@@ -60,7 +39,7 @@ def main():
     if arguments[0] in ("-m", "-c") and len(arguments) < 2:
         sys.exit(_USAGE)
     _alias.install()
-    sys.excepthook = _show
+    sys.excepthook = _traceback.show
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path.insert(0, "")

@@ -209,7 +209,7 @@ def compare(old_path, new_path):
 
 def _compare_main(line, results):
     if len(line.file) != 2:
-        command.fail("--compare wants two files of results, OLD.json NEW.json")
+        raise command.CommandError("--compare wants two files of results, OLD.json NEW.json")
     found = compare(*line.file)
     if line.json:
         command.write_json(found, results)
@@ -220,7 +220,7 @@ def _compare_main(line, results):
 
 
 def _write(path, text):
-    """In one step: what was there before is lost only for what is whole. Into a device or a pipe as it is."""
+    """In one step: what was there before is lost only for what is whole. Into a device or a pipe as it is. Gives the problem, if there is one."""
     aside = f"{path}.tmp.{os.getpid()}" if os.path.isfile(path) or not os.path.exists(path) else path
     try:
         with open(aside, "w") as file:
@@ -230,7 +230,15 @@ def _write(path, text):
     except OSError as error:
         if aside != path and os.path.exists(aside):
             os.unlink(aside)
-        command.fail(f"cannot write '{path}': {error.strerror}")
+        return f"cannot write '{path}': {error.strerror}"
+    return None
+
+
+def _write_roofline(path, found, file):
+    if not found["flops"]:
+        return "the kernel does no operations on floats that could be counted; there is no point to draw"
+    return _write(path, roofline.draw(f"{file} on {found['device']}", found["arithmetic_intensity"], found["tflop_per_s"] * 1e12,
+                                      found["roof"]["bytes_per_second"], found["roof"]["peak"]))
 
 
 def _parse(arguments):
@@ -251,7 +259,7 @@ def _parse(arguments):
     return line
 
 
-def main(arguments=None):
+def main(arguments):
     line = _parse(arguments)
     options = verification.read_options(line)
     with command.results_alone() as results:
@@ -259,22 +267,17 @@ def main(arguments=None):
             return _compare_main(line, results)
         found = bench(line.file[0], options, line.warmup, line.repeat, line.measure_roof)
         if isinstance(found, verification.Report):
-            if line.json:
-                command.write_json(found.as_dict(), results)
-            command.fail(f"nothing is measured before the kernel is right: {found.details}")
+            raise command.CommandError(f"nothing is measured before the kernel is right: {found.details}", found.as_dict())
+        problems = [_write(line.output, json.dumps(command.to_json(found)) + "\n") if line.output else None,
+                    _write_roofline(line.roofline, found, line.file[0]) if line.roofline else None]
+        if not line.json:
+            _show(found, results)
+        if any(problems):
+            raise command.CommandError("; ".join(filter(None, problems)), found)
         if line.json:
             command.write_json(found, results)
-        else:
-            _show(found, results)
-        if line.output:
-            _write(line.output, json.dumps(command.to_json(found)) + "\n")
-        if line.roofline and not found["flops"]:
-            command.fail("the kernel does no operations on floats that could be counted; there is no point to draw")
-        if line.roofline:
-            _write(line.roofline, roofline.draw(f"{line.file[0]} on {found['device']}", found["arithmetic_intensity"], found["tflop_per_s"] * 1e12,
-                                                found["roof"]["bytes_per_second"], found["roof"]["peak"]))
     return 0
 
 
 if __name__ == "__main__":
-    command.run(main)
+    command.run(main, sys.argv[1:])

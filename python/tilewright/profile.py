@@ -9,7 +9,7 @@ import runpy
 import sys
 import time
 
-from . import _alias, _core, knobs
+from . import _alias, _core, _traceback, knobs
 from ._author import command, roof
 from ._author.kernel_file import describe_exception
 from ._author.work import WorkCounter
@@ -131,16 +131,16 @@ class CompileTrace:
 def _check(script):
     """What is no program ends with one line, before anything runs."""
     if not os.path.exists(script):
-        command.fail(f"cannot read '{script}'")
+        raise command.CommandError(f"cannot read '{script}': there is no such file")
     if not script.endswith(".py"):
         return  # Python runs folders and archives as well
     try:
         with open(script, "rb") as file:
             compile(file.read(), script, "exec", dont_inherit=True)
     except OSError as error:
-        command.fail(f"cannot read '{script}': {error.strerror}")
+        raise command.CommandError(f"cannot read '{script}': {error.strerror}")
     except (SyntaxError, ValueError) as error:
-        command.fail(f"'{script}' raises {describe_exception(error)}")
+        raise command.CommandError(f"'{script}' raises {describe_exception(error)}") from error
 
 
 def _run(script, arguments):
@@ -160,6 +160,9 @@ def profile(script, arguments=(), trace=None, wants_roof=True):
     except SystemExit as end:
         if end.code not in (None, 0):
             print(f"tilewright: '{script}' ended with status {end.code}", file=sys.stderr)
+    except Exception as error:
+        _traceback.show(type(error), error, error.__traceback__)
+        raise command.CommandError(f"'{script}' raises {describe_exception(error)}") from error
     finally:
         taken = session.end(number)
         knobs.compilation.listener = compilations._before
@@ -177,7 +180,15 @@ def profile(script, arguments=(), trace=None, wants_roof=True):
     return rows
 
 
-def main(words=None):
+def _own_words(words):
+    """What stands before the script."""
+    count = 0
+    while count < len(words) and words[count].startswith("-"):
+        count += 2 if words[count] == "--trace" else 1
+    return words[:count]
+
+
+def main(words):
     options = _parser().parse_args(words)
     _check(options.script)
     with command.results_alone() as results:
@@ -189,4 +200,4 @@ def main(words=None):
 
 
 if __name__ == "__main__":
-    command.run(main)
+    command.run(main, sys.argv[1:], _own_words(sys.argv[1:]))

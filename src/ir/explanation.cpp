@@ -139,10 +139,19 @@ std::string SourceText::titled(const SourceLine &where) {
 //===---------------------------------------------------------------------------------------------------------------------- as text
 
 /// The facts that the code relies on, or those that it would rather have, under a heading; nothing where there are none.
+/// A condition on an index of several sizes is a formula that nobody reads: of those the number is told.
 static std::string launchFactsText(StringRef heading, ArrayRef<LaunchFact> facts, bool preferred) {
+  constexpr size_t longest = 90;
   std::string text;
-  for (const LaunchFact &fact : facts)
-    if (fact.isPreferred == preferred) text += "  " + fact.name + "\n";
+  int64_t longer = 0;
+  for (const LaunchFact &fact : facts) {
+    if (fact.isPreferred != preferred) continue;
+    if (fact.name.size() > longest)
+      ++longer;
+    else
+      text += "  " + fact.name + "\n";
+  }
+  if (longer) text += "  " + countText(longer, "longer condition") + " on sizes and strides, which --json lists\n";
   return text.empty() ? text : "\n" + heading.str() + "\n" + text;
 }
 

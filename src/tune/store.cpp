@@ -172,13 +172,16 @@ std::optional<size_t> pinnedConfig(const TuneProblem &problem, llvm::ArrayRef<st
     if (!read) diagnostics.warning({}, Diag::tunedFile, {path, read.error()});
     found = files.emplace(path, read ? std::move(*read) : std::vector<TunedEntry>()).first;
   }
+  // A problem is there several times where it was tuned over several lists.
+  const std::string *foreign = nullptr;
   for (const TunedEntry &entry : found->second) {
     if (!(entry.problem == problem)) continue;
     const std::string &wanted = entry.configs[entry.best];
     auto place = llvm::find(configs, wanted);
     if (place != configs.end()) return static_cast<size_t>(place - configs.begin());
-    diagnostics.warning({}, Diag::tunedElsewhere, {problem.kernel, wanted, path});
+    foreign = &wanted;
   }
+  if (foreign) diagnostics.warning({}, Diag::tunedElsewhere, {problem.kernel, *foreign, path});
   return std::nullopt;
 }
 

@@ -153,7 +153,7 @@ def test_refuses_what_is_wrong(product):
     report = bench.bench(str(product))
     assert isinstance(report, verify.Report) and not report.correct
     done = subprocess.run([sys.executable, "-m", "tilewright.bench", str(product), "--json"], capture_output=True, text=True)
-    assert done.returncode == 1 and json.loads(done.stdout)["correct"] is False
+    assert done.returncode == 1 and json.loads(done.stdout)["correct"] is False and "nothing is measured" in json.loads(done.stdout)["error"]
     assert "nothing is measured before the kernel is right" in done.stderr
 
 

@@ -108,7 +108,11 @@ def test_a_table_beside_the_roof(run):
 
 def test_a_script_that_fails_is_told(run, tmp_path):
     done = run("--no-roof", arguments=())
-    assert done.returncode != 0 and "IndexError" in done.stderr
+    assert done.returncode == 1 and "IndexError at " in done.stderr.splitlines()[-1]
+    assert "tilewright/profile.py" not in done.stderr and 'sys.argv[1]' in done.stderr  # the script's own lines alone
+    assert done.stdout == ""
+    done = run("--no-roof", "--json", arguments=())
+    assert done.returncode == 1 and "IndexError" in json.loads(done.stdout)["error"]
     (tmp_path / "broken.py").write_bytes(b"print('no end'\0")
     broken = subprocess.run([sys.executable, "-m", "tilewright.profile", tmp_path / "broken.py"], capture_output=True, text=True)
     assert broken.returncode == 1 and "Traceback" not in broken.stderr and "null bytes" in broken.stderr

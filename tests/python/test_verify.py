@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright import verify
+from tilewright._author import compare
 from tilewright._author.kernel_file import KernelFileError
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -138,6 +139,9 @@ def test_tolerances(judge):
     half = (".astype(np.float32)", ".astype(np.float16)")
     output = judge(half, kinds=("given",)).verdicts[0].outputs[0]
     assert output.comparison.rtol == 1e-3 and output.comparison.dtype == "float16"
+    assert compare.tolerances("bfloat16", False, "cpu") == (1e-2, 1e-2) and compare.tolerances("int32", True, "cuda:0") == (0, 0)
+    assert compare.tolerances("float32", False, "cuda:0") == (1e-5, 1e-5)
+    assert compare.tolerances("float32", True, "cuda:0") == (1e-2, 1e-1) and compare.tolerances("float32", True, "cpu") == (1e-3, 1e-3)
 
 
 def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
@@ -153,10 +157,10 @@ def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
 @pytest.mark.parametrize("changes, message", [
     ([("def reference_fn", "def other_fn")], "does not define reference_fn, what it has to compute"),
     ([("def get_inputs", "def inputs"), ("def kernel_fn", "def fn")], "does not define kernel_fn, what is judged; nor get_inputs, the inputs of both"),
-    ([("def kernel_fn(x, y):", "def kernel_fn(x, y:")], "kernel.py' raises .*kernel.py:11: SyntaxError: "),
-    ([("import numpy", "import nympy")], "kernel.py' raises .*kernel.py:2: ModuleNotFoundError"),
+    ([("def kernel_fn(x, y):", "def kernel_fn(x, y:")], "kernel.py' raises SyntaxError at .*kernel.py:11: "),
+    ([("import numpy", "import nympy")], "kernel.py' raises ModuleNotFoundError at .*kernel.py:2: "),
     ([("    return [np", "    return 7\n    return [np")], "get_inputs.. has to give a list or a dict of inputs, not a int"),
-    ([("    return [np", "    raise OSError('no data')\n    return [np")], "get_inputs.. raises .*OSError: no data"),
+    ([("    return [np", "    raise OSError('no data')\n    return [np")], "get_inputs.. raises OSError at .*: no data"),
     ([("    return [np.random.standard_normal(2048).astype(np.float32), ", "    x = "), ("2048).astype(np.float32)]", "2048)\n    return [x, x[5:]]")],
      "inputs 0 and 1 of get_inputs.. share memory"),
     ([("return x + y", "return (x + y)[:, None] @ 3")], "reference_fn raises .*kernel.py:"),
@@ -192,10 +196,16 @@ def test_reference_that_gives_a_scalar_of_numpy(judge):
     assert judge(("return out", "return out.sum(keepdims=True).reshape(())"), ("return x + y", "return (x + y).sum()"), kinds=("given",)).correct
 
 
-def test_reference_in_a_wider_type(judge):
-    assert judge(("return x + y", "return x.astype(np.float64) + y")).correct
+def test_reference_in_float64(judge):
+    """It judges narrower floats more exactly; but not where float64 was given, of which a kernel would lose half, nor does any other type."""
+    exact = "return x + y", "return x.astype(np.float64) + y"
+    assert judge(exact).correct
     report = judge(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))
     assert not report.correct and "2048 of 2048" in report.verdicts[0].details, report.verdicts[0].details
+    report = judge((".astype(np.float32), ", ", "), ("np.empty_like(x)", "np.empty_like(y)"), kinds=("given",))
+    assert "output 0 is float32[2048] from kernel_fn, and float64[2048] from reference_fn" in report.details
+    report = judge(("np.empty_like(x)", "np.empty(x.shape, np.float16)"), kinds=("given",))
+    assert "output 0 is float16[2048] from kernel_fn, and float32[2048] from reference_fn" in report.details
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("[01]*.py")), ids=lambda path: path.stem)
@@ -230,6 +240,16 @@ def test_command(tmp_path):
     assert "Traceback" not in reader.stderr.read() and reader.wait() == 1
     done = subprocess.run([*call[:3], "nothing.py"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr == "tilewright: error: cannot read 'nothing.py': there is no such file\n"
+    path.write_text(_ADD.replace("import numpy", "import nympy"))
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert done.returncode == 1 and list(json.loads(done.stdout)) == ["error"] and "ModuleNotFoundError" in json.loads(done.stdout)["error"]
+    path.write_text(_ADD.replace("return [", "add_kernel[(1,)](1)\n    return ["))
+    done = subprocess.run(call, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and "needs a value" in found["error"], found
+    path.write_text(_ADD.replace("return [", "add_kernel[(1,)](*[np.ones(4, np.float32)] * 3, 4, BLOCK=3)\n    return ["))
+    (record,) = json.loads(subprocess.run(call, capture_output=True, text=True).stdout)["diagnostics"]
+    assert (record["line"], record["severity"]) == (8, "error")
 
 
 def test_pytorch(tmp_path):

@@ -1,4 +1,4 @@
-"""What the commands that are written in Python share: options, exit statuses, and a standard output for results alone."""
+"""What the commands that are written in Python share: options, errors, exit statuses, and a standard output for results alone."""
 
 import argparse
 import contextlib
@@ -8,9 +8,17 @@ import math
 import os
 import sys
 
-from .._errors import TritonError
+from .._errors import CompilationError, TritonError
 
 WRONG, OUR_ERROR = 1, 2
+
+
+class CommandError(TritonError):
+    """Ends a command. facts: results that there are nevertheless, for --json."""
+
+    def __init__(self, message, facts=None):
+        super().__init__(message)
+        self.facts = facts or {}
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,12 +28,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=f"tilewright {command}", formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message):
-        fail(message)
-
-
-def fail(message):
-    print(f"tilewright: error: {message}", file=sys.stderr)
-    sys.exit(WRONG)
+        raise CommandError(message)
 
 
 @contextlib.contextmanager
@@ -61,17 +64,34 @@ def write_json(value, file):
     print(json.dumps(to_json(value)), file=file)
 
 
-def run(main):
-    """Runs a command; a user's error is one line."""
+def _diagnostics(error):
+    """What the compiler said, where an error comes from it."""
+    while error is not None and not isinstance(error, CompilationError):
+        error = error.__cause__
+    return {"diagnostics": error.diagnostics} if error is not None else {}
+
+
+def _end(error, as_json):
+    print(f"tilewright: error: {error}", file=sys.stderr)
+    if as_json:
+        with contextlib.suppress(OSError):  # what could not be written has been told
+            write_json({**getattr(error, "facts", {}), "error": str(error), **_diagnostics(error)}, sys.stdout)
+            sys.stdout.flush()
+    sys.exit(WRONG)
+
+
+def run(main, words, options=None):
+    """Runs a command with the words behind its name, of which `options` are its own. A user's error is a line, and with --json an object as well."""
+    as_json = "--json" in (words if options is None else options)
     try:
-        sys.exit(main())
+        sys.exit(main(words))
     except TritonError as error:
-        fail(str(error))
+        _end(error, as_json)
     except BrokenPipeError:  # nobody reads on
         sys.exit(WRONG)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        fail(f"cannot write the standard output: {error.strerror}")
+        _end(CommandError(f"cannot write the standard output: {error.strerror}"), False)
     except KeyboardInterrupt:
         sys.exit(130)

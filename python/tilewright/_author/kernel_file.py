@@ -23,14 +23,14 @@ class KernelFileError(TritonError):
 
 
 def describe_exception(error):
-    """One line: where in the user's file, and what."""
+    """What, and where in the user's files: "ValueError at kernel.py:3: no such shape"."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
+        return f"SyntaxError at {error.filename}:{error.lineno}: {error.msg}"
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
               if not frame.filename.startswith("<frozen ") and not os.path.abspath(frame.filename).startswith(package)]
-    place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-    return f"{place}{type(error).__name__}: {error}"
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}: {error}"
 
 
 @contextlib.contextmanager

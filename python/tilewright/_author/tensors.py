@@ -4,7 +4,6 @@ Memory that is given to a kernel is *guarded*: it lies in the middle of a larger
 pattern. What a kernel did not write still has the pattern, and so has what lies around its tensors, unless it wrote out of bounds.
 """
 
-import re
 import sys
 
 import numpy
@@ -66,13 +65,11 @@ def describe(value):
 
 
 def is_integer(value):
-    return kind(value) in ("int", "uint")
+    return dtype_name(value).startswith(("int", "uint"))
 
 
-def kind(value):
-    """"int", "uint", "float" (bfloat16, too), "bool" or "complex"."""
-    name = re.match("[a-z]+", dtype_name(value))[0]
-    return "float" if name == "bfloat" else name
+def is_float(value):
+    return dtype_name(value).startswith(("float", "bfloat"))
 
 
 def to_numpy(value):
