@@ -12,5 +12,6 @@ def test_attention(tmp_path):
     script = f"import bench, pathlib; bench.out_folder = pathlib.Path({str(tmp_path)!r}); bench.main()"
     subprocess.run([sys.executable, "-c", script, "--only", "attention", "--seconds", "0.01"], cwd=BENCHMARKS, check=True)
     rows = [json.loads(line) for line in (tmp_path / "cpu.jsonl").read_text().splitlines()]
-    assert [row["name"] for row in rows] == ["attention", "attention causal"], rows
+    machine, *rows = rows
+    assert machine.keys() == {"machine", "peaks"} and [row["name"] for row in rows] == ["attention", "attention causal"], rows
     assert all(row["ours"] > 0 and row["rivals"]["NumPy"] > 0 for row in rows), rows
