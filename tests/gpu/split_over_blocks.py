@@ -3,6 +3,7 @@
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ttg --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=SOFTMAX
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ptx --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --num-warps 4 --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=TWO
+# RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --num-warps 32 --signature '*fp32:16,*fp32:16,524288' | FileCheck %s --check-prefix=EIGHT
 # RUN: tilewright explain %s --kernel rows --target cuda:sm_90a --num-warps 4 --signature '*fp32:16,*fp32:16,16384' | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel rows --target cuda:sm_80 --num-warps 4 --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=ONE
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 4 --emit threads --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=MEET
@@ -46,6 +47,8 @@ def softmax(x_ptr, out_ptr):
 
 
 # TWO: 4 warps, {{.*}}2 blocks share a program, because the registers of one do not hold its rows
+# The rows alone fill the registers of the most blocks.
+# EIGHT: 32 warps, {{.*}}8 blocks share a program, because the registers of one do not hold its rows
 # ONE-NOT: blocks share a program
 # The blocks wait for one another once an exchange: what the first has left is waited for in front of the second.
 # MEET: ptx.cluster_arrive

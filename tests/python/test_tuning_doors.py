@@ -217,7 +217,9 @@ SHARED = textwrap.dedent("""
 
 def test_workers_share_a_search_and_one_may_die(folder):
     """As torchrun starts them: each measures what no other has, and what the killed one was at is done by another."""
-    (folder / "kernel.py").write_text(KERNEL.replace("(32, 64) for warps in (4, 8)", "(32, 64) for warps in (1, 2, 4, 8, 16)"))
+    # Blocks that differ: on a processor, warps alone make no other configuration.
+    (folder / "kernel.py").write_text(KERNEL.replace("(32, 64) for warps in (4, 8)", "range(32, 42) for warps in (4,)")
+                                      .replace("@triton.jit\n", "@triton.jit(any_size=True)\n"))
     (folder / "launch.py").write_text(SHARED)
     env = {**os.environ, "WORLD_SIZE": "3"}
     workers = [subprocess.Popen([sys.executable, "-m", "tilewright", "launch.py"], cwd=folder, env={**env, "RANK": str(rank)},
