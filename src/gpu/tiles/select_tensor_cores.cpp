@@ -242,7 +242,7 @@ private:
   tt::FuncOp function;
   OpBuilder b;
   DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // of a tile, and its dimension that products run along
-  SmallVector<std::pair<Value, Value>> pending; // tile, buffer: to be stored right before the product
+  SmallVector<std::pair<Value, Value>> pending;         // tile, buffer: to be stored right before the product
   DenseMap<std::pair<Value, Type>, Value> hoisted;
 };
 
