@@ -38,8 +38,7 @@ def get_autotune_configs():
     shared = [(256, 256, 64, 8, 4, 2), (128, 128, 64, 4, 6, 2)]
     plain = [(*tile, 1, 0, 0) for tile in tiles] + [(*tile, 0, 0) for tile in shared]
     # (..., columns beside BLOCK_N, edge): for sizes that whole tiles of the others cover badly
-    uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 128, 64, 8, 5, 2, 64, 0), (128, 256, 64, 8, 3, 1, 64, 0),
-              (256, 256, 64, 8, 4, 2, 0, 64), (128, 256, 64, 8, 3, 1, 0, 64)]
+    uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0), (128, 256, 64, 8, 3, 1, 0, 64)]
     return [
         triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "BESIDE": beside, "EDGE": edge},
                       num_warps=warps, num_stages=stages, num_ctas=blocks)

@@ -52,7 +52,7 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
     t.set(result, std::move(parts_));
   }
   if (nextOfSum(op)) return success(); // which has a place of its own: the others may go on reading this one
-  beginMeeting(t); // it ends when the others have read what is here
+  beginMeeting(t);                     // it ends when the others have read what is here
   if (lastUseOfExchange(op) == op) finishMeeting(t);
   return success();
 }
