@@ -5,8 +5,8 @@ call for a new (M, N, K) measures them. The list mixes tiles made for a GPU with
 else in the kernel knows on which machine it runs. `heuristics` derives a constant from the arguments: where BLOCK_K
 divides K, the loop needs no masks at all. The activation is applied to the fp32 accumulator, before rounding.
 
-On a GPU a few rows or columns more than whole tiles would take another round of all multiprocessors: a second kernel computes them in
-small tiles.
+Sizes that are no multiples of anything leave multiprocessors idle in the last round of tiles. Two things help, and the tuner decides: tiles
+need not be a power of two wide, and few rows or columns beside whole tiles get small tiles of their own, which run last.
 """
 
 import numpy as np
@@ -36,10 +36,24 @@ def get_autotune_configs():
     ]
     # The blocks of a program copy for one another what all of them read: (..., blocks). Rows at odd multiples of 16 bytes ask for it.
     shared = [(256, 256, 64, 8, 4, 2), (128, 128, 64, 4, 6, 2)]
+    plain = [(*tile, 1, 0, 0) for tile in tiles] + [(*tile, 0, 0) for tile in shared]
+    # (..., columns beside BLOCK_N, edge): for sizes that whole tiles of the others cover badly
+    uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0), (128, 256, 64, 8, 3, 1, 0, 64)]
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, num_warps=warps, num_stages=stages, num_ctas=blocks)
-        for m, n, k, warps, stages, blocks in [(*tile, 1) for tile in tiles] + shared
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "BESIDE": beside, "EDGE": edge},
+                      num_warps=warps, num_stages=stages, num_ctas=blocks)
+        for m, n, k, warps, stages, blocks, beside, edge in plain + uneven
     ]
+
+
+def worth_measuring(configs, args, **constants):
+    """Uneven tiles where a GPU multiplies many; small ones at the edge where few rows or columns are left there."""
+    def suits(c):
+        sides = [(args["M"], c["BLOCK_M"]), (args["N"], c["BLOCK_N"] + c["BESIDE"])]
+        many = common.is_on_gpu(args["c_ptr"]) and all(size >= 4 * block for size, block in sides)
+        left = any(0 < size % block <= c["EDGE"] for size, block in sides)
+        return (many or not c["BESIDE"]) and (many and left or not c["EDGE"])
+    return [config for config in configs if suits(config.kwargs)]
 
 
 @triton.jit
@@ -47,86 +61,94 @@ def leaky_relu(x):
     return tl.where(x >= 0, x, 0.01 * x)
 
 
-@triton.autotune(configs=get_autotune_configs(), key=["M", "N", "K"])
-@triton.heuristics({"EVEN_K": lambda args: args["K"] % args["BLOCK_K"] == 0})
 @triton.jit
-def tuned_matmul_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K,
-    stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr,
-):
-    pid = tl.program_id(axis=0)
-    tiles_m = tl.cdiv(M, BLOCK_M)
-    tiles_n = tl.cdiv(N, BLOCK_N)
-    tiles_in_group = GROUP_M * tiles_n
-    first_m = pid // tiles_in_group * GROUP_M
-    group_m = min(tiles_m - first_m, GROUP_M)
-    pid_m = first_m + (pid % tiles_in_group) % group_m
-    pid_n = (pid % tiles_in_group) // group_m
-
-    offs_am = (pid_m * BLOCK_M + tl.arange(0, BLOCK_M)) % M
-    offs_bn = (pid_n * BLOCK_N + tl.arange(0, BLOCK_N)) % N
-    offs_k = tl.arange(0, BLOCK_K)
-    a_ptrs = a_ptr + (offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak)
-    b_ptrs = b_ptr + (offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn)
-
-    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for k in range(0, tl.cdiv(K, BLOCK_K)):
-        if EVEN_K:
-            a = tl.load(a_ptrs)
-            b = tl.load(b_ptrs)
-        else:
-            a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_K, other=0.0)
-            b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BLOCK_K, other=0.0)
-        acc = tl.dot(a, b, acc)
-        a_ptrs += BLOCK_K * stride_ak
-        b_ptrs += BLOCK_K * stride_bk
-    if ACTIVATION == "leaky_relu":
-        acc = leaky_relu(acc)
-    c = acc.to(c_ptr.dtype.element_ty)
-
-    offs_cm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_cn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    c_ptrs = c_ptr + stride_cm * offs_cm[:, None] + stride_cn * offs_cn[None, :]
-    tl.store(c_ptrs, c, mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))
+def load_step(ptrs, offs_k, left, EVEN_K: tl.constexpr):
+    return tl.load(ptrs) if EVEN_K else tl.load(ptrs, mask=offs_k < left, other=0.0)
 
 
 @triton.jit
-def edge_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K, rows_done, columns_done,
-    stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-    BLOCK: tl.constexpr, BLOCK_K: tl.constexpr, ACTIVATION: tl.constexpr,
-):
-    """The rows below what is done, then the columns beside it."""
-    tile = tl.program_id(axis=0)
-    across = tl.cdiv(N, BLOCK)
-    down = tl.cdiv(rows_done, BLOCK)
-    below = tl.cdiv(M - rows_done, BLOCK) * across
-    row = tl.where(tile < below, rows_done + tile // across * BLOCK, (tile - below) % down * BLOCK)
-    column = tl.where(tile < below, tile % across * BLOCK, columns_done + (tile - below) // down * BLOCK)
-    offs_m = row + tl.arange(0, BLOCK)
-    offs_n = column + tl.arange(0, BLOCK)
-    acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-    for start in range(0, K, BLOCK_K):
-        offs_k = start + tl.arange(0, BLOCK_K)
-        a_ptrs = a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak
-        b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn
-        a = tl.load(a_ptrs, mask=(offs_m[:, None] < M) & (offs_k[None, :] < K), other=0.0)
-        b = tl.load(b_ptrs, mask=(offs_k[:, None] < K) & (offs_n[None, :] < N), other=0.0)
-        acc = tl.dot(a, b, acc)
+def store_tile(c_ptr, acc, offs_m, offs_n, M, N, stride_cm, stride_cn, ACTIVATION: tl.constexpr):
     if ACTIVATION == "leaky_relu":
         acc = leaky_relu(acc)
     c_ptrs = c_ptr + stride_cm * offs_m[:, None] + stride_cn * offs_n[None, :]
     tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 
 
-TILE, EDGE = 256, 64  # what whole tiles are counted in, and the small ones
+@triton.jit
+def product_of_tile(
+    a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BESIDE: tl.constexpr, BLOCK_K: tl.constexpr, STAGES: tl.constexpr,
+    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr,
+):
+    offs_m = row + tl.arange(0, BLOCK_M)
+    offs_n = column + tl.arange(0, BLOCK_N)
+    offs_k = tl.arange(0, BLOCK_K)
+    a_ptrs = a_ptr + ((offs_m % M)[:, None] * stride_am + offs_k[None, :] * stride_ak)
+    b_ptrs = b_ptr + (offs_k[:, None] * stride_bk + (offs_n % N)[None, :] * stride_bn)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    if BESIDE:
+        more_n = column + BLOCK_N + tl.arange(0, BESIDE)
+        more_ptrs = b_ptr + (offs_k[:, None] * stride_bk + (more_n % N)[None, :] * stride_bn)
+        more = tl.zeros((BLOCK_M, BESIDE), dtype=tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BLOCK_K), num_stages=STAGES):
+        left = K - k * BLOCK_K
+        a = load_step(a_ptrs, offs_k[None, :], left, EVEN_K)
+        acc = tl.dot(a, load_step(b_ptrs, offs_k[:, None], left, EVEN_K), acc)
+        if BESIDE:
+            more = tl.dot(a, load_step(more_ptrs, offs_k[:, None], left, EVEN_K), more)
+            more_ptrs += BLOCK_K * stride_bk
+        a_ptrs += BLOCK_K * stride_ak
+        b_ptrs += BLOCK_K * stride_bk
+    store_tile(c_ptr, acc, offs_m, offs_n, M, N, stride_cm, stride_cn, ACTIVATION)
+    if BESIDE:
+        store_tile(c_ptr, more, offs_m, more_n, M, N, stride_cm, stride_cn, ACTIVATION)
 
 
-def whole(size):
-    """How much of a size whole tiles cover, where they leave little of many; else all of it."""
-    return size - size % TILE if size % TILE <= EDGE and size >= 8 * TILE else size
+@triton.autotune(configs=get_autotune_configs(), key=["M", "N", "K"], prune_configs_by={"early_config_prune": worth_measuring})
+@triton.heuristics({"EVEN_K": lambda args: args["K"] % args["BLOCK_K"] == 0})
+@triton.jit
+def tuned_matmul_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K,
+    stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
+    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr, BESIDE: tl.constexpr = 0, EDGE: tl.constexpr = 0, LONG: tl.constexpr = 256,
+):
+    tile = tl.program_id(axis=0)
+    WIDTH: tl.constexpr = BLOCK_N + BESIDE
+    tiles_m = tl.cdiv(M - EDGE, BLOCK_M)
+    tiles_n = tl.cdiv(N - EDGE, WIDTH)
+    if EDGE == 0 or tile < tiles_m * tiles_n:
+        tiles_in_group = GROUP_M * tiles_n
+        first_m = tile // tiles_in_group * GROUP_M
+        group_m = min(tiles_m - first_m, GROUP_M)
+        row = (first_m + (tile % tiles_in_group) % group_m) * BLOCK_M
+        column = (tile % tiles_in_group) // group_m * WIDTH
+        product_of_tile(
+            a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+            BLOCK_M, BLOCK_N, BESIDE, BLOCK_K, None, EVEN_K, ACTIVATION)
+    else:  # the rows below whole tiles, then the columns beside them
+        tile -= tiles_m * tiles_n
+        across = tl.cdiv(N, LONG)
+        below = tl.cdiv(max(M - tiles_m * BLOCK_M, 0), EDGE) * across
+        if tile < below:
+            product_of_tile(
+                a_ptr, b_ptr, c_ptr, tiles_m * BLOCK_M + tile // across * EDGE, tile % across * LONG, M, N, K,
+                stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, EDGE, LONG, 0, BLOCK_K, 8, EVEN_K, ACTIVATION)
+        else:
+            down = tl.cdiv(tiles_m * BLOCK_M, LONG)
+            product_of_tile(
+                a_ptr, b_ptr, c_ptr, (tile - below) % down * LONG, tiles_n * WIDTH + (tile - below) // down * EDGE, M, N, K,
+                stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, LONG, EDGE, 0, BLOCK_K, 8, EVEN_K, ACTIVATION)
+
+
+def tiles_of(M, N, meta):
+    """Whole tiles, then those at the edges, which run where the last whole ones leave multiprocessors idle."""
+    edge, long, width = meta["EDGE"], meta["LONG"], meta["BLOCK_N"] + meta["BESIDE"]
+    tiles_m, tiles_n = triton.cdiv(M - edge, meta["BLOCK_M"]), triton.cdiv(N - edge, width)
+    rows, columns = tiles_m * meta["BLOCK_M"], tiles_n * width
+    below = triton.cdiv(M - rows, edge) * triton.cdiv(N, long) if M > rows else 0
+    beside = triton.cdiv(N - columns, edge) * triton.cdiv(rows, long) if N > columns else 0
+    return tiles_m * tiles_n + below + beside
 
 
 def matmul(a, b, activation="", out=None):
@@ -134,14 +156,8 @@ def matmul(a, b, activation="", out=None):
         raise ValueError(f"matmul cannot multiply {a.shape} by {b.shape}: the inner sizes differ")
     (M, K), N = a.shape, b.shape[1]
     out = common.empty((M, N), a) if out is None else out
-    rows, columns = (whole(M), whole(N)) if common.is_on_gpu(out) else (M, N)
-    grid = lambda meta: (triton.cdiv(rows, meta["BLOCK_M"]) * triton.cdiv(columns, meta["BLOCK_N"]),)
-    strides = *common.strides(a), *common.strides(b), *common.strides(out)
-    tuned_matmul_kernel[grid](a, b, out, rows, columns, K, *strides, ACTIVATION=activation)
-    if (rows, columns) != (M, N):
-        tiles = triton.cdiv(M - rows, EDGE) * triton.cdiv(N, EDGE) + triton.cdiv(N - columns, EDGE) * triton.cdiv(rows, EDGE)
-        edge_kernel[(tiles,)](
-            a, b, out, M, N, K, rows, columns, *strides, BLOCK=EDGE, BLOCK_K=64, ACTIVATION=activation, num_warps=4, num_stages=8)
+    tuned_matmul_kernel[lambda meta: (tiles_of(M, N, meta),)](
+        a, b, out, M, N, K, *common.strides(a), *common.strides(b), *common.strides(out), ACTIVATION=activation)
     return out
 
 

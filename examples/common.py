@@ -103,6 +103,11 @@ def is_on_gpu(array):
     return getattr(getattr(array, "device", None), "type", "cpu") == "cuda"
 
 
+def has_clusters(array):
+    """Whether the array lies on a GPU whose blocks can share a program (Hopper, and later)."""
+    return is_on_gpu(array) and sys.modules["torch"].cuda.get_device_capability(array.device) >= (9, 0)
+
+
 def processors(array):
     """How many programs run at a time on the GPU of a tensor; more than there are anywhere for what lies elsewhere."""
     if not is_on_gpu(array):

@@ -3,6 +3,7 @@
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 4 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=256' | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=128,K=128' | FileCheck %s --check-prefix=ROWS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=32' | FileCheck %s --check-prefix=COLUMNS
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 4 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=256' | FileCheck %s --check-prefix=MEET
 # RUN: tilewright compile %s --kernel seen --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s --check-prefix=SEEN
 
 import triton
@@ -23,6 +24,9 @@ import triton.language as tl
 # CHECK: ttg.read_blocks {{.*}}ttg.partner = 1 : i64} : tensor<64x16xf32
 # CHECK-NEXT: arith.addf
 # CHECK: ttg.tma_store {{.*}} : <1 x f16, #ttg.shared<64x16
+# The blocks meet once an exchange, each of which has a place of its own, and at the end, when all have read.
+# MEET-COUNT-3: barrier.cluster.arrive
+# MEET-NOT: barrier.cluster.arrive
 # Enough rows: each block has its own. Too little of K: each has its own columns.
 # ROWS-NOT: read_blocks
 # ROWS: ttg.wgmma {{.*}} -> tensor<64x64xf32

@@ -65,28 +65,37 @@ def test_inner_sizes_that_differ(load):
             load(name).matmul(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
 
 
-@pytest.mark.parametrize("M, N", [(40, 32), (32, 35), (37, 40)])
-def test_few_rows_and_columns_beside_whole_tiles(M, N, load, monkeypatch):
+@pytest.mark.parametrize("M, N", [(40, 32), (32, 35), (37, 40), (80, 5), (20, 40), (40, 20)])
+def test_few_rows_and_columns_beside_whole_tiles(M, N, load):
     module = load("06_matmul_autotuned")
-    monkeypatch.setattr(module.common, "is_on_gpu", lambda array: True)
     a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((M, 72), (72, N)))
-    want = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16)
     out = np.full((M, N), np.nan, np.float16)
-    out[:32, :32] = want[:32, :32]
-    monkeypatch.setattr(module, "whole", lambda size: 32)
-    monkeypatch.setattr(module, "EDGE", 16)
-
-    class Whole:  # the tuned kernel, which other tests run
-        def __getitem__(self, grid):
-            return lambda *args, **options: None
-
-    monkeypatch.setattr(module, "tuned_matmul_kernel", Whole())
-    assert np.array_equal(module.matmul(a, b, out=out), want)
+    tile = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 8, "EVEN_K": False, "EDGE": 16, "LONG": 32}
+    kernel = module.tuned_matmul_kernel.fn.fn  # neither tuned, nor with a choice of edges
+    kernel[lambda meta: (module.tiles_of(M, N, meta),)](a, b, out, M, N, 72, 72, 1, N, 1, N, 1, ACTIVATION="", **tile)
+    assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))
 
 
-def test_whole_tiles_that_leave_little(load):
-    whole = load("06_matmul_autotuned").whole
-    assert [whole(size) for size in (4104, 4096, 4095, 2049, 1000, 4500)] == [4096, 4096, 4095, 2048, 1000, 4500]
+def test_tiles_worth_measuring(load, monkeypatch):
+    """Uneven ones on GPUs alone, and small ones at the edges only where few rows or columns are left."""
+    module = load("06_matmul_autotuned")
+    configs = module.get_autotune_configs()
+
+    def measured(size):
+        left = module.worth_measuring(configs, {"M": size, "N": size, "c_ptr": None})
+        return any(config.kwargs["BESIDE"] for config in left), any(config.kwargs["EDGE"] for config in left)
+
+    assert measured(4104) == (False, False)
+    monkeypatch.setattr(module.common, "is_on_gpu", lambda array: True)
+    assert [measured(size) for size in (4104, 4096, 1000)] == [(True, True), (True, False), (False, False)]
+
+
+def test_blocks_of_a_cluster_split_k(load, monkeypatch, engine):
+    module = load("14_split_k_matmul")
+    monkeypatch.setattr(module.common, "has_clusters", lambda array: True)
+    for M, K, N in ((3, 1000, 70), (20, 515, 130), (16, 4096, 100)):
+        a, b = module.get_inputs(M, N, K, "fp16")
+        np.testing.assert_allclose(module.split_k_matmul(a, b), module.reference_fn(a, b), rtol=2e-3, atol=2e-2)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 1000, 4096])

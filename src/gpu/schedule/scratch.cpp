@@ -1,4 +1,5 @@
 #include "gpu/schedule/scratch.h"
+#include "gpu/tiles/split_sums.h"
 
 #include "gpu/tiles/ttg.h"
 #include "support/target.h"
@@ -184,8 +185,16 @@ int64_t scratchBytes(Operation *op) {
       .Default([](Operation *) { return 0; });
 }
 
+ttg::ReadBlocksOp nextOfSum(ttg::ReadBlocksOp exchange) {
+  if (!exchange->hasAttr(partnerName)) return {};
+  for (Operation *op = exchange->getNextNode(); op && op->getNumRegions() == 0; op = op->getNextNode())
+    if (auto next = dyn_cast<ttg::ReadBlocksOp>(op)) return next->hasAttr(partnerName) ? next : ttg::ReadBlocksOp();
+  return {};
+}
+
 Operation *lastUseOfExchange(Operation *exchange) {
   constexpr int64_t mostKept = 8192;
+  if (ttg::ReadBlocksOp next = nextOfSum(cast<ttg::ReadBlocksOp>(exchange))) return lastUseOfExchange(next);
   if (scratchBytes(exchange) > mostKept) return exchange;
   for (Operation *op = exchange->getNextNode(); op; op = op->getNextNode())
     if (isa<ttg::ReadBlocksOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>()) return op;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "gpu/layout/layout.h"
+#include "gpu/tiles/ttg.h"
 
 namespace mlir {
 class Operation;
@@ -39,6 +40,8 @@ Layout reductionLayout(const Layout &layout, int64_t dim);
 
 /// Bytes of shared memory that the operation needs while it runs; 0 for most.
 int64_t scratchBytes(mlir::Operation *op);
+/// The exchange that follows this one in adding up the sums of blocks (split_sums.h); null: none.
+ttg::ReadBlocksOp nextOfSum(ttg::ReadBlocksOp exchange);
 /// The operation in front of which, at the latest, all blocks have read what an exchange has left for them: itself, where it has left much.
 mlir::Operation *lastUseOfExchange(mlir::Operation *exchange);
 

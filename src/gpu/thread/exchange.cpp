@@ -51,7 +51,8 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
     }
     t.set(result, std::move(parts_));
   }
-  beginMeeting(t); // it ends when the others have read what is here
+  if (nextOfSum(op)) return success(); // which has a place of its own: the others may go on reading this one
+  beginMeeting(t);                     // it ends when the others have read what is here
   if (lastUseOfExchange(op) == op) finishMeeting(t);
   return success();
 }
