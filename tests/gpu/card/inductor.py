@@ -9,8 +9,12 @@ One line of JSON a program: its name, whether it is right, the largest error aga
 """
 
 import argparse
+import contextlib
+import fcntl
 import json
+import os
 import statistics
+import tempfile
 import time
 import traceback
 
@@ -477,6 +481,14 @@ def microseconds(call, device):
     return statistics.median(times)
 
 
+@contextlib.contextmanager
+def alone():
+    """Of several processes of this program, as with Tilewright and with another Triton, one measures at a time."""
+    with open(os.path.join(tempfile.gettempdir(), "inductor_times.lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def run(name, train, device, small):
     make, options = PROGRAMS[name]
     torch.manual_seed(0)
@@ -505,7 +517,8 @@ def run(name, train, device, small):
     worst = error(got, expected)
     half = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in flat([inputs, got]))
     row = {"name": name + (" training" if train else ""), "right": worst < (2e-2 if half else 2e-3), "error": worst, "compile_s": round(seconds, 2)}
-    return row | {"us": round(microseconds(lambda: call(compiled), device), 1), "eager_us": round(microseconds(lambda: call(function), device), 1)}
+    with alone():
+        return row | {"us": round(microseconds(lambda: call(compiled), device), 1), "eager_us": round(microseconds(lambda: call(function), device), 1)}
 
 
 def main():
