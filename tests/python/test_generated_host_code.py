@@ -188,11 +188,11 @@ def test_a_kernel_goes_to_another_process(tmp_path):
         out = np.zeros_like(x)
         kernel._init_handles()
         kernel.run(4, 1, 1, 0, kernel.function, kernel.packed_metadata, None, [], [], x, out, 200, 64)
-        print((out == 2 * x).all(), kernel.src.fn.arg_names, kernel.hash, "tt.func" in kernel.asm["ttir"])
+        print((out == 2 * x).all(), kernel.src.fn.arg_names, kernel.hash, "tt.func" in kernel.asm["ttir"], kernel.src.fn.cache_key)
     """))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["True", "['in_ptr0',", "'out_ptr0',", "'xnumel',", "'XBLOCK']", kernel.hash, "True"]
+    assert done.stdout.split() == ["True", "['in_ptr0',", "'out_ptr0',", "'xnumel',", "'XBLOCK']", kernel.hash, "True", fn.cache_key]
 
 
 def test_a_pickled_kernel_is_the_same():

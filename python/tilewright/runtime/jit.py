@@ -302,7 +302,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         """By name. One whose function was taken away (as PyTorch does, for whom the compiled code is enough) takes its description along."""
         if self.fn is not None:
             return self.__qualname__
-        return _without_function, (), {**self.__dict__, "_pending": {}}
+        return _without_function, (), {**self.__dict__, "_pending": {}, "_cache_key": self.cache_key}
 
 
 class InterpretedFunction(JITFunction):
