@@ -10,10 +10,10 @@ namespace tilewright {
 
 namespace {
 
-/// The answer of dtype.is_<question>().
+/// The answer of dtype.is_<question>(). A tile's type is none of the kinds of numbers, as in Triton: its elements' type is.
 std::optional<bool> isOfKind(const Type &type, llvm::StringRef question) {
   bool plain = type.isScalar();
-  Scalar scalar = type.isPointer() ? Scalar::void_ : type.scalar();
+  Scalar scalar = plain ? type.scalar() : Scalar::void_;
   if (question == "ptr") return type.isPointer();
   if (question == "block") return type.isBlock();
   if (question == "const" || question == "const_ptr") return type.isPointer() && type.isConst();
@@ -42,6 +42,15 @@ Value constantMethod(llvm::StringRef name, Value result) {
   return nativeFunction(name.str(), [result](const NativeCall &) -> MaybeValue { return result; });
 }
 
+Value withElementType(const Type &type) {
+  return nativeFunction("with_element_ty", [type](const NativeCall &call) -> MaybeValue {
+    const Value *given = call.argument(0, "element_ty");
+    const Type *element = given ? given->asType() : nullptr;
+    if (!element || element->isBlock()) return call.badCall("with_element_ty takes the type of an element");
+    return Value::type(type.isBlock() ? type.withElement(*element) : *element);
+  });
+}
+
 Value shapeTuple(llvm::ArrayRef<int64_t> dims) {
   Values items;
   for (int64_t dim : dims)
@@ -59,7 +68,11 @@ std::optional<Value> typeAttribute(const Type &type, llvm::StringRef name) {
   if (name == "element_ty" && !type.isScalar()) return Value::type(type.element());
   if (name == "dtype") return Value::type(type.isBlock() || type.isDescriptor() ? type.element() : type);
   if ((name == "shape" || name == "block_shape") && (type.isBlock() || type.isDescriptor())) return shapeTuple(type.shape());
+  if (name == "get_block_shapes" && type.isBlock()) return constantMethod(name, shapeTuple(type.shape()));
+  if (name == "with_element_ty" && !type.isDescriptor()) return withElementType(type);
   if (name == "numel" && type.isBlock()) return Value::integer(type.elements());
+  if (name == "nbytes" && type.isBlock())
+    return Value::integer(type.elements() * (type.element().isPointer() ? 8 : byteSize(type.scalar())));
   if (name == "address_space" && type.isPointer()) return Value::integer(type.addressSpace());
   if (name == "const" && type.isPointer()) return Value::boolean(type.isConst());
   if (name == "fp_mantissa_width" && isFloat(type.scalar())) return Value::integer(mantissaBits(type.scalar()));
@@ -81,7 +94,10 @@ static std::vector<std::string> typeAttributeNames() {
           "scalar",
           "element_ty",
           "shape",
+          "get_block_shapes",
+          "with_element_ty",
           "numel",
+          "nbytes",
           "is_floating",
           "is_int",
           "is_fp8",

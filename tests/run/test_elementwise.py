@@ -201,6 +201,21 @@ def cast_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask).to(out_ptr.dtype.element_ty), mask=mask)
 
 
+@triton.jit
+def types_kernel(x_ptr, out_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 4)[:, None] + tl.arange(0, 2)[None, :])
+    tl.static_assert(x.type.nbytes == 32 and (x_ptr + tl.arange(0, 4)).type.nbytes == 32)
+    tl.static_assert(x.type.with_element_ty(tl.int8) == tl.zeros([4, 2], tl.int8).type and x.dtype.with_element_ty(tl.int8) == tl.int8)
+    tl.static_assert(not x.type.is_floating() and x.dtype.is_floating() and x.type.scalar.is_fp32() and not x.type.is_fp32())
+    tl.store(out_ptr + tl.arange(0, 4)[:, None] * 2 + tl.arange(0, 2)[None, :], x + tl.full(x.type.get_block_shapes(), 1, tl.int32))
+
+
+def test_what_a_type_says():
+    x, out = random(8, "fp32", 1), np.zeros((4, 2), np.float32)
+    types_kernel[(1,)](x, out)
+    np.testing.assert_array_equal(out, x[np.arange(4)[:, None] + np.arange(2)] + 1)
+
+
 CAST = ["int8", "int32", "int64", "uint8", "uint32", "fp16", "bf16", "fp32", "fp64"]
 
 
