@@ -373,7 +373,7 @@ def test_a_long_chain_on_a_small_stack(tmp_path):
             tl.store(out + at, y)
         def work():
             x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
-            long[(1,)](x, out, COUNT=5000)
+            long[(1,)](x, out, COUNT=10000)
             print((out == 2 * x).all())
         threading.stack_size(1 << 20)
         thread = threading.Thread(target=work)
