@@ -17,6 +17,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
+#include "mlir/Rewrite/PatternApplicator.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -32,14 +35,40 @@ static ConversionConfig configuration() {
   return config;
 }
 
+/// The structured operations of a region, without those that are nested in others.
+static void collectOutermost(Region &region, llvm::SmallVectorImpl<Operation *> &found) {
+  for (Block &block : region)
+    for (Operation &op : block)
+      if (op.getNumRegions() > 0 && isa<scf::SCFDialect>(op.getDialect())) found.push_back(&op);
+}
+
+/// From the last to the first: each splits its block, and moves what stands behind it, which is little where that is blocks of its own
+/// already. From the first on a kernel of a thousand loops in a row took quadratic time. Outer ones go before those that they hold.
+static LogicalResult lowerStructured(Region &region, PatternRewriter &rewriter, PatternApplicator &patterns) {
+  llvm::SmallVector<Operation *> waiting;
+  collectOutermost(region, waiting);
+  while (!waiting.empty()) {
+    Operation *op = waiting.pop_back_val();
+    for (Region &inner : op->getRegions())
+      collectOutermost(inner, waiting);
+    rewriter.setInsertionPoint(op);
+    if (failed(patterns.matchAndRewrite(op, rewriter))) return op->emitError("structured control flow without a lowering");
+  }
+  return success();
+}
+
 static LogicalResult lowerStructuredLoops(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   populateSCFToControlFlowConversionPatterns(patterns);
-  ConversionTarget target(*context);
-  target.addIllegalDialect<scf::SCFDialect>();
-  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  return applyPartialConversion(module, target, std::move(patterns), configuration());
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  PatternApplicator applicator(frozen);
+  applicator.applyDefaultCostModel();
+  PatternRewriter rewriter(context);
+  for (Operation &op : module.getOps())
+    for (Region &region : op.getRegions())
+      if (failed(lowerStructured(region, rewriter, applicator))) return failure();
+  return success();
 }
 
 LogicalResult lowerToLlvm(ModuleOp module) {

@@ -2,6 +2,7 @@
 #include "cpu/masked_tail.h"
 
 #include "cpu/loops.h"
+#include "support/stack.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -30,7 +31,7 @@ static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &ta
     if (!llvm::is_contained(tail.masks, mask)) tail.masks.push_back(mask);
     return isMask || !load.getOther() || isEqualBeyond(ctx, load.getOther(), axis, tail, seen);
   }
-  if (!isElementwise(op)) return false;
+  if (!isElementwise(op) || stackIsLow()) return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) { return isEqualBeyond(ctx, operand, axis, tail, seen); });
 }
 

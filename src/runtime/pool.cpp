@@ -5,6 +5,7 @@
 #include "runtime/pool.h"
 
 #include "support/arena.h"
+#include "support/cpu_quota.h"
 #include "support/processor.h"
 
 #include <algorithm>
@@ -13,14 +14,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <linux/futex.h>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <string>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -289,15 +288,6 @@ Pool &pool() {
   if (current.compare_exchange_strong(expected, fresh)) return *fresh;
   delete fresh;
   return *expected;
-}
-
-// Containers limit processor time, not processors: four of 64 are "400000 100000".
-int64_t quotaProcessors() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  int64_t period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return maxThreads;
-  return std::max<int64_t>(1, (std::strtoll(quota.c_str(), nullptr, 10) + period - 1) / period);
 }
 
 int64_t usableProcessors() {

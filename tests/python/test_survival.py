@@ -360,6 +360,29 @@ def test_a_small_stack_is_refused(tmp_path):
     assert lines[1:] == ["True"] * 3
 
 
+def test_a_long_chain_on_a_small_stack(tmp_path):
+    """What follows a tile through the operations that made it does not go on for ever."""
+    out = succeed(tmp_path, '''
+        @triton.jit
+        def long(x, out, COUNT: tl.constexpr):
+            at = tl.arange(0, 1024)
+            x = tl.load(x + at)
+            y = x
+            for _ in tl.static_range(COUNT):
+                y = y * 0.5 + x
+            tl.store(out + at, y)
+        def work():
+            x, out = np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)
+            long[(1,)](x, out, COUNT=10000)
+            print((out == 2 * x).all())
+        threading.stack_size(1 << 20)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    ''')
+    assert out == "True\n"
+
+
 # ---- the end of the interpreter, and fork
 
 

@@ -1,16 +1,20 @@
 // Sources, messages, hashes and files.
 
+#include "support/cpu_quota.h"
 #include "support/diagnostics.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/options.h"
 #include "support/target.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <unistd.h>
 
 using namespace tilewright;
@@ -223,4 +227,43 @@ TEST(Target, CachesAreThoseOfTheCoresThatAreHere) {
   EXPECT_LE(host.llcBytes, ::sysconf(_SC_NPROCESSORS_ONLN) * (12 << 20));
   EXPECT_GE(host.keptOutputBytes, host.l2Bytes);
   EXPECT_LE(host.keptOutputBytes, host.llcBytes);
+}
+
+namespace {
+/// A folder in which control groups are mounted.
+struct Groups {
+  std::string root;
+  Groups() {
+    llvm::SmallString<128> made;
+    EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("groups", made));
+    root = made.str().str();
+  }
+  ~Groups() { llvm::sys::fs::remove_directories(root); }
+  void write(const std::string &folder, const std::string &name, const std::string &text) {
+    EXPECT_FALSE(llvm::sys::fs::create_directories(root + folder));
+    std::ofstream(root + folder + "/" + name) << text << "\n";
+  }
+};
+} // namespace
+
+TEST(Quota, OfBothVersionsAndOfTheGroupsAround) {
+  Groups groups;
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/a/b\n"), INT64_MAX);
+  groups.write("/a/b", "cpu.max", "max 100000");
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/a/b\n"), INT64_MAX);
+  groups.write("/a", "cpu.max", "250000 100000");
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/a/b\n"), 3);
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/other\n"), INT64_MAX);
+  groups.write("/cpu/job/one", "cpu.cfs_quota_us", "-1");
+  groups.write("/cpu/job/one", "cpu.cfs_period_us", "100000");
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "3:memory:/job\n1:cpu:/job/one\n"), INT64_MAX);
+  groups.write("/cpu/job", "cpu.cfs_quota_us", "50000");
+  groups.write("/cpu/job", "cpu.cfs_period_us", "100000");
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "3:memory:/job\n1:cpu:/job/one\n"), 1);
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "3:cpuset:/job/one\n"), INT64_MAX);
+  groups.write("/cpu,cpuacct/job", "cpu.cfs_quota_us", "200000");
+  groups.write("/cpu,cpuacct/job", "cpu.cfs_period_us", "100000");
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "1:cpu,cpuacct:/job\n"), 1); // of both mounts
+  groups.write("", "cpu.max", "400000 100000");                         // in a container the root is its own group
+  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/unknown/here\n"), 4);
 }

@@ -1,0 +1,17 @@
+// How much processor time this process may have. Containers and services limit time, not processors: more threads than that only wait for
+// one another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tilewright {
+
+/// As many processors as the limits of all control groups around this process add up to, rounded up; a large number where there is none.
+int64_t quotaProcessors();
+
+/// The same from a folder in which control groups are mounted (/sys/fs/cgroup), and the text that says in which the process is
+/// (/proc/self/cgroup).
+int64_t quotaProcessorsOf(const std::string &mounted, const std::string &groups);
+
+} // namespace tilewright
