@@ -17,12 +17,15 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Rewrite/PatternApplicator.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/FoldUtils.h"
 
 using namespace mlir;
 
@@ -71,7 +74,20 @@ static LogicalResult lowerStructuredLoops(ModuleOp module) {
   return success();
 }
 
+/// The lowerings write a constant down wherever one is used, and sums with zero. What is folded here need not be converted, verified and
+/// translated, which takes five times as long.
+static void foldConstants(ModuleOp module) {
+  OperationFolder folder(module.getContext());
+  module.walk([&](Operation *op) {
+    if (isa<arith::ArithDialect>(op->getDialect()) || op->hasTrait<OpTrait::ConstantLike>()) (void)folder.tryToFold(op);
+  });
+  module.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op)) op->erase();
+  });
+}
+
 LogicalResult lowerToLlvm(ModuleOp module) {
+  foldConstants(module);
   if (failed(lowerStructuredLoops(module))) return failure();
   MLIRContext *context = module.getContext();
   LowerToLLVMOptions options(context);

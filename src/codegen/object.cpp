@@ -1,7 +1,7 @@
 // A kernel must compile in milliseconds at its first launch, and the lowering has already chosen vectors, unrolling and blocking. So LLVM's
 // -O3 (vectorisers, unrollers, interprocedural passes: most of its time, and several undo the lowering's choices) is not what is wanted.
 // What is: clean-up of what a simple emitter leaves (repeated address arithmetic, dead code, values that do not change in a loop), then
-// instruction selection, loop strength reduction, scheduling and register allocation, which are LLVM's to do well.
+// instruction selection, scheduling and register allocation, which are LLVM's to do well.
 #include "codegen/object.h"
 
 #include "codegen/llvm_module.h"

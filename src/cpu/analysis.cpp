@@ -45,6 +45,12 @@ TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
   });
 }
 
+bool TileAnalysis::prefers(const LaunchFact &fact) {
+  if (refuted.contains(fact.name) || refuted.contains(everyFact)) return false;
+  if (!llvm::is_contained(preferred, fact)) preferred.push_back(fact);
+  return true;
+}
+
 //===------------------------------------------------------------------------------------------------------------ steps
 
 bool isElementwise(Operation *op) {

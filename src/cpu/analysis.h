@@ -74,6 +74,10 @@ public:
   /// May rely on facts about launches that are not in `refuted`; `facts` are those that it has relied on so far.
   TileAnalysis(tt::FuncOp function, address::RefutedFacts refuted);
   const std::vector<LaunchFact> &facts() const { return indices.facts(); }
+  /// Whether code may be made for launches that keep a fact which is preferred only: unless a launch has broken it. `preferred` has it
+  /// then.
+  bool prefers(const LaunchFact &fact);
+  const std::vector<LaunchFact> &preferredFacts() const { return preferred; }
 
   Step step(mlir::Value tile, int64_t dim);
   /// Whether nothing overflows in the tile: that is proven, or a fact that launches are checked for.
@@ -118,6 +122,7 @@ private:
 
   address::RefutedFacts refuted;
   address::Indices indices;
+  std::vector<LaunchFact> preferred;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step> steps;
   llvm::DenseMap<mlir::Value, bool> exact;
   llvm::DenseMap<mlir::Value, int64_t> costs;

@@ -65,6 +65,30 @@ static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, i
   return count;
 }
 
+/// Whether a mask may let a single index of a dimension through, in a launch like this one. Where an argument cuts off the last of many
+/// tiles, its remainder says so, and the kernel prefers another one: the launch of 129 rows takes a version that has code for a single row.
+static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
+  using enum arith::CmpIPredicate;
+  return llvm::any_of(terms, [&](const BoxTerm &term) {
+    if (term.dim != dim || term.lower) return false;
+    auto compare = cast<arith::CmpIOp>(term.compare);
+    Value bound = term.indexIsLhs ? compare.getRhs() : compare.getLhs();
+    if (auto splat = bound.getDefiningOp<SplatOp>()) bound = splat.getSrc();
+    int64_t one = llvm::is_contained({sle, ule, sge, uge}, compare.getPredicate()) ? 0 : 1; // the remainder that leaves one
+    APInt constant;
+    if (matchPattern(bound, m_ConstantInt(&constant))) return constant.getSExtValue() % size == one;
+    auto argument = dyn_cast<BlockArgument>(bound);
+    if (!argument || argument.getOwner()->getParentOp() != ctx.kernel) return true;
+    LaunchFact fact;
+    fact.name = address::nameOf(argument) + " % " + std::to_string(size) + " is not " + std::to_string(one);
+    fact.nodes = {
+        {BoundNode::Kind::slot, argument.getArgNumber()}, {BoundNode::Kind::between, size, size}, {BoundNode::Kind::remainder, 0, 1}};
+    fact.least = fact.most = one;
+    fact.isPreferred = true;
+    return !ctx.analysis->prefers(fact);
+  });
+}
+
 static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   llvm::SmallSetVector<Operation *, 4> stores;
@@ -86,6 +110,8 @@ static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
     Value rows = countOf(ctx, terms, 0, shape[0]), columns = countOf(ctx, terms, 1, shape[1]);
     limits.rows = limits.rows ? Value(arith::MaxSIOp::create(b, limits.rows, rows)) : rows;
     limits.columns = limits.columns ? Value(arith::MaxSIOp::create(b, limits.columns, columns)) : columns;
+    limits.mayBeOneRow |= mayLetOneThrough(ctx, terms, 0, shape[0]);
+    limits.mayBeOneColumn |= mayLetOneThrough(ctx, terms, 1, shape[1]);
   }
   ctx.scalars = std::move(known);
 }

@@ -202,6 +202,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   info.atomics = ctx.atomics;
   for (const LaunchFact &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
+  llvm::append_range(facts, ctx.analysis->preferredFacts());
   info.facts = std::move(facts);
   if (info.onExplained) info.onExplained(explain(ctx));
   ctx.kernel.erase();

@@ -262,6 +262,7 @@ Explanation explain(Context &ctx) {
   made.resources.push_back("scratch memory  " + countText(ctx.arenaPeak, "byte") + " a worker, of " + std::to_string(ctx.target.l2Bytes) +
                            " in its L2 cache");
   made.facts = ctx.analysis->facts();
+  llvm::append_range(made.facts, ctx.analysis->preferredFacts());
   made.waste = explainer.waste();
   made.sections = {explainer.products(), explainer.memory(), explainer.scratch(), explainer.fused(), explainer.versions()};
   return made;

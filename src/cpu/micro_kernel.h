@@ -31,8 +31,9 @@ struct DotPlan {
 /// How much of a product is wanted, known when the code runs (i64; null: all). What is computed is a little more: whole blocks of
 /// registers.
 struct DotLimits {
-  Value rows, columns; // others of C are left as they are
-  Value length;        // from here on A and B hold zeros
+  Value rows, columns;                              // others of C are left as they are
+  Value length;                                     // from here on A and B hold zeros
+  bool mayBeOneRow = false, mayBeOneColumn = false; // in a launch like this one
 };
 
 /// How many rows of A are read where `limits` says how many are wanted (i64): whole blocks of registers.

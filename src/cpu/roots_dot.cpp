@@ -378,6 +378,7 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
 static std::optional<ThinProduct> thinProduct(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero,
                                               const DotLimits &limits, bool ofRow) {
   Value limit = ofRow ? limits.rows : limits.columns, matrix = ofRow ? op.getB() : op.getA();
+  if (!(ofRow ? limits.mayBeOneRow : limits.mayBeOneColumn)) return std::nullopt;
   if (!limit || !isa<FloatType>(plan.result) || ctx.buffers.contains(matrix)) return std::nullopt;
   if (std::min({plan.m, plan.n, plan.k}) < 4 || !matrix.getDefiningOp()) return std::nullopt;
   Value target = pointerAtConstant(ctx.b, c.base, c.offset * elementBytes(c.element));

@@ -1,16 +1,27 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
+// RUN: sed 's/constant 17/constant 18/' %s > %t.18.ttir
+// RUN: tilewright compile %t.18.ttir --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=MORE
+// RUN: sed -e '/constant 17/d' -e 's/%c: !tt.ptr<f32>/&, %m: i32, %n: i32/' %s > %t.ttir
+// RUN: tilewright compile %t.ttir --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=MORE
 
 // One row that is wanted, which is known when the program runs: its products need no panels. The same for one column.
 // CHECK-LABEL: llvm.func internal @product.program
-// CHECK: %[[ROWS:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[ROWS:.*]] = arith.cmpi sle, %{{.*}}, %c1_i64{{.*}} : i64
 // CHECK: scf.if %[[ROWS]]
 // CHECK: llvm.intr.fma
 // CHECK: } else {
-// CHECK: %[[COLUMNS:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[COLUMNS:.*]] = arith.cmpi sle, %{{.*}}, %c1_i64{{.*}} : i64
 // CHECK: scf.if %[[COLUMNS]]
 // CHECK: llvm.intr.fma
 // CHECK: llvm.return
-tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %m: i32, %n: i32) {
+
+// Of a matrix whose last tile has more of both there is no such code. Where its size is an argument, launches choose.
+// MORE-LABEL: llvm.func internal @product.program
+// MORE-NOT: arith.cmpi sle, %{{.*}}, %c1_i64
+// MORE: llvm.return
+tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>) {
+  %m = arith.constant 17 : i32
+  %n = arith.constant 17 : i32
   %none = arith.constant dense<0.0> : tensor<16x16xf32>
   %size = arith.constant 16 : i32
   %pid = tt.get_program_id x : i32

@@ -115,6 +115,17 @@ def test_matrix_and_vector(m, n, k, dtype, a_columns, b_columns):
     assert (c[m] == 7).all()
 
 
+@pytest.mark.parametrize("sizes", [[64, 33, 34, 65, 1, 64, 33], [33, 65, 64, 1, 33]])
+def test_sizes_in_turn_that_leave_one_row_or_column(sizes):
+    """Code for a single row is in a version of its own, which launches take that leave one; they share it, and others go on without."""
+    for m in sizes:
+        for n in (32, m):
+            a, b, c = random((m, 40), "fp32", m), random((40, n), "fp32", n), np.full((m + 1, n), 7, np.float32)
+            strided_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](a, b, c, m, n, 40, 40, 1, n, 1, OUT=tl.float32, BM=32, BN=32, BK=32)
+            np.testing.assert_allclose(c[:m], a.astype(np.float64) @ b, rtol=1e-3, atol=1e-3)
+            assert (c[m] == 7).all()
+
+
 def at_the_end_of_memory(rows, columns, dtype, seed):
     """A matrix whose rows lie in a wider one of NaN (of ones) and whose last element is the last of its page; the next page is nobody's."""
     element, page = np.dtype(DTYPES[dtype]), mmap.PAGESIZE

@@ -1,0 +1,21 @@
+"""Code for a product's single row or column is made for launches that leave one, which a kernel says in front."""
+# RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s
+# RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, 33, i32:16' | FileCheck %s --check-prefix=KNOWN
+
+import triton
+import triton.language as tl
+
+# CHECK: Faster code is made for launches that break that
+# CHECK-NEXT: M % 32 is not 1
+# CHECK-NEXT: N % 32 is not 0
+
+# KNOWN: Faster code is made for launches that break that
+# KNOWN-NEXT: N % 32 is not 0
+
+
+@triton.jit
+def product(a_ptr, c_ptr, M, N):
+    i, k = tl.program_id(0) * 32 + tl.arange(0, 32), tl.arange(0, 32)
+    a = tl.load(a_ptr + i[:, None] * 32 + k[None, :])
+    b = tl.load(a_ptr + k[:, None] * 32 + k[None, :])
+    tl.store(c_ptr + i[:, None] * 32 + k[None, :], tl.dot(a, b), mask=(i[:, None] < M) & (k[None, :] <= N))
