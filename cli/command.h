@@ -91,6 +91,7 @@ int compileMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int tuneMain(int argc, char **argv);
 int infoMain(int argc, char **argv);
+int printVersion();
 int cacheMain(int argc, char **argv);
 int explainMain(int argc, char **argv);
 int verifyMain(int argc, char **argv);

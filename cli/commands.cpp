@@ -57,7 +57,7 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
   if (asksForHelp && argc == 2) return finish(printHelp(stdout, success));
   char help[] = "--help", *helpOfCommand[] = {argv[0], argv[argc - 1], help};
   if (asksForHelp) return twCommand(3, helpOfCommand); // help COMMAND
-  if (name == "--version" || name == "-V") name = "info";
+  if (name == "--version" || name == "-V") return finish(printVersion());
   for (const auto &command : commands) {
     if (name != command.name) continue;
     // The pass driver takes a whole command line, with a program name in front.

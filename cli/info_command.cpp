@@ -84,6 +84,12 @@ static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
   return success;
 }
 
+int printVersion() {
+  std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
+  std::printf("llvm        %s\n", LLVM_VERSION_STRING);
+  return success;
+}
+
 int infoMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(infoSpec(), argc, argv, status);
@@ -92,8 +98,7 @@ int infoMain(int argc, char **argv) {
   const CpuTarget &cpu = hostCpu();
   CacheUse use = cacheUse();
   if (line->has("--json")) return printFacts(cpu, use);
-  std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
-  std::printf("llvm        %s\n", LLVM_VERSION_STRING);
+  printVersion();
   HostProcessor host = hostProcessor();
   std::printf("machine     %s\n", machineText(host).c_str());
   std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),

@@ -139,6 +139,10 @@ def test_progress_is_for_terminals(monkeypatch, capsys):
         bar.step()
     shown = capsys.readouterr().err
     assert "working [############............] 1 of 2, 0 s  the next" in shown and shown.endswith("\r\033[K")
+    monkeypatch.setattr(_progress, "_columns", lambda: 20)  # a line that wraps could not be erased
+    with _progress.progress("working", 2) as bar:
+        bar.step("the next")
+    assert "\r\033[Kworking [##########\r" in capsys.readouterr().err
 
 
 def test_pytest_under_the_other_name(tmp_path):
