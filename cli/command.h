@@ -85,6 +85,12 @@ struct Command {
 };
 llvm::ArrayRef<Command> allCommands();
 
+/// A setting of the environment (settings.def).
+struct Setting {
+  const char *name, *values, *meaning;
+};
+llvm::ArrayRef<Setting> allSettings();
+
 const CommandSpec &compileSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
     &profileSpec(), &completionSpec(), &manSpec();
 int compileMain(int argc, char **argv);

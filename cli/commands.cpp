@@ -23,7 +23,7 @@ static constexpr Command commands[] = {
     {"opt", "run passes on IR text", nullptr, nullptr},
     {"explain", "what an error means, what a builtin does, what became of a kernel", explainSpec, explainMain},
     {"info", "version, processor, threads, caches, settings", infoSpec, infoMain},
-    {"cache", "the folder of compiled kernels: where, how much, clear it", cacheSpec, cacheMain},
+    {"cache", "the folder of compiled kernels: where, how much, which ones; clear it", cacheSpec, cacheMain},
     {"completion", "what makes a shell complete commands and options", completionSpec, completionMain},
     {"man", "all of this as a manual page", manSpec, manMain},
 };
