@@ -10,7 +10,7 @@ import sys
 
 from .._errors import CompilationError, TritonError
 
-WRONG, OUR_ERROR = 1, 2
+WRONG = 1  # the exit status of a mistake in the input, and of a kernel that is wrong or slower
 
 
 class CommandError(TritonError):
