@@ -57,7 +57,7 @@ std::optional<double> CommandLine::number(const std::string &name, double otherw
 }
 
 static void printHelp(const CommandSpec &spec) {
-  std::printf("usage: tilewright %s %s\n\n%s\n", spec.name, spec.usage, spec.summary);
+  std::printf("usage: tilewright %s%s%s\n\n%s\n", spec.name, *spec.usage ? " " : "", spec.usage, spec.summary);
   if (!spec.options.empty()) std::printf("\noptions:\n");
   for (const OptionSpec &option : spec.options) {
     std::string left = std::string(option.name) + (*option.value ? std::string(" ") + option.value : "");

@@ -85,12 +85,19 @@ struct Command {
 };
 llvm::ArrayRef<Command> allCommands();
 
+/// A setting of the environment (settings.def).
+struct Setting {
+  const char *name, *values, *meaning;
+};
+llvm::ArrayRef<Setting> allSettings();
+
 const CommandSpec &compileSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
     &profileSpec(), &completionSpec(), &manSpec();
 int compileMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int tuneMain(int argc, char **argv);
 int infoMain(int argc, char **argv);
+int printVersion();
 int cacheMain(int argc, char **argv);
 int explainMain(int argc, char **argv);
 int verifyMain(int argc, char **argv);

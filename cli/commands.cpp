@@ -23,7 +23,7 @@ static constexpr Command commands[] = {
     {"opt", "run passes on IR text", nullptr, nullptr},
     {"explain", "what an error means, what a builtin does, what became of a kernel", explainSpec, explainMain},
     {"info", "version, processor, threads, caches, settings", infoSpec, infoMain},
-    {"cache", "the folder of compiled kernels: where, how much, clear it", cacheSpec, cacheMain},
+    {"cache", "the folder of compiled kernels: where, how much, which ones; clear it", cacheSpec, cacheMain},
     {"completion", "what makes a shell complete commands and options", completionSpec, completionMain},
     {"man", "all of this as a manual page", manSpec, manMain},
 };
@@ -57,7 +57,7 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
   if (asksForHelp && argc == 2) return finish(printHelp(stdout, success));
   char help[] = "--help", *helpOfCommand[] = {argv[0], argv[argc - 1], help};
   if (asksForHelp) return twCommand(3, helpOfCommand); // help COMMAND
-  if (name == "--version" || name == "-V") name = "info";
+  if (name == "--version" || name == "-V") return finish(printVersion());
   for (const auto &command : commands) {
     if (name != command.name) continue;
     // The pass driver takes a whole command line, with a program name in front.

@@ -15,20 +15,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 namespace tilewright {
 
-namespace {
-/// A setting of the environment (settings.def).
-struct Setting {
-  const char *name, *values, *meaning;
-};
-constexpr Setting settings[] = {
+llvm::ArrayRef<Setting> allSettings() {
+  static constexpr Setting settings[] = {
 #define SETTING(name, values, meaning) {#name, values, meaning},
 #include "support/settings.def"
 #undef SETTING
-};
-} // namespace
+  };
+  return settings;
+}
 
 const CommandSpec &infoSpec() {
   static const CommandSpec spec{"info",
@@ -63,7 +61,7 @@ static std::string machineText(const HostProcessor &host) {
 
 static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Object values;
-  for (const Setting &setting : settings) {
+  for (const Setting &setting : allSettings()) {
     const char *value = std::getenv(setting.name);
     values[setting.name] = value ? llvm::json::Value(llvm::json::fixUTF8(value)) : llvm::json::Value(nullptr);
   }
@@ -84,6 +82,12 @@ static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
   return success;
 }
 
+int printVersion() {
+  std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
+  std::printf("llvm        %s\n", LLVM_VERSION_STRING);
+  return success;
+}
+
 int infoMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(infoSpec(), argc, argv, status);
@@ -92,8 +96,7 @@ int infoMain(int argc, char **argv) {
   const CpuTarget &cpu = hostCpu();
   CacheUse use = cacheUse();
   if (line->has("--json")) return printFacts(cpu, use);
-  std::printf("tilewright  %s (build %.16s)\n", TILEWRIGHT_VERSION, buildId().c_str());
-  std::printf("llvm        %s\n", LLVM_VERSION_STRING);
+  printVersion();
   HostProcessor host = hostProcessor();
   std::printf("machine     %s\n", machineText(host).c_str());
   std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
@@ -106,7 +109,7 @@ int infoMain(int argc, char **argv) {
   std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",
               static_cast<long long>(use.entries), static_cast<long long>(use.bytes / 1024));
   std::printf("settings\n");
-  for (const Setting &setting : settings) {
+  for (const Setting &setting : allSettings()) {
     const char *value = std::getenv(setting.name);
     std::printf("  %-30s %-10s %-14s %s\n", setting.name, value ? value : "-", setting.values, setting.meaning);
   }
@@ -114,19 +117,44 @@ int infoMain(int argc, char **argv) {
 }
 
 const CommandSpec &cacheSpec() {
-  static const CommandSpec spec{"cache",
-                                "[path | size | clear]",
-                                "The folder of compiled kernels and tuning results. Without a word: path and size.",
-                                "",
-                                {{"--json", "", "path and size, or how many entries were removed, as JSON"}}};
+  static const CommandSpec spec{
+      "cache",
+      "[path | size | list | clear]",
+      "The folder of compiled kernels and tuning results. Without a word: path and size.",
+      "'list' sums up the compiled kernels by name and machine; 'tilewright tune --list' has the results of tuning.\n",
+      {{"--json", "", "path and size, the list, or how many entries were removed, as JSON"}}};
   return spec;
+}
+
+/// Compiled kernels by name and target: how many versions, and their bytes.
+static int listKernels(bool asJson) {
+  Diagnostics diagnostics;
+  std::map<std::pair<std::string, std::string>, CacheUse> kernels;
+  for (const std::string &bytes : allCached(CacheKind::kernel, diagnostics)) {
+    std::pair<std::string, std::string> kernel;
+    if (std::optional<CpuArtifact> cpu = decodeArtifact(bytes)) kernel = {cpu->entry, "cpu"};
+    if (std::optional<GpuArtifact> gpu = decodeGpuArtifact(bytes)) kernel = {gpu->entry, "cuda:" + gpu->target};
+    CacheUse &use = kernels[kernel];
+    ++use.entries;
+    use.bytes += static_cast<int64_t>(bytes.size());
+  }
+  llvm::json::Array rows;
+  for (const auto &[kernel, use] : kernels) {
+    llvm::StringRef name = kernel.first;
+    name.consume_back(".entry");
+    std::printf("%-40s %-12s %6lld versions %8lld KiB\n", name.str().c_str(), kernel.second.c_str(), static_cast<long long>(use.entries),
+                static_cast<long long>((use.bytes + 1023) / 1024));
+    rows.push_back(llvm::json::Object{{"kernel", name}, {"target", kernel.second}, {"versions", use.entries}, {"bytes", use.bytes}});
+  }
+  if (asJson) printJson(std::move(rows));
+  return report(diagnostics, success);
 }
 
 int cacheMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(cacheSpec(), argc, argv, status);
   if (!line) return status;
-  if (line->words.size() > 1) return fail("cache wants one of path, size, clear");
+  if (line->words.size() > 1) return fail("cache wants one of path, size, list, clear");
   std::string action = line->words.empty() ? "" : line->words.front();
   if (action == "clear") {
     int64_t removed = clearCache();
@@ -134,7 +162,8 @@ int cacheMain(int argc, char **argv) {
     if (line->has("--json")) printJson(llvm::json::Object{{"removed", removed}});
     return success;
   }
-  if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size and clear, not '" + action + "'");
+  if (action == "list") return listKernels(line->has("--json"));
+  if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size, list and clear, not '" + action + "'");
   if (line->has("--json")) {
     printJson(cacheFacts(cacheUse()));
     return success;

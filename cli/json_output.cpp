@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 namespace json = llvm::json;
 
@@ -20,14 +21,14 @@ static struct {
 void beginJson() {
   std::fflush(stdout);
   int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (own < 0) return; // there is no standard output
-  output = {::fdopen(own, "w"), false, {}, {}};
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  // Where the standard output is closed, writing to it says so.
+  output = {own < 0 ? stdout : ::fdopen(own, "w"), false, {}, {}};
+  if (own >= 0) ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
 void releaseOutput() {
   std::fflush(stdout);
-  if (output.results) ::dup2(::fileno(output.results), STDOUT_FILENO);
+  if (output.results && output.results != stdout) ::dup2(::fileno(output.results), STDOUT_FILENO);
 }
 
 static json::Value text(const std::string &bytes) {
@@ -77,8 +78,8 @@ bool endJson(int status) {
   if (!output.results) return true;
   if (!output.isPrinted && status != 0) printJson(json::Object{{"error", text(output.error)}});
   releaseOutput();
-  std::FILE *results = output.results;
-  output.results = nullptr;
+  std::FILE *results = std::exchange(output.results, nullptr);
+  if (results == stdout) return true;
   bool isWritten = !std::ferror(results);
   return std::fclose(results) == 0 && isWritten;
 }

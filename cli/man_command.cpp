@@ -7,14 +7,6 @@
 
 namespace tilewright {
 
-static constexpr struct {
-  const char *name, *values, *meaning;
-} settings[] = {
-#define SETTING(name, values, meaning) {#name, values, meaning},
-#include "support/settings.def"
-#undef SETTING
-};
-
 const CommandSpec &manSpec() {
   static const CommandSpec spec{
       "man", "", "Prints the manual page of tilewright, for man(1).", "'cmake --install' puts it where man finds it.\n", {}};
@@ -78,7 +70,7 @@ int manMain(int argc, char **argv) {
   for (const Command &command : allCommands())
     printCommand(command);
   std::printf(".SH ENVIRONMENT\n");
-  for (const auto &[name, values, meaning] : settings) {
+  for (const auto &[name, values, meaning] : allSettings()) {
     print(".TP\n.B ", std::string(name) + "=" + values);
     print("", meaning);
   }

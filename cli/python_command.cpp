@@ -25,7 +25,7 @@ static constexpr const char *fileDetails =
 static std::vector<OptionSpec> judgeOptions() {
   return {{"--rtol", "R", "relative tolerance; default by type: float16 1e-3, bfloat16 1e-2, float32 1e-5"},
           {"--atol", "A", "absolute tolerance; likewise"},
-          {"--device", "cpu|cuda", "where PyTorch's tensors are, whatever FILE says"},
+          {"--device", "cpu|cuda[:N]", "where PyTorch's tensors are, whatever FILE says"},
           {"--seed", "N", "for random inputs; default 0"},
           {"--json", "", "one JSON object on the standard output"}};
 }
@@ -65,9 +65,8 @@ const CommandSpec &profileSpec() {
   static const CommandSpec spec{
       "profile",
       "[options] SCRIPT [ARGUMENTS ...]",
-      "Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s, and "
-      "the "
-      "share of this machine's measured roof.",
+      "Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,\n"
+      "and the share of this machine's measured roof.",
       "The script's own options stand behind its name.\n"
       "  tilewright profile --trace trace.json script.py --its-own-option\n",
       {{"--json", "", "one JSON object on the standard output"},

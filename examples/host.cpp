@@ -41,6 +41,10 @@ int main(int argc, char **argv) {
     if (out[i] != x[i] + y[i]) return fail("element " + std::to_string(i) + " is wrong");
   std::printf("added %lld elements\n", static_cast<long long>(n));
 
+  // The same launch on the interpreter, which checks every access: slow, and for tests.
+  auto checked = add->launch(grid, {x, y, out, n, {"BLOCK_SIZE", 1024}}, {.sanitize = true});
+  if (!checked) return fail(checked.error());
+
   // What went wrong is said in words: this kernel has no block size of 1000.
   auto refused = add->launch(tilewright::Grid(1), {x, y, out, n, {"BLOCK_SIZE", 1000}});
   if (refused) return fail("a block size that is no power of two was accepted");

@@ -99,6 +99,8 @@ typedef struct TwOptions {
   void *stream;               /* CUstream or cudaStream_t of the arguments' device; null: its default stream */
   int32_t cooperative;        /* all thread blocks run at once */
   int32_t programmaticLaunch; /* the kernel may start before its predecessor in the stream ends */
+  int32_t sanitize;           /* runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, race
+                                 between programs, or use of an element whose load was masked off. Every pointer needs its `bytes` */
 } TwOptions;
 
 /* Compiles the specialisation if this is its first launch and runs the grid: on the CPU, returning when it is done, or, where pointers are

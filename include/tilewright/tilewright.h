@@ -203,6 +203,9 @@ struct Options {
   int64_t numCtas = 0, maxRegisters = 0;
   void *stream = nullptr; // CUstream or cudaStream_t; null: the default stream
   bool cooperative = false, programmaticLaunch = false;
+  /// Runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, race between programs, or use of
+  /// an element whose load was masked off. Vectors and spans know their extents; a pointer needs one.
+  bool sanitize = false;
 
   TwOptions c() const {
     TwOptions raw{};
@@ -214,6 +217,7 @@ struct Options {
     raw.stream = stream;
     raw.cooperative = cooperative;
     raw.programmaticLaunch = programmaticLaunch;
+    raw.sanitize = sanitize;
     return raw;
   }
 };

@@ -1,11 +1,20 @@
 """How far long work has come, as one line on a terminal. Files, pipes and short work show nothing of it."""
 
 import contextlib
+import os
 import sys
 import time
 
 _WIDTH = 24
 _PATIENCE = 0.5  # seconds that need no bar
+
+
+def _columns():
+    """Of the terminal: a longer line would go on below, where it cannot be erased."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 class _Bar:
@@ -21,8 +30,8 @@ class _Bar:
         if seconds < _PATIENCE or not sys.stderr.isatty():
             return
         filled = _WIDTH * self.done // self.total
-        print(f"\r\033[K{self.title} [{'#' * filled}{'.' * (_WIDTH - filled)}] {self.done} of {self.total}, {seconds:.0f} s  {what}"[:120],
-              end="", file=sys.stderr, flush=True)
+        line = f"{self.title} [{'#' * filled}{'.' * (_WIDTH - filled)}] {self.done} of {self.total}, {seconds:.0f} s  {what}"
+        print("\r\033[K" + line[:_columns() - 1], end="", file=sys.stderr, flush=True)
         self.is_shown = True
 
     def erase(self):

@@ -4,10 +4,12 @@
 #include "tilewright/c.h"
 
 #include "evaluate/module.h"
+#include "runtime/interpreted.h"
 #include "support/files.h"
 #include "syntax/parser.h"
 #include "tune/autotune.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -101,6 +103,38 @@ struct Arguments {
   }
 };
 } // namespace
+
+/// What these arguments compile to on the CPU; nothing after an error.
+static std::optional<CompileRequest> requestOf(const TwKernel &kernel, llvm::ArrayRef<Argument> bound, const LaunchOptions &options,
+                                               Diagnostics &diagnostics) {
+  CompileRequest request;
+  request.kernel = kernel.text ? KernelSource(kernel.text) : KernelSource(&kernel.tuned.function());
+  std::optional<std::vector<ArgumentSpec>> specs =
+      kernel.text ? kernel.text->specs : specialize(kernel.tuned.function(), bound, diagnostics);
+  if (!specs) return std::nullopt;
+  request.args = std::move(*specs);
+  request.options = options.kernel;
+  request.target = hostCpu();
+  return request;
+}
+
+/// Runs one launch on the interpreter, which checks every access. What went wrong, or empty.
+static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options) {
+  Diagnostics diagnostics;
+  std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
+  std::optional<Grid> grid = choice ? extents(choice->arguments, diagnostics) : std::nullopt;
+  if (!grid || !programCount(*grid, diagnostics)) return diagnostics.render();
+  for (const Argument &argument : choice->arguments)
+    if (argument.device() >= 0) return "sanitized launches run on the CPU: copy the tensors to its memory\n";
+  std::optional<CompileRequest> request = requestOf(kernel, choice->arguments, choice->options, diagnostics);
+  std::shared_ptr<InterpretedKernel> program = request ? InterpretedKernel::create(*request, diagnostics) : nullptr;
+  if (!program || !program->checkMemory(choice->arguments, diagnostics)) return diagnostics.render();
+  for (const std::string &name : program->unchecked(choice->arguments))
+    return "sanitized launches want to know how many bytes lie behind '" + name + "': pass a vector, a span, or the pointer's extent\n";
+  auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  std::string problem = program->run(*grid, choice->arguments, {/*checkBounds=*/true, print, {}, {}, nullptr});
+  return problem.empty() ? problem : problem + "\n";
+}
 
 static LaunchOptions launchOptions(const TwOptions *options) {
   LaunchOptions result;
@@ -205,6 +239,11 @@ int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, 
     return result;
   };
   Arguments converted(arguments, count);
+  if (options && options->sanitize) {
+    std::string problem = runSanitized(*kernel, extents, converted, launchOptions(options));
+    if (!problem.empty()) setError(error, problem);
+    return problem.empty();
+  }
   // By reference, as std::function would put a copy of the captures on the heap.
   if (kernel->tuned.launch(std::ref(extents), converted.positional, converted.named, launchOptions(options), diagnostics)) return 1;
   setError(error, diagnostics.render());
@@ -225,21 +264,10 @@ char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, s
   Arguments converted(arguments, count);
   LaunchOptions launch = launchOptions(options);
   std::optional<std::string> text;
-  if (std::optional<BoundArguments> bound = bindArguments(kernel->tuned.function(), converted.positional, converted.named, diagnostics)) {
-    std::optional<std::vector<ArgumentSpec>> specs;
-    if (!kernel->text)
-      specs = specialize(kernel->tuned.function(), *bound, diagnostics);
-    else if (*wanted != Stage::ast)
-      specs = kernel->text->specs;
-    if (specs) {
-      CompileRequest request;
-      request.kernel = kernel->text ? KernelSource(kernel->text) : KernelSource(&kernel->tuned.function());
-      request.args = std::move(*specs);
-      request.options = launch.kernel;
-      request.target = hostCpu();
-      text = emitStage(request, *wanted, diagnostics);
-    }
-  }
+  std::optional<BoundArguments> bound = bindArguments(kernel->tuned.function(), converted.positional, converted.named, diagnostics);
+  bool hasStage = !kernel->text || *wanted != Stage::ast; // IR text has no syntax tree
+  if (std::optional<CompileRequest> request = bound && hasStage ? requestOf(*kernel, *bound, launch, diagnostics) : std::nullopt)
+    text = emitStage(*request, *wanted, diagnostics);
   if (text) return ::strdup(text->c_str());
   setError(error, diagnostics.render());
   return nullptr;

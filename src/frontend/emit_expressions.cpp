@@ -504,6 +504,9 @@ Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRang
       bool isMethod = (member->asFunction() || member->asCallable()) && !object.cls->classInfo()->isStatic(name);
       return isMethod ? method(object, *member) : Operand::of(*member);
     }
+    if (!object.cls && llvm::is_contained({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"}, name))
+      return ops.failAt(range, Diag::unsupportedSyntax,
+                        {"a list that changes", "a list is a tuple here: 'x = x + [y]' makes a longer one"});
     if (!object.value() || !object.fields.empty()) return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
     return constantAttribute(object, name, range);
   case Operand::Kind::constant: return constantAttribute(object, name, range);

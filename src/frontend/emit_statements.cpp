@@ -56,8 +56,6 @@ static llvm::StringRef describeStatement(ast::StmtKind kind) {
   case ast::StmtKind::delete_: return "'del'";
   case ast::StmtKind::raise: return "'raise'";
   case ast::StmtKind::global: return "'global'";
-  case ast::StmtKind::import:
-  case ast::StmtKind::importFrom: return "'import'";
   case ast::StmtKind::with: return "'with'";
   case ast::StmtKind::try_: return "'try'";
   case ast::StmtKind::function: return "a nested function";
@@ -138,6 +136,8 @@ bool Emitter::statement(const ast::Stmt &stmt) {
   case ast::StmtKind::while_: return whileLoop(cast<ast::WhileStmt>(stmt));
   case ast::StmtKind::break_:
   case ast::StmtKind::continue_: ops.fail(Diag::loopExit, {stmt.kind == ast::StmtKind::break_ ? "break" : "continue"}); return false;
+  case ast::StmtKind::import:
+  case ast::StmtKind::importFrom: return refuse(stmt.range, "'import'", "write it at the top of the file");
   default: return refuse(stmt.range, describeStatement(stmt.kind), "");
   }
 }

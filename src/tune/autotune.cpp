@@ -4,6 +4,7 @@
 #include "tune/autotune.h"
 
 #include "evaluate/module.h"
+#include "runtime/cache.h"
 #include "runtime/pool.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
@@ -437,6 +438,7 @@ std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, s
   if (plain.function().autotune->isGuessed) return guess(call, diagnostics);
   if (!readConfigs(diagnostics)) return std::nullopt;
   if (candidates.size() == 1) return Selected{&candidates.front(), nullptr};
+  cacheTakesEntries(diagnostics); // a folder that keeps nothing is told here: what trials say is dropped
   // A value given twice is a mistake of the call, not of one configuration.
   for (const Candidate &candidate : candidates)
     if (!apply(candidate, call.known, call.options, diagnostics)) return std::nullopt;

@@ -1,5 +1,7 @@
 # RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
 # RUN: not tilewright compile %s --kernel rest --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=REST
+# RUN: not tilewright compile %s --kernel grows --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=GROWS
+# RUN: not tilewright compile %s --kernel imports --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=IMPORTS
 import triton
 import triton.language as tl
 
@@ -17,3 +19,18 @@ def k(x_ptr):
 def rest(x_ptr):
     # REST: :[[#@LINE+1]]:12: error: a target with '*' is not supported in a kernel
     first, *others = (1, 2, 3)
+
+
+@triton.jit
+def grows(x_ptr):
+    items = [1]
+    # GROWS: :[[#@LINE+2]]:11: error: a list that changes is not supported in a kernel
+    # GROWS: help: a list is a tuple here: 'x = x + [y]' makes a longer one
+    items.append(tl.program_id(0))
+
+
+@triton.jit
+def imports(x_ptr):
+    # IMPORTS: :[[#@LINE+2]]:5: error: 'import' is not supported in a kernel
+    # IMPORTS: help: write it at the top of the file
+    import math

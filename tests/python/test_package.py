@@ -139,6 +139,10 @@ def test_progress_is_for_terminals(monkeypatch, capsys):
         bar.step()
     shown = capsys.readouterr().err
     assert "working [############............] 1 of 2, 0 s  the next" in shown and shown.endswith("\r\033[K")
+    monkeypatch.setattr(_progress, "_columns", lambda: 20)  # a line that wraps could not be erased
+    with _progress.progress("working", 2) as bar:
+        bar.step("the next")
+    assert "\r\033[Kworking [##########\r" in capsys.readouterr().err
 
 
 def test_pytest_under_the_other_name(tmp_path):
@@ -505,7 +509,7 @@ def test_options_of_python_commands():
 
 
 def test_settings_are_listed():
-    """Each variable of ours that the sources read is a row of settings.def."""
+    """Each variable that the compiler reads is a row of settings.def, but for what says where a program runs; so is each of ours that Python reads."""
     root = pathlib.Path(__file__).resolve().parents[2]
     rows = set(re.findall(r"^SETTING\((\w+),", (root / "src/support/settings.def").read_text(), re.M))
     read = set()
@@ -513,4 +517,6 @@ def test_settings_are_listed():
         for file in (root / folder).rglob("*"):
             if file.suffix in (".cpp", ".h", ".py"):
                 read |= set(re.findall(r"""["'](TILEWRIGHT_[A-Z_]+)["']""", file.read_text()))
+                read |= set(re.findall(r'(?:getenv|variable)\("(\w+)"\)', file.read_text()))
+    read -= {"HOME", "PATH", "PYTHONPATH", "TERM", "TMPDIR", "VIRTUAL_ENV", "WORLD_SIZE"}
     assert read - rows <= {"TILEWRIGHT_INTERNAL_", "TILEWRIGHT_VERSION"} and {row for row in rows if row.startswith("TILEWRIGHT")} <= read

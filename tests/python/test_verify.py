@@ -240,6 +240,8 @@ def test_command(tmp_path):
     assert "Traceback" not in reader.stderr.read() and reader.wait() == 1
     done = subprocess.run([*call[:3], "nothing.py"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr == "tilewright: error: cannot read 'nothing.py': there is no such file\n"
+    done = subprocess.run(["sh", "-c", f"'{sys.executable}' -m tilewright.verify '{path}' --json >&-"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == "tilewright: error: cannot write the standard output: it is closed\n"
     path.write_text(_ADD.replace("import numpy", "import nympy"))
     done = subprocess.run(call, capture_output=True, text=True)
     assert done.returncode == 1 and list(json.loads(done.stdout)) == ["error"] and "ModuleNotFoundError" in json.loads(done.stdout)["error"]

@@ -65,6 +65,23 @@ protected:
   std::vector<float> x = std::vector<float>(1000, 2.0f), y = std::vector<float>(1000, 3.0f), out = std::vector<float>(1000, 0.0f);
 };
 
+TEST_F(Api, SanitizedLaunches) {
+  tilewright::Kernel add = kernel("add");
+  std::vector<float> x(100, 1), y(100, 2), out(100), small(90);
+  tilewright::Options sanitized{.sanitize = true};
+  auto done = add.launch(tilewright::Grid(2), {x, y, out, 100, {"BLOCK", 64}}, sanitized);
+  ASSERT_TRUE(done) << done.error();
+  EXPECT_EQ(out[99], 3);
+  auto outside = add.launch(tilewright::Grid(2), {x, y, small, 100, {"BLOCK", 64}}, sanitized);
+  ASSERT_FALSE(outside);
+  EXPECT_NE(outside.error().find("api.py:8:5: program (1, 0, 0): tt.store of 4 bytes"), std::string::npos) << outside.error();
+  EXPECT_NE(outside.error().find("after the end of 'out_ptr'"), std::string::npos) << outside.error();
+  EXPECT_TRUE(add.launch(tilewright::Grid(2), {x, y, out, 100, {"BLOCK", 64}})) << "compiled code, as before";
+  auto unknown = add.launch(tilewright::Grid(2), {x.data(), y, out, 100, {"BLOCK", 64}}, sanitized);
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().find("how many bytes lie behind 'x_ptr'"), std::string::npos) << unknown.error();
+}
+
 TEST_F(Api, LaunchesForEachType) {
   tilewright::Kernel add = kernel("add");
   auto done = add.launch(tilewright::cdiv(1000, 64), {x, y, out, 1000, {"BLOCK", 64}});

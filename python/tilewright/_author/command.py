@@ -10,7 +10,7 @@ import sys
 
 from .._errors import CompilationError, TritonError
 
-WRONG, OUR_ERROR = 1, 2
+WRONG = 1  # the exit status of a mistake in the input, and of a kernel that is wrong or slower
 
 
 class CommandError(TritonError):
@@ -83,6 +83,9 @@ def _end(error, as_json):
 def run(main, words, options=None):
     """Runs a command with the words behind its name, of which `options` are its own. A user's error is a line, and with --json an object as well."""
     as_json = "--json" in (words if options is None else options)
+    if sys.stdout is None:  # the shell's >&-
+        print("tilewright: error: cannot write the standard output: it is closed", file=sys.stderr)
+        sys.exit(WRONG)
     try:
         sys.exit(main(words))
     except TritonError as error:

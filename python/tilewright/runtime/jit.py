@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import os
 import re
 import textwrap
 import weakref
@@ -107,6 +108,11 @@ def executed_source(fn):
     return None
 
 
+def _shown(file):
+    """A file's name as UTF-8: Python keeps bytes that the locale does not know in a way of its own."""
+    return os.fsencode(file).decode("utf-8", "replace")
+
+
 def _take_names(wrapper, fn, *others):
     """The wrapper has a function's names and documentation."""
     for name in ("__name__", "__qualname__", "__doc__", "__module__", *others):
@@ -184,7 +190,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
     def _capture_source(self, source, line):
         code = self.fn.__code__
         cells = dict(zip(code.co_freevars, self.fn.__closure__ or ()))
-        self._capture(source, code.co_filename, line, self.__name__, self.fn.__globals__, cells, [param.row() for param in self.params],
+        self._capture(source, _shown(code.co_filename), line, self.__name__, self.fn.__globals__, cells, [param.row() for param in self.params],
                       self.noinline, self.any_size, [p.name for p in self.params if p.do_not_specialize],
                       [p.name for p in self.params if p.do_not_specialize_on_alignment], self._interpreted)
 
