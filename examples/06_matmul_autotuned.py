@@ -38,7 +38,8 @@ def get_autotune_configs():
     shared = [(256, 256, 64, 8, 4, 2), (128, 128, 64, 4, 6, 2)]
     plain = [(*tile, 1, 0, 0) for tile in tiles] + [(*tile, 0, 0) for tile in shared]
     # (..., columns beside BLOCK_N, edge): for sizes that whole tiles of the others cover badly
-    uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0), (128, 256, 64, 8, 3, 1, 0, 64)]
+    uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0),
+              (128, 128, 64, 4, 6, 2, 32, 0), (128, 256, 64, 8, 3, 1, 0, 64)]
     return [
         triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "BESIDE": beside, "EDGE": edge},
                       num_warps=warps, num_stages=stages, num_ctas=blocks)
@@ -90,7 +91,7 @@ def product_of_tile(
         more_n = column + BLOCK_N + tl.arange(0, BESIDE)
         more_ptrs = b_ptr + (offs_k[:, None] * stride_bk + (more_n % N)[None, :] * stride_bn)
         more = tl.zeros((BLOCK_M, BESIDE), dtype=tl.float32)
-    for k in tl.range(0, tl.cdiv(K, BLOCK_K), num_stages=STAGES):
+    for k in tl.range(0, tl.cdiv(K, BLOCK_K), num_stages=STAGES, warp_specialize=BESIDE != 0):
         left = K - k * BLOCK_K
         a = load_step(a_ptrs, offs_k[None, :], left, EVEN_K)
         acc = tl.dot(a, load_step(b_ptrs, offs_k[:, None], left, EVEN_K), acc)

@@ -60,7 +60,7 @@ def parts_of(M, N, K):
 def blocks_of(tiles, K):
     """Blocks of a program, at most one on each of a large GPU's multiprocessors. Those of a cluster lie in one part of the GPU, so that fewer
     clusters of eight run at a time than multiprocessors divided by eight: 16 tiles are faster with four (H200: 16 us, with eight 21)."""
-    blocks = 8 if tiles <= 8 else 4 if tiles <= 32 else 2 if tiles <= 66 else 1
+    blocks = 8 if tiles <= 8 else 4 if tiles <= 16 else 2 if tiles <= 66 else 1
     while blocks > max(1, K // 256):
         blocks //= 2
     return blocks

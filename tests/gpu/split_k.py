@@ -5,6 +5,8 @@
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=32' | FileCheck %s --check-prefix=COLUMNS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 4 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=256' | FileCheck %s --check-prefix=MEET
 # RUN: tilewright compile %s --kernel seen --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s --check-prefix=SEEN
+# RUN: tilewright compile %s --kernel exact --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp8e4nv:16,*fp8e4nv:16,*fp32:16,i32:16,EVERY=128' | FileCheck %s --check-prefix=EXACT
+# RUN: tilewright compile %s --kernel exact --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp8e4nv:16,*fp8e4nv:16,*fp32:16,i32:16,EVERY=None' | FileCheck %s --check-prefix=FAST
 
 import triton
 import triton.language as tl
@@ -58,3 +60,19 @@ def seen(a, b, c, k):
         y = tl.load(b + (start + i)[:, None] * 64 + n[None, :])
         acc = tl.maximum(tl.dot(x, y, acc), 0.0)
     tl.store(c + m[:, None] * 64 + n[None, :], acc.to(tl.float16))
+
+
+# An fp8 sum that leaves the tensor cores every 128 elements of K goes on to do so.
+# EXACT-NOT: partner
+# EXACT: ttg.wgmma {{.*}}exactEvery = 128
+# EXACT-NOT: partner
+# FAST: ttg.read_blocks {{.*}}partner
+@triton.jit
+def exact(a, b, c, k, EVERY: tl.constexpr):
+    m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 128)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, k, 128):
+        x = tl.load(a + m[:, None] * k + start + i[None, :])
+        y = tl.load(b + n[None, :] * k + (start + i)[:, None])
+        acc = tl.dot(x, y, acc, max_num_imprecise_acc=EVERY)
+    tl.store(c + m[:, None] * 64 + n[None, :], acc)

@@ -87,7 +87,7 @@ def test_tiles_worth_measuring(load, monkeypatch):
 
     assert measured(4104) == (False, False)
     monkeypatch.setattr(module.common, "is_on_gpu", lambda array: True)
-    assert [measured(size) for size in (4104, 4096, 1000)] == [(True, True), (True, False), (False, False)]
+    assert [measured(size) for size in (4104, 4096, 1000, 500)] == [(True, True), (True, False), (True, False), (False, False)]
 
 
 def test_blocks_of_a_cluster_split_k(load, monkeypatch, engine):
