@@ -200,7 +200,7 @@ constexpr Step steps[] = {
     {"expand-scaled-dots", Machine::processor, expandScaledDots, nullptr, "tt.dot_scaled",
      "turn products of microscaling formats into products of bf16 or fp16"},
     {"expand-scaled-dots-for-gpus", Machine::gpu, nullptr, expandForGpus, "tt.dot_scaled",
-     "the same, with numbers of e2m1 made from bytes by one operation"},
+     "the same, with numbers of e2m1 made from bytes by one operation, and loops in fp16 first"},
     {"pad-tiles", Machine::any, padTiles, nullptr, "",
      "bring tiles of any size to powers of two"},
     {"simplify", Machine::any, simplify, nullptr, "",

@@ -198,6 +198,51 @@ def test_loop_over_the_depth(sizes):
 
 
 @triton.jit
+def both_kernel(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, K, a_row, b_row, scale_row,
+    M: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+):
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
+    m, n, groups = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK // GROUP)
+    a_at = a_ptr + m[:, None] * a_row + tl.arange(0, BLOCK // A_PACK)[None, :]
+    b_at = b_ptr + n[None, :] * b_row + tl.arange(0, BLOCK // B_PACK)[:, None]
+    a_scales, b_scales = a_scale_ptr + m[:, None] * scale_row + groups[None, :], b_scale_ptr + n[:, None] * scale_row + groups[None, :]
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, K, BLOCK):
+        acc = tl.dot_scaled(tl.load(a_at), tl.load(a_scales), A, tl.load(b_at), tl.load(b_scales), B, acc)
+        a_at += BLOCK // A_PACK
+        b_at += BLOCK // B_PACK
+        a_scales += BLOCK // GROUP
+        b_scales += BLOCK // GROUP
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("kinds", [("e4m3", "e4m3"), ("e5m2", "e2m1"), ("e2m1", "e4m3"), ("e2m1", "e2m1")])
+@pytest.mark.parametrize("m, n, depth, warps", [(128, 64, 448, 8), (64, 128, 192, 4), (128, 256, 256, 8)])
+@pytest.mark.parametrize("low, high, nan", [(120, 130, False), (120, 130, True), (90, 112, False), (113, 135, False), (113, 150, False)])
+def test_both_operands_made_in_a_loop(kinds, m, n, depth, warps, low, high, nan):
+    """On GPUs in fp16, if that holds all numbers times their scales, else in bf16."""
+    group, numbers_of = 16 if kinds == ("e2m1", "e2m1") else 32, {}
+    a, numbers_of[0] = numbers((m, depth), kinds[0], 1)
+    b, numbers_of[1] = numbers((n, depth), kinds[1], 2)
+    a_bits, b_bits = (packed(numbers_of[i], 1) if kinds[i] == "e2m1" else numbers_of[i] for i in (0, 1))
+    if group == 16:
+        scales = [np.random.default_rng(seed).uniform(0.1, 40, (rows, depth // 16)).astype(ml_dtypes.float8_e4m3fn)
+                  for seed, rows in ((3, m), (4, n))]
+    else:
+        scales = [exponents(m, depth // 32, low, high), exponents(n, depth // 32, 120, 130, 5)]
+        scales[1][2, 1] = 0
+        if nan:
+            scales[0][1, 0] = 255
+    c = np.zeros((m, n), np.float32)
+    both_kernel[(1,)](a_bits, scales[0], b_bits, scales[1], c, depth, a_bits.shape[1], b_bits.shape[1], depth // group, M=m, N=n, BLOCK=64,
+                      GROUP=group, A=kinds[0], B=kinds[1], num_warps=warps, num_stages=3)
+    x, y = upcast(a, scales[0], group, ml_dtypes.bfloat16), upcast(b, scales[1], group, ml_dtypes.bfloat16)
+    agree(c, wide(x) @ wide(y).T, np.abs(wide(x)) @ np.abs(wide(y)).T)
+
+
+@triton.jit
 def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, BLOCK: tl.constexpr, MASKED: tl.constexpr):
     m, n, k, groups = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, BLOCK), tl.arange(0, BLOCK // 32)
     rows = m[:, None] < M

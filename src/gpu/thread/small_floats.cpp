@@ -1,9 +1,14 @@
-// Numbers of e2m1 (a sign, two bits of exponent, one of fraction), two in a byte, as bf16 or f16. The bits of a wider float lie in the same
-// order, apart from a gap behind the sign, and mean the number times a power of two, the small ones (0 and 0.5) as denormals. A register of
-// four bytes holds eight numbers; neighbours are made together:
+// Numbers of e2m1 (a sign, two bits of exponent, one of fraction), two in a byte, as bf16 or f16. A register of four bytes holds eight
+// numbers; neighbours are made together. The bits of bf16 lie in the same order, apart from a gap behind the sign, and mean the number
+// times a power of two, the small ones (0 and 0.5) as denormals:
 //   byte 0 of %w:  %low = and %w, 0x0f0f0f0f    %high = and (shr %w, 4), 0x0f0f0f0f    %n = byte 0 of %low, 0, byte 0 of %high, 0
 //                  mul %n, 2^12 + 2^6: the sign is in bit 15, the rest in bits 8 to 6
 //                  and .., 0x81c081c0: two numbers of bf16, times 2^-126
+// In f16 those copies would overlap, but one byte of two tells the numbers apart: a table of eight bytes, which one instruction looks up
+// four times.
+//   bytes 0 and 1: %m = permute 0x3e3c3800, 0x46444240 by (and %w, 0x77777777): the upper bytes of four magnitudes
+//                  %s = signs of the bytes of (shl %w, 4) and %w in turn    %b = or %m, (and %s, 0x80808080)
+//                  0, byte 0 of %b, 0, byte 1 of %b: two numbers
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -15,34 +20,52 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// The low four bits of both halves of `pair`, which has no others, moved to the places of two floats.
-static Value spreadE2m1(ThreadContext &t, Value pair, bool isHalf) {
-  if (!isHalf) return arith::AndIOp::create(t.b, arith::MulIOp::create(t.b, pair, t.i32(1 << 12 | 1 << 6)), t.i32(int64_t(0x81c081c0)));
-  // In f16 the copies would overlap.
-  Value sign = arith::AndIOp::create(t.b, arith::ShLIOp::create(t.b, pair, t.i32(12)), t.i32(int64_t(0x80008000)));
-  return arith::OrIOp::create(t.b, sign, arith::AndIOp::create(t.b, arith::ShLIOp::create(t.b, pair, t.i32(9)), t.i32(0x0e000e00)));
+static Value permute(ThreadContext &t, Value first, Value second, int64_t selector) {
+  return ptx::PermuteOp::create(t.b, t.b.getI32Type(), first, second, t.i32(selector));
+}
+
+/// Four words of two neighbours each, of bf16.
+static Parts pairsOfBf16(ThreadContext &t, Value word) {
+  Value ones = t.i32(0x0f0f0f0f), low = arith::AndIOp::create(t.b, word, ones);
+  Value high = arith::AndIOp::create(t.b, arith::ShRUIOp::create(t.b, word, t.i32(4)), ones);
+  Parts pairs;
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    // The sign of a byte below 128, spread, is 0: 8 and the byte's number in a selector.
+    Value pair = permute(t, low, high, 0xc480 + 0x1111 * byte);
+    pairs.push_back(arith::AndIOp::create(t.b, arith::MulIOp::create(t.b, pair, t.i32(1 << 12 | 1 << 6)), t.i32(int64_t(0x81c081c0))));
+  }
+  return pairs;
+}
+
+/// The same of f16.
+static Parts pairsOfF16(ThreadContext &t, Value word) {
+  Value magnitudes = arith::AndIOp::create(t.b, word, t.i32(0x77777777)), up = arith::ShLIOp::create(t.b, word, t.i32(4));
+  Parts pairs;
+  for (int64_t half = 0; half < 2; ++half) {
+    Value places = half ? Value(arith::ShRUIOp::create(t.b, magnitudes, t.i32(16))) : magnitudes;
+    Value bytes = ptx::PermuteOp::create(t.b, t.b.getI32Type(), t.i32(0x3e3c3800), t.i32(0x46444240), places);
+    Value signs = arith::AndIOp::create(t.b, permute(t, up, word, 0xd9c8 + 0x2222 * half), t.i32(int64_t(0x80808080)));
+    bytes = arith::OrIOp::create(t.b, bytes, signs);
+    for (int64_t selector : {0x1404, 0x3424})
+      pairs.push_back(permute(t, bytes, t.i32(0), selector));
+  }
+  return pairs;
 }
 
 /// The numbers of some bytes, low halves and high halves in turn.
 static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number) {
-  bool isHalf = number.isF16();
-  Value factor = t.constant(number, t.b.getFloatAttr(number, std::ldexp(1.0, isHalf ? 14 : 126)));
-  Parts numbers(2 * bytes.size());
+  Value factor = number.isF16() ? Value() : t.constant(number, t.b.getFloatAttr(number, std::ldexp(1.0, 126)));
+  Parts numbers;
   for (size_t first = 0; first < bytes.size(); first += 4) {
     Parts four;
     for (size_t i = 0; i < 4; ++i)
       four.push_back(bytes[std::min(first + i, bytes.size() - 1)]);
-    Value word = packed(t, four), ones = t.i32(0x0f0f0f0f);
-    Value low = arith::AndIOp::create(t.b, word, ones);
-    Value high = arith::AndIOp::create(t.b, arith::ShRUIOp::create(t.b, word, t.i32(4)), ones);
-    for (size_t byte = 0; byte < std::min<size_t>(4, bytes.size() - first); ++byte) {
-      // The sign of a byte below 128, spread, is 0: 8 and the byte's number in a selector.
-      Value selector = t.i32(static_cast<int64_t>(0xc480 + 0x1111 * byte));
-      Value pair = ptx::PermuteOp::create(t.b, t.b.getI32Type(), low, high, selector);
-      for (auto [second, scaled] : llvm::enumerate(unpacked(t, spreadE2m1(t, pair, isHalf), number)))
-        numbers[2 * (first + byte) + second] = arith::MulFOp::create(t.b, scaled, factor);
-    }
+    Value word = packed(t, four);
+    for (Value pair : number.isF16() ? pairsOfF16(t, word) : pairsOfBf16(t, word))
+      for (Value each : unpacked(t, pair, number))
+        numbers.push_back(factor ? Value(arith::MulFOp::create(t.b, each, factor)) : each);
   }
+  numbers.truncate(2 * bytes.size());
   return numbers;
 }
 

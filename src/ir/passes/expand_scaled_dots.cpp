@@ -11,17 +11,32 @@
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 using namespace mlir;
 using namespace tilewright;
 
 namespace {
 
+RankedTensorType tileType(Value tile) {
+  return cast<RankedTensorType>(tile.getType());
+}
+
+/// Whether the operand has scales of e8m0.
+bool isExponents(const tt::ScaledOperand &x) {
+  return x.scale && tileType(x.scale).getElementType().isInteger(8);
+}
+
 /// Operations at one place, on tiles of any shape.
 class Builder {
 public:
-  Builder(tt::DotScaledOp op, UnpackE2m1 unpackE2m1)
-      : b(op.getLoc(), op), unpackE2m1(unpackE2m1), fastMath(op.getFastMath()), group(scaleGroup(leftOf(op), rightOf(op))),
-        isHalf(op.getAElemType() == tt::ScaleDotElemType::FP16 || op.getBElemType() == tt::ScaleDotElemType::FP16),
+  Builder(tt::DotScaledOp op, UnpackE2m1 unpackE2m1, bool narrow)
+      : b(op.getLoc(), op), unpackE2m1(unpackE2m1), fastMath(op.getFastMath()), narrow(narrow), group(scaleGroup(leftOf(op), rightOf(op))),
+        isHalf(narrow || op.getAElemType() == tt::ScaleDotElemType::FP16 || op.getBElemType() == tt::ScaleDotElemType::FP16 ||
+               (unpackE2m1 && isExactInHalf(leftOf(op)) && isExactInHalf(rightOf(op)))),
         number(isHalf ? Type(b.getF16Type()) : Type(b.getBF16Type())) {}
 
   /// The numbers of an operand.
@@ -30,10 +45,18 @@ public:
     Value numbers =
         x.format == tt::ScaleDotElemType::E2M1 ? pairs(x.tile, x.packedAlongK ? depth : outer) : toNumber(withFormat(x.tile, x.format));
     if (!x.scale) return numbers;
+    if (narrow && isExponents(x)) return arith::MulFOp::create(b, numbers, repeated(narrowScale(x.scale), depth));
     return arith::MulFOp::create(b, numbers, repeated(scaleNumbers(x.scale), depth));
   }
 
+  SmallVector<Value> exponents; ///< of narrow scales, above `leastExponent`
+
 private:
+  static constexpr int64_t leastExponent = 113; // 2^-14
+  /// Whether fp16 holds each number times its scale, as bf16 does: from 0.5 * 2^-9 to 6 * 448, in six bits.
+  static bool isExactInHalf(const tt::ScaledOperand &x) {
+    return x.format == tt::ScaleDotElemType::E2M1 && x.scale && isa<Float8E4M3FNType>(typeOf(x.scale).getElementType());
+  }
   static RankedTensorType typeOf(Value tile) { return cast<RankedTensorType>(tile.getType()); }
   static Type withElement(Value tile, Type element) { return typeOf(tile).clone(element); }
   Value constant(Value like, Type element, int64_t value) {
@@ -140,9 +163,22 @@ private:
     return merged(tt::BroadcastOp::create(b, RankedTensorType::get(shape, number), expanded), depth);
   }
 
+  /// 0, or a power of two among those of fp16 that are no denormals; how far its exponent lies above the least of them is noted.
+  Value narrowScale(Value scale) {
+    Type word = b.getI32Type();
+    Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
+    Value zero = constant(exponent, word, 0), below = constant(exponent, word, leastExponent - 1);
+    Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, exponent, zero);
+    Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, leastExponent));
+    exponents.push_back(arith::SelectOp::create(b, isZero, zero, above));
+    Value biased = arith::SubIOp::create(b, arith::MaxUIOp::create(b, exponent, below), below);
+    Value bits = arith::ShLIOp::create(b, biased, constant(exponent, word, 10));
+    return tt::BitcastOp::create(b, withElement(scale, number), arith::TruncIOp::create(b, withElement(scale, b.getI16Type()), bits));
+  }
+
   ImplicitLocOpBuilder b;
   UnpackE2m1 unpackE2m1;
-  bool fastMath;
+  bool fastMath, narrow;
   int64_t group;
   bool isHalf;
   Type number;
@@ -152,13 +188,106 @@ LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
   if (std::string problem = problemOf(left, right, op.getC().getType()); !problem.empty())
     return refuse(op, Diag::invalidArgument, {problem, ""});
-  Builder builder(op, unpackE2m1);
+  Builder builder(op, unpackE2m1, /*narrow=*/false);
   Value a = builder.operand(left), b = builder.operand(right);
   OpBuilder at(op);
   auto dot = tt::DotOp::create(at, op.getLoc(), op.getType(), a, b, op.getC(), tt::InputPrecision::IEEE, 0);
   op.replaceAllUsesWith(dot.getResult());
   op.erase();
   return success();
+}
+
+/// How far above 2^-14 scales may reach for fp16 to hold every number times its scale, e4m3 or e2m1.
+int64_t mostAbove(const tt::ScaledOperand &x) {
+  return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 27; // 448 * 2^7, 6 * 2^13
+}
+
+/// A loop that does nothing but compute such a product's sum, which may be computed twice.
+scf::ForOp repeatableLoop(tt::DotScaledOp op) {
+  constexpr int64_t leastRows = 64;
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  tt::ScaledOperand left = leftOf(op), right = rightOf(op);
+  if (!loop || loop.getUnsignedCmp() || left.rank() != 2 || left.outer() < leastRows || right.outer() < leastRows) return {};
+  if (!problemOf(left, right, op.getC().getType()).empty() || (!isExponents(left) && !isExponents(right))) return {};
+  for (const tt::ScaledOperand &x : {left, right}) {
+    if (x.format != tt::ScaleDotElemType::E4M3 && x.format != tt::ScaleDotElemType::E2M1) return {};
+    if (x.scale && !isExponents(x)) return {};
+  }
+  int64_t products = 0;
+  for (Operation &each : loop.getBody()->without_terminator()) {
+    auto load = dyn_cast<tt::LoadOp>(each);
+    products += isa<tt::DotScaledOp>(each);
+    if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || (load && !load.getIsVolatile()))) return {};
+  }
+  return products == 1 ? loop : scf::ForOp();
+}
+
+Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t most) {
+  Type word = b.getI32Type();
+  Value row = tt::ReshapeOp::create(b, RankedTensorType::get({tileType(tile).getNumElements()}, word), tile, false, false);
+  auto largest = tt::ReduceOp::create(b, ValueRange{row}, 0);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = b.createBlock(&largest.getCombineOp(), {}, {word, word}, {b.getLoc(), b.getLoc()});
+    Value larger = arith::MaxUIOp::create(b, block->getArgument(0), block->getArgument(1));
+    tt::ReduceReturnOp::create(b, ValueRange{larger});
+  }
+  Value limit = arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(most)));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, largest.getResult()[0], limit);
+}
+
+/// The loop in fp16 first, which takes half the instructions; it notes how large and small the scales are. Where fp16 has not held all
+/// numbers, the loop runs once more as it is.
+///   before: %d = scf.for (%c) { tt.dot_scaled }
+///   after:  %x, %above = scf.for (%c, 0) { tt.dot in fp16; the largest exponent }
+///           %d = scf.if %above > 21 { scf.for (%c) { tt.dot_scaled } } else { %x }
+void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1) {
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  SmallVector<Value> inits(loop.getInitArgs());
+  SmallVector<int64_t> limits;
+  for (const tt::ScaledOperand &x : {leftOf(op), rightOf(op)}) {
+    if (!isExponents(x)) continue;
+    auto type = RankedTensorType::get(tileType(x.scale).getShape(), b.getI32Type());
+    inits.push_back(arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(0)))));
+    limits.push_back(mostAbove(x));
+  }
+  auto fast = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+  fast->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  IRMapping map;
+  map.map(loop.getInductionVar(), fast.getInductionVar());
+  size_t results = loop.getNumResults();
+  for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), fast.getRegionIterArgs().take_front(results)))
+    map.map(from, to);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(fast.getBody());
+    tt::DotScaledOp product;
+    for (Operation &each : loop.getBody()->without_terminator())
+      if (auto copy = dyn_cast<tt::DotScaledOp>(b.clone(each, map))) product = copy;
+    Builder builder(product, unpackE2m1, /*narrow=*/true);
+    Value left = builder.operand(leftOf(product)), right = builder.operand(rightOf(product));
+    b.setInsertionPointToEnd(fast.getBody());
+    SmallVector<Value> yielded = llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return map.lookupOrDefault(value); });
+    for (auto [carried, above] : llvm::zip(fast.getRegionIterArgs().drop_front(results), builder.exponents))
+      yielded.push_back(arith::MaxUIOp::create(b, carried, above));
+    scf::YieldOp::create(b, yielded);
+    b.setInsertionPoint(product);
+    product.replaceAllUsesWith(
+        tt::DotOp::create(b, product.getType(), left, right, product.getC(), tt::InputPrecision::IEEE, 0).getResult());
+    product.erase();
+  }
+  Value again;
+  for (auto [above, most] : llvm::zip(fast.getResults().drop_front(results), limits)) {
+    Value some = isAbove(b, above, most);
+    again = again ? Value(arith::OrIOp::create(b, again, some)) : some;
+  }
+  auto branch = scf::IfOp::create(b, loop.getResultTypes(), again, /*withElseRegion=*/true);
+  loop.replaceAllUsesWith(branch.getResults());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, fast.getResults().take_front(results));
+  b.setInsertionPointToStart(branch.thenBlock());
+  auto yield = scf::YieldOp::create(b, loop.getResults());
+  loop->moveBefore(yield);
 }
 
 } // namespace
@@ -168,6 +297,10 @@ LogicalResult tilewright::expandScaledDots(ModuleOp module) {
 }
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1) {
+  SmallVector<tt::DotScaledOp> products;
+  module.walk([&](tt::DotScaledOp op) { products.push_back(op); });
+  for (tt::DotScaledOp op : products)
+    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1);
   WalkResult walk =
       module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });
   return failure(walk.wasInterrupted());
