@@ -40,7 +40,7 @@ def products(bench):
             compared(bench, "product bf16", size, "bf16", threads, 2 * size**3, bf16, lambda: torch.mm(a, b), 0.9, 1.0)
             bytes_ = lambda: int8[grid](left, right, scales, scales, exact, scaled, *sizes, num_threads=threads)
             bytes_()
-            if not torch.equal(exact, torch._int_mm(left, right)):
+            if not torch.equal(exact.double(), left.double() @ right.double()):  # oneDNN without VNNI saturates, and is not exact
                 raise AssertionError("product int8: wrong result; nothing is timed")
             compared(bench, "product int8", size, "int8", threads, 2 * size**3, bytes_, lambda: torch._int_mm(left, right), 0.9, 1.0)
 
