@@ -23,3 +23,10 @@ def test_table():
     lines = done.stdout.splitlines()
     assert lines[0] == "| work | size | type | threads | rival | reach | win | Zen 5 |"
     assert "| gemm | 512 | fp32 | 1 | OpenBLAS | 0.90 | 1.02 | 1.92 |" in lines
+
+
+def test_roofline():
+    command = [sys.executable, "roofline.py", "cpu_xeon_emeraldrapids", "2026-11-23_main_native", "2026-11-23_attention_native"]
+    picture = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=True).stdout
+    assert picture == (BENCHMARKS.parent / "docs" / "roofline_xeon.svg").read_text()
+    assert "attention backward causal 2x4096x128 bf16" in picture and "product int8 2048 int8" in picture
