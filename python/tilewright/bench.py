@@ -11,7 +11,6 @@ data, by the reference interpreter on a few of the programs.
 import dataclasses
 import json
 import math
-import os
 import statistics
 import sys
 import time
@@ -219,26 +218,12 @@ def _compare_main(line, results):
     return command.WRONG if found["verdict"] == "slower" else 0
 
 
-def _write(path, text):
-    """In one step: what was there before is lost only for what is whole. Into a device or a pipe as it is. Gives the problem, if there is one."""
-    aside = f"{path}.tmp.{os.getpid()}" if os.path.isfile(path) or not os.path.exists(path) else path
-    try:
-        with open(aside, "w") as file:
-            file.write(text)
-        if aside != path:
-            os.replace(aside, os.path.realpath(path))
-    except OSError as error:
-        if aside != path and os.path.exists(aside):
-            os.unlink(aside)
-        return f"cannot write '{path}': {error.strerror}"
-    return None
-
-
 def _write_roofline(path, found, file):
     if not found["flops"]:
         return "the kernel does no operations on floats that could be counted; there is no point to draw"
-    return _write(path, roofline.draw(f"{file} on {found['device']}", found["arithmetic_intensity"], found["tflop_per_s"] * 1e12,
-                                      found["roof"]["bytes_per_second"], found["roof"]["peak"]))
+    drawn = roofline.draw(f"{file} on {found['device']}", found["arithmetic_intensity"], found["tflop_per_s"] * 1e12,
+                          found["roof"]["bytes_per_second"], found["roof"]["peak"])
+    return command.write_file(path, drawn)
 
 
 def _parse(arguments):
@@ -268,7 +253,7 @@ def main(arguments):
         found = bench(line.file[0], options, line.warmup, line.repeat, line.measure_roof)
         if isinstance(found, verification.Report):
             raise command.CommandError(f"nothing is measured before the kernel is right: {found.details}", found.as_dict())
-        problems = [_write(line.output, json.dumps(command.to_json(found)) + "\n") if line.output else None,
+        problems = [command.write_file(line.output, json.dumps(command.to_json(found)) + "\n") if line.output else None,
                     _write_roofline(line.roofline, found, line.file[0]) if line.roofline else None]
         if not line.json:
             _show(found, results)

@@ -150,8 +150,8 @@ def _run(script, arguments):
     runpy.run_path(script, run_name="__main__")
 
 
-def profile(script, arguments=(), trace=None, wants_roof=True):
-    """Runs a script; rows of its kernels, the longest first."""
+def profile(script, arguments=(), wants_trace=False, wants_roof=True):
+    """Runs a script: rows of its kernels, the longest first, and the trace, if it is wanted."""
     compilations = CompileTrace()
     knobs.compilation.listener = compilations
     number = session.start("profile", hook=WorkHook(), data="trace")
@@ -167,17 +167,15 @@ def profile(script, arguments=(), trace=None, wants_roof=True):
         taken = session.end(number)
         knobs.compilation.listener = compilations._before
     tree, devices = taken.database()
+    trace = taken.trace() if wants_trace else None
     if trace:
-        whole = taken.trace()
-        whole["traceEvents"] += compilations.events
-        with open(trace, "w") as file:
-            command.json.dump(whole, file)
+        trace["traceEvents"] += compilations.events
     if clock.recorder.why:
         print(f"tilewright: kernels are timed by events, which adds a few microseconds to each, as {clock.recorder.why}", file=sys.stderr)
     rows = rows_of(tree)
     device = "cpu" if "CPU" in devices else f"cuda:{next(iter(devices['CUDA']))}"
     add_rates(rows, roof.roof_of(device) if wants_roof and rows else None)
-    return rows
+    return rows, trace
 
 
 def _own_words(words):
@@ -192,11 +190,14 @@ def main(words):
     options = _parser().parse_args(words)
     _check(options.script)
     with command.results_alone() as results:
-        rows = profile(options.script, options.arguments, options.trace, not options.no_roof)
+        rows, trace = profile(options.script, options.arguments, bool(options.trace), not options.no_roof)
+        problem = command.write_file(options.trace, command.json.dumps(trace)) if options.trace else None
+        if not options.json:
+            print(text_of(rows), file=results)
+        if problem:
+            raise command.CommandError(problem, {"kernels": rows})
         if options.json:
             command.write_json({"kernels": rows}, results)
-        else:
-            print(text_of(rows), file=results)
 
 
 if __name__ == "__main__":

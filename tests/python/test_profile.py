@@ -113,6 +113,9 @@ def test_a_script_that_fails_is_told(run, tmp_path):
     assert done.stdout == ""
     done = run("--no-roof", "--json", arguments=())
     assert done.returncode == 1 and "IndexError" in json.loads(done.stdout)["error"]
+    done = run("--no-roof", "--json", "--trace", "/no/such/folder/trace.json")  # what was found is not lost
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert json.loads(done.stdout)["kernels"] and "cannot write '/no/such/folder/trace.json'" in json.loads(done.stdout)["error"]
     (tmp_path / "broken.py").write_bytes(b"print('no end'\0")
     broken = subprocess.run([sys.executable, "-m", "tilewright.profile", tmp_path / "broken.py"], capture_output=True, text=True)
     assert broken.returncode == 1 and "Traceback" not in broken.stderr and "null bytes" in broken.stderr

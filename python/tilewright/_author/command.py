@@ -64,6 +64,21 @@ def write_json(value, file):
     print(json.dumps(to_json(value)), file=file)
 
 
+def write_file(path, text):
+    """In one step: what was there before is lost only for what is whole. Into a device or a pipe as it is. Gives the problem, or None."""
+    aside = f"{path}.tmp.{os.getpid()}" if os.path.isfile(path) or not os.path.exists(path) else path
+    try:
+        with open(aside, "w") as file:
+            file.write(text)
+        if aside != path:
+            os.replace(aside, os.path.realpath(path))
+    except OSError as error:
+        if aside != path and os.path.exists(aside):
+            os.unlink(aside)
+        return f"cannot write '{path}': {error.strerror}"
+    return None
+
+
 def _diagnostics(error):
     """What the compiler said, where an error comes from it."""
     while error is not None and not isinstance(error, CompilationError):
