@@ -148,12 +148,16 @@ public:
                             Diagnostics &diagnostics) const override {
     WithGil gil;
     try {
+      auto given = [own = isOfLanguage()](const Value &value) { // a function of the language's library is passed constants as such
+        static constinit PackageMember constant("language.core", "constexpr");
+        return own ? constant(fromValue(value)) : fromValue(value);
+      };
       nb::list positional;
       for (const Value &arg : args)
-        positional.append(fromValue(arg));
+        positional.append(given(arg));
       nb::dict named;
       for (const auto &[key, value] : keywords)
-        named[key.c_str()] = fromValue(value);
+        named[key.c_str()] = given(value);
       nb::object result = nb::steal(PyObject_Call(function.get(), nb::tuple(positional).ptr(), named.ptr()));
       if (!result.is_valid()) throw nb::python_error();
       return toValue(result);
@@ -167,6 +171,10 @@ public:
   nb::handle object() const { return function.get(); }
 
 private:
+  bool isOfLanguage() const {
+    return PyFunction_Check(function.get()) && memberOr(nb::handle(function.get()), "__triton_builtin__", nb::none()).ptr() == Py_True;
+  }
+
   Shared function;
   std::string functionName;
   bool isMember;

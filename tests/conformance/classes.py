@@ -53,6 +53,7 @@ NAMED = [
     (r"test_jit_noinline", "text of IR", "calls are inlined in ttir already"),
     (r"test_local_does_not_shadow_global", "Python's meaning", "a name that a function assigns is local: read before, it is an error"),
     (r"test_filecheck_negative", "not installed", "LLVM's FileCheck, whose message it looks for"),
+    (r"test_opt_flags_split_k", "PyTorch's start", "PyTorch starts CUDA only where the test has put a stub for a card's properties, which it then asks"),
     (r"test_perf_warning", "remarks", "remarks about performance are `tilewright explain`'s"),
     (r"test_optimize_thread_locality|test_pipeliner.py::test_pipeline_", "text of IR", "counts the operations that upstream's own passes make"),
 ]

@@ -315,3 +315,24 @@ def root_kernel(out_ptr, n):
 def test_a_host_function_is_named_as_its_author_knows_it():
     with pytest.raises(triton.CompilationError, match="'sqrt' runs at compile time and cannot take run-time values"):
         root_kernel[(1,)](np.zeros(1, np.float32), 7)
+
+
+def rounded_up(n: tl.constexpr, *, _builder=None):
+    assert isinstance(n, tl.constexpr)
+    return tl.constexpr(triton.next_power_of_2(n.value))
+
+
+rounded_up.__triton_builtin__ = True
+
+
+@triton.jit
+def with_a_marked_function(x, count: tl.constexpr):
+    size: tl.constexpr = rounded_up(count)
+    tl.store(x + tl.arange(0, size), size)
+
+
+def test_functions_marked_as_the_languages_own_are_passed_constexprs():
+    """As those of PyTorch's triton_helpers are, which Inductor's cooperative reductions call."""
+    out = np.zeros(8, np.int32)
+    with_a_marked_function[(1,)](out, 5)
+    assert (out == 8).all()

@@ -76,6 +76,7 @@ private:
   bool isRemade(Value tile, int64_t elements, int64_t depth) {
     Operation *op = tile.getDefiningOp();
     if (!op || depth == 0 || op->getNumResults() != 1 || !isPure(op)) return false;
+    if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp>(op)) return true; // of a cheap tile, computed again for who makes this one
     if (isa<tt::ElementwiseInlineAsmOp>(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       if (!isTile(operand) || plan.isCheap(operand)) return true;

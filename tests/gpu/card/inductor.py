@@ -354,7 +354,7 @@ def descriptor_stores_template(device, small):
     return lambda a, b: a @ b, halves(device, (n, n), (n, n))
 
 
-@program(**only("decompose_k"))
+@program(**TEMPLATES)
 def split_sums_template(device, small):
     k = 1024 if small else 65536
     return lambda a, b: (a @ b) * k ** -0.5, halves(device, (32, k), (k, 32))
