@@ -722,7 +722,7 @@ def waiting_kernel(flag, out):
 def test_waiting_for_some_time():
     flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
     ptx = waiting_kernel.warmup(flag, out, grid=(1,), arch="sm90").asm["ptx"]
-    assert ptx.count("%globaltimer") == 2 and "atom.acquire.gpu.global.cas" in ptx
+    assert ptx.count("%globaltimer") == 2 and "atom.global.acquire.gpu.cas" in ptx
     with pytest.raises(triton.CompilationError, match="measured by a GPU's clock"):
         waiting_kernel[(1,)](flag, out)
 
