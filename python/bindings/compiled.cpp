@@ -100,7 +100,7 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
 static void readOptions(nb::dict options, KernelOptions &out) {
   auto given = [&](const char *name) { return options.contains(name) && !nb::object(options[name]).is_none(); };
   auto number = [&](const char *name, int64_t &field) {
-    if (given(name)) field = nb::cast<int64_t>(options[name]);
+    if (given(name)) field = integerOption(options[name], name);
   };
   readSettings(out);
   number("num_warps", out.numWarps);
@@ -110,7 +110,7 @@ static void readOptions(nb::dict options, KernelOptions &out) {
   if (options.contains("sanitize_overflow")) out.sanitizeOverflow = nb::cast<bool>(nb::bool_(options["sanitize_overflow"]));
   if (options.contains("enable_fp_fusion")) out.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
   if (given("ir_override")) out.overrideText = overridingText(options["ir_override"]);
-  if (given("maxnreg")) out.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
+  if (given("maxnreg")) out.maxnreg = integerOption(options["maxnreg"], "maxnreg");
 }
 
 /// A description of what a kernel is compiled for: types by parameter (None: a constant; a tuple: those of its members), constants and
