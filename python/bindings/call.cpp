@@ -98,17 +98,20 @@ GpuTarget gpuOfArch(const std::string &arch) {
   raise(PyExc_ValueError, "there is no GPU target '" + arch + "': there are " + gpuTargetNames());
 }
 
-namespace {
-
 int64_t integerOption(nb::handle value, llvm::StringRef name) {
-  if (PyLong_Check(value.ptr())) return nb::cast<int64_t>(value);
-  nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+  nb::object number = PyLong_Check(value.ptr()) ? nb::borrow(value) : nb::steal(PyNumber_Index(value.ptr()));
   if (!number.is_valid()) {
     clearException();
     raise(PyExc_TypeError, "the launch option '" + name.str() + "' is an int, not " + nb::cast<std::string>(nb::repr(value)));
   }
-  return nb::cast<int64_t>(number);
+  int overflow = 0;
+  int64_t integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0)
+    raise(PyExc_OverflowError, "the launch option '" + name.str() + "' does not fit in 64 bits: " + nb::cast<std::string>(nb::repr(value)));
+  return integer;
 }
+
+namespace {
 
 void setOption(Call &call, Option option, nb::handle value, llvm::StringRef name) {
   LaunchOptions &options = call.options;

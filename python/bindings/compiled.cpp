@@ -100,7 +100,7 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
 static void readOptions(nb::dict options, KernelOptions &out) {
   auto given = [&](const char *name) { return options.contains(name) && !nb::object(options[name]).is_none(); };
   auto number = [&](const char *name, int64_t &field) {
-    if (given(name)) field = nb::cast<int64_t>(options[name]);
+    if (given(name)) field = integerOption(options[name], name);
   };
   readSettings(out);
   number("num_warps", out.numWarps);
@@ -113,7 +113,7 @@ static void readOptions(nb::dict options, KernelOptions &out) {
   if (given("enable_reflect_ftz")) out.flushesExp2 = nb::cast<bool>(nb::bool_(options["enable_reflect_ftz"]));
   if (given("extern_libs")) out.externLibs = externLibs(options["extern_libs"]);
   if (given("ir_override")) out.overrideText = overridingText(options["ir_override"]);
-  if (given("maxnreg")) out.maxnreg = nb::cast<int64_t>(options["maxnreg"]);
+  if (given("maxnreg")) out.maxnreg = integerOption(options["maxnreg"], "maxnreg");
 }
 
 /// A description of what a kernel is compiled for: types by parameter (None: a constant; a tuple: those of its members), constants and

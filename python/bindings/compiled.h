@@ -38,6 +38,8 @@ bool isOn(llvm::StringRef setting);
 void readSettings(KernelOptions &options);
 /// The GPU that the option `arch` names: "sm80", "sm90a", or as --target has them. Raises for other words.
 GpuTarget gpuOfArch(const std::string &arch);
+/// The number that a launch option is set to. Raises where it is none, or is wider than 64 bits.
+int64_t integerOption(nb::handle value, llvm::StringRef name);
 
 void defineCompiled(nb::module_ &module);
 

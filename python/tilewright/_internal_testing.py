@@ -200,7 +200,7 @@ def run_in_process(client_fn, args=(), kwargs=None, env=None):
         return ProcessResult(answers.get(timeout=1), told)
     except queue.Empty:
         print(told, file=sys.stderr)
-        raise RuntimeError(f"child process exited with code {process.exitcode} without returning a result") from None
+        raise RuntimeError(f"the other process gave no result; its exit status is {process.exitcode}") from None
 
 
 def _fresh_knobs_impl(skipped_attr=None):

@@ -122,7 +122,7 @@ class env_int(env_base):
         try:
             return int(text)
         except ValueError as error:
-            raise RuntimeError(f"Unable to use {self.key}={text}: expected int") from error
+            raise RuntimeError(f"{self.key} is set to {text!r}, but takes an integer") from error
 
 
 class env_class(env_base):
@@ -135,10 +135,10 @@ class env_class(env_base):
     def parse(self, text):
         module, found, name = text.partition(":")
         if not found:
-            raise RuntimeError(f"Unable to read {self.key}: '{text}' isn't of the form MODULE:CLASS")
+            raise RuntimeError(f"{self.key} is set to {text!r}, but names a class, as MODULE:CLASS")
         kind = getattr(importlib.import_module(module), name)
         if not any(base.__name__ == self.type for base in kind.mro()):
-            raise RuntimeError(f"Unable to use '{text}' from {self.key}: not of type '{self.type}'")
+            raise RuntimeError(f"{self.key} is set to {text!r}, which is no subclass of {self.type}")
         return kind
 
 

@@ -286,7 +286,7 @@ def test_compilation_in_the_background():
     assert active_mode.get() is None
     with ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
         put.warmup(x, 5, grid=(1,))
-        with pytest.raises(RuntimeError, match="already active"):
+        with pytest.raises(RuntimeError, match="collected by another AsyncCompileMode"):
             triton.AsyncCompileMode(pool).__enter__()
     assert put[(1,)](x, 5) is not None and x[0] == 5
 
@@ -326,7 +326,7 @@ class Shelf:
 
 def test_files_in_a_remote_store(knobs, tmp_path):
     knobs.cache.dir = str(tmp_path)
-    with pytest.raises(RuntimeError, match="Unable to instantiate RemoteCacheManager"):
+    with pytest.raises(RuntimeError, match="TRITON_REMOTE_CACHE_BACKEND is not set"):
         RemoteCacheManager("key")
     knobs.cache.remote_manager_class = Shelf
     Shelf.kept = {}
@@ -351,7 +351,7 @@ def test_settings_from_the_environment(knobs, monkeypatch):
     monkeypatch.delenv("TILEWRIGHT_CACHE_DIR")
     assert knobs.cache.dir == "/somewhere/.triton/cache" and knobs.cache.dump_dir == "/somewhere/.triton/dump"
     assert knobs.cache.manager_class is FileCacheManager
-    with pytest.raises(RuntimeError, match="expected int"):
+    with pytest.raises(RuntimeError, match="takes an integer"):
         knobs.redis.port
     knobs.redis.port = 1
     assert knobs.redis.port == 1
@@ -359,7 +359,7 @@ def test_settings_from_the_environment(knobs, monkeypatch):
     monkeypatch.delenv("TRITON_REDIS_PORT")
     assert knobs.redis.port == 6379
     monkeypatch.setenv("TRITON_CACHE_MANAGER", "collections:OrderedDict")
-    with pytest.raises(RuntimeError, match="not of type 'CacheManager'"):
+    with pytest.raises(RuntimeError, match="no subclass of CacheManager"):
         knobs.cache.manager_class
     monkeypatch.setenv("TRITON_CUDART_PATH", "/cuda")
     assert knobs.build.backend_dirs == {"/cuda"}

@@ -42,7 +42,7 @@ def test_a_kernel_is_interpreted_if_the_variable_is_set_when_it_is_made(monkeypa
 
 
 def test_exec_makes_kernels_for_the_interpreter(monkeypatch):
-    with pytest.raises(ValueError, match="should be defined in a Python file"):
+    with pytest.raises(ValueError, match="source is read from its file, and"):
         exec(SOURCE, {})
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     names = {}

@@ -138,8 +138,22 @@ def test_wrong_options(scale, numbers):
         scale[(1,)](numbers, numbers.copy(), 200, 2.0, num_stages="many")
 
 
+@pytest.mark.parametrize("option", ["num_warps", "num_ctas", "num_stages", "maxnreg", "num_threads"])
+def test_options_that_are_too_wide(scale, numbers, option):
+    for value in (2**63, -2**70):
+        with pytest.raises(OverflowError, match=f"'{option}' does not fit in 64 bits: {value}"):
+            scale[(1,)](numbers, numbers.copy(), 200, 2.0, **{option: value})
+    if option != "num_threads":
+        types = {"x_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "factor": "fp32", "BLOCK": "constexpr"}
+        source = triton.compiler.ASTSource(scale, types, {"BLOCK": 32})
+        with pytest.raises(OverflowError, match=f"'{option}' does not fit in 64 bits"):
+            triton.compile(source, options={option: 2**63})
+        with pytest.raises(TypeError, match=f"'{option}' is an int"):
+            triton.compile(source, options={option: "many"})
+
+
 def test_calling_a_kernel_without_a_grid(scale, numbers):
-    with pytest.raises(RuntimeError, match="Cannot call @triton.jit'd outside of the scope of a kernel"):
+    with pytest.raises(RuntimeError, match="is code for a kernel: launch it"):
         scale(numbers, numbers, 200, 2.0)
 
 

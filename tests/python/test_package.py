@@ -116,7 +116,7 @@ def test_tracebacks_are_the_users(tmp_path):
         return subprocess.run([sys.executable, "-m", "tilewright", *words], capture_output=True, text=True, cwd=tmp_path)
 
     conflict = failure("script.py", "conflict")
-    assert conflict.returncode == 1 and conflict.stderr.splitlines()[-1].startswith("ValueError: Conflicting meta-parameters: BLOCK")
+    assert conflict.returncode == 1 and conflict.stderr.splitlines()[-1].endswith("given by the call as well: BLOCK")
     assert conflict.stderr.count("  File ") == 2 and "runpy" not in conflict.stderr
     mistake = failure("-m", "script").stderr
     assert mistake.count("did you mean 'arange'?") == 1 and mistake.count("  File ") == 2, mistake
@@ -166,7 +166,7 @@ def test_dtypes():
     assert str(tl.pointer_type(tl.float32)) == "pointer<fp32>"
     block = tl.block_type(tl.float32, [tl.constexpr(4), 8])
     assert block.shape == (4, 8) and block.numel == 32 and block.scalar == tl.float32 and block.is_block()
-    with pytest.raises(ValueError, match="power of 2"):
+    with pytest.raises(ValueError, match="powers of two"):
         tl.block_type(tl.float32, [3])
     assert tl.str_to_ty("*fp16") == tl.pointer_type(tl.float16)
     with pytest.raises(AssertionError):

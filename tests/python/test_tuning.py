@@ -84,7 +84,7 @@ def test_pruning():
 
 def test_conflict():
     kernel = make(do_bench=quick)
-    with pytest.raises(ValueError, match="Conflicting meta-parameters: BLOCK"):
+    with pytest.raises(ValueError, match="given by the call as well: BLOCK"):
         kernel[(1,)](np.zeros(100, np.float32), 100, BLOCK=32)
 
 
@@ -175,10 +175,10 @@ def test_configurations_that_cannot_be():
 def test_launches_that_conflict(count):
     kernel = make(do_bench=quick, configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})][:count])
     for conflict in ({"BLOCK": 32}, {"num_warps": 8}):
-        with pytest.raises(ValueError, match=f"Conflicting meta-parameters: {next(iter(conflict))}"):
+        with pytest.raises(ValueError, match=f"given by the call as well: {next(iter(conflict))}"):
             kernel[(4,)](np.zeros(100, np.float32), 100, **conflict)
     kernel[GRID](np.zeros(100, np.float32), 100)
-    with pytest.raises(ValueError, match="Conflicting meta-parameters: num_warps"):
+    with pytest.raises(ValueError, match="given by the call as well: num_warps"):
         kernel[GRID](np.zeros(100, np.float32), 100, num_warps=8)
 
 

@@ -15,7 +15,7 @@ class _AggregateType(type):
         cls.__init__(instance, *args, **kwargs)
         for name in cls._aggregate_fields:
             if name not in vars(instance):
-                raise AttributeError(f"constructor for {cls.__name__} did not initialize attribute '{name}'")
+                raise AttributeError(f"{cls.__name__}.__init__ gave '{name}' no value")
         object.__delattr__(instance, "_open")
         return instance
 

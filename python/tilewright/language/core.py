@@ -205,7 +205,7 @@ class pointer_type(_OfElements):
     def __init__(self, element_ty, address_space=1, const=False):
         self._element, self.address_space, self.const = _unwrap_if_constexpr(element_ty), address_space, const
         if not isinstance(self._element, dtype):
-            raise TypeError(f"element_ty has type `{type(self._element).__name__}`; expected `dtype`.")
+            raise TypeError(f"the elements of a type have a dtype, not a {type(self._element).__name__}")
         self.name = ("const_" if const else "") + f"pointer<{self._element}>"
 
     def _parts(self):
@@ -233,16 +233,16 @@ class block_type(_OfElements):
         self._element = _unwrap_if_constexpr(element_ty)
         self.shape = builtins.tuple(_unwrap_shape(shape))
         if not self.shape:
-            raise TypeError("0d block_type is forbidden")
+            raise TypeError("a tile has a dimension at least")
         self.numel = 1
         for extent in self.shape:
             if not isinstance(extent, int):
-                raise TypeError(f"Shape element must have type `constexpr[int]`, got `{type(extent)}`")
+                raise TypeError(f"the sizes of a tile are integers, not {type(extent).__name__}")
             if extent <= 0 or extent & (extent - 1):
-                raise ValueError(f"Shape element must be a power of 2, not {extent}")
+                raise ValueError(f"the sizes of a tile are powers of two, not {extent}")
             self.numel *= extent
         if self.numel > TRITON_MAX_TENSOR_NUMEL:
-            raise ValueError(f"numel ({self.numel}) exceeds triton maximum tensor numel ({TRITON_MAX_TENSOR_NUMEL})")
+            raise ValueError(f"a tile of {self.numel} elements is too large: at most {TRITON_MAX_TENSOR_NUMEL}")
         self.name = f"<{[str(extent) for extent in self.shape]}, {self._element}>"
         self.primitive_bitwidth = self._element.primitive_bitwidth
         self.itemsize = self._element.itemsize
@@ -507,7 +507,7 @@ class range(base_value):
         self.loop_unroll_factor = loop_unroll_factor
 
     def __iter__(self):
-        raise RuntimeError("tl.range can only be used in @triton.jit'd functions")
+        raise RuntimeError("tl.range is for the loops of kernels")
 
     __next__ = __iter__
 

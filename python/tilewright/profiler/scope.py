@@ -62,7 +62,7 @@ class cpu_timed_scope(scope):
 
     def __init__(self, name, metrics=None):
         if metrics and "cpu_time" in metrics:
-            raise ValueError("The metric name 'cpu_time' is reserved.")
+            raise ValueError("cpu_time is what this scope measures itself; give that metric another name")
         super().__init__(name, metrics)
 
     def _begin(self):

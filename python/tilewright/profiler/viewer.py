@@ -52,7 +52,7 @@ def _value(root, node, metric):
     name, _, percent = metric.partition("/")
     known = next((known for known in root.metrics() if known == name or known.split(" (")[0] == name), None)
     if known is None or percent not in ("", "%"):
-        raise RuntimeError(f"Metric {metric} is not found. Use the --list flag to list available metrics")
+        raise RuntimeError(f"the profile has no metric {metric}; --list prints those that it has")
     total = node.total(known)
     return total / (root.total(known) or 1) * 100 if percent else total
 

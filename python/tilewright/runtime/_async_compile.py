@@ -50,7 +50,7 @@ class AsyncCompileMode:
 
     def __enter__(self):
         if active_mode.get():
-            raise RuntimeError("Another AsyncCompileMode is already active")
+            raise RuntimeError("compilations are collected by another AsyncCompileMode here; leave that one first")
         active_mode.set(self)
         return self
 

@@ -275,7 +275,7 @@ class Autotuner(KernelInterface):
     def _bench(self, args, meta, config, best):
         """The times of a configuration, or the error that it fails with."""
         if knobs.autotuning.print:
-            print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
+            print(f"{self.base_fn.__name__}: measuring {config}")
         named, before, run, after = self._run_of(args, meta, config)
 
         def call():
@@ -295,7 +295,7 @@ class Autotuner(KernelInterface):
             return RuntimeError(_core.other_results(str(config), self._call.first, times)) if isinstance(times, str) else times
         except _FAILURES as error:
             if knobs.autotuning.print:
-                print(f"Autotuning failed with {error}")
+                print(f"{self.base_fn.__name__}: {config} fails: {error}")
             return error
 
     def _checks_results(self):
@@ -340,8 +340,7 @@ class Autotuner(KernelInterface):
     def _check_conflicts(self, kwargs, configs):
         conflicts = kwargs.keys() & {name for config in configs for name in config.all_kwargs()}
         if conflicts:
-            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(conflicts))}."
-                             " Make sure that you don't re-define auto-tuned symbols.")
+            raise ValueError(f"chosen by the tuner, and given by the call as well: {', '.join(sorted(conflicts))}")
 
     def _problem(self, kernel, args, kwargs, keeps):
         """What a winner is kept for; None where none is kept, nor pinned by TILEWRIGHT_TUNED."""
@@ -481,8 +480,7 @@ class Autotuner(KernelInterface):
             knobs.autotuning.listener(fn=_jit_function(self.fn), key=key, best_config=config, configs_timings=timings,
                                       duration=seconds if measured else None, cache_hit=not measured)
         if knobs.autotuning.print and measured:
-            print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
-                  f"finished after {seconds:.2f}s,\nbest config selected: {config};")
+            print(f"{self.base_fn.__name__}: {config} is the fastest for {key}, after {seconds:.2f} s")
         return config
 
     def __getitem__(self, grid):
@@ -531,7 +529,7 @@ class Autotuner(KernelInterface):
         if isinstance(most, float) and most <= 1.0:
             most = int(most * len(self.configs))
         if not isinstance(most, int):
-            raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
+            raise TypeError(f"top_k is a number of configurations, or a share of them up to 1.0, not {most!r}")
         return max(1, most)
 
     def prune_configs(self, kwargs):

@@ -59,7 +59,7 @@ class FileCacheManager(CacheManager):
         self.key = key
         root = knobs.cache.dump_dir if dump else knobs.cache.override_dir if override else knobs.cache.dir
         if not root:
-            raise RuntimeError("Could not create or locate cache dir")
+            raise RuntimeError("knobs.cache names no folder for these files")
         self.cache_dir = os.path.join(root, key)
         self.lock_path = None if override else os.path.join(self.cache_dir, "lock")
         if not override:
@@ -135,7 +135,7 @@ class RemoteCacheManager(CacheManager):
     def __init__(self, key, override=False, dump=False):
         kind = knobs.cache.remote_manager_class
         if kind is None:
-            raise RuntimeError("Unable to instantiate RemoteCacheManager, TRITON_REMOTE_CACHE_BACKEND doesn't point to a valid class")
+            raise RuntimeError("TRITON_REMOTE_CACHE_BACKEND is not set; it names the class of the store, as MODULE:CLASS")
         self._local = FileCacheManager(key, override=override, dump=dump)
         self._backend = None if override or dump else kind(key)
 

@@ -130,7 +130,7 @@ class JITCallable:
         except OSError as error:
             found = executed_source(fn) if knobs.runtime.interpret else None
             if found is None:
-                raise ValueError("@jit functions should be defined in a Python file") from error
+                raise ValueError(f"a kernel's source is read from its file, and {fn.__name__} has none: define it in one") from error
             self.raw_src, self.starting_line_number = found
         # Where `def` is: the line in the file, and the column, from 1.
         definition = next((index for index, line in enumerate(self.raw_src) if line.lstrip().startswith("def ")), 0)
@@ -299,7 +299,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         return self.__name__ if self._repr is None else self._repr(_)
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+        raise RuntimeError(f"{self.__name__} is code for a kernel: launch it, as {self.__name__}[grid](...), or call it in another one")
 
     def __repr__(self):
         return f"{type(self).__name__}({self.module}:{self.__qualname__})"
@@ -481,7 +481,7 @@ def reinterpret(tensor, dtype):
         return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
     if hasattr(tensor, "data_ptr") or hasattr(tensor, "__array_interface__"):
         return TensorWrapper(tensor, dtype)
-    raise TypeError(f"Cannot reinterpret a {type(tensor)}.")
+    raise TypeError(f"reinterpret takes a tensor or an array, not {type(tensor).__name__}")
 
 
 # Names of element types as arguments spell them -> as signatures do.

@@ -147,7 +147,7 @@ def _constant(fn, told):
     if "jit_function" in told:
         known = fn.__globals__.get(told["jit_function"].rpartition(".")[2]) or type(fn).known.get(told["jit_function"])
         if known is None:
-            raise RuntimeError(f"Unable to resolve JITFunction {told['jit_function']} for preload")
+            raise RuntimeError(f"preload: there is no @jit function {told['jit_function']} here; import its module first")
         return known
     if "dtype" in told:
         return dtype(told["dtype"])

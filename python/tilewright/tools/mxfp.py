@@ -20,11 +20,11 @@ class _Numbers:
 
     def __init__(self, data=None, size=None, device=None):
         if data is None and size is None:
-            raise ValueError("Either parameter data or size must be provided")
+            raise ValueError("numbers to encode (data), or how many to draw (size)?")
         if data is None:
             self.device, self.size = device, (size,) if isinstance(size, int) else tuple(size)
             return
-        assert isinstance(data, torch.Tensor), "Parameter data must be a torch tensor"
+        assert isinstance(data, torch.Tensor), f"data is a tensor of PyTorch's, not {type(data).__name__}"
         self.device, self.data = data.device, self._from_float(data)
 
     def _draw(self, low, high):
@@ -41,7 +41,7 @@ class MXFP4Tensor(_Numbers):
         return self._draw(0, 15)
 
     def to(self, dtype):
-        assert dtype == torch.float32, "Currently only float32 is supported for fp4e2m1 to float conversion"
+        assert dtype == torch.float32, f"e2m1 becomes float32, not {dtype}"
         magnitudes = torch.tensor(_MAGNITUDES, dtype=dtype, device=self.data.device)
         return torch.cat([magnitudes, -magnitudes])[self.data.long()]
 
@@ -55,7 +55,7 @@ class MXFP4Tensor(_Numbers):
 
     def to_packed_tensor(self, dim):
         """Two numbers in a byte along a dimension, the first in the low half; a zero is added where their count is odd."""
-        assert 0 <= dim < self.data.ndim, "The dimension to pack along is not within the range of tensor dimensions"
+        assert 0 <= dim < self.data.ndim, f"there is no dimension {dim} to pack along: the tensor has {self.data.ndim}"
         data = self.data
         if data.size(dim) % 2:
             data = torch.cat([data, torch.zeros_like(data.narrow(dim, 0, 1))], dim)
@@ -77,11 +77,11 @@ class MXScaleTensor(_Numbers):
             return default if bound is None else min(_LARGEST, max(0, int(torch.log2(torch.tensor(bound))) + _BIAS))
 
         first, last = exponent(low, 0), exponent(high, _LARGEST)
-        assert first <= last, "Low must be less than or equal to high"
+        assert first <= last, f"the range from {low} to {high} is empty"
         return self._draw(first, last)
 
     def to(self, dtype):
-        assert dtype == torch.float32, "Currently only float32 is supported for f8e8m0 to float conversion"
+        assert dtype == torch.float32, f"e8m0 becomes float32, not {dtype}"
         powers = torch.ldexp(torch.ones_like(self.data, dtype=dtype), self.data.to(torch.int32) - _BIAS)
         return torch.where(self.data == _NAN, torch.nan, powers)
 

@@ -20,10 +20,10 @@ def create_ragged_descriptor(T, block_shape, ragged_dim=0):
     """A descriptor of a tensor of two or three dimensions for load_ragged and its like."""
     rank = len(T.shape)
     ragged_dim += rank if ragged_dim < 0 else 0
-    assert 0 <= ragged_dim < rank - 1, "last dimension cannot be ragged"
-    assert rank <= 3, "read-write ragged descriptors must have at most 3 dimensions"
-    assert len(block_shape) == rank, "block shape must have same length as tensor shape"
-    assert T.shape[ragged_dim] <= _LENGTH, "number of rows may not exceed 2**30"
+    assert 0 <= ragged_dim < rank - 1, "rows are ragged, not the numbers in a row: ragged_dim is any dimension but the last"
+    assert rank <= 3, f"a ragged descriptor is of two or three dimensions, not {rank}"
+    assert len(block_shape) == rank, f"block_shape has {len(block_shape)} dimensions, the tensor {rank}"
+    assert T.shape[ragged_dim] <= _LENGTH, f"{T.shape[ragged_dim]} rows are more than 2**30"
     whole = TensorDescriptor.from_tensor(T, block_shape)
     shape, strides = whole.shape, whole.strides
     row = strides[ragged_dim]
@@ -42,7 +42,7 @@ def to_ragged_indices(slice_off, slice_size, row):
 @triton.jit
 def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0):
     """A block of T[slice_off : slice_off + slice_size] at `coords`, which are not negative; zeros behind its end."""
-    tl.static_assert(len(TMA.shape) == len(coords) + 2, "TMA must be a read-write ragged descriptor")
+    tl.static_assert(len(TMA.shape) == len(coords) + 2, "TMA is of create_ragged_descriptor; coords are as many as its tensor's dimensions")
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = TMA.load([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:])
     return tl.reshape(block, block.shape[2:])

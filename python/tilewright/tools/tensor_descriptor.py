@@ -4,11 +4,11 @@ _FIELDS = ("base", "shape", "strides", "block_shape", "padding", "round_f32_to_t
 
 # What a descriptor must be, and what is said if it is not.
 _RULES = (
-    (lambda d: len(d.shape) > 0, "rank must not be zero"),
+    (lambda d: len(d.shape) > 0, "a descriptor has a dimension at least"),
     (lambda d: len(d.shape) == len(d.strides) == len(d.block_shape), "rank mismatch: shape, strides and block_shape have the same length"),
     (lambda d: all(extent >= 0 for extent in d.shape), "shape must not be negative"),
     (lambda d: all(extent > 0 for extent in d.block_shape), "block_shape must be positive"),
-    (lambda d: d.strides[-1] == 1, "Last dimension must be contiguous"),
+    (lambda d: d.strides[-1] == 1, "the stride of the last dimension must be 1"),
     (lambda d: d.padding in ("zero", "nan"), "padding is 'zero' or 'nan'"),
 )
 

@@ -5,7 +5,7 @@
 // barrier) and let others run.
 //
 // Order between warps is kept as vector clocks. Component i < warps is warp i's own clock; each warpgroup has one that counts its wgmma
-// that are done, as one warp's wgmma_wait speaks for all four; and each mbarrier has one that counts its completed phases, so that bytes
+// that are done, as one warp's wgmma_wait tells of all four; and each mbarrier has one that counts its completed phases, so that bytes
 // filled by a copy are known to whoever waited for that phase. A byte of shared memory remembers its last write and, for each warp, the
 // last read since: an access is ordered after them if the warp's clock has reached theirs.
 //

@@ -25,7 +25,7 @@ FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, Value
 }
 
 /// Threads of the same number hold the same elements in all blocks, so each has a place of its own that it finds again in the others. It
-/// stays as it is until all have read it: where that takes little room, the others are waited for only before the next exchange.
+/// stays as it is until all have read it: where that takes few bytes, the others are waited for only before the next exchange.
 LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
   finishMeeting(t);
   Parts held = t.get(op.getSrc());

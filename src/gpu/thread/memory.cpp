@@ -237,8 +237,8 @@ static bool hasStoresByEngine(Operation *op) {
   return walk.wasInterrupted();
 }
 
-/// Of a scalar, one thread speaks for the block: what the others did before is released, too. What the copy engine does for a thread is
-/// there before the thread tells of it.
+/// The atomic operation on a scalar is one thread's, for the block: it releases what the other threads did before as well. What the copy
+/// engine does for a thread is finished before the thread releases it.
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   if (t.isAlone) return;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;

@@ -401,7 +401,7 @@ LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   return success();
 }
 
-/// One lane speaks for its warp, whose threads have come this far.
+/// One lane arrives for its warp, once all threads of the warp have come this far.
 LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
