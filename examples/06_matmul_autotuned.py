@@ -105,7 +105,10 @@ def product_of_tile(
         store_tile(c_ptr, more, offs_m, more_n, M, N, stride_cm, stride_cn, ACTIVATION)
 
 
-@triton.autotune(configs=get_autotune_configs(), key=["M", "N", "K"], prune_configs_by={"early_config_prune": worth_measuring})
+# The distances of rows decide how tiles are loaded, and with it which tile is the best.
+@triton.autotune(
+    configs=get_autotune_configs(), key=["M", "N", "K", "stride_am", "stride_bk"], prune_configs_by={"early_config_prune": worth_measuring}
+)
 @triton.heuristics({"EVEN_K": lambda args: args["K"] % args["BLOCK_K"] == 0})
 @triton.jit
 def tuned_matmul_kernel(

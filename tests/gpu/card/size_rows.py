@@ -34,7 +34,7 @@ def size_rows(Row, ours, theirs, tiles, blocks):
 
 def product_rows(Row, ours, theirs, tiles):
     modules = {triton: load("06_matmul_autotuned", triton) for triton in (ours, theirs)}
-    retune(modules[theirs], "tuned_matmul_kernel", theirs, tiles, ["M", "N", "K"])
+    retune(modules[theirs], "tuned_matmul_kernel", theirs, tiles, ["M", "N", "K", "stride_am", "stride_bk"])
     cases = [(size, size, size, 0) for size in SQUARES] + [(4096, 4096, 4096, pad) for pad in PADS] + [(*size, 0) for size in ODD_IN_ONE]
     for M, N, K, pad in cases:
         a, b = padded(M, K, pad), padded(K, N, pad)
