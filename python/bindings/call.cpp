@@ -18,8 +18,6 @@
 
 namespace tilewright::python {
 
-namespace {
-
 Option optionNamed(llvm::StringRef name) {
   return llvm::StringSwitch<Option>(name)
       .Case("num_warps", Option::numWarps)
@@ -41,8 +39,6 @@ Option optionNamed(llvm::StringRef name) {
       .Default(isForeignOption(name) ? Option::ignored : Option::unknown);
 }
 
-} // namespace
-
 std::string overridingText(nb::handle path) {
   if (path.is_none()) return "";
   std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
@@ -54,7 +50,8 @@ std::string overridingText(nb::handle path) {
   return *text;
 }
 
-std::optional<KernelOptions::Libraries> externLibs(nb::handle value) {
+/// extern_libs of a launch: {name: path}, or pairs.
+static std::optional<KernelOptions::Libraries> externLibs(nb::handle value) {
   if (value.is_none()) return std::nullopt;
   nb::dict given;
   given.attr("update")(value); // upstream takes pairs as well
@@ -98,7 +95,8 @@ GpuTarget gpuOfArch(const std::string &arch) {
   raise(PyExc_ValueError, "there is no GPU target '" + arch + "': there are " + gpuTargetNames());
 }
 
-int64_t integerOption(nb::handle value, llvm::StringRef name) {
+/// The number that an option is set to. Raises where it is none, or is wider than 64 bits.
+static int64_t integerOption(nb::handle value, llvm::StringRef name) {
   nb::object number = PyLong_Check(value.ptr()) ? nb::borrow(value) : nb::steal(PyNumber_Index(value.ptr()));
   if (!number.is_valid()) {
     clearException();
@@ -111,29 +109,35 @@ int64_t integerOption(nb::handle value, llvm::StringRef name) {
   return integer;
 }
 
+bool setKernelOption(KernelOptions &options, Option option, nb::handle value, llvm::StringRef name) {
+  auto flag = [&] { return nb::cast<bool>(nb::bool_(value)); };
+  switch (option) {
+  case Option::numWarps: options.numWarps = integerOption(value, name); return true;
+  case Option::numCtas: options.numCtas = integerOption(value, name); return true;
+  case Option::numStages: options.numStages = integerOption(value, name); return true;
+  case Option::maxnreg:
+    if (!value.is_none()) options.maxnreg = integerOption(value, name);
+    return true;
+  case Option::fpFusion: options.fpFusion = flag(); return true;
+  case Option::debug: options.debug = flag(); return true;
+  case Option::sanitizeOverflow: options.sanitizeOverflow = flag(); return true;
+  case Option::irOverride: options.overrideText = overridingText(value); return true;
+  case Option::ptxOptions:
+    if (!value.is_none()) options.ptxOptions = nb::cast<std::string>(nb::str(value));
+    return true;
+  case Option::reflectFtz: options.flushesExp2 = flag(); return true;
+  case Option::externLibs: options.externLibs = externLibs(value); return true;
+  default: return false;
+  }
+}
+
 namespace {
 
 void setOption(Call &call, Option option, nb::handle value, llvm::StringRef name) {
   LaunchOptions &options = call.options;
+  call.hasFusion |= option == Option::fpFusion;
+  if (setKernelOption(options.kernel, option, value, name)) return;
   switch (option) {
-  case Option::numWarps: options.kernel.numWarps = integerOption(value, name); return;
-  case Option::numCtas: options.kernel.numCtas = integerOption(value, name); return;
-  case Option::numStages: options.kernel.numStages = integerOption(value, name); return;
-  case Option::maxnreg:
-    if (!value.is_none()) options.kernel.maxnreg = integerOption(value, name);
-    return;
-  case Option::fpFusion:
-    options.kernel.fpFusion = nb::cast<bool>(nb::bool_(value));
-    call.hasFusion = true;
-    return;
-  case Option::debug: options.kernel.debug = nb::cast<bool>(nb::bool_(value)); return;
-  case Option::sanitizeOverflow: options.kernel.sanitizeOverflow = nb::cast<bool>(nb::bool_(value)); return;
-  case Option::irOverride: options.kernel.overrideText = overridingText(value); return;
-  case Option::ptxOptions:
-    if (!value.is_none()) options.kernel.ptxOptions = nb::cast<std::string>(nb::str(value));
-    return;
-  case Option::reflectFtz: options.kernel.flushesExp2 = nb::cast<bool>(nb::bool_(value)); return;
-  case Option::externLibs: options.kernel.externLibs = externLibs(value); return;
   case Option::arch: // a level of processors is no news to them
     if (std::string arch = nb::cast<std::string>(nb::str(value)); !value.is_none() && !cpuTarget(arch)) options.gpu = gpuOfArch(arch);
     return;

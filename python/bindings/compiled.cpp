@@ -98,22 +98,13 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
 }
 
 static void readOptions(nb::dict options, KernelOptions &out) {
-  auto given = [&](const char *name) { return options.contains(name) && !nb::object(options[name]).is_none(); };
-  auto number = [&](const char *name, int64_t &field) {
-    if (given(name)) field = integerOption(options[name], name);
-  };
   readSettings(out);
-  number("num_warps", out.numWarps);
-  number("num_stages", out.numStages);
-  number("num_ctas", out.numCtas);
-  if (options.contains("debug")) out.debug = nb::cast<bool>(nb::bool_(options["debug"]));
-  if (options.contains("sanitize_overflow")) out.sanitizeOverflow = nb::cast<bool>(nb::bool_(options["sanitize_overflow"]));
-  if (options.contains("enable_fp_fusion")) out.fpFusion = nb::cast<bool>(nb::bool_(options["enable_fp_fusion"]));
-  if (given("ptx_options")) out.ptxOptions = nb::cast<std::string>(nb::str(options["ptx_options"]));
-  if (given("enable_reflect_ftz")) out.flushesExp2 = nb::cast<bool>(nb::bool_(options["enable_reflect_ftz"]));
-  if (given("extern_libs")) out.externLibs = externLibs(options["extern_libs"]);
-  if (given("ir_override")) out.overrideText = overridingText(options["ir_override"]);
-  if (given("maxnreg")) out.maxnreg = integerOption(options["maxnreg"], "maxnreg");
+  for (auto [key, value] : options) {
+    std::string name = nb::cast<std::string>(nb::str(key));
+    Option option = optionNamed(name);
+    bool isSwitch = llvm::is_contained({Option::debug, Option::sanitizeOverflow, Option::fpFusion}, option); // None is off
+    if (isSwitch || !value.is_none()) setKernelOption(out, option, value, name);
+  }
 }
 
 /// A description of what a kernel is compiled for: types by parameter (None: a constant; a tuple: those of its members), constants and

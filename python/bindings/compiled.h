@@ -28,8 +28,6 @@ private:
 
 /// What the launch option ir_override names: the text of a .ttir or .ptx file. Raises where there is none.
 std::string overridingText(nb::handle path);
-/// extern_libs of a launch: {name: path}, or pairs.
-std::optional<KernelOptions::Libraries> externLibs(nb::handle value);
 /// A setting of knobs: what it was set to, or what the environment says; empty for neither. A compilation reads it without running Python,
 /// because its thread may end wherever Python runs.
 std::string settingOf(const char *group, const char *name, const char *variable);
@@ -38,8 +36,6 @@ bool isOn(llvm::StringRef setting);
 void readSettings(KernelOptions &options);
 /// The GPU that the option `arch` names: "sm80", "sm90a", or as --target has them. Raises for other words.
 GpuTarget gpuOfArch(const std::string &arch);
-/// The number that a launch option is set to. Raises where it is none, or is wider than 64 bits.
-int64_t integerOption(nb::handle value, llvm::StringRef name);
 
 void defineCompiled(nb::module_ &module);
 

@@ -52,6 +52,9 @@ enum class Option : uint8_t {
   programmaticLaunch,
   ignored
 };
+Option optionNamed(llvm::StringRef name);
+/// Sets an option of the compilation. False where it is one of the launch alone, or none. Raises for a value that it cannot have.
+bool setKernelOption(KernelOptions &options, Option option, nb::handle value, llvm::StringRef name);
 
 /// How the arguments of calls with these keywords, in this order, become those of the kernel. A kernel is called from few places, so that
 /// keywords are looked up by name once for each of them.
