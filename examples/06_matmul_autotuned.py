@@ -1,7 +1,7 @@
 """Matrix product as one would ship it: autotuned, specialised, with a fused epilogue.
 
 The best tile depends on the sizes, the dtype and the machine, so the kernel brings a list of candidates and the first
-call for a new (M, N, K) measures them. The list mixes tiles made for a GPU with ones that suit a CPU's caches; nothing
+call for new sizes or distances of rows measures them. The list mixes tiles made for a GPU with ones that suit a CPU's caches; nothing
 else in the kernel knows on which machine it runs. `heuristics` derives a constant from the arguments: where BLOCK_K
 divides K, the loop needs no masks at all. The activation is applied to the fp32 accumulator, before rounding.
 

@@ -197,7 +197,8 @@ def _cpu_values(variant):
         raise ValueError("tl.device_print and tl.device_assert need the library: they cannot be compiled to C for a processor")
     lines = ["\\t.pushsection .text\\n", *(line.replace("\\", "\\\\").replace('"', '\\"') + "\\n" for line in assembly.splitlines()), "\\t.popsection\\n"]
     tiles = "\ttile" in assembly
-    return {"CODE": "\n".join(f'    "{line}"' for line in lines).lstrip(), "ARENA": max(variant.code["arena_bytes"], variant.code["head_bytes"]), "HEAD": variant.code["head_bytes"],
+    head = variant.code["head_bytes"]
+    return {"CODE": "\n".join(f'    "{line}"' for line in lines).lstrip(), "ARENA": max(variant.code["arena_bytes"], head), "HEAD": head,
             "INCLUDES": "#include <sys/syscall.h>\n#include <unistd.h>\n" if tiles else "", "LOAD": _TILES if tiles else "",
             "COUNT": len(variant.parameters) + 1,
             "ARGUMENTS": "".join(_argument(index, type, name) for index, (type, name) in enumerate(variant.parameters))}
