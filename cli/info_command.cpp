@@ -29,11 +29,13 @@ llvm::ArrayRef<Setting> allSettings() {
 }
 
 const CommandSpec &infoSpec() {
-  static const CommandSpec spec{"info",
-                                "",
-                                "Shows the version, the processor as the compiler sees it, the threads, the cache folder and all settings.",
-                                "Settings are variables of the environment.\n",
-                                {{"--json", "", "the same as JSON"}}};
+  static const CommandSpec spec{
+      "info",
+      "",
+      "Shows the version, the processor as the compiler sees it, the threads, the cache folder and all settings.",
+      "Settings are variables of the environment. 1, true, yes, on or y switches a setting on, and 0, false, no, off or n\n"
+      "switches it off; any other word leaves it at its default.\n",
+      {{"--json", "", "the same as JSON"}}};
   return spec;
 }
 

@@ -11,7 +11,7 @@ from typing import Optional
 
 import numpy as np
 
-from . import language as tl
+from . import knobs, language as tl
 from .runtime.driver import driver
 from .runtime.jit import TensorWrapper, reinterpret, type_canonicalisation_dict
 
@@ -28,7 +28,7 @@ tma_dtypes = sorted(set(dtypes_with_bfloat16) - {"int64", "uint64", "float64"})
 
 
 def is_interpreter():
-    return os.environ.get("TRITON_INTERPRET", "0") == "1"
+    return knobs.runtime.interpret
 
 
 def get_current_target():

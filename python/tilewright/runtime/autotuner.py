@@ -120,8 +120,7 @@ def _config_of(sizes):
 
 def _kept_on_disk(asked, measures_itself):
     """Whether winners are kept: always where the user says so; where they do not say, if the measure is one that all doors share."""
-    setting = os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING")
-    if setting == "0":
+    if _core.switch_of(os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING", "")) is False:
         return False
     return bool(asked) or knobs.autotuning.cache or (asked is None and not measures_itself)
 
