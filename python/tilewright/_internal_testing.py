@@ -119,11 +119,9 @@ def torch_dtype_name(dtype):
 
 
 def to_numpy(x):
-    if isinstance(x, TensorWrapper):
-        return x.base.cpu().numpy().astype(getattr(np, torch_dtype_name(x.dtype)))
-    if str(x.dtype) == "torch.bfloat16":
-        return x.cpu().float().numpy()
-    return x.cpu().numpy()
+    held = unwrap_tensor(x).cpu()
+    array = (held.float() if str(held.dtype) == "torch.bfloat16" else held).numpy()
+    return array if held.dtype == x.dtype else array.astype(torch_dtype_name(x.dtype))
 
 
 def unwrap_tensor(tensor):
