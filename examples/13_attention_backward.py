@@ -42,7 +42,7 @@ def configs_that_fit(configs, arguments, HEAD_DIM, WHOLE=False, **options):
     """Steps of 128 queries pay where programs add to dQ, in larger tiles, and take more registers than there are beside 128 columns. Caches
     hold the largest tiles."""
     if WHOLE:
-        return [config for config in configs if config.kwargs["STEP"] == 128] or configs
+        return [config for config in configs if config.kwargs["STEP"] >= 128] or configs
     adds = arguments["sum_ptr"] is not None and HEAD_DIM <= 64
     return [config for config in configs if config.kwargs["OWN"] < 256 and (config.kwargs["STEP"] < 128 or adds)]
 
@@ -130,7 +130,8 @@ def keys_of_block(
 
 
 @triton.autotune(
-    configs=[*get_autotune_configs(), *(triton.Config({"OWN": own, "STEP": 128}, num_warps=8, num_stages=2) for own in (128, 256))],
+    configs=[*get_autotune_configs(), *(triton.Config({"OWN": own, "STEP": step}, num_warps=8, num_stages=2)
+                                       for own, step in ((128, 128), (256, 128), (256, 256)))],
     key=["n_ctx", "HEAD_DIM", "CAUSAL", "WHOLE"], reset_to_zero=["sum_ptr"], prune_configs_by={"early_config_prune": configs_that_fit})
 @triton.jit
 def keys_kernel(
