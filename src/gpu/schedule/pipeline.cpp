@@ -9,9 +9,11 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
+#include "gpu/schedule/widen_apart.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -32,9 +34,10 @@ public:
 
   LogicalResult run() {
     if (target.cpAsync) keepRowsInShared(function);
+    bool widens = widenApart(function, config, target);
     if (failed(bufferTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    roles = chooseRoles();
+    roles = widens || chooseRoles();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
 
@@ -167,8 +170,8 @@ private:
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back({allocOf(store.getBuffer()), schedule.computedSlots, schedule.loop});
-      int64_t barriers = roles ? 8 * stages : 0;
+        deeper.push_back({allocOf(store.getBuffer()), isWidening(schedule.loop) ? stages : schedule.computedSlots, schedule.loop});
+      int64_t barriers = (roles ? 8 * stages : 0) + (isWidening(schedule.loop) ? 8 * stages : 0);
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
         for (const Copy &copy : ring.copies)
@@ -213,15 +216,17 @@ private:
     LoopSchedule schedule;
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    bool goesOn = roles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
+    hasRoles = roles && (isWidening(loop) || !function->hasAttr(widenerName));
+    bool goesOn = hasRoles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
     if (!schedule.rings.empty() && noRoles) function->setAttr(ttg::noRolesName, b.getStringAttr(*noRoles));
     if (!goesOn && !schedule.rings.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
-    schedule.roles = roles;
-    if (roles && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
+    schedule.roles = hasRoles;
+    if (isWidening(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
+    if (hasRoles && !isWidening(schedule.loop) && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
-    if (schedule.inFlight.empty() || schedule.retiring) schedule.computed.clear();
-    if (stages > 1 && !roles) stages = goThroughTiles(schedule);
+    if ((schedule.inFlight.empty() || schedule.retiring) && !isWidening(schedule.loop)) schedule.computed.clear();
+    if (stages > 1 && !hasRoles) stages = goThroughTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     noteDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule), success();
@@ -238,6 +243,7 @@ private:
       return 1;
     }
     SmallVector<DeeperBuffer> stored = keptByStores(schedule.loop);
+    if (isWidening(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second block, a third slot would take its shared memory.
     if (fillsProcessor(schedule, config, target) && syncBehindComputed(schedule, wanted)) {
       schedule.computedSlots = slotsWithoutWaiting;
@@ -255,7 +261,13 @@ private:
   void overlap(LoopSchedule &schedule) {
     if (schedule.computed.empty()) return;
     Operation *before = schedule.loop;
-    overlapComputing(schedule, registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop));
+    int64_t registers = registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop);
+    if (isWidening(schedule.loop)) {
+      storeAsMade(schedule);
+      loadAhead(schedule, registers);
+    } else {
+      overlapComputing(schedule, registers);
+    }
     llvm::replace(loops, before, schedule.loop.getOperation());
   }
 
@@ -342,7 +354,7 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::SlotOp::create(b, loc, type, slots.buffers[i], slot);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        bool forAll = roles && config.getCtas() != 1 && isForAllBlocks(ring, copy, config);
+        bool forAll = hasRoles && config.getCtas() != 1 && isForAllBlocks(ring, copy, config);
         int64_t parts = forAll ? *partsOfBoxes(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
@@ -365,7 +377,7 @@ private:
   }
 
   void producersWork(Operation *op) {
-    if (roles) op->setAttr(ttg::producerName, b.getUnitAttr());
+    if (hasRoles) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
   static SmallVector<Value> operandsOf(const Ring &ring) {
@@ -428,6 +440,7 @@ private:
   /// `state`: slot and parity of the first iteration, then of the iteration behind the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
     bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
+    if (isWidening(schedule.loop) && !schedule.inFlight.empty()) fence = false; // only the warpgroup that widens reads, and has fenced
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.rings, isAsync), fence};
     if (left)
       e.slots = left->slots;
@@ -475,6 +488,7 @@ private:
       if (failed(issue(ring, slots, operandsOf(ring), e.slot, Value()))) return failure();
     }
     giveBack(e);
+    if (isWidening(e.schedule.loop)) fillWidened(e);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty()) giveBackLast(e, state);
@@ -485,7 +499,7 @@ private:
 
   /// A ring whose product starts ahead of the others has been read before theirs: it is given back on its own.
   void allotEmpty(Expansion &e) {
-    int64_t readers = config.getWarps() * config.getCtas();
+    int64_t readers = config.getWarps() * config.getCtas() + (isWidening(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;
     for (auto [index, slots] : llvm::enumerate(e.slots)) {
       if (index == 0 && e.schedule.ahead && e.slots.size() > 1) {
@@ -496,6 +510,33 @@ private:
       slots.empty = shared;
     }
   }
+
+  /// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
+  /// what was copied, and that a slot is made, at one place; the others wait for that in front of their product.
+  void fillWidened(Expansion &e) {
+    Value made = allocBarriers(e.stages, warpsOfGroup);
+    for (ttg::StoreSharedOp store : e.schedule.computed) {
+      ttg::AllocOp alloc = allocOf(store.getBuffer());
+      ttg::BufferType type = alloc.getType();
+      b.setInsertionPoint(e.schedule.loop);
+      Value all = ttg::AllocOp::create(b, alloc.getLoc(),
+                                       ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout()));
+      b.setInsertionPointToStart(e.schedule.loop.getBody());
+      alloc.getResult().replaceAllUsesWith(ttg::SlotOp::create(b, alloc.getLoc(), type, all, e.slot));
+      alloc.erase();
+      Operation *fence = store;
+      while (!isa<ttg::FenceAsyncOp>(fence))
+        fence = fence->getNextNode();
+      b.setInsertionPointAfter(fence);
+      for (Value empty : emptyBarriers(e))
+        widenersWork(ttg::BarrierArriveOp::create(b, e.loc, empty, e.slot, Value()));
+      widenersWork(ttg::BarrierArriveOp::create(b, e.loc, made, e.slot, Value()));
+    }
+    b.setInsertionPoint(*e.schedule.loop.getBody()->getOps<ttg::WgmmaOp>().begin());
+    ttg::BarrierWaitOp::create(b, e.loc, made, e.slot, e.parity);
+  }
+
+  void widenersWork(Operation *op) { op->setAttr(widenerName, b.getUnitAttr()); }
 
   static llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
     llvm::SetVector<Value> barriers;
@@ -514,7 +555,7 @@ private:
       slot = around(e.loc, e.slot, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
-    if (!e.schedule.computed.empty()) ttg::SyncOp::create(b, e.loc);
+    if (!e.schedule.computed.empty() && !isWidening(e.schedule.loop)) ttg::SyncOp::create(b, e.loc);
     if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
@@ -713,7 +754,9 @@ private:
   ttg::BarrierWaitOp waits(Expansion &e) {
     ttg::BarrierWaitOp arrival;
     for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
-      if (ring.tma) {
+      if (ring.tma && isWidening(e.schedule.loop)) {
+        waitInRoles(e, slots);
+      } else if (ring.tma) {
         b.setInsertionPoint(ring.firstReader);
         auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.slot, e.parity);
         if (!arrival) arrival = wait;
@@ -725,6 +768,32 @@ private:
       }
     }
     return arrival;
+  }
+
+  /// Each of two roles waits where it first reads a slot.
+  void waitInRoles(Expansion &e, const Slots &slots) {
+    llvm::SetVector<Operation *> widening;
+    BackwardSliceOptions options;
+    options.filter = [&](Operation *op) { return op->getBlock() == e.schedule.loop.getBody(); };
+    for (ttg::StoreSharedOp store : e.schedule.computed)
+      (void)getBackwardSlice(store.getOperation(), &widening, options);
+    Operation *first[2] = {nullptr, nullptr};
+    for (Operation &op : e.schedule.loop.getBody()->without_terminator()) {
+      bool reads = isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op.getOperands(), [&](Value operand) {
+        auto slot = operand.getDefiningOp();
+        while (isa_and_nonnull<ttg::ViewOp>(slot))
+          slot = slot->getOperand(0).getDefiningOp();
+        return isa_and_nonnull<ttg::SlotOp>(slot) && llvm::is_contained(slots.buffers, slot->getOperand(0));
+      });
+      Operation *&known = first[widening.contains(&op)];
+      if (reads && !known) known = &op;
+    }
+    for (Operation *reader : first) {
+      if (!reader) continue;
+      b.setInsertionPoint(reader);
+      auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.slot, e.parity);
+      if (reader == first[1]) widenersWork(wait);
+    }
   }
 
   /// The next iteration's slot; a parity holds for one way around the ring. `state` becomes that of the iteration behind the last one.
@@ -783,6 +852,7 @@ private:
   OpBuilder b;
   SmallVector<Operation *> loops;
   bool roles = false;
+  bool hasRoles = false; // of the loop at hand: one that is repeated in another format has none
   std::optional<std::string> noRoles; // why the machine, or the launch, has none
   std::optional<LeftRings> left;
 };

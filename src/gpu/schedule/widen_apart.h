@@ -1,0 +1,31 @@
+// A warpgroup that only widens the second operand of a product: what the pipeline, split-roles and the lowering must know of it.
+#pragma once
+
+#include "gpu/schedule/pipeline.h"
+
+namespace tilewright::gpu {
+
+/// Of a kernel with roles: a warpgroup of its own, the last one, widens. Of an operation in it, or of its branch: that warpgroup's work.
+constexpr llvm::StringLiteral widenerName = "ttg.widener";
+/// Of a ttg.alloc (a unit attribute): nothing else is at its place, at any time.
+constexpr llvm::StringLiteral allAlongName = "ttg.all_along";
+
+/// Gives the widening of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The loop's
+/// copies need a producer then.
+bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether the loop is such a one. What is widened apart has as many slots as the rings.
+bool isWidening(mlir::scf::ForOp loop);
+
+/// As many registers a thread has at first, in a block with a producer and, perhaps, a warpgroup that widens.
+int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool widener);
+/// Registers of a thread that multiplies beside both.
+int64_t registersBesideWidener(ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether a kernel may learn that another program has written something: who does not wait with the others would read too early.
+bool mayLearnOfWrites(tt::FuncOp function);
+
+/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that.
+void loadAhead(LoopSchedule &schedule, int64_t registers);
+/// Lets threads store what they have computed before they compute the rest.
+void storeAsMade(LoopSchedule &schedule);
+
+} // namespace tilewright::gpu
