@@ -533,6 +533,7 @@ private:
       widenersWork(ttg::BarrierArriveOp::create(b, e.loc, made, e.slot, Value()));
     }
     b.setInsertionPoint(*e.schedule.loop.getBody()->getOps<ttg::WgmmaOp>().begin());
+    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
     ttg::BarrierWaitOp::create(b, e.loc, made, e.slot, e.parity);
   }
 
@@ -556,7 +557,7 @@ private:
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
     if (!e.schedule.computed.empty() && !isWidening(e.schedule.loop)) ttg::SyncOp::create(b, e.loc);
-    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.fence && !isWidening(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
       bool ahead = e.schedule.ahead && empty == e.slots.front().empty && empty != e.slots.back().empty;

@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t producerRegisters = 24, widenerRegisters = 104, registerStep = 8, mostRegisters = 240;
+constexpr int64_t producerRegisters = 24, widenerRegisters = 72, registerStep = 8, mostRegisters = 240;
 
 /// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
 /// two such blocks run there.
@@ -184,6 +184,15 @@ static void fillRole(OpBuilder &b, Location loc, const Skeleton &skeleton, Block
   skeleton.clone(from, b, map);
 }
 
+/// A loop's initial value that nobody looks at.
+static Value anything(Value init) {
+  Type element = getElementTypeOrSelf(init.getType());
+  if (!isa<IntegerType, FloatType>(element)) return init;
+  OpBuilder b(init.getContext());
+  b.setInsertionPointAfterValue(init);
+  return arith::ConstantOp::create(b, init.getLoc(), b.getZeroAttr(init.getType()));
+}
+
 /// Of what a loop carries, the values that nobody but other roles' operations needs stay what they are.
 static void keepUnneeded(tt::FuncOp function, Block &consumers) {
   Skeleton needed(function, /*tiles=*/true);
@@ -195,9 +204,29 @@ static void keepUnneeded(tt::FuncOp function, Block &consumers) {
         needed.need(operand);
   });
   consumers.walk([&](scf::ForOp loop) {
-    for (BlockArgument carried : loop.getRegionIterArgs())
-      if (!needed.needs(carried)) loop.getTiedLoopYieldedValue(carried)->set(carried);
+    for (BlockArgument carried : loop.getRegionIterArgs()) {
+      if (needed.needs(carried)) continue;
+      loop.getTiedLoopYieldedValue(carried)->set(carried);
+      loop.getTiedLoopInit(carried)->set(anything(loop.getTiedLoopInit(carried)->get()));
+    }
   });
+}
+
+/// What only a branch needs is computed there: in front of it, and of the loop before it, it would take registers.
+static void sinkIntoBranches(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) continue;
+    Region *only = nullptr;
+    bool one = llvm::all_of(op.getUsers(), [&](Operation *user) {
+      Operation *around = block.findAncestorOpInBlock(*user);
+      auto branch = dyn_cast<scf::IfOp>(around);
+      if (!branch || around == user) return false;
+      Region *region = branch.getThenRegion().isAncestor(user->getParentRegion()) ? &branch.getThenRegion() : &branch.getElseRegion();
+      if (!only) only = region;
+      return only == region;
+    });
+    if (one) op.moveBefore(&only->front(), only->front().begin());
+  }
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -244,7 +273,11 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   consumers->walk([](Operation *op) {
     if (op->hasAttr(ttg::producerName) || op->hasAttr(widenerName)) op->erase();
   });
-  if (widens) keepUnneeded(function, *consumers);
+  if (widens) {
+    keepUnneeded(function, *consumers);
+    ttg::eraseDead(function);
+    sinkIntoBranches(*consumers);
+  }
   // More registers are there once the others have given theirs away. What comes before any tile is read, the start of the first copies,
   // need not wait for that.
   auto readsTile = [](Operation *op) {
