@@ -225,14 +225,29 @@ private:
     if (isWidening(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
     if (hasRoles && !isWidening(schedule.loop) && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
+    if (ttg::WgmmaWaitOp retires = retiringIn(loop)) giveBackBehind(schedule, retires);
     if ((schedule.inFlight.empty() || schedule.retiring) && !isWidening(schedule.loop)) schedule.computed.clear();
     if (stages > 1 && !hasRoles) stages = goThroughTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     noteDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule), success();
-    if (std::optional<std::string> wrong = wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
+    if (std::optional<std::string> wrong = retiringIn(loop) ? std::nullopt : wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
     overlap(schedule);
     return expand(schedule);
+  }
+
+  /// The wait behind which, in a loop whose first operand is widened by halves, the products of the iteration before are over.
+  static ttg::WgmmaWaitOp retiringIn(scf::ForOp loop) {
+    for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+      if (wait->hasAttr(retiresName)) return wait;
+    return {};
+  }
+
+  /// All slots of the iteration before have been read there.
+  static void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
+    schedule.refillAfter = retires;
+    for (Ring &ring : schedule.rings)
+      ring.lag = 1;
   }
 
   /// The deepest rings that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
@@ -491,7 +506,7 @@ private:
     if (isWidening(e.schedule.loop)) fillWidened(e);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
-    if (!e.schedule.inFlight.empty()) giveBackLast(e, state);
+    if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);
     left.reset();
     if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles) left = {e.schedule.loop, e.stages, e.slots, state};
     return success();
@@ -551,8 +566,9 @@ private:
   void giveBack(Expansion &e) {
     scf::ForOp loop = e.schedule.loop;
     Value slot = e.slot, exists;
+    bool retires = retiringIn(loop) != nullptr;
     b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : runOn(e.schedule));
-    if (!e.schedule.inFlight.empty()) {
+    if (retires || !e.schedule.inFlight.empty()) {
       slot = around(e.loc, e.slot, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
@@ -574,7 +590,7 @@ private:
       drained = drained->getNextNode();
     b.setInsertionPointAfter(drained);
     Value slot = around(e.loc, state[0], -1, e.stages);
-    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.fence && !isWidening(loop)) ttg::FenceAsyncOp::create(b, e.loc);
     for (Value empty : emptyBarriers(e))
       arrive(e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
   }

@@ -84,6 +84,82 @@ private:
   int64_t along;
 };
 
+/// Two tiles of half as many rows each, computed from halves as far as that is done element by element.
+class Halves2 {
+public:
+  /// `rows`: the dimension that is cut. A thread holds elements of both halves in different registers.
+  explicit Halves2(int64_t rows) : rows(rows) {}
+
+  /// In front of the builder's place.
+  Value half(OpBuilder &b, Value tile, size_t which) {
+    Value &known = which ? highs[tile] : lows[tile];
+    if (known) return known;
+    Operation *op = tile.getDefiningOp();
+    auto type = cast<RankedTensorType>(tile.getType());
+    auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
+    if (auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr(); dense && dense.isSplat())
+      return known = arith::ConstantOp::create(b, tile.getLoc(), dense.resizeSplat(cast<ShapedType>(halved(type))));
+    if (op && isElementwiseOnTiles(op)) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(isTile(operand) ? half(b, operand, which) : operand);
+      Operation *copy = b.clone(*op);
+      copy->setOperands(operands);
+      copy->getResult(0).setType(halved(type));
+      return (which ? highs : lows)[tile] = copy->getResult(0);
+    }
+    cut(tile);
+    return which ? highs[tile] : lows[tile];
+  }
+
+  /// The whole again.
+  static Value whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {
+    Location loc = low.getLoc();
+    Layout layout = ttg::layoutOf(low.getType()).joined();
+    auto typed = [&] { return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout); };
+    Value both = tt::JoinOp::create(b, loc, typed(), low, high);
+    layout = layout.transposed({2, 0, 1});
+    both = tt::TransOp::create(b, loc, typed(), both, ArrayRef<int32_t>{2, 0, 1});
+    layout = layout.reshaped(ttg::shapeOf(type));
+    both = tt::ReshapeOp::create(b, loc, typed(), both, false, false);
+    return ttg::ConvertLayoutOp::create(b, loc, type, both);
+  }
+
+private:
+  Layout apart(RankedTensorType type) const {
+    Dims parts = ttg::shapeOf(type);
+    parts[static_cast<size_t>(rows)] /= 2;
+    parts.insert(parts.begin() + static_cast<ptrdiff_t>(rows), 2);
+    return ttg::layoutOf(type).reshaped(parts);
+  }
+  Dims order() const { return rows == 0 ? Dims{1, 2, 0} : Dims{0, 2, 1}; }
+  RankedTensorType halved(RankedTensorType type) const {
+    Layout layout = apart(type).transposed(order()).splitHalves()->layout;
+    return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout);
+  }
+
+  void cut(Value tile) {
+    OpBuilder b(tile.getContext());
+    b.setInsertionPointAfterValue(tile);
+    Location loc = tile.getLoc();
+    auto type = cast<RankedTensorType>(tile.getType());
+    auto typed = [&](const Layout &layout) {
+      return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout);
+    };
+    Layout layout = apart(type), turned = layout.transposed(order());
+    Value parts = tt::ReshapeOp::create(b, loc, typed(layout), tile, false, false);
+    Dims way = order();
+    SmallVector<int32_t> turn(way.begin(), way.end());
+    parts = tt::TransOp::create(b, loc, typed(turned), parts, turn);
+    auto split = tt::SplitOp::create(b, loc, TypeRange{halved(type), halved(type)}, parts);
+    lows[tile] = split.getOutLHS();
+    highs[tile] = split.getOutRHS();
+  }
+
+  int64_t rows;
+  DenseMap<Value, Value> lows, highs;
+};
+
 /// All that is needed of a loop, and whether it suits.
 class Candidate {
 public:
@@ -170,7 +246,7 @@ private:
   /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end, and
   /// whether shared memory, its port that is, has less to do.
   bool suits() {
-    constexpr int64_t threadsOfWidener = 128, leastDepth = 32, besideSums = 26;
+    constexpr int64_t rowsOfInstruction = 64, threadsOfWidener = 128, leastDepth = 32, besideSums = 26;
     auto result = cast<RankedTensorType>(product.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
@@ -179,7 +255,8 @@ private:
     bool sumsFit = columns / 2 + besideSums <= firstRegisters(config, target, /*widener=*/true);
     constexpr int64_t sumsOfBlock = 128; // with fewer another block fits beside this one, and fills its gaps
     bool fills = registersOf(result) >= sumsOfBlock;
-    return bits16 && sumsFit && fills && rows >= threadsOfWidener && depth >= leastDepth && rows * 2 <= result.getDimSize(0);
+    bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
+    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfWidener && depth >= leastDepth && rows * 2 <= result.getDimSize(0);
   }
 
   ttg::ConfigAttr config;
@@ -251,17 +328,52 @@ private:
     return {shape[static_cast<size_t>(c.first->order[0])], shape[static_cast<size_t>(c.first->order[1])]};
   }
 
+  /// Half of the rows, in the layout of a product's first operand, in front of the builder's place.
+  Value operandHalf(Halves2 &halves, Value tile, size_t which) {
+    Value half = halves.half(b, tile, which);
+    half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1)).apply(b, half);
+    if (c.first->order[0] == 0) return half;
+    Layout turned = ttg::layoutOf(half.getType()).transposed({1, 0});
+    auto type = ttg::withLayout(RankedTensorType::get(turned.shape, getElementTypeOrSelf(half.getType())), turned);
+    return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
+  }
+
+  /// Two products of half as many rows, of which one runs while the other one's rows are widened:
+  ///   widen rows 0    start product 0    wait for product 1 of the iteration before    widen rows 1    start product 1    wait for product 0
   void passInRegisters() {
     Value tile = left.make(c.first->store.getSrc(), operandLayout);
+    Location loc = c.product.getLoc();
+    auto wait = cast<ttg::WgmmaWaitOp>(*c.product.getD().user_begin());
+    auto old = cast<BlockArgument>(c.product.getC());
+    auto type = cast<RankedTensorType>(old.getType());
+    unsigned number = old.getArgNumber() - 1;
+    Halves2 sums(0), rows(c.first->order[0]);
+    b.setInsertionPoint(c.loop);
+    Value init = c.loop.getInitArgs()[number];
+    SmallVector<Value> inits = {sums.half(b, init, 0), sums.half(b, init, 1)};
+    c.loop = withMoreCarried(c.loop, inits);
+    ValueRange carried = c.loop.getRegionIterArgs().take_back(2);
+    auto start = [&](Value a, Value sum) {
+      return ttg::WgmmaOp::create(b, loc, sum.getType(), a, c.product.getB(), sum, Value(), IntegerAttr()).getD();
+    };
+    auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
     b.setInsertionPoint(c.product);
-    tile = Reorder(cast<RankedTensorType>(tile.getType()), c.depthOf(*c.first, 1)).apply(b, tile);
-    if (c.first->order[0] == 1) {
-      Layout turned = ttg::layoutOf(tile.getType()).transposed({1, 0});
-      auto type = ttg::withLayout(RankedTensorType::get(turned.shape, getElementTypeOrSelf(tile.getType())), turned);
-      tile = tt::TransOp::create(b, tile.getLoc(), type, tile, ArrayRef<int32_t>{1, 0});
-    }
+    Value first = start(operandHalf(rows, tile, 0), carried[0]);
+    auto retired = pass(carried[1]);
+    retired->setAttr(retiresName, b.getUnitAttr());
+    Value second = start(operandHalf(rows, tile, 1), retired.getResults()[0]);
+    first = pass(first).getResults()[0];
+    Operation *yield = c.loop.getBody()->getTerminator();
+    yield->setOperand(number, c.loop.getRegionIterArg(number));
+    yield->insertOperands(yield->getNumOperands(), {first, second});
+    wait->erase();
     Operation *buffer = c.product.getA().getDefiningOp();
-    c.product.getAMutable().assign(tile);
+    c.product.erase();
+    b.setInsertionPointAfter(c.loop);
+    ValueRange results = c.loop.getResults().take_back(2);
+    auto drained = ttg::WgmmaWaitOp::create(b, loc, TypeRange(results), 0, results);
+    Value whole = Halves2::whole(b, drained.getResults()[0], drained.getResults()[1], type);
+    c.loop.getResult(number).replaceAllUsesWith(whole);
     c.first->store->erase();
     if (buffer != c.first->alloc) buffer->erase();
     c.first->alloc->erase();

@@ -10,6 +10,9 @@ constexpr llvm::StringLiteral widenerName = "ttg.widener";
 /// Of a ttg.alloc (a unit attribute): nothing else is at its place, at any time.
 constexpr llvm::StringLiteral allAlongName = "ttg.all_along";
 
+/// Of a ttg.wgmma_wait in such a loop (a unit attribute): behind it the products of the iteration before are over.
+constexpr llvm::StringLiteral retiresName = "ttg.retires";
+
 /// Gives the widening of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The loop's
 /// copies need a producer then.
 bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
