@@ -124,14 +124,15 @@ static void makeEarly(LoopSchedule &schedule, tt::LoadOp load, Operation *place)
   load.erase();
 }
 
-void loadAhead(LoopSchedule &schedule, int64_t registers) {
+void loadAhead(LoopSchedule &schedule, int64_t registers, Operation *behind) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
   if (loads.empty() || 2 * held > registers) return;
-  OpBuilder top = OpBuilder::atBlockBegin(schedule.loop.getBody());
-  Operation *place = ptx::WarpBarrierOp::create(top, schedule.loop.getLoc());
+  OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
+  if (behind) b.setInsertionPointAfter(behind);
+  Operation *place = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
   for (tt::LoadOp load : loads)
     if (!loadWords(schedule, load, place)) makeEarly(schedule, load, place);
 }

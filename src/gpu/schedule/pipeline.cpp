@@ -279,7 +279,8 @@ private:
     int64_t registers = registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop);
     if (isWidening(schedule.loop)) {
       storeAsMade(schedule);
-      loadAhead(schedule, registers);
+      // Fences wait for loads that were made in front of them: those of both roles stand in front of the first product.
+      loadAhead(schedule, registers, *schedule.loop.getBody()->getOps<ttg::WgmmaOp>().begin());
     } else {
       overlapComputing(schedule, registers);
     }

@@ -26,8 +26,8 @@ int64_t registersBesideWidener(ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether a kernel may learn that another program has written something: who does not wait with the others would read too early.
 bool mayLearnOfWrites(tt::FuncOp function);
 
-/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that.
-void loadAhead(LoopSchedule &schedule, int64_t registers);
+/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or behind an operation.
+void loadAhead(LoopSchedule &schedule, int64_t registers, mlir::Operation *behind = nullptr);
 /// Lets threads store what they have computed before they compute the rest.
 void storeAsMade(LoopSchedule &schedule);
 
