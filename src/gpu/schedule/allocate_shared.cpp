@@ -115,9 +115,8 @@ private:
       sync = ttg::SyncOp::create(b, alloc.getLoc());
     }
     // Who fills the reservation, the producer or the warpgroup that widens, waits, too.
-    if (llvm::any_of(accessesOf(alloc), [](Operation *access) {
-          return access->hasAttr(ttg::producerName) || access->hasAttr(widenerName);
-        }))
+    if (llvm::any_of(accessesOf(alloc),
+                     [](Operation *access) { return access->hasAttr(ttg::producerName) || access->hasAttr(widenerName); }))
       cast<ttg::SyncOp>(sync).setEverybody(true);
     if (fence && !isa_and_nonnull<ttg::FenceAsyncOp>(sync->getPrevNode())) {
       b.setInsertionPoint(sync);

@@ -7,13 +7,13 @@
 // of a buffer: what is left has no tile that the copy engine moves. What an iteration looks like is decided in schedule_loop.cpp.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/copy_group.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -22,10 +22,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
-
-bool readsByThreads(Operation *op) {
-  return isa<ttg::LoadSharedOp, ttg::FmaDotOp>(op);
-}
 
 class Pipeliner {
 public:
@@ -69,40 +65,6 @@ private:
   }
 
   //===---------------------------------------------------------------------------------------------------- loads without a loop
-
-  /// Loads that are copied together where they stand: those whose tiles are stored one beside the other.
-  struct CopyGroup {
-    ttg::StoreSharedOp first;                 ///< of the whole run of stores
-    SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
-    int64_t others = 0;                       ///< stores of the run that are threads' work
-    Operation *reader = nullptr;              ///< who first reads one of the buffers
-    int64_t bytes = 0;
-    bool threadsRead = false;
-  };
-
-  CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> left) {
-    CopyGroup group{cast<ttg::StoreSharedOp>(*load.getResult().user_begin())};
-    while (isa_and_nonnull<ttg::StoreSharedOp>(group.first->getPrevNode()))
-      group.first = cast<ttg::StoreSharedOp>(group.first->getPrevNode());
-    for (Operation *op = group.first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
-      auto source = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-      if (source && llvm::is_contained(left, source))
-        group.stores.push_back(cast<ttg::StoreSharedOp>(op));
-      else
-        ++group.others;
-    }
-    Block *block = group.first->getBlock();
-    for (ttg::StoreSharedOp store : group.stores) {
-      auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      group.bytes += alloc.getType().getLayout().layout().bytes();
-      for (Operation *access : accessesOf(alloc)) {
-        group.threadsRead |= readsByThreads(access);
-        Operation *inBlock = block->findAncestorOpInBlock(*access);
-        if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
-      }
-    }
-    return group;
-  }
 
   /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
   /// before.
@@ -231,23 +193,10 @@ private:
     if (stages > 1) letStoresRun(schedule.loop);
     noteDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule), success();
-    if (std::optional<std::string> wrong = retiringIn(loop) ? std::nullopt : wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
+    if (std::optional<std::string> wrong = retiringIn(loop) ? std::nullopt : wrongIn(schedule))
+      return bug(loop, "its schedule does not hold: " + *wrong);
     overlap(schedule);
     return expand(schedule);
-  }
-
-  /// The wait behind which, in a loop whose first operand is widened by halves, the products of the iteration before are over.
-  static ttg::WgmmaWaitOp retiringIn(scf::ForOp loop) {
-    for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
-      if (wait->hasAttr(retiresName)) return wait;
-    return {};
-  }
-
-  /// All slots of the iteration before have been read there.
-  static void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
-    schedule.refillAfter = retires;
-    for (Ring &ring : schedule.rings)
-      ring.lag = 1;
   }
 
   /// The deepest rings that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
@@ -504,7 +453,8 @@ private:
       if (failed(issue(ring, slots, operandsOf(ring), e.slot, Value()))) return failure();
     }
     giveBack(e);
-    if (isWidening(e.schedule.loop)) fillWidened(e);
+    if (isWidening(e.schedule.loop))
+      fillWidened(e.schedule, e.slot, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup), e.fence);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);
@@ -526,34 +476,6 @@ private:
       slots.empty = shared;
     }
   }
-
-  /// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
-  /// what was copied, and that a slot is made, at one place; the others wait for that in front of their product.
-  void fillWidened(Expansion &e) {
-    Value made = allocBarriers(e.stages, warpsOfGroup);
-    for (ttg::StoreSharedOp store : e.schedule.computed) {
-      ttg::AllocOp alloc = allocOf(store.getBuffer());
-      ttg::BufferType type = alloc.getType();
-      b.setInsertionPoint(e.schedule.loop);
-      Value all = ttg::AllocOp::create(b, alloc.getLoc(),
-                                       ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout()));
-      b.setInsertionPointToStart(e.schedule.loop.getBody());
-      alloc.getResult().replaceAllUsesWith(ttg::SlotOp::create(b, alloc.getLoc(), type, all, e.slot));
-      alloc.erase();
-      Operation *fence = store;
-      while (!isa<ttg::FenceAsyncOp>(fence))
-        fence = fence->getNextNode();
-      b.setInsertionPointAfter(fence);
-      for (Value empty : emptyBarriers(e))
-        widenersWork(ttg::BarrierArriveOp::create(b, e.loc, empty, e.slot, Value()));
-      widenersWork(ttg::BarrierArriveOp::create(b, e.loc, made, e.slot, Value()));
-    }
-    b.setInsertionPoint(*e.schedule.loop.getBody()->getOps<ttg::WgmmaOp>().begin());
-    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::BarrierWaitOp::create(b, e.loc, made, e.slot, e.parity);
-  }
-
-  void widenersWork(Operation *op) { op->setAttr(widenerName, b.getUnitAttr()); }
 
   static llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
     llvm::SetVector<Value> barriers;
@@ -773,7 +695,7 @@ private:
     ttg::BarrierWaitOp arrival;
     for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
       if (ring.tma && isWidening(e.schedule.loop)) {
-        waitInRoles(e, slots);
+        waitInRoles(e.schedule, slots.buffers, slots.barriers, e.slot, e.parity);
       } else if (ring.tma) {
         b.setInsertionPoint(ring.firstReader);
         auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.slot, e.parity);
@@ -786,32 +708,6 @@ private:
       }
     }
     return arrival;
-  }
-
-  /// Each of two roles waits where it first reads a slot.
-  void waitInRoles(Expansion &e, const Slots &slots) {
-    llvm::SetVector<Operation *> widening;
-    BackwardSliceOptions options;
-    options.filter = [&](Operation *op) { return op->getBlock() == e.schedule.loop.getBody(); };
-    for (ttg::StoreSharedOp store : e.schedule.computed)
-      (void)getBackwardSlice(store.getOperation(), &widening, options);
-    Operation *first[2] = {nullptr, nullptr};
-    for (Operation &op : e.schedule.loop.getBody()->without_terminator()) {
-      bool reads = isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op.getOperands(), [&](Value operand) {
-        auto slot = operand.getDefiningOp();
-        while (isa_and_nonnull<ttg::ViewOp>(slot))
-          slot = slot->getOperand(0).getDefiningOp();
-        return isa_and_nonnull<ttg::SlotOp>(slot) && llvm::is_contained(slots.buffers, slot->getOperand(0));
-      });
-      Operation *&known = first[widening.contains(&op)];
-      if (reads && !known) known = &op;
-    }
-    for (Operation *reader : first) {
-      if (!reader) continue;
-      b.setInsertionPoint(reader);
-      auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.slot, e.parity);
-      if (reader == first[1]) widenersWork(wait);
-    }
   }
 
   /// The next iteration's slot; a parity holds for one way around the ring. `state` becomes that of the iteration behind the last one.
@@ -870,7 +766,7 @@ private:
   OpBuilder b;
   SmallVector<Operation *> loops;
   bool roles = false;
-  bool hasRoles = false; // of the loop at hand: one that is repeated in another format has none
+  bool hasRoles = false;              // of the loop at hand: one that is repeated in another format has none
   std::optional<std::string> noRoles; // why the machine, or the launch, has none
   std::optional<LeftRings> left;
 };

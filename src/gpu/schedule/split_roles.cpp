@@ -139,7 +139,8 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
       return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers a thread";
   for (const LoopSchedule &schedule : loops)
     if (!fitsAtFirst(schedule.loop, config, target))
-      return "a product's sums do not fit in the " + std::to_string(firstRegisters(config, target, /*widener=*/false)) + " registers that a block begins with";
+      return "a product's sums do not fit in the " + std::to_string(firstRegisters(config, target, /*widener=*/false)) +
+             " registers that a block begins with";
   for (const LoopSchedule &schedule : loops)
     for (const Ring &ring : schedule.rings) {
       if (!ring.tma) return "a loop's tiles are not copied by TMA";
@@ -172,12 +173,12 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
 }
 
 /// A role's program: the skeleton of a block, behind the change of registers. `only`: the one warp that runs it; null: all do.
-static void fillRole(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp, Value only) {
+static void fillRole(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp,
+                     Value only) {
   ptx::MaxRegistersOp::create(b, loc, registers > first, static_cast<uint32_t>(registers));
   OpBuilder::InsertionGuard guard(b);
   if (only) {
-    auto one =
-        scf::IfOp::create(b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, only), /*withElseRegion=*/false);
+    auto one = scf::IfOp::create(b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, only), /*withElseRegion=*/false);
     b.setInsertionPointToStart(one.thenBlock());
   }
   IRMapping map;
@@ -229,17 +230,57 @@ static void sinkIntoBranches(Block &block) {
   }
 }
 
-static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  bool widens = function->hasAttr(widenerName);
-  Skeleton producer(function), widener(function, /*tiles=*/true);
+namespace {
+/// What the warps that hold no accumulators run.
+struct Helpers {
+  Skeleton producer, widener;
+  bool widens;
+};
+} // namespace
+
+static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
+  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(widenerName)};
   function.walk([&](Operation *op) {
     auto sync = dyn_cast<ttg::SyncOp>(op);
     bool everybody = sync && sync.getEverybody();
-    if (op->hasAttr(ttg::producerName) || everybody) producer.keep(op);
-    if (op != function && (op->hasAttr(widenerName) || everybody)) widener.keep(op);
+    if (op->hasAttr(ttg::producerName) || everybody) helpers.producer.keep(op);
+    if (op != function && (op->hasAttr(widenerName) || everybody)) helpers.widener.keep(op);
   });
-  if (!producer.isComputable()) return bug(function, "the producer cannot compute what it needs");
-  if (widens && !widener.isComputable()) return bug(function, "the warpgroup that widens cannot compute what it needs");
+  if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute what it needs"), failure();
+  if (helpers.widens && !helpers.widener.isComputable()) return bug(function, "who widens cannot compute what it needs"), failure();
+  return helpers;
+}
+
+/// The programs of the helpers, at the builder's place.
+static void fillRoles(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
+                      Value warp, Value firstHelper) {
+  int64_t first = firstRegisters(config, target, helpers.widens);
+  if (helpers.widens) {
+    Value second = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps() + warpsOfGroup)));
+    Value isWidener = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
+    auto role = scf::IfOp::create(b, loc, isWidener, /*withElseRegion=*/true);
+    role->setAttr(widenerName, b.getUnitAttr());
+    b.setInsertionPointToStart(role.thenBlock());
+    fillRole(b, loc, helpers.widener, from, widenerRegisters, first, warp, Value());
+    b.setInsertionPointToStart(role.elseBlock());
+  }
+  fillRole(b, loc, helpers.producer, from, producerRegisters, first, warp, firstHelper);
+}
+
+/// The others are left with what is theirs.
+static void leaveToConsumers(tt::FuncOp function, Block &consumers, bool widens) {
+  consumers.walk([](Operation *op) {
+    if (op->hasAttr(ttg::producerName) || op->hasAttr(widenerName)) op->erase();
+  });
+  if (!widens) return;
+  keepUnneeded(function, consumers);
+  ttg::eraseDead(function);
+  sinkIntoBranches(consumers);
+}
+
+static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  FailureOr<Helpers> helpers = helpersOf(function);
+  if (failed(helpers)) return failure();
 
   // Barriers are made by all, before anybody parts.
   Block &entry = function.getBody().front();
@@ -249,35 +290,18 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   if (!last) return bug(function, "a producer without barriers");
   OpBuilder b(entry.getTerminator());
   Location loc = function.getLoc();
-  auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); };
-  Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type()), firstHelper = number(config.getWarps());
+  Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
+  Value firstHelper = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps())));
   Value helps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, firstHelper);
   auto parted = scf::IfOp::create(b, loc, helps, /*withElseRegion=*/true);
   Block *consumers = parted.elseBlock();
   auto begin = std::next(last->getIterator());
   consumers->getOperations().splice(consumers->begin(), entry.getOperations(), begin, warp.getDefiningOp()->getIterator());
 
-  int64_t first = firstRegisters(config, target, widens);
   b.setInsertionPointToStart(parted.thenBlock());
-  if (widens) {
-    Value second = number(config.getWarps() + warpsOfGroup);
-    Value isWidener = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
-    auto role = scf::IfOp::create(b, loc, isWidener, /*withElseRegion=*/true);
-    role->setAttr(widenerName, b.getUnitAttr());
-    b.setInsertionPointToStart(role.thenBlock());
-    fillRole(b, loc, widener, *consumers, widenerRegisters, first, warp, Value());
-    b.setInsertionPointToStart(role.elseBlock());
-  }
-  fillRole(b, loc, producer, *consumers, producerRegisters, first, warp, firstHelper);
+  fillRoles(b, loc, *helpers, *consumers, config, target, warp, firstHelper);
+  leaveToConsumers(function, *consumers, helpers->widens);
 
-  consumers->walk([](Operation *op) {
-    if (op->hasAttr(ttg::producerName) || op->hasAttr(widenerName)) op->erase();
-  });
-  if (widens) {
-    keepUnneeded(function, *consumers);
-    ttg::eraseDead(function);
-    sinkIntoBranches(*consumers);
-  }
   // More registers are there once the others have given theirs away. What comes before any tile is read, the start of the first copies,
   // need not wait for that.
   auto readsTile = [](Operation *op) {
@@ -288,7 +312,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   while (!readsTile(place) && place->getNumRegions() == 0 && !place->hasTrait<OpTrait::IsTerminator>())
     place = place->getNextNode();
   b.setInsertionPoint(place);
-  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, widens)));
+  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, helpers->widens)));
   ttg::eraseDead(function);
   return success();
 }

@@ -8,12 +8,12 @@
 // it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies of what 0 to 3 hold.
 //
 // Registers of the first operand hold pairs of neighbors along K, eight numbers apart. So that a thread reads sixteen neighbors at a time,
-// K is gone through in another order, by both operands (bits of K's number, the highest first):
-//   memory: c c s s .. p q    operand: s s .. p c c q        c: the thread in its row, s: the instruction
-// What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to the others
-// behind the loop.
+// K is gone through in another order, by both operands (tile_parts.h). Of its rows one half is widened while products of the other half
+// run. What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to the
+// others behind the loop.
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/schedule/relayout.h"
+#include "gpu/schedule/tile_parts.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -31,133 +31,6 @@ struct Stored {
   ttg::AllocOp alloc;
   SmallVector<int32_t> order; ///< dimension i of the operand is dimension order[i] of the stored tile
   bool isCopied() const { return isa_and_nonnull<ttg::DescriptorLoadOp>(ttg::StoreSharedOp(store).getSrc().getDefiningOp()); }
-};
-
-/// The layouts of a shape that is reached by operations on shapes alone.
-class Reorder {
-public:
-  /// K is dimension `along` of a tile of two.
-  Reorder(RankedTensorType tile, int64_t along) : tile(tile), along(along) {}
-
-  Value apply(OpBuilder &b, Value value) const {
-    Location loc = value.getLoc();
-    auto [apart, order] = steps();
-    auto typed = [&](ArrayRef<int64_t> shape, const Layout &layout) {
-      return ttg::withLayout(RankedTensorType::get(shape, tile.getElementType()), layout);
-    };
-    Layout split = ttg::layoutOf(value.getType()).reshaped(Dims(apart.begin(), apart.end()));
-    Value parts = tt::ReshapeOp::create(b, loc, typed(apart, split), value, false, false);
-    Layout turned = split.transposed(Dims(order.begin(), order.end()));
-    Value inOrder = tt::TransOp::create(b, loc, typed(turned.shape, turned), parts, order);
-    Layout whole = turned.reshaped(ttg::shapeOf(tile));
-    return tt::ReshapeOp::create(b, loc, typed(tile.getShape(), whole), inOrder, false, false);
-  }
-
-  /// The layout of what is reordered, if the result is to have the layout `result`.
-  Layout before(const Layout &result) const {
-    auto [apart, order] = steps();
-    Dims turned, back(order.size());
-    for (auto [dim, from] : llvm::enumerate(order)) {
-      turned.push_back(apart[static_cast<size_t>(from)]);
-      back[static_cast<size_t>(from)] = static_cast<int64_t>(dim);
-    }
-    return result.reshaped(turned).transposed(back).reshaped(ttg::shapeOf(tile));
-  }
-
-private:
-  /// K in four parts, threads first, and how they are turned.
-  std::pair<SmallVector<int64_t>, SmallVector<int32_t>> steps() const {
-    int64_t depth = tile.getDimSize(along), other = tile.getDimSize(1 - along);
-    SmallVector<int64_t> apart = {4, depth / 16, 2, 2};
-    SmallVector<int32_t> order = {1, 2, 0, 3};
-    if (along == 0) {
-      apart.push_back(other);
-      order.push_back(4);
-    } else {
-      apart.insert(apart.begin(), other);
-      order = {0, 2, 3, 1, 4};
-    }
-    return {apart, order};
-  }
-
-  RankedTensorType tile;
-  int64_t along;
-};
-
-/// Two tiles of half as many rows each, computed from halves as far as that is done element by element.
-class Halves2 {
-public:
-  /// `rows`: the dimension that is cut. A thread holds elements of both halves in different registers.
-  explicit Halves2(int64_t rows) : rows(rows) {}
-
-  /// In front of the builder's place.
-  Value half(OpBuilder &b, Value tile, size_t which) {
-    Value &known = which ? highs[tile] : lows[tile];
-    if (known) return known;
-    Operation *op = tile.getDefiningOp();
-    auto type = cast<RankedTensorType>(tile.getType());
-    auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
-    if (auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr(); dense && dense.isSplat())
-      return known = arith::ConstantOp::create(b, tile.getLoc(), dense.resizeSplat(cast<ShapedType>(halved(type))));
-    if (op && isElementwiseOnTiles(op)) {
-      SmallVector<Value> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(isTile(operand) ? half(b, operand, which) : operand);
-      Operation *copy = b.clone(*op);
-      copy->setOperands(operands);
-      copy->getResult(0).setType(halved(type));
-      return (which ? highs : lows)[tile] = copy->getResult(0);
-    }
-    cut(tile);
-    return which ? highs[tile] : lows[tile];
-  }
-
-  /// The whole again.
-  static Value whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {
-    Location loc = low.getLoc();
-    Layout layout = ttg::layoutOf(low.getType()).joined();
-    auto typed = [&] { return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout); };
-    Value both = tt::JoinOp::create(b, loc, typed(), low, high);
-    layout = layout.transposed({2, 0, 1});
-    both = tt::TransOp::create(b, loc, typed(), both, ArrayRef<int32_t>{2, 0, 1});
-    layout = layout.reshaped(ttg::shapeOf(type));
-    both = tt::ReshapeOp::create(b, loc, typed(), both, false, false);
-    return ttg::ConvertLayoutOp::create(b, loc, type, both);
-  }
-
-private:
-  Layout apart(RankedTensorType type) const {
-    Dims parts = ttg::shapeOf(type);
-    parts[static_cast<size_t>(rows)] /= 2;
-    parts.insert(parts.begin() + static_cast<ptrdiff_t>(rows), 2);
-    return ttg::layoutOf(type).reshaped(parts);
-  }
-  Dims order() const { return rows == 0 ? Dims{1, 2, 0} : Dims{0, 2, 1}; }
-  RankedTensorType halved(RankedTensorType type) const {
-    Layout layout = apart(type).transposed(order()).splitHalves()->layout;
-    return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout);
-  }
-
-  void cut(Value tile) {
-    OpBuilder b(tile.getContext());
-    b.setInsertionPointAfterValue(tile);
-    Location loc = tile.getLoc();
-    auto type = cast<RankedTensorType>(tile.getType());
-    auto typed = [&](const Layout &layout) {
-      return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout);
-    };
-    Layout layout = apart(type), turned = layout.transposed(order());
-    Value parts = tt::ReshapeOp::create(b, loc, typed(layout), tile, false, false);
-    Dims way = order();
-    SmallVector<int32_t> turn(way.begin(), way.end());
-    parts = tt::TransOp::create(b, loc, typed(turned), parts, turn);
-    auto split = tt::SplitOp::create(b, loc, TypeRange{halved(type), halved(type)}, parts);
-    lows[tile] = split.getOutLHS();
-    highs[tile] = split.getOutRHS();
-  }
-
-  int64_t rows;
-  DenseMap<Value, Value> lows, highs;
 };
 
 /// All that is needed of a loop, and whether it suits.
@@ -243,8 +116,8 @@ private:
     return false;
   }
 
-  /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end, and
-  /// whether shared memory, its port that is, has less to do.
+  /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
+  /// and whether shared memory, its port that is, has less to do.
   bool suits() {
     constexpr int64_t rowsOfInstruction = 64, threadsOfWidener = 128, leastDepth = 32, besideSums = 26;
     auto result = cast<RankedTensorType>(product.getType());
@@ -329,7 +202,7 @@ private:
   }
 
   /// Half of the rows, in the layout of a product's first operand, in front of the builder's place.
-  Value operandHalf(Halves2 &halves, Value tile, size_t which) {
+  Value operandHalf(RowHalves &halves, Value tile, size_t which) {
     Value half = halves.half(b, tile, which);
     half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1)).apply(b, half);
     if (c.first->order[0] == 0) return half;
@@ -339,7 +212,8 @@ private:
   }
 
   /// Two products of half as many rows, of which one runs while the other one's rows are widened:
-  ///   widen rows 0    start product 0    wait for product 1 of the iteration before    widen rows 1    start product 1    wait for product 0
+  ///   widen rows 0    start product 0    wait for product 1 of the iteration before    widen rows 1    start product 1    wait for product
+  ///   0
   void passInRegisters() {
     Value tile = left.make(c.first->store.getSrc(), operandLayout);
     Location loc = c.product.getLoc();
@@ -347,7 +221,7 @@ private:
     auto old = cast<BlockArgument>(c.product.getC());
     auto type = cast<RankedTensorType>(old.getType());
     unsigned number = old.getArgNumber() - 1;
-    Halves2 sums(0), rows(c.first->order[0]);
+    RowHalves sums(0), rows(c.first->order[0]);
     b.setInsertionPoint(c.loop);
     Value init = c.loop.getInitArgs()[number];
     SmallVector<Value> inits = {sums.half(b, init, 0), sums.half(b, init, 1)};
@@ -372,7 +246,7 @@ private:
     b.setInsertionPointAfter(c.loop);
     ValueRange results = c.loop.getResults().take_back(2);
     auto drained = ttg::WgmmaWaitOp::create(b, loc, TypeRange(results), 0, results);
-    Value whole = Halves2::whole(b, drained.getResults()[0], drained.getResults()[1], type);
+    Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
     c.loop.getResult(number).replaceAllUsesWith(whole);
     c.first->store->erase();
     if (buffer != c.first->alloc) buffer->erase();

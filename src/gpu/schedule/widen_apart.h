@@ -19,6 +19,18 @@ bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &ta
 /// Whether the loop is such a one. What is widened apart has as many slots as the rings.
 bool isWidening(mlir::scf::ForOp loop);
 
+/// The wait behind which, in a loop whose first operand is widened by halves, the products of the iteration before are over; else null.
+ttg::WgmmaWaitOp retiringIn(mlir::scf::ForOp loop);
+/// All slots of the iteration before have been read there.
+void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
+/// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
+/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product. `fence`:
+/// they have read slots, too.
+void fillWidened(LoopSchedule &schedule, mlir::Value slot, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made,
+                 bool fence);
+/// Each of the two roles waits where it first reads a slot of `buffers`.
+void waitInRoles(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value slot, mlir::Value parity);
+
 /// As many registers a thread has at first, in a block with a producer and, perhaps, a warpgroup that widens.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool widener);
 /// Registers of a thread that multiplies beside both.

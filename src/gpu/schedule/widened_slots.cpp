@@ -1,0 +1,85 @@
+// The ring of what a warpgroup of its own widens (widen_apart.cpp), and who waits for whom. In iteration i, slot i mod stages:
+//   producer   wait: empty    start copies
+//   widener    wait: copied   read, widen, store    fence    arrive: empty, made
+//   others     wait: copied   read, widen           fence    wait: made    multiply    arrive, once that is over: empty
+#include "gpu/schedule/widen_apart.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+ttg::WgmmaWaitOp retiringIn(scf::ForOp loop) {
+  for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+    if (wait->hasAttr(retiresName)) return wait;
+  return {};
+}
+
+void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
+  schedule.refillAfter = retires;
+  for (Ring &ring : schedule.rings)
+    ring.lag = 1;
+}
+
+static void markWidener(Operation *op) {
+  op->setAttr(widenerName, UnitAttr::get(op->getContext()));
+}
+
+void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Value> empty, Value made, bool fence) {
+  scf::ForOp loop = schedule.loop;
+  Location loc = loop.getLoc();
+  OpBuilder b(loop);
+  for (ttg::StoreSharedOp store : schedule.computed) {
+    ttg::AllocOp alloc = allocOf(store.getBuffer());
+    ttg::BufferType type = alloc.getType();
+    b.setInsertionPoint(loop);
+    auto all = ttg::BufferType::get(b.getContext(), schedule.stages, type.getElementType(), type.getLayout());
+    Value slots = ttg::AllocOp::create(b, alloc.getLoc(), all);
+    b.setInsertionPointToStart(loop.getBody());
+    alloc.getResult().replaceAllUsesWith(ttg::SlotOp::create(b, alloc.getLoc(), type, slots, slot));
+    alloc.erase();
+    Operation *behind = store;
+    while (!isa<ttg::FenceAsyncOp>(behind))
+      behind = behind->getNextNode();
+    b.setInsertionPointAfter(behind);
+    for (Value barriers : empty)
+      markWidener(ttg::BarrierArriveOp::create(b, loc, barriers, slot, Value()));
+    markWidener(ttg::BarrierArriveOp::create(b, loc, made, slot, Value()));
+  }
+  b.setInsertionPoint(*loop.getBody()->getOps<ttg::WgmmaOp>().begin());
+  if (fence) ttg::FenceAsyncOp::create(b, loc);
+  ttg::BarrierWaitOp::create(b, loc, made, slot, parity);
+}
+
+/// Whether the operation reads a slot of one of the buffers.
+static bool readsSlot(Operation *op, ArrayRef<Value> buffers) {
+  return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+           Operation *slot = operand.getDefiningOp();
+           while (isa_and_nonnull<ttg::ViewOp>(slot))
+             slot = slot->getOperand(0).getDefiningOp();
+           return isa_and_nonnull<ttg::SlotOp>(slot) && llvm::is_contained(buffers, slot->getOperand(0));
+         });
+}
+
+void waitInRoles(LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value slot, Value parity) {
+  Block *body = schedule.loop.getBody();
+  llvm::SetVector<Operation *> widening;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == body; };
+  for (ttg::StoreSharedOp store : schedule.computed)
+    (void)getBackwardSlice(store.getOperation(), &widening, options);
+  Operation *first[2] = {nullptr, nullptr};
+  for (Operation &op : body->without_terminator()) {
+    Operation *&known = first[widening.contains(&op)];
+    if (!known && readsSlot(&op, buffers)) known = &op;
+  }
+  for (Operation *reader : first) {
+    if (!reader) continue;
+    OpBuilder b(reader);
+    auto wait = ttg::BarrierWaitOp::create(b, schedule.loop.getLoc(), barriers, slot, parity);
+    if (reader == first[1]) markWidener(wait);
+  }
+}
+
+} // namespace tilewright::gpu
