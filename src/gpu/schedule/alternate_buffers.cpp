@@ -124,17 +124,20 @@ static void makeEarly(LoopSchedule &schedule, tt::LoadOp load, Operation *place)
   load.erase();
 }
 
-void loadAhead(LoopSchedule &schedule, int64_t registers, Operation *behind) {
+void loadAhead(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> behind) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
   if (loads.empty() || 2 * held > registers) return;
-  OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
-  if (behind) b.setInsertionPointAfter(behind);
-  Operation *place = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
-  for (tt::LoadOp load : loads)
+  DenseMap<Operation *, Operation *> places; // by what they stand behind
+  for (tt::LoadOp load : loads) {
+    Operation *before = behind ? behind(load) : nullptr, *&place = places[before];
+    OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
+    if (before) b.setInsertionPointAfter(before);
+    if (!place) place = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
     if (!loadWords(schedule, load, place)) makeEarly(schedule, load, place);
+  }
 }
 
 void storeAsMade(LoopSchedule &schedule) {

@@ -228,8 +228,7 @@ private:
     int64_t registers = registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop);
     if (isWidening(schedule.loop)) {
       storeAsMade(schedule);
-      // Fences wait for loads that were made in front of them: those of both roles stand in front of the first product.
-      loadAhead(schedule, registers, *schedule.loop.getBody()->getOps<ttg::WgmmaOp>().begin());
+      loadAheadInRoles(schedule, registers);
     } else {
       overlapComputing(schedule, registers);
     }
@@ -405,7 +404,6 @@ private:
   /// `state`: slot and parity of the first iteration, then of the iteration behind the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
     bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
-    if (isWidening(schedule.loop) && !schedule.inFlight.empty()) fence = false; // only the warpgroup that widens reads, and has fenced
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.rings, isAsync), fence};
     if (left)
       e.slots = left->slots;
@@ -454,7 +452,7 @@ private:
     }
     giveBack(e);
     if (isWidening(e.schedule.loop))
-      fillWidened(e.schedule, e.slot, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup), e.fence);
+      fillWidened(e.schedule, e.slot, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup));
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);

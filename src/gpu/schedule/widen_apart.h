@@ -24,10 +24,10 @@ ttg::WgmmaWaitOp retiringIn(mlir::scf::ForOp loop);
 /// All slots of the iteration before have been read there.
 void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
 /// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
-/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product. `fence`:
-/// they have read slots, too.
-void fillWidened(LoopSchedule &schedule, mlir::Value slot, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made,
-                 bool fence);
+/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product.
+void fillWidened(LoopSchedule &schedule, mlir::Value slot, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made);
+/// Puts the loads to registers of both roles an iteration early, if `registers` reach for that, and has the others fence what they read.
+void loadAheadInRoles(LoopSchedule &schedule, int64_t registers);
 /// Each of the two roles waits where it first reads a slot of `buffers`.
 void waitInRoles(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value slot, mlir::Value parity);
 
@@ -38,8 +38,9 @@ int64_t registersBesideWidener(ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether a kernel may learn that another program has written something: who does not wait with the others would read too early.
 bool mayLearnOfWrites(tt::FuncOp function);
 
-/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or behind an operation.
-void loadAhead(LoopSchedule &schedule, int64_t registers, mlir::Operation *behind = nullptr);
+/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or behind an
+/// operation.
+void loadAhead(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> behind = {});
 /// Lets threads store what they have computed before they compute the rest.
 void storeAsMade(LoopSchedule &schedule);
 

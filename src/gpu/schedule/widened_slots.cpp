@@ -26,7 +26,7 @@ static void markWidener(Operation *op) {
   op->setAttr(widenerName, UnitAttr::get(op->getContext()));
 }
 
-void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Value> empty, Value made, bool fence) {
+void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Value> empty, Value made) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -48,7 +48,6 @@ void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Valu
     markWidener(ttg::BarrierArriveOp::create(b, loc, made, slot, Value()));
   }
   b.setInsertionPoint(*loop.getBody()->getOps<ttg::WgmmaOp>().begin());
-  if (fence) ttg::FenceAsyncOp::create(b, loc);
   ttg::BarrierWaitOp::create(b, loc, made, slot, parity);
 }
 
@@ -62,13 +61,35 @@ static bool readsSlot(Operation *op, ArrayRef<Value> buffers) {
          });
 }
 
+/// What the stores of the warpgroup that widens are computed from, in an iteration.
+static llvm::SetVector<Operation *> widenersPart(LoopSchedule &schedule) {
+  llvm::SetVector<Operation *> part;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == schedule.loop.getBody(); };
+  for (ttg::StoreSharedOp store : schedule.computed)
+    (void)getBackwardSlice(store.getOperation(), &part, options);
+  return part;
+}
+
+/// A fence waits for loads that were made in front of it. So they stand behind the role's own: as far from where they are used as can be.
+void loadAheadInRoles(LoopSchedule &schedule, int64_t registers) {
+  Block *body = schedule.loop.getBody();
+  llvm::SetVector<Operation *> widening = widenersPart(schedule);
+  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin();
+  for (auto load : body->getOps<ttg::LoadSharedOp>())
+    if (!widening.contains(load)) lastRead = load;
+  Operation *fence = nullptr;
+  if (lastRead) {
+    OpBuilder b(body, std::next(lastRead->getIterator()));
+    ttg::FenceAsyncOp::create(b, lastRead->getLoc());
+    fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
+  }
+  loadAhead(schedule, registers, [&](tt::LoadOp load) { return fence && !widening.contains(load) ? fence : first; });
+}
+
 void waitInRoles(LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value slot, Value parity) {
   Block *body = schedule.loop.getBody();
-  llvm::SetVector<Operation *> widening;
-  BackwardSliceOptions options;
-  options.filter = [&](Operation *op) { return op->getBlock() == body; };
-  for (ttg::StoreSharedOp store : schedule.computed)
-    (void)getBackwardSlice(store.getOperation(), &widening, options);
+  llvm::SetVector<Operation *> widening = widenersPart(schedule);
   Operation *first[2] = {nullptr, nullptr};
   for (Operation &op : body->without_terminator()) {
     Operation *&known = first[widening.contains(&op)];
