@@ -1,6 +1,7 @@
 # max_num_imprecise_acc: after so many products the sum leaves the tensor cores, and threads add it in fp32.
 # RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, 64' --target cuda:sm_90a --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, None' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=REST
+# RUN: tilewright compile %s --kernel wide --signature '*fp8e5, *fp8e5, *fp32' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
 import triton
 import triton.language as tl
 
@@ -20,3 +21,19 @@ def k(a, b, c, EVERY: tl.constexpr):
     y = tl.load(b + m[None, :] * 128 + depth[:, None])
     z = tl.load(c + m[:, None] * 64 + m[None, :])
     tl.store(c + m[:, None] * 64 + m[None, :], tl.dot(x, y, z, max_num_imprecise_acc=EVERY))
+
+
+# Sums of 256 columns are added up in two parts: with what they are added to they would take 256 registers of a thread.
+# WIDE-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k32.f32.e5m2.e5m2
+# WIDE: wgmma.wait_group.sync.aligned 0
+# WIDE-COUNT-64: add{{.*}}.f32
+# WIDE-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k32.f32.e5m2.e5m2
+# WIDE: wgmma.wait_group.sync.aligned 0
+# WIDE-COUNT-64: add{{.*}}.f32
+@triton.jit
+def wide(a, b, c):
+    m, n, depth = tl.arange(0, 64), tl.arange(0, 256), tl.arange(0, 128)
+    x = tl.load(a + m[:, None] * 128 + depth[None, :])
+    y = tl.load(b + n[None, :] * 128 + depth[:, None])
+    z = tl.load(c + m[:, None] * 256 + n[None, :])
+    tl.store(c + m[:, None] * 256 + n[None, :], tl.dot(x, y, z, max_num_imprecise_acc=128))
