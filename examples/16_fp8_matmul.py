@@ -14,10 +14,14 @@ import common
 @triton.jit
 def fp8_matmul_kernel(
     a_ptr, b_ptr, row_scale_ptr, column_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_cm,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, EXACT_EVERY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, EXACT_EVERY: tl.constexpr,
 ):
-    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    # Programs that run at one time share rows of A and B in the cache: they are a few tiles high, and walk along N.
+    tile, tiles_m, tiles_n = tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
+    first_m = tile // (GROUP_M * tiles_n) * GROUP_M
+    group_m = min(tiles_m - first_m, GROUP_M)
+    offs_m = (first_m + tile % (GROUP_M * tiles_n) % group_m) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tile % (GROUP_M * tiles_n) // group_m * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_k = tl.arange(0, BLOCK_K)
     rows, columns = offs_m < M, offs_n < N
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -41,11 +45,11 @@ def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128):
     if not (common.has_plain_rows(a) and common.has_plain_rows(b) and common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
         raise ValueError("fp8_matmul needs rows and scales whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
-    grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
+    grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
     row = [common.strides(x)[0] for x in (a, b, out)]
     fp8_matmul_kernel[grid](
-        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=128, BLOCK_K=128, EXACT_EVERY=exact_every, num_warps=8,
-        num_stages=4)
+        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=256, BLOCK_K=128, GROUP_M=8,
+        EXACT_EVERY=exact_every, num_warps=8, num_stages=4)
     return out
 
 

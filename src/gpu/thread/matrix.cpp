@@ -383,9 +383,8 @@ static std::vector<ExactPart> exactParts(const WarpgroupProduct &product, int64_
   for (int64_t from = 0; from < product.depth; from += steps * product.step)
     for (int64_t group = 0; group < product.layout.registersPerThread(); group += columns)
       for (int64_t start = 0; start < columns; start += registersOfExactPart)
-        parts.push_back({{group + start, std::min(registersOfExactPart, columns - start)},
-                         from,
-                         std::min(product.depth, from + steps * product.step)});
+        parts.push_back(
+            {{group + start, std::min(registersOfExactPart, columns - start)}, from, std::min(product.depth, from + steps * product.step)});
   return parts;
 }
 
@@ -414,8 +413,8 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   FailureOr<WarpgroupProduct> product = productOf(t, op);
   if (failed(product)) return failure();
   Value reads = readsAccumulators(t, op);
-  FailureOr<Parts> sums = op.getExactEvery() ? addExactly(t, op, *product, t.get(op.getC()), reads)
-                                             : startProducts(t, op, *product, t.get(op.getC()), reads);
+  FailureOr<Parts> sums =
+      op.getExactEvery() ? addExactly(t, op, *product, t.get(op.getC()), reads) : startProducts(t, op, *product, t.get(op.getC()), reads);
   if (failed(sums)) return failure();
   t.set(op.getD(), std::move(*sums));
   return success();
