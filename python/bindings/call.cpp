@@ -80,9 +80,14 @@ bool isOn(llvm::StringRef setting) {
   return llvm::is_contained({"1", "true", "yes", "on", "y"}, llvm::StringRef(word));
 }
 
+/// Whether nothing may be fused, whatever a launch asks for.
+static bool forbidsFusion() {
+  return isOn(settingOf("language", "force_disable_fp_fusion", "TRITON_FORCE_DISABLE_FP_FUSION"));
+}
+
 void readSettings(KernelOptions &options) {
   std::string fusion = settingOf("language", "default_fp_fusion", "TRITON_DEFAULT_FP_FUSION");
-  options.fpFusion = fusion.empty() || isOn(fusion);
+  options.fpFusion = (fusion.empty() || isOn(fusion)) && !forbidsFusion();
   options.dotPrecision = settingOf("language", "fp32_default", "TRITON_F32_DEFAULT");
 }
 
@@ -118,7 +123,7 @@ bool setKernelOption(KernelOptions &options, Option option, nb::handle value, ll
   case Option::maxnreg:
     if (!value.is_none()) options.maxnreg = integerOption(value, name);
     return true;
-  case Option::fpFusion: options.fpFusion = flag(); return true;
+  case Option::fpFusion: options.fpFusion = flag() && !forbidsFusion(); return true;
   case Option::debug: options.debug = flag(); return true;
   case Option::sanitizeOverflow: options.sanitizeOverflow = flag(); return true;
   case Option::irOverride: options.overrideText = overridingText(value); return true;
