@@ -55,8 +55,8 @@ static std::string entryPath(const std::string &key, CacheKind kind) {
 
 // ---- beside Triton's folder
 //
-// PyTorch takes what a program has compiled to another machine as the files of $TRITON_CACHE_DIR/KEY, the key of a kernel in base 32, and puts
-// them back there. Where that variable names the folder, a kernel's entry has a second name under it.
+// PyTorch takes what a program has compiled to another machine as the files of $TRITON_CACHE_DIR/KEY, the key of a kernel in base 32, and
+// puts them back there. Where that variable names the folder, a kernel's entry has a second name under it.
 
 static std::string base32(const std::string &hex) {
   static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
