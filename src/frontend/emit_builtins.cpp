@@ -20,33 +20,14 @@ BuiltinEmitter emitterOf(const Builtin &builtin) {
 }
 
 bool isMethod(llvm::StringRef name) {
-  static const llvm::StringSet<> names = {"broadcast_to", "trans",
-                                          "permute",      "split",
-                                          "view",         "reshape",
-                                          "expand_dims",  "cast",
-                                          "store",        "advance",
-                                          "item",         "ravel",
-                                          "squeeze",      "unsqueeze",
-                                          "atomic_cas",   "atomic_xchg",
-                                          "atomic_add",   "atomic_max",
-                                          "atomic_min",   "atomic_and",
-                                          "atomic_or",    "atomic_xor",
-                                          "atomic_poll",  "exp",
-                                          "exp2",         "log",
-                                          "log2",         "cos",
-                                          "sin",          "sqrt",
-                                          "rsqrt",        "sqrt_rn",
-                                          "erf",          "floor",
-                                          "ceil",         "abs",
-                                          "reduce",       "associative_scan",
-                                          "gather",       "histogram",
-                                          "cdiv",         "sigmoid",
-                                          "softmax",      "max",
-                                          "argmax",       "min",
-                                          "argmin",       "sum",
-                                          "xor_sum",      "reduce_or",
-                                          "cumsum",       "cumprod",
-                                          "sort",         "flip"};
+  static const llvm::StringSet<> names = {
+      "broadcast_to", "trans",      "permute",    "split",      "view",      "reshape",    "expand_dims", "cast",
+      "store",        "advance",    "item",       "ravel",      "squeeze",   "unsqueeze",  "atomic_cas",  "atomic_xchg",
+      "atomic_add",   "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_poll", "atomic_load",
+      "atomic_store", "exp",        "exp2",       "log",        "log2",      "cos",        "sin",         "sqrt",
+      "rsqrt",        "sqrt_rn",    "erf",        "floor",      "ceil",      "abs",        "reduce",      "associative_scan",
+      "gather",       "histogram",  "cdiv",       "sigmoid",    "softmax",   "max",        "argmax",      "min",
+      "argmin",       "sum",        "xor_sum",    "reduce_or",  "cumsum",    "cumprod",    "sort",        "flip"};
   return names.contains(name);
 }
 
