@@ -61,25 +61,8 @@ def roof_of(device, anew=False):
     return _core.roof_of(_machine(device), lambda: _measure(device), anew)
 
 
-def beaten(own, device, has_product, dtype, work_bytes, operations, seconds):
+def beaten(own, device, work, seconds):
     """The roof of a device on which a call has just taken so long. One that the call went through was measured too low: it is measured again,
-    and is no lower than what was reached. (What fits into caches goes through the roof of memory, and says nothing about it.)"""
-    name = peak_name(own, dtype, has_product)
-    reached = {}
-    if operations / seconds > own[name]:
-        reached[name] = operations / seconds
-    if work_bytes / seconds > own["bytes_per_second"] and work_bytes > 2 * _cache_bytes(device):
-        reached["bytes_per_second"] = work_bytes / seconds
+    and is no lower than what was reached."""
+    reached = _core.reached_beyond(own, work, seconds, _cache_bytes(device))
     return _core.raise_roof(_machine(device), _measure(device), {**own, **reached}) if reached else own
-
-
-def peak_name(roof, dtype, has_product):
-    """Which row says what is possible for elements of a type. A type that has none is computed in float32."""
-    if has_product and dtype == "float32" and "tf32" in roof:
-        return "tf32"
-    return dtype if dtype in roof and (has_product or dtype in ("float32", "float64")) else "float32"
-
-
-def peak(roof, dtype, has_product):
-    """Operations a second."""
-    return roof[peak_name(roof, dtype, has_product)]
