@@ -56,9 +56,7 @@ int main(int argc, char **argv) {
   if (!checked || !checked->correct()) return fail(checked ? checked->text() : checked.error());
 
   // One program too few: only lengths that are no multiple of the block show it, and the report names the elements that nobody wrote.
-  auto tooFew = [&](Tensors t) {
-    return add->launch(t[0].size() / block, {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}});
-  };
+  auto tooFew = [&](Tensors t) { return add->launch(t[0].size() / block, {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}}); };
   auto wrong = tilewright::verify(tooFew, reference, inputs, {.variants = tilewright::asGiven});
   if (!wrong || wrong->correct()) return fail("a missing program was not seen");
   std::printf("%lld elements are written by nobody\n", static_cast<long long>(wrong->output(0, 0).unwritten));

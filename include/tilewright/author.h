@@ -102,7 +102,8 @@ public:
   TwTensor c() const {
     static const char nothing = 0; // what is empty is no output
     void *data = isOutput ? nullptr : const_cast<char *>(content.empty() ? &nothing : content.data());
-    return {title.empty() ? nullptr : title.c_str(), elementType, static_cast<int32_t>(extents.size()), extents.data(), nullptr, data, 0, -1};
+    return {
+        title.empty() ? nullptr : title.c_str(), elementType, static_cast<int32_t>(extents.size()), extents.data(), nullptr, data, 0, -1};
   }
   const std::string &name() const { return title; }
   /// Whether there are as many numbers as the extents say.

@@ -181,16 +181,16 @@ typedef struct TwVariant {
 } TwVariant;
 typedef struct TwOutput {
   const char *name;
-  int64_t wrong;                      /* elements beyond the tolerance */
-  double maxAbsolute, maxRelative;    /* differences; infinite where one of the two is no number */
-  double rtol, atol;                  /* that were applied */
-  const int64_t *worst;               /* index of the worst element; null: all are right */
-  size_t rank;                        /* numbers of an index */
-  double value, expected;             /* there */
-  const char *kernel;                 /* that wrote it last; null: nobody did, or it is not known */
-  int64_t program[3];                 /* of that kernel */
-  int64_t unwritten;                  /* elements that nobody wrote */
-  const int64_t *firstUnwritten;      /* indices of the first ones, one behind the other */
+  int64_t wrong;                   /* elements beyond the tolerance */
+  double maxAbsolute, maxRelative; /* differences; infinite where one of the two is no number */
+  double rtol, atol;               /* that were applied */
+  const int64_t *worst;            /* index of the worst element; null: all are right */
+  size_t rank;                     /* numbers of an index */
+  double value, expected;          /* there */
+  const char *kernel;              /* that wrote it last; null: nobody did, or it is not known */
+  int64_t program[3];              /* of that kernel */
+  int64_t unwritten;               /* elements that nobody wrote */
+  const int64_t *firstUnwritten;   /* indices of the first ones, one behind the other */
   size_t firstUnwrittenCount;
 } TwOutput;
 TW_API size_t twReportVariantCount(const TwReport *report);
@@ -205,12 +205,12 @@ typedef struct TwMeasureOptions {
 
 typedef struct TwMeasurement TwMeasurement;
 typedef struct TwFigures {
-  double seconds, low, high;                          /* of a call: the median, the 20th and the 80th percentile */
-  const double *samples;                              /* seconds of each call, in their order */
+  double seconds, low, high; /* of a call: the median, the 20th and the 80th percentile */
+  const double *samples;     /* seconds of each call, in their order */
   size_t count;
   double referenceSeconds, referenceLow, referenceHigh; /* 0: there is no reference */
-  int64_t bytes;                                      /* of the tensors, each once */
-  double operations;                                  /* on floats, and of products; 0: not known */
+  int64_t bytes;                                        /* of the tensors, each once */
+  double operations;                                    /* on floats, and of products; 0: not known */
   double bytesPerSecond, operationsPerSecond;
   double roofBytesPerSecond, roofOperationsPerSecond; /* what this machine was measured to do; 0: not known */
   double shareOfRoof;                                 /* 1: as fast as the roof allows. More: it works from caches */

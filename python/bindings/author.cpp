@@ -1,5 +1,5 @@
-// The kernel author's bench for Python: the functions of a kernel file, and the tensors that they work on, are Python's; what is right, how it
-// is told, and what times mean is decided in src/author.
+// The kernel author's bench for Python: the functions of a kernel file, and the tensors that they work on, are Python's; what is right, how
+// it is told, and what times mean is decided in src/author.
 
 #include "core.h"
 #include "raised.h"
@@ -141,29 +141,33 @@ static void defineReports(nb::module_ &module) {
       .def_prop_ro("rtol", [](const Output &output) { return output.tolerances.relative; })
       .def_prop_ro("atol", [](const Output &output) { return output.tolerances.absolute; })
       .def_prop_ro("wrong", [](const Output &output) { return output.comparison.wrong; })
-      .def_prop_ro("max_abs_diff", [](const Output &output) { return output.comparison.maxAbsolute; },
-                   "Infinity where one of the two is no number.")
-      .def_prop_ro("max_rel_diff", [](const Output &output) { return output.comparison.maxRelative; },
-                   "Of elements whose expected value is not zero.")
-      .def_prop_ro("worst", [](const Output &output) { return output.comparison.worst ? tupleOf(output.worstIndex()) : nb::none(); },
-                   "Index of the element that is furthest beyond its tolerance; None: all are right.")
+      .def_prop_ro(
+          "max_abs_diff", [](const Output &output) { return output.comparison.maxAbsolute; }, "Infinity where one of the two is no number.")
+      .def_prop_ro(
+          "max_rel_diff", [](const Output &output) { return output.comparison.maxRelative; },
+          "Of elements whose expected value is not zero.")
+      .def_prop_ro(
+          "worst", [](const Output &output) { return output.comparison.worst ? tupleOf(output.worstIndex()) : nb::none(); },
+          "Index of the element that is furthest beyond its tolerance; None: all are right.")
       .def_prop_ro("value", [=](const Output &output) { return orNone(output.comparison.value); })
       .def_prop_ro("expected", [=](const Output &output) { return orNone(output.comparison.expected); })
       .def_ro("unwritten", &Output::unwritten)
       .def_ro("first_unwritten", &Output::firstUnwritten)
-      .def_prop_ro("writer",
-                   [](const Output &output) -> nb::object {
-                     if (!output.writer) return nb::none();
-                     auto [x, y, z] = output.writer->program;
-                     return nb::make_tuple(output.writer->kernel, nb::make_tuple(x, y, z));
-                   },
-                   "(kernel, program) behind the worst element.")
+      .def_prop_ro(
+          "writer",
+          [](const Output &output) -> nb::object {
+            if (!output.writer) return nb::none();
+            auto [x, y, z] = output.writer->program;
+            return nb::make_tuple(output.writer->kernel, nb::make_tuple(x, y, z));
+          },
+          "(kernel, program) behind the worst element.")
       .def("text", &Output::text);
   nb::class_<Verdict>(module, "Verdict", "What came out for one variant.")
       .def_ro("variant", &Verdict::variant)
       .def_prop_ro("kind", [](const Verdict &verdict) { return author::kindName(verdict.kind); })
-      .def_prop_ro("outcome", [](const Verdict &verdict) { return author::outcomeName(verdict.outcome); },
-                   "right, wrong, refused (the kernel raises) or skipped (there is no such variant).")
+      .def_prop_ro(
+          "outcome", [](const Verdict &verdict) { return author::outcomeName(verdict.outcome); },
+          "right, wrong, refused (the kernel raises) or skipped (there is no such variant).")
       .def_ro("inputs", &Verdict::inputs)
       .def_ro("details", &Verdict::details)
       .def_ro("outputs", &Verdict::outputs)
@@ -201,7 +205,8 @@ static void defineVerify(nb::module_ &module) {
       .def_prop_ro("step_of_last", &Variant::stepOfLast)
       .def("shape_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.shapeOf(shape); })
       .def("whole_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.wholeOf(shape); })
-      .def("integer_of", [](const Variant &variant, int64_t value, nb::list inputs) { return variant.integerOf(value, toAllFacts(inputs)); });
+      .def("integer_of",
+           [](const Variant &variant, int64_t value, nb::list inputs) { return variant.integerOf(value, toAllFacts(inputs)); });
   module.def(
       "variants",
       [](nb::list inputs, const std::vector<std::string> &names) {
@@ -322,12 +327,14 @@ static void defineBench(nb::module_ &module) {
       .def_ro("has_product", &Work::hasProduct)
       .def_ro("dtype", &Work::type);
   nb::class_<Measurement>(module, "Measurement", "Milliseconds of calls, and what they come to.")
-      .def("__init__",
-           [](Measurement *self, std::vector<double> kernel, std::vector<double> reference, int64_t warmup, const Work &work, nb::dict roof) {
-             std::string machine = roof.contains("device") ? nb::cast<std::string>(roof["device"]) : "";
-             new (self) Measurement{std::move(kernel), std::move(reference), warmup, work, toRoof(roof), machine};
-           },
-           "kernel"_a, "reference"_a, "warmup"_a, "work"_a, "roof"_a)
+      .def(
+          "__init__",
+          [](Measurement *self, std::vector<double> kernel, std::vector<double> reference, int64_t warmup, const Work &work,
+             nb::dict roof) {
+            std::string machine = roof.contains("device") ? nb::cast<std::string>(roof["device"]) : "";
+            new (self) Measurement{std::move(kernel), std::move(reference), warmup, work, toRoof(roof), machine};
+          },
+          "kernel"_a, "reference"_a, "warmup"_a, "work"_a, "roof"_a)
       .def_prop_ro("milliseconds", &Measurement::milliseconds)
       .def("json", &Measurement::json)
       .def("text", &Measurement::text)

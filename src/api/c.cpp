@@ -143,7 +143,8 @@ std::optional<Grid> GivenGrid::operator()(llvm::ArrayRef<Argument> bound, Diagno
 }
 
 /// What a launch computes, for whoever measures the host code that it is in.
-static void countLaunch(HostCall &call, TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options) {
+static void countLaunch(HostCall &call, TwKernel &kernel, const GridFunction &extents, const Arguments &given,
+                        const LaunchOptions &options) {
   Diagnostics ignored; // the launch tells
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, ignored);
   std::optional<Grid> grid = choice ? extents(choice->arguments, ignored) : std::nullopt;

@@ -246,8 +246,8 @@ TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunct
                                const TwArgument *arguments, size_t count, const TwOptions *options, const TwMeasureOptions *measure,
                                TwError **error) {
   std::string failure;
-  std::optional<Placed> placed = place(*kernel, GivenGrid(*kernel, grid, gridFunction, context), Arguments(arguments, count),
-                                       launchOptions(options), failure);
+  std::optional<Placed> placed =
+      place(*kernel, GivenGrid(*kernel, grid, gridFunction, context), Arguments(arguments, count), launchOptions(options), failure);
   if (placed) {
     Result<author::Measurement> found = measureLaunch(*kernel, *placed, measure);
     if (found) return made(std::move(*found));

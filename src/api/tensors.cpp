@@ -148,9 +148,8 @@ std::unique_ptr<GuardedTensor> GuardedTensor::create(const Input &input, unsigne
   std::memset(made->storage.get(), around, made->total);
   std::memset(data, input.type == Scalar::int1 ? pattern & 1 : pattern, made->size);
   if (!input.isBlank)
-    forEach(input.shape, input.strides, [&](size_t place, int64_t offset) {
-      std::memcpy(data + offset * int64_t(width), &input.content[place * width], width);
-    });
+    forEach(input.shape, input.strides,
+            [&](size_t place, int64_t offset) { std::memcpy(data + offset * int64_t(width), &input.content[place * width], width); });
   if (!device) return made;
   gpu::ContextScope scope(*device);
   gpu::DriverStatus state = device->driver->allocate(&made->onDevice, made->total);
@@ -169,9 +168,14 @@ GuardedTensor::~GuardedTensor() {
 
 TwTensor GuardedTensor::view() const {
   char *data = (device ? reinterpret_cast<char *>(onDevice) : storage.get()) + begin;
-  return {input.name.empty() ? nullptr : input.name.c_str(), input.cType,        static_cast<int32_t>(input.shape.size()),
-          input.shape.data(),                                input.strides.data(), data,
-          static_cast<int64_t>(size),                        device ? static_cast<int32_t>(device->ordinal) : -1};
+  return {input.name.empty() ? nullptr : input.name.c_str(),
+          input.cType,
+          static_cast<int32_t>(input.shape.size()),
+          input.shape.data(),
+          input.strides.data(),
+          data,
+          static_cast<int64_t>(size),
+          device ? static_cast<int32_t>(device->ordinal) : -1};
 }
 
 Argument GuardedTensor::argument() const {

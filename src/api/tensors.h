@@ -32,8 +32,8 @@ Input derived(const Input &input, const author::Variant &variant);
 /// Memory of one tensor, with as many bytes of another kind around it as a block of a kernel may write that misses its mask.
 class GuardedTensor {
 public:
-  /// `pattern`: what it holds where the input has no content. `around`: the bytes around it. `device`: null for the host's memory. Null, after
-  /// an error, where there is no memory.
+  /// `pattern`: what it holds where the input has no content. `around`: the bytes around it. `device`: null for the host's memory. Null,
+  /// after an error, where there is no memory.
   static std::unique_ptr<GuardedTensor> create(const Input &input, unsigned char pattern, unsigned char around,
                                                const gpu::CudaDevice *device, Diagnostics &diagnostics);
   ~GuardedTensor();

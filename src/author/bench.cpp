@@ -128,8 +128,8 @@ static std::string timeText(double milliseconds) {
 static std::string line(const std::string &name, const std::vector<double> &times) {
   auto [low, high] = spreadOf(times);
   char text[120];
-  std::snprintf(text, sizeof text, "%-10s %12s   20%% %s, 80%% %s\n", name.c_str(), timeText(medianOf(times)).c_str(), timeText(low).c_str(),
-                timeText(high).c_str());
+  std::snprintf(text, sizeof text, "%-10s %12s   20%% %s, 80%% %s\n", name.c_str(), timeText(medianOf(times)).c_str(),
+                timeText(low).c_str(), timeText(high).c_str());
   return text;
 }
 

@@ -19,9 +19,9 @@ Tolerances tolerancesOf(std::string_view type, bool hasProduct, bool isOnGpu);
 
 struct Comparison {
   int64_t wrong = 0;
-  double maxAbsolute = 0;               // infinity where one of the two is no number
-  double maxRelative = 0;               // of elements whose expected value is not zero
-  std::optional<size_t> worst;          // the element that is furthest beyond its tolerance; nothing: all are right
+  double maxAbsolute = 0;                // infinity where one of the two is no number
+  double maxRelative = 0;                // of elements whose expected value is not zero
+  std::optional<size_t> worst;           // the element that is furthest beyond its tolerance; nothing: all are right
   std::optional<Number> value, expected; // there
 };
 /// Two tensors with as many elements. One may hold floats where the other holds integers.

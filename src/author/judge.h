@@ -24,18 +24,18 @@ struct Judged {
   bool isFloat = false, isOnGpu = false;
   std::vector<int64_t> shape;
   uint64_t address = 0;
-  size_t width = 0;                      // bytes of an element
-  std::function<Numbers()> numbers;      // its elements; `data` null after an error
-  std::function<std::string()> bytes;    // of a tensor: all elements in row-major order as they are in memory
+  size_t width = 0;                   // bytes of an element
+  std::function<Numbers()> numbers;   // its elements; `data` null after an error
+  std::function<std::string()> bytes; // of a tensor: all elements in row-major order as they are in memory
 };
 
 /// What a run of one of the two functions left.
 struct JudgedRun {
-  std::optional<std::string> raised;           // the error that ended it
-  std::optional<std::vector<Judged>> results;  // nothing: it returned nothing
-  std::vector<Judged> inputs;                  // behind the run; tensors and others
-  bool hasProduct = false;                     // one of its kernels multiplies matrices
-  std::vector<std::string> outOfBounds;        // the tensors around which something was written: "input x (float32[3])"
+  std::optional<std::string> raised;          // the error that ended it
+  std::optional<std::vector<Judged>> results; // nothing: it returned nothing
+  std::vector<Judged> inputs;                 // behind the run; tensors and others
+  bool hasProduct = false;                    // one of its kernels multiplies matrices
+  std::vector<std::string> outOfBounds;       // the tensors around which something was written: "input x (float32[3])"
 };
 
 /// How a door runs things. What gives nothing, or false, ends the verification: the door knows why.
@@ -55,7 +55,8 @@ struct JudgeOptions {
   std::optional<double> relative, absolute; // nothing: by type
 };
 
-/// Nothing where the door ended it. `failure`: set where the reference does not work for the inputs as given, so that nothing can be judged.
+/// Nothing where the door ended it. `failure`: set where the reference does not work for the inputs as given, so that nothing can be
+/// judged.
 std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const JudgeOptions &options, const JudgeDoor &door, std::string &failure);
 
 } // namespace tilewright::author

@@ -36,7 +36,8 @@ std::string Output::text() const {
            ") of " + writer->kernel;
     }
     parts.push_back(std::to_string(comparison.wrong) + " of " + std::to_string(count) + " elements are wrong; the worst is " +
-                    listText(worstIndex()) + ": " + comparison.value->text() + ", and " + comparison.expected->text() + " is expected" + by);
+                    listText(worstIndex()) + ": " + comparison.value->text() + ", and " + comparison.expected->text() + " is expected" +
+                    by);
   }
   if (unwritten) {
     std::string places = llvm::join(llvm::map_range(firstUnwritten, [](const auto &index) { return listText(index); }), ", ");

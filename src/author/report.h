@@ -16,8 +16,8 @@ struct Writer {
 
 /// One tensor that was judged.
 struct Output {
-  std::string name;     // "output 0", "input x"
-  std::string type;     // "float32"
+  std::string name; // "output 0", "input x"
+  std::string type; // "float32"
   std::vector<int64_t> shape;
   bool isResult = true; // else it is an input that neither function should have changed
   Tolerances tolerances;

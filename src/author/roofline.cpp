@@ -87,8 +87,9 @@ std::string drawRoofline(const RooflinePoint &point) {
                                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
                                     static_cast<int>(width), static_cast<int>(height));
   drawn += textAt({width / 2, 24}, point.title, "middle", "font-weight=\"bold\"") + drawGrid(axes);
-  drawn += llvm::formatv("<polyline points=\"{0:f1},{1:f1} {2:f1},{3:f1} {4:f1},{5:f1}\" fill=\"none\" stroke=\"#1f77b4\" stroke-width=\"2\"/>\n",
-                         begin.x, begin.y, corner.x, corner.y, end.x, end.y);
+  drawn += llvm::formatv(
+      "<polyline points=\"{0:f1},{1:f1} {2:f1},{3:f1} {4:f1},{5:f1}\" fill=\"none\" stroke=\"#1f77b4\" stroke-width=\"2\"/>\n", begin.x,
+      begin.y, corner.x, corner.y, end.x, end.y);
   drawn += line(kernel, above, "stroke=\"#d62728\" stroke-dasharray=\"4\"");
   drawn += llvm::formatv("<circle cx=\"{0:f1}\" cy=\"{1:f1}\" r=\"5\" fill=\"#d62728\"/>\n", kernel.x, kernel.y);
   std::string share = std::to_string(std::lround(100 * point.rate / allowed)) + "%";

@@ -24,7 +24,8 @@ struct InputFacts {
 };
 
 enum class VariantKind : uint8_t { given, strided, empty, one, odd };
-inline constexpr VariantKind allKinds[] = {VariantKind::given, VariantKind::strided, VariantKind::empty, VariantKind::one, VariantKind::odd};
+inline constexpr VariantKind allKinds[] = {VariantKind::given, VariantKind::strided, VariantKind::empty, VariantKind::one,
+                                           VariantKind::odd};
 const char *kindName(VariantKind kind);
 std::optional<VariantKind> kindNamed(std::string_view name);
 

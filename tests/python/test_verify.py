@@ -182,7 +182,7 @@ def test_paths_that_are_no_files(tmp_path):
     (("return x + y", "return (x + y).astype(np.float16)"), "output 0 is float32[2048] from kernel_fn, and float16[2048] from reference_fn"),
     (("return x + y", "return (x + y).astype(np.int64)"), "output 0 is float32[2048] from kernel_fn, and int64[2048] from reference_fn"),
     (("return x + y", "return (x + y)[None]"), "output 0 is float32[2048] from kernel_fn, and float32[1, 2048] from reference_fn"),
-    (("return x + y", "return x + y, x"), "kernel_fn returns 1 results, and reference_fn 2"),
+    (("return x + y", "return x + y, x"), "kernel_fn returns 1 result, and reference_fn 2"),
     (("    return out", ""), "kernel_fn returns nothing, and reference_fn 1 result"),
     (("n, BLOCK: tl.constexpr", "n, m, BLOCK: tl.constexpr"), "kernel_fn raises"),
 ])

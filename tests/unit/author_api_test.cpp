@@ -79,7 +79,8 @@ TEST_F(Author, RightForAllVariants) {
   auto report = tilewright::verify([&](Tensors t) { return addAll(t); }, sums, inputs());
   ASSERT_TRUE(report) << report.error();
   EXPECT_TRUE(report->correct()) << report->text();
-  std::vector<std::string> all{"as given: right", "every other element: right", "2048 -> 0: right", "2048 -> 1: right", "2048 -> 2047: right"};
+  std::vector<std::string> all{"as given: right", "every other element: right", "2048 -> 0: right", "2048 -> 1: right",
+                               "2048 -> 2047: right"};
   EXPECT_EQ(outcomes(*report), all);
   EXPECT_EQ(std::string(report->json()).find("{\"correct\":true,\"max_abs_diff\":0"), 0u) << report->json();
 }
@@ -147,10 +148,8 @@ TEST_F(Author, WritesOutsideOfTensors) {
 
 TEST_F(Author, StridesThatAreIgnored) {
   auto report = tilewright::verify(
-      [&](Tensors t) {
-        return add.launch(tilewright::cdiv(t[0].size(), 256), {t[0], t[1], t[2], t[0].size(), 1, {"BLOCK", 256}});
-      },
-      sums, inputs());
+      [&](Tensors t) { return add.launch(tilewright::cdiv(t[0].size(), 256), {t[0], t[1], t[2], t[0].size(), 1, {"BLOCK", 256}}); }, sums,
+      inputs());
   ASSERT_TRUE(report) << report.error();
   EXPECT_EQ(report->variant(0).outcome, TW_RIGHT);
   EXPECT_EQ(report->variant(1).outcome, TW_WRONG);
@@ -165,7 +164,8 @@ TEST_F(Author, AnInputThatIsChanged) {
       },
       sums, inputs(), {.variants = tilewright::asGiven});
   ASSERT_TRUE(report) << report.error();
-  EXPECT_NE(std::string(report->text()).find("x: 1 of 2048 elements are wrong; the worst is [0]: 7.0"), std::string::npos) << report->text();
+  EXPECT_NE(std::string(report->text()).find("x: 1 of 2048 elements are wrong; the worst is [0]: 7.0"), std::string::npos)
+      << report->text();
 }
 
 TEST_F(Author, RefusalsAndReferencesThatFail) {
@@ -179,7 +179,8 @@ TEST_F(Author, RefusalsAndReferencesThatFail) {
   ASSERT_TRUE(never);
   EXPECT_FALSE(never->correct());
   auto picky = [](Tensors t) { return t[0].size() == 2048 ? sums(t), Done() : Done::failure("2048 alone"); };
-  auto skipped = tilewright::verify([&](Tensors t) { return addAll(t); }, picky, inputs(), {.variants = tilewright::asGiven | tilewright::odd});
+  auto skipped =
+      tilewright::verify([&](Tensors t) { return addAll(t); }, picky, inputs(), {.variants = tilewright::asGiven | tilewright::odd});
   ASSERT_TRUE(skipped) << skipped.error();
   EXPECT_EQ(skipped->variant(1).outcome, TW_SKIPPED);
   auto broken = tilewright::verify([&](Tensors t) { return addAll(t); }, [](Tensors) { return Done::failure("no data"); }, inputs());
@@ -242,9 +243,9 @@ struct Products {
   Done operator()(Tensors t) const {
     auto [a, b, c] = std::tuple(t[0], t[1], t[2]);
     int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
-    return kernel.launch(tilewright::Grid(tilewright::cdiv(m, 16), tilewright::cdiv(n, 16)),
-                         {a, b, c, m, n, k, a.strides()[0], a.strides()[1], b.strides()[0], b.strides()[1], c.strides()[0], c.strides()[1],
-                          {"B", 16}});
+    return kernel.launch(
+        tilewright::Grid(tilewright::cdiv(m, 16), tilewright::cdiv(n, 16)),
+        {a, b, c, m, n, k, a.strides()[0], a.strides()[1], b.strides()[0], b.strides()[1], c.strides()[0], c.strides()[1], {"B", 16}});
   }
   static std::vector<Input> inputs(uint64_t seed) {
     return {Input::normal<float>("a", {64, 32}, seed), Input::normal<float>("b", {32, 48}, seed + 1), Input::output<float>("c", {64, 48})};
