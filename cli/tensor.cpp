@@ -2,7 +2,7 @@
 
 #include "cli/tensor.h"
 
-#include "author/elements.h"
+#include "runtime/element.h"
 
 #include <algorithm>
 #include <cctype>

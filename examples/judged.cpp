@@ -2,13 +2,14 @@
 // for kernel files of Python, asked by a C++ program about the kernel of 01_vector_add.py.
 //
 //   clang++-22 -std=c++20 -Iinclude examples/judged.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o judged
-//   ./judged examples/01_vector_add.py
+//   ./judged examples/01_vector_add.py          # with a number behind it: on that GPU, "0" on the first one
 //
 // The host code below gets tensors whose extents and strides differ from call to call: as they are given, with gaps between the elements,
 // and empty, of one element, and odd in length. Whoever forgets a mask, a stride or the last block is told so.
 #include "tilewright/author.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ int main(int argc, char **argv) {
   auto add = module->kernel("add_kernel");
   if (!add) return fail(add.error());
 
+  int32_t device = argc > 2 ? std::atoi(argv[2]) : -1; // -1: the CPU
+
   constexpr int64_t n = 98432, block = 1024;
   // Each variant of the inputs has fresh numbers, by its seed.
   auto inputs = [](uint64_t seed) {
@@ -42,7 +45,7 @@ int main(int argc, char **argv) {
       t[2].set({i}, t[0].get({i}) + t[1].get({i}));
   };
 
-  auto report = tilewright::verify(kernel, reference, inputs);
+  auto report = tilewright::verify(kernel, reference, inputs, {.device = device});
   if (!report) return fail(report.error());
   std::printf("%s", report->text());
   if (!report->correct()) return 1;
@@ -62,7 +65,7 @@ int main(int argc, char **argv) {
   std::printf("%lld elements are written by nobody\n", static_cast<long long>(wrong->output(0, 0).unwritten));
 
   // Times beside the reference's, with nothing of the tensors in the caches, and the share of what this machine was measured to allow.
-  auto measured = tilewright::bench(kernel, reference, inputs, {.repeat = 20});
+  auto measured = tilewright::bench(kernel, reference, inputs, {.repeat = 20}, {.device = device});
   if (!measured) return fail(measured.error());
   std::printf("%s", measured->text());
 

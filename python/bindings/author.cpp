@@ -8,8 +8,9 @@
 #include "author/judge.h"
 #include "author/measuring.h"
 #include "author/roofline.h"
+#include "runtime/cuda/device.h"
 #include "runtime/roof.h"
-#include "tune/machine_roof.h"
+#include "tune/card_roof.h"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
@@ -260,6 +261,21 @@ static nb::dict measuredProcessor() {
   return fromRoof(processorText(), roof);
 }
 
+/// What a card reaches.
+static nb::dict measuredCard(int64_t ordinal) {
+  std::optional<MachineRoof> roof;
+  std::string machine;
+  Diagnostics diagnostics;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics);
+    if (device) roof = measureCard(*device, diagnostics), machine = cardText(*device);
+  }
+  if (!roof) raiseErrors(diagnostics, nullptr);
+  return fromRoof(machine, *roof);
+}
+
 static nb::dict roofOfMachine(const std::string &machine, nb::callable measure, bool anew) {
   Raised raised;
   Diagnostics diagnostics;
@@ -284,6 +300,7 @@ static nb::dict raiseRoof(const std::string &machine, nb::dict roof, nb::dict ot
 static void defineRoof(nb::module_ &module) {
   module.def("measure_processor", &measuredProcessor,
              "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
+  module.def("measure_card", &measuredCard, "The same of a CUDA device, with products on its tensor cores.", "ordinal"_a = 0);
   module.def("roof_of", &roofOfMachine, "What a machine was measured to do; measure() is called where that is not known, or anew.",
              "machine"_a, "measure"_a, "anew"_a);
   module.def("raise_roof", &raiseRoof, "Keeps a machine's roof, each rate raised to that of another one.", "machine"_a, "roof"_a,

@@ -5,8 +5,8 @@
 #include "author/measuring.h"
 #include "runtime/cuda/device.h"
 #include "runtime/roof.h"
+#include "tune/card_roof.h"
 #include "tune/measure.h"
-#include "tune/peaks.h"
 
 #include <chrono>
 #include <cstring>
@@ -28,21 +28,16 @@ static double secondsNow() {
 
 //===--------------------------------------------------------------------------------------------------------------- the roof
 
-/// Of the machine that launches ran on, in `found`; one that the work went through is raised.
+/// Of the machine that launches ran on, into `found`; one that the work went through was measured too low. Where a GPU's cannot be measured
+/// there is none.
 static void addRoof(author::Measurement &found, const gpu::CudaDevice *device, bool anew, Diagnostics &diagnostics) {
-  double seconds = found.milliseconds() / 1e3;
-  if (device) {
-    Peaks peaks = gpuPeaks(device->target, diagnostics);
-    found.machine = device->name + ", " + peaks.source;
-    found.roof.rates = peaks.products;
-    found.roof.rates["float32"] = peaks.arithmetic, found.roof.rates["bytes_per_second"] = peaks.bytes;
-    return;
-  }
-  found.machine = processorText();
-  found.roof = roofOf(found.machine, measureProcessor, anew, diagnostics).value_or(MachineRoof());
-  MachineRoof reached = author::reachedBeyond(found.roof, found.work, seconds, hostCpu().llcBytes);
-  if (reached.rates.empty()) return;
-  found.roof = higherRoof(measureProcessor(), higherRoof(found.roof, reached));
+  found.machine = device ? cardText(*device) : processorText();
+  auto measure = [&]() -> std::optional<MachineRoof> { return device ? measureCard(*device, diagnostics) : measureProcessor(); };
+  found.roof = roofOf(found.machine, measure, anew, diagnostics).value_or(MachineRoof());
+  int64_t cacheBytes = device ? device->l2Bytes : hostCpu().llcBytes;
+  MachineRoof reached = author::reachedBeyond(found.roof, found.work, found.milliseconds() / 1e3, cacheBytes);
+  if (reached.rates.empty() || found.roof.rates.empty()) return;
+  found.roof = higherRoof(measure().value_or(MachineRoof()), higherRoof(found.roof, reached));
   keepRoof(found.machine, found.roof, diagnostics);
 }
 

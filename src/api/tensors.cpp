@@ -1,6 +1,7 @@
 #include "api/tensors.h"
 
 #include "runtime/cuda/device.h"
+#include "runtime/element.h"
 
 #include <algorithm>
 #include <cstdlib>

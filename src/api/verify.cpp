@@ -2,6 +2,7 @@
 #include "api/subject.h"
 
 #include "runtime/cuda/device.h"
+#include "runtime/element.h"
 #include "runtime/write_watch.h"
 
 namespace tilewright::api {

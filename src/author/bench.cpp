@@ -1,6 +1,6 @@
 #include "author/bench.h"
 
-#include "author/elements.h"
+#include "author/numbers.h"
 #include "author/roofline.h"
 
 #include "llvm/Support/FormatVariadic.h"

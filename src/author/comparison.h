@@ -2,7 +2,7 @@
 // elements nobody wrote.
 #pragma once
 
-#include "author/elements.h"
+#include "author/numbers.h"
 
 #include <optional>
 #include <string_view>

@@ -1,22 +1,13 @@
 // The elements of tensors as numbers of the host, however their type holds them and whoever owns the memory.
 #pragma once
 
-#include "evaluate/types.h"
-
 #include "llvm/Support/JSON.h"
 
 #include <cstddef>
 #include <memory>
 #include <string>
 
-namespace tilewright {
-
-/// One element through double: exact for all types but 64-bit integers beyond 2^53.
-double loadElement(Scalar type, const void *element);
-/// Rounds to the nearest value of the type. Integers are cut.
-void storeElement(Scalar type, void *element, double value);
-
-namespace author {
+namespace tilewright::author {
 
 enum class NumberKind : uint8_t { floating, signedInt, unsignedInt, boolean, complex };
 
@@ -50,5 +41,4 @@ std::string shortest(double value);
 /// Null where JSON has no such number.
 llvm::json::Value finite(double value);
 
-} // namespace author
-} // namespace tilewright
+} // namespace tilewright::author
