@@ -127,7 +127,7 @@ static std::optional<double> productRate(const Meter &meter, Scalar type) {
       c(meter.device, bytes, meter.diagnostics);
   if (!a.address() || !b.address() || !c.address() || !fill(a, type, meter.device) || !fill(b, type, meter.device)) return std::nullopt;
   double found = 0;
-  for (Tile tile : {Tile{128, 256, 64, 8, 3}, Tile{128, 128, 64, 8, 3}, Tile{128, 128, 32, 4, 4}}) {
+  for (Tile tile : {Tile{128, 256, 64, 8, 4}, Tile{128, 256, 64, 8, 3}, Tile{128, 128, 32, 4, 4}}) {
     if (isWide) tile.k /= 2;
     Diagnostics tooLarge; // for this card; another tile is not
     Meter own(meter.device, tooLarge);

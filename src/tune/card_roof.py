@@ -13,7 +13,7 @@ def product(a_ptr, b_ptr, c_ptr, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.c
     total = tl.zeros((BM, BN), tl.float32)
     for k in range(0, N, BK):
         a = tl.load(a_ptr + rows[:, None] * N + (k + inner)[None, :])
-        b = tl.load(b_ptr + (k + inner)[:, None] * N + columns[None, :])
+        b = tl.load(b_ptr + columns[None, :] * N + (k + inner)[:, None])
         total = tl.dot(a, b, total, input_precision="tf32")
     tl.store(c_ptr + rows[:, None] * N + columns[None, :], total.to(c_ptr.dtype.element_ty))
 
