@@ -75,10 +75,13 @@ static void writeTimes(llvm::json::OStream &json, llvm::StringRef name, const st
   std::vector<double> sorted = times;
   std::sort(sorted.begin(), sorted.end());
   json.attributeObject(name, [&, low = low, high = high] {
-    json.attribute("median", medianOf(times));
-    json.attribute("p20", low);
-    json.attribute("p80", high);
-    json.attribute("samples", llvm::json::Array(sorted));
+    writeNumber(json, "median", medianOf(times));
+    writeNumber(json, "p20", low);
+    writeNumber(json, "p80", high);
+    json.attributeArray("samples", [&] {
+      for (double time : sorted)
+        writeNumber(json, time);
+    });
   });
 }
 
@@ -88,28 +91,28 @@ std::string Measurement::json() const {
   llvm::json::OStream json(stream);
   double mine = milliseconds(), other = medianOf(reference);
   json.object([&] {
-    json.attribute("kernel_time_ms", mine);
+    writeNumber(json, "kernel_time_ms", mine);
     if (!reference.empty()) {
-      json.attribute("reference_time_ms", other);
-      json.attribute("speedup", finite(other / mine));
+      writeNumber(json, "reference_time_ms", other);
+      writeNumber(json, "speedup", other / mine);
     }
     json.attribute("warmup_iters", warmup);
     json.attribute("benchmark_iters", static_cast<int64_t>(kernel.size()));
     json.attribute("bytes", work.bytes);
-    json.attribute("flops", work.operations);
+    writeNumber(json, "flops", work.operations);
     json.attribute("has_product", work.hasProduct);
     json.attribute("dtype", work.type);
-    json.attribute("gb_per_s", finite(bytesPerSecond() / 1e9));
-    json.attribute("tflop_per_s", finite(operationsPerSecond() / 1e12));
-    json.attribute("arithmetic_intensity", intensity());
+    writeNumber(json, "gb_per_s", bytesPerSecond() / 1e9);
+    writeNumber(json, "tflop_per_s", operationsPerSecond() / 1e12);
+    writeNumber(json, "arithmetic_intensity", intensity());
     json.attribute("bound", isBoundByMemory() ? "memory" : "arithmetic");
-    json.attribute("share_of_roof", finite(shareOfRoof()));
+    writeNumber(json, "share_of_roof", shareOfRoof());
     json.attributeObject("roof", [&] {
       for (const auto &[name, rate] : roof.rates)
-        json.attribute(name, rate);
+        writeNumber(json, name, rate);
       json.attribute("disturbed", roof.isDisturbed);
       json.attribute("device", machine);
-      json.attribute("peak", peak());
+      writeNumber(json, "peak", peak());
     });
     writeTimes(json, "kernel", kernel);
     if (!reference.empty()) writeTimes(json, "reference", reference);

@@ -42,8 +42,14 @@ std::string shortest(double value) {
   return plain.find('.') == std::string::npos ? plain + ".0" : plain;
 }
 
-llvm::json::Value finite(double value) {
-  return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+void writeNumber(llvm::json::OStream &json, double value) {
+  json.rawValue(std::isfinite(value) ? shortest(value) : "null");
+}
+
+void writeNumber(llvm::json::OStream &json, llvm::StringRef name, double value) {
+  json.attributeBegin(name);
+  writeNumber(json, value);
+  json.attributeEnd();
 }
 
 std::string Number::text() const {
@@ -57,15 +63,14 @@ std::string Number::text() const {
   return "";
 }
 
-llvm::json::Value Number::json() const {
+void Number::write(llvm::json::OStream &json) const {
   switch (kind) {
-  case NumberKind::floating: return finite(real);
-  case NumberKind::complex: return text();
-  case NumberKind::boolean: return integer != 0;
-  case NumberKind::signedInt: return integer;
-  case NumberKind::unsignedInt: return static_cast<uint64_t>(integer);
+  case NumberKind::floating: return writeNumber(json, real);
+  case NumberKind::complex: return json.value(text());
+  case NumberKind::boolean: return json.value(integer != 0);
+  case NumberKind::signedInt: return json.value(integer);
+  case NumberKind::unsignedInt: return json.value(static_cast<uint64_t>(integer));
   }
-  return nullptr;
 }
 
 double Number::asDouble() const {

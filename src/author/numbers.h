@@ -29,7 +29,7 @@ struct Number {
   /// As Python writes it: 0.1, nan, 12, True.
   std::string text() const;
   /// Null for what JSON has no number for; a complex number as text.
-  llvm::json::Value json() const;
+  void write(llvm::json::OStream &json) const;
   /// The nearest double; of a complex number the real part.
   double asDouble() const;
 };
@@ -38,7 +38,8 @@ Number numberAt(const Numbers &numbers, size_t index);
 
 /// The shortest text that reads back as this number, as Python writes it: 1.0, 1e-05, inf.
 std::string shortest(double value);
-/// Null where JSON has no such number.
-llvm::json::Value finite(double value);
+/// The same in JSON, which has no infinities and no NaN: null.
+void writeNumber(llvm::json::OStream &json, double value);
+void writeNumber(llvm::json::OStream &json, llvm::StringRef name, double value); // as an attribute
 
 } // namespace tilewright::author

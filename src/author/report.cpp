@@ -118,18 +118,22 @@ static void writeOutput(llvm::json::OStream &json, const Output &output) {
   json.attribute("output", utf8(output.name));
   json.attribute("dtype", output.type);
   json.attribute("shape", llvm::json::Array(output.shape));
-  json.attribute("rtol", finite(output.tolerances.relative));
-  json.attribute("atol", finite(output.tolerances.absolute));
+  writeNumber(json, "rtol", output.tolerances.relative);
+  writeNumber(json, "atol", output.tolerances.absolute);
   json.attribute("wrong", output.comparison.wrong);
-  json.attribute("max_abs_diff", finite(output.comparison.maxAbsolute));
-  json.attribute("max_rel_diff", finite(output.comparison.maxRelative));
+  writeNumber(json, "max_abs_diff", output.comparison.maxAbsolute);
+  writeNumber(json, "max_rel_diff", output.comparison.maxRelative);
   if (!output.comparison.wrong) {
     json.attribute("worst", nullptr);
   } else {
     json.attributeObject("worst", [&] {
       json.attribute("index", llvm::json::Array(output.worstIndex()));
-      json.attribute("value", output.comparison.value->json());
-      json.attribute("expected", output.comparison.expected->json());
+      json.attributeBegin("value");
+      output.comparison.value->write(json);
+      json.attributeEnd();
+      json.attributeBegin("expected");
+      output.comparison.expected->write(json);
+      json.attributeEnd();
       json.attribute("kernel", output.writer ? llvm::json::Value(output.writer->kernel) : llvm::json::Value(nullptr));
       json.attribute("program", output.writer ? llvm::json::Value(llvm::json::Array(output.writer->program)) : llvm::json::Value(nullptr));
     });
@@ -164,8 +168,8 @@ std::string Report::json() const {
   llvm::json::OStream json(stream);
   json.object([&] {
     json.attribute("correct", isCorrect());
-    json.attribute("max_abs_diff", finite(maxAbsolute()));
-    json.attribute("max_rel_diff", finite(maxRelative()));
+    writeNumber(json, "max_abs_diff", maxAbsolute());
+    writeNumber(json, "max_rel_diff", maxRelative());
     json.attribute("details", utf8(details()));
     json.attributeArray("variants", [&] {
       for (const Verdict &verdict : verdicts)
