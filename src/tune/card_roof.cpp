@@ -103,16 +103,19 @@ static std::optional<double> copyRate(const Meter &meter) {
 
 /// Numbers whose bits vary as those of data do: a card that multiplies zeros takes less power, and is faster than it ever is at work.
 static bool fill(const CardMemory &memory, Scalar type, const gpu::CudaDevice &device) {
+  constexpr size_t period = size_t(1) << 20; // bytes, over and over: many rows
   auto width = static_cast<size_t>(byteSize(type));
-  std::vector<char> bytes(memory.bytes());
+  std::vector<char> bytes(std::min(period, memory.bytes()));
   uint64_t state = 1;
   for (size_t at = 0; at < bytes.size(); at += width) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    double value = static_cast<double>(state >> 40) * 0x1p-23 - 1;
-    storeElement(type, &bytes[at], value);
+    storeElement(type, &bytes[at], static_cast<double>(state >> 40) * 0x1p-23 - 1);
   }
   gpu::ContextScope scope(device);
-  return device.driver->copyToDevice(memory.address(), bytes.data(), bytes.size()) == gpu::status::success;
+  gpu::DriverStatus done = device.driver->copyToDevice(memory.address(), bytes.data(), bytes.size());
+  for (size_t filled = bytes.size(); done == gpu::status::success && filled < memory.bytes(); filled *= 2)
+    done = device.driver->copyOnDevice(memory.address() + filled, memory.address(), std::min(filled, memory.bytes() - filled), nullptr);
+  return done == gpu::status::success;
 }
 
 /// Operations a second of products of this type: the best of a few tiles.
@@ -121,7 +124,7 @@ static std::optional<double> productRate(const Meter &meter, Scalar type) {
     int64_t m, n, k, warps, stages;
   };
   bool isWide = type == Scalar::fp32;
-  int64_t size = isWide ? 4096 : 8192;
+  constexpr int64_t size = 8192;
   size_t bytes = static_cast<size_t>(size * size * byteSize(type));
   CardMemory a(meter.device, bytes, meter.diagnostics), b(meter.device, bytes, meter.diagnostics),
       c(meter.device, bytes, meter.diagnostics);
@@ -135,7 +138,7 @@ static std::optional<double> productRate(const Meter &meter, Scalar type) {
                                                {a.as(type), b.as(type), c.as(type), Argument::integer(size), Argument::integer(tile.m),
                                                 Argument::integer(tile.n), Argument::integer(tile.k)},
                                                size / tile.m * (size / tile.n), tile.warps, tile.stages);
-    auto extent = static_cast<double>(size);
+    constexpr auto extent = static_cast<double>(size);
     if (seconds) found = std::max(found, 2 * extent * extent * extent / *seconds);
   }
   return found > 0 ? std::optional(found) : std::nullopt;

@@ -51,7 +51,7 @@ Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
   const gpu::CudaDevice *device = gpu::cudaDeviceCount() > 0 ? gpu::CudaDevice::get(0, ignored) : nullptr;
   if (device && runsOn(target, device->major, device->minor)) {
     if (std::optional<MachineRoof> roof = keptRoof(cardText(*device), diagnostics)) {
-      // PyTorch has no plain product of bytes to measure: tensor cores do twice as many of them as of halves, if they take them.
+      // Products of bytes are not measured: tensor cores do twice as many of them as of halves, if they take them.
       roof->rates.try_emplace("float8", (target.fp8Mma ? 2 : 1) * roof->rates["float16"]);
       roof->rates.try_emplace("int8", 2 * roof->rates["float16"]);
       return peaksOf(device->name, *roof, device->multiprocessors);

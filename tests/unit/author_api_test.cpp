@@ -2,9 +2,11 @@
 
 #include "tilewright/author.h"
 
+#include "fake_cuda.h"
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 
 using tilewright::Input;
 using tilewright::Tensors;
@@ -306,6 +308,33 @@ TEST_F(Author, MeasuresALaunch) {
   auto wrong = add.measure(grid, {x, y, out, 1, 1, {"BLOCK", 100}}, {});
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().find("power of"), std::string::npos) << wrong.error();
+}
+
+// The driver here computes nothing, and says that everything takes 2.5 ms.
+TEST_F(Author, MeasuresOnGpus) {
+  void *library = ::dlopen(FAKE_CUDA, RTLD_NOW);
+  ASSERT_TRUE(library);
+  FakeCuda &fake = *reinterpret_cast<FakeCudaAccess>(::dlsym(library, "fakeCuda"))();
+  ::setenv("TILEWRIGHT_LIBCUDA", FAKE_CUDA, 1);
+  auto *x = reinterpret_cast<float *>(0x10000), *out = reinterpret_cast<float *>(0x20000);
+  auto there = [](float *pointer) { return tilewright::onDevice(pointer, 0, 1 << 20); };
+  auto measured = add.measure(tilewright::Grid(1024), {there(x), there(x), there(out), 1 << 18, 1, {"BLOCK", 256}}, {.warmup = 1, .repeat = 5});
+  ASSERT_TRUE(measured) << measured.error();
+  TwFigures found = measured->figures();
+  EXPECT_FLOAT_EQ(static_cast<float>(found.seconds), 2.5e-3f);
+  EXPECT_EQ(found.bytes, 2 << 20);
+  // Its roof was measured by kernels of ours.
+  EXPECT_FLOAT_EQ(static_cast<float>(found.roofBytesPerSecond), 2.0f * (1 << 30) / 2.5e-3f);
+  EXPECT_GT(found.roofOperationsPerSecond, 0);
+  EXPECT_FALSE(add.measure(tilewright::Grid(1), {tilewright::onDevice(x), there(x), there(out), 4, 1, {"BLOCK", 256}}, {}));
+  // Host code is judged there as well; what this driver leaves is nothing.
+  auto report = tilewright::verify([&](Tensors t) { return addAll(t); }, sums, inputs(), {.device = 0, .variants = tilewright::asGiven});
+  ASSERT_TRUE(report) << report.error();
+  EXPECT_FALSE(report->correct());
+  EXPECT_EQ(fake.grid[0], 8u) << report->text();
+  auto missing = tilewright::verify([&](Tensors t) { return addAll(t); }, sums, inputs(), {.device = 7});
+  EXPECT_FALSE(missing);
+  ::unsetenv("TILEWRIGHT_LIBCUDA");
 }
 
 TEST_F(Author, CountsLoopsThatDependOnData) {

@@ -18,39 +18,8 @@ def _cache_bytes(device):
     return tensors.torch().cuda.get_device_properties(device).L2_cache_size
 
 
-def _seconds_on_gpu(call):
-    """The best of a few runs, by the GPU's clock."""
-    torch = tensors.torch()
-    times = []
-    for _ in range(8):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1e3)
-    return min(times)
-
-
-def _measure_gpu(device):
-    """PyTorch's copy, and its products, which are cuBLAS's: what comes nearest to the peak of each type."""
-    torch = tensors.torch()
-    size = 1 << 28
-    source, target = (torch.ones(size, dtype=torch.float32, device=device) for _ in range(2))
-    roof = {"bytes_per_second": 2 * 4 * size / _seconds_on_gpu(lambda: target.copy_(source))}
-    del source, target
-    tf32 = torch.backends.cuda.matmul.allow_tf32
-    for name, dtype, extent, allow in (("float32", torch.float32, 4096, False), ("tf32", torch.float32, 8192, True),
-                                       ("float16", torch.float16, 8192, True), ("bfloat16", torch.bfloat16, 8192, True)):
-        torch.backends.cuda.matmul.allow_tf32 = allow
-        left, right = (torch.randn(extent, extent, device=device, dtype=dtype) for _ in range(2))
-        roof[name] = 2 * extent**3 / _seconds_on_gpu(lambda: left @ right)
-    torch.backends.cuda.matmul.allow_tf32 = tf32
-    return roof
-
-
 def _measure(device):
-    return _core.measure_processor() if device == "cpu" else _measure_gpu(device)
+    return _core.measure_processor() if device == "cpu" else _core.measure_card(tensors.torch().device(device).index or 0)
 
 
 def roof_of(device, anew=False):
