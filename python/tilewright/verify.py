@@ -96,7 +96,9 @@ class _Door:
         def guarded(value):
             if not tensors.is_tensor(value):
                 return value
-            is_blank = value.shape and math.prod(value.shape) and tensors.has_pattern(value, _core.patterns[0]).all()  # an output among the inputs
+            # An output among the inputs has the pattern. Booleans that all are true have it as well, and may be meant.
+            may_be_blank = value.shape and math.prod(value.shape) and tensors.dtype_name(value) != "bool"
+            is_blank = may_be_blank and tensors.has_pattern(value, _core.patterns[0]).all()
             return allocations.guard(value if device is None else tensors.on_cpu(value), not is_blank)
 
         inputs = {name: guarded(value) for name, value in self.inputs.items()}

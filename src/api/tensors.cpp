@@ -76,7 +76,7 @@ author::InputFacts Input::facts() const {
 }
 
 static std::string patternOf(Scalar type, size_t bytes, unsigned char pattern) {
-  return std::string(bytes, static_cast<char>(type == Scalar::int1 ? pattern & 1 : pattern));
+  return std::string(bytes, static_cast<char>(type == Scalar::int1 ? pattern >> 7 : pattern));
 }
 
 Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
@@ -147,7 +147,7 @@ std::unique_ptr<GuardedTensor> GuardedTensor::create(const Input &input, unsigne
   }
   char *data = made->storage.get() + made->begin;
   std::memset(made->storage.get(), around, made->total);
-  std::memset(data, input.type == Scalar::int1 ? pattern & 1 : pattern, made->size);
+  std::memset(data, input.type == Scalar::int1 ? pattern >> 7 : pattern, made->size);
   if (!input.isBlank)
     forEach(input.shape, input.strides,
             [&](size_t place, int64_t offset) { std::memcpy(data + offset * int64_t(width), &input.content[place * width], width); });

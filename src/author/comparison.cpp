@@ -97,7 +97,7 @@ Comparison compare(const Numbers &result, const Numbers &expected, const Toleran
 }
 
 std::vector<bool> unwrittenElements(const char *first, const char *second, size_t count, size_t width, bool isBoolean) {
-  auto bytesOf = [&](unsigned char pattern) { return std::string(width, static_cast<char>(isBoolean ? pattern & 1 : pattern)); };
+  auto bytesOf = [&](unsigned char pattern) { return std::string(width, static_cast<char>(isBoolean ? pattern >> 7 : pattern)); };
   std::string one = bytesOf(patterns[0]), other = bytesOf(patterns[1]);
   std::vector<bool> found(count);
   for (size_t i = 0; i < count; ++i)

@@ -28,10 +28,12 @@ struct Comparison {
 Comparison compare(const Numbers &result, const Numbers &expected, const Tolerances &tolerances);
 
 /// Two patterns of bytes that memory is filled with before a run each; the first makes floats of all widths NaN. What still has both
-/// behind the two runs is written by nobody, in integers too, to which one pattern is a number like any other.
+/// behind the two runs is written by nobody, in integers too, to which one pattern is a number like any other. A boolean
+/// has the pattern's highest bit: true, and then false.
 inline constexpr unsigned char patterns[2] = {0xFF, 0x7F};
 
-/// Whether each element, back to back and `width` bytes long, still has its pattern in both runs. `isBoolean`: a byte holds one bit of it.
+/// Whether each element, back to back and `width` bytes long, still has its pattern in both runs. `isBoolean`: a byte holds the highest bit
+/// of it.
 std::vector<bool> unwrittenElements(const char *first, const char *second, size_t count, size_t width, bool isBoolean);
 
 } // namespace tilewright::author

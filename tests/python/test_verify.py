@@ -79,6 +79,16 @@ def test_integers_that_nobody_wrote(judge):
     assert report.verdicts[0].outputs[0].unwritten == 255
 
 
+def test_booleans(judge):
+    """Both of their values are results like any other, and inputs that all are true are no outputs."""
+    changes = (("mask=at < n) + tl.load(y_ptr + at, mask=at < n)", "mask=at < n) & tl.load(y_ptr + at, mask=at < n)"), ("return x + y", "return x & y"),
+               ("[np.random.standard_normal(2048).astype(np.float32), np.random.standard_normal(2048).astype(np.float32)]",
+                "[np.ones(2048, bool), np.arange(2048) % 3 > 0]"))
+    assert judge(*changes).correct, judge(*changes).details
+    report = judge(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("odd",))
+    assert report.verdicts[0].outputs[0].unwritten == 255
+
+
 def test_program_behind_a_wrong_element(judge):
     report = judge(("tl.load(y_ptr + at, mask=at < n), mask", "tl.load(y_ptr + at, mask=at < n) + (at == 1000), mask"), kinds=("given",))
     output = report.verdicts[0].outputs[0]

@@ -25,6 +25,11 @@ def add(x_ptr, y_ptr, out_ptr, n, step, BLOCK: tl.constexpr):
     tl.store(out_ptr + at * step, x, mask=at < n)
 
 @triton.jit
+def flags(x_ptr, out_ptr, n, step, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at * step, tl.load(x_ptr + at * step, mask=at < n, other=0.0) > 0, mask=at < n)
+
+@triton.jit
 def product(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, cm, cn, B: tl.constexpr):
     m, n = tl.program_id(0) * B + tl.arange(0, B)[:, None], tl.program_id(1) * B + tl.arange(0, B)[None, :]
     total = tl.zeros((B, B), tl.float32)
@@ -113,6 +118,21 @@ TEST_F(Author, ElementsThatNobodyWrote) {
   auto integers = tilewright::verify([&](Tensors t) { return addAll(t, 1); }, sums, inputs<int8_t>(), {.variants = tilewright::odd});
   ASSERT_TRUE(integers) << integers.error();
   EXPECT_EQ(integers->output(0, 0).unwritten, 255);
+}
+
+TEST_F(Author, Booleans) {
+  tilewright::Kernel flags = kernel("flags");
+  auto launch = [&](Tensors t) {
+    return flags.launch(tilewright::cdiv(t[0].size(), 64), {t[0], t[1], t[0].size(), t[0].strides()[0], {"BLOCK", 64}});
+  };
+  auto reference = [](Tensors t) {
+    for (int64_t i = 0; i < t[0].size(); ++i)
+      t[1].set({i}, t[0].get({i}) > 0);
+  };
+  std::vector<Input> given{Input::normal<float>("x", {300}, 1), Input::output<bool>("out", {300})};
+  auto report = tilewright::verify(launch, reference, given);
+  ASSERT_TRUE(report) << report.error();
+  EXPECT_TRUE(report->correct()) << report->text();
 }
 
 TEST_F(Author, TheWorstElementAndItsProgram) {
@@ -318,7 +338,8 @@ TEST_F(Author, MeasuresOnGpus) {
   ::setenv("TILEWRIGHT_LIBCUDA", FAKE_CUDA, 1);
   auto *x = reinterpret_cast<float *>(0x10000), *out = reinterpret_cast<float *>(0x20000);
   auto there = [](float *pointer) { return tilewright::onDevice(pointer, 0, 1 << 20); };
-  auto measured = add.measure(tilewright::Grid(1024), {there(x), there(x), there(out), 1 << 18, 1, {"BLOCK", 256}}, {.warmup = 1, .repeat = 5});
+  auto measured =
+      add.measure(tilewright::Grid(1024), {there(x), there(x), there(out), 1 << 18, 1, {"BLOCK", 256}}, {.warmup = 1, .repeat = 5});
   ASSERT_TRUE(measured) << measured.error();
   TwFigures found = measured->figures();
   EXPECT_FLOAT_EQ(static_cast<float>(found.seconds), 2.5e-3f);

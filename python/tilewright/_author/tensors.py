@@ -112,7 +112,7 @@ class Guarded:
         begin += -(address(self.storage) + begin) % _ALIGNMENT
         self.begin, self.end = begin, begin + count
         whole = self.storage[begin:begin + count]
-        whole[...] = pattern & 1 if is_bool else pattern
+        whole[...] = pattern >> 7 if is_bool else pattern
         if _is_torch(like):
             self.tensor = whole.view(like.dtype).as_strided(like.shape, like.stride(), begin // size - low)
         else:
@@ -147,7 +147,7 @@ def _bytes(value):
 def has_pattern(value, pattern):
     """For each element, in row-major order, whether all of its bytes are the pattern."""
     if dtype_name(value) == "bool":
-        pattern &= 1
+        pattern >>= 7
     size = item_bytes(value)
     if size in (1, 2, 4, 8):
         return _bytes(value).view(f"u{size}") == int.from_bytes(bytes([pattern]) * size, "little")
