@@ -242,6 +242,7 @@ NB_MODULE(_core, module) {
   defineCompiled(module);
   defineCompiling(module);
   defineTuner(module);
+  defineAuthor(module);
   defineJudging(module);
   defineActivities(module);
   module.def("reference", &referenceOf, "What the reference says of a builtin or a function of the library, by its path; may be empty.");

@@ -142,7 +142,7 @@ def rows_kernel(x_ptr, out_ptr, factor, n, BLOCK: tl.constexpr):
     share = weights / tl.sum(weights, 0) * factor
     count = n + pid
     for step in range(count):
-        share += step * 0.5
+        share += tl.load(x_ptr + step * pid) * 0.0 + step * 0.5  # the program's number is in use here
     tl.store(out_ptr + pid * BLOCK + at, share)
 
 x = np.tile(np.arange(64, dtype=np.float32), (4, 1)) / 64
@@ -155,7 +155,8 @@ def test_variables_in_gdb(tmp_path):
     path = tmp_path / "rows.py"
     path.write_text(VARIABLES)
     load, step, store = (1 + VARIABLES.splitlines().index(line) for line in (
-        "    x = tl.load(x_ptr + pid * BLOCK + at)", "        share += step * 0.5", "    tl.store(out_ptr + pid * BLOCK + at, share)"))
+        "    x = tl.load(x_ptr + pid * BLOCK + at)", "        share += tl.load(x_ptr + step * pid) * 0.0 + step * 0.5  # the program's number is in use here",
+        "    tl.store(out_ptr + pid * BLOCK + at, share)"))
     shown = in_gdb(path, f"break rows.py:{load}", "run", "print factor", "print x_ptr[2]",
                    "print pid", f"tbreak rows.py:{step}", "continue", "print x", "print pid", "print n", "print count", "ptype weights",
                    f"tbreak rows.py:{store}", "continue", "print x_ptr[2]", "print n", "print share[0]", "print share[63]", "kill")

@@ -163,7 +163,10 @@ class Autotuner(KernelInterface):
         self.guesses = configs == "auto"
         if isinstance(configs, str) and not self.guesses:
             raise TypeError(f"@autotune needs a list of Config, or 'auto' for a guess, and not {configs!r}")
-        self.configs = [] if self.guesses else list(configs) or [Config({})]
+        self.configs = [] if self.guesses else list(configs)
+        self._was_empty = not self.guesses and not self.configs
+        if self._was_empty:  # one that chooses nothing, as upstream has it
+            self.configs = [Config({})]
         for config in self.configs:
             if not hasattr(config, "all_kwargs"):
                 raise TypeError(f"@autotune needs a list of Config, and {config!r} is none")
@@ -482,7 +485,7 @@ class Autotuner(KernelInterface):
         return config
 
     def __getitem__(self, grid):
-        if type(self).run is _RUN and "run" not in vars(self):
+        if type(self).run is _RUN and "run" not in vars(self) and not self._was_empty:
             return _core.tuned_launcher(self, grid)
         return super().__getitem__(grid)
 
@@ -496,6 +499,14 @@ class Autotuner(KernelInterface):
         return kernel, tuple(self._rules), tuple(self.arg_names), tuple(name for _, name in self._key_places), defaults
 
     def run(self, *args, **kwargs):
+        if not self._was_empty:
+            return self._run(args, kwargs)
+        try:
+            return self._run(args, kwargs)
+        except TypeError as error:
+            raise TypeError(f"{error}; @autotune of '{self.__name__}' was given an empty list, which chooses nothing") from None
+
+    def _run(self, args, kwargs):
         if len(self.configs) == 1:
             config = self.configs[0]
         else:
