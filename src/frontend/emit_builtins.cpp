@@ -4,6 +4,9 @@
 #include "frontend/builtin_emitters.h"
 #include "ir/interpret/interpret.h"
 
+#include <map>
+#include <mutex>
+
 using namespace mlir;
 
 namespace tilewright {
@@ -67,14 +70,14 @@ static std::vector<Parameter> parseSignature(llvm::StringRef signature) {
   return parameters;
 }
 
+/// Read from the signature when a kernel first calls the builtin: kernels use a few of the hundreds.
 static const std::vector<Parameter> &parametersOf(const Builtin &builtin) {
-  static const std::map<const Builtin *, std::vector<Parameter>> all = [] {
-    std::map<const Builtin *, std::vector<Parameter>> map;
-    for (const Builtin *row : allBuiltins())
-      map[row] = parseSignature(row->signature);
-    return map;
-  }();
-  return all.at(&builtin);
+  static std::mutex lock;
+  static std::map<const Builtin *, std::vector<Parameter>> known;
+  std::lock_guard<std::mutex> guard(lock);
+  auto [entry, isNew] = known.try_emplace(&builtin);
+  if (isNew) entry->second = parseSignature(builtin.signature);
+  return entry->second;
 }
 
 std::optional<Arguments> Emitter::bind(const Builtin &builtin, CallArguments given) {
