@@ -3,6 +3,7 @@
 
 #include "tune/autotune.h"
 
+#include "evaluate/evaluate.h"
 #include "evaluate/module.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
@@ -160,8 +161,7 @@ static bool checkComplete(const JitFunction &kernel, llvm::ArrayRef<Argument> ar
 std::optional<TunedKernel::Choice> TunedKernel::complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const {
   std::optional<Choice> choice = apply(candidate, call.known, call.options, diagnostics);
   const JitFunction &kernel = plain.function();
-  if (!choice || !applyHeuristics(kernel, choice->arguments, diagnostics) || !checkComplete(kernel, choice->arguments, diagnostics))
-    return std::nullopt;
+  if (!choice || !applyRules(choice->arguments, diagnostics) || !checkComplete(kernel, choice->arguments, diagnostics)) return std::nullopt;
   return choice;
 }
 
@@ -191,6 +191,39 @@ static void appendTuneKey(llvm::ArrayRef<Argument> known, const std::vector<bool
       key.push_back(0);
     }
   }
+}
+
+/// Whether the rules are functions of the kernel's file, which give the same for the same arguments, and all that they see of these is
+/// what appendTuneKey writes.
+static bool areRepeatable(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments) {
+  auto isOfFile = [](const auto &rule) { return dynamic_cast<const PlainFunction *>(rule.second.asCallable().get()) != nullptr; };
+  return llvm::all_of(kernel.heuristics, isOfFile) && llvm::all_of(arguments, [](const Argument &argument) {
+           return argument.members().empty() && (argument.kind() != Argument::Kind::constant || argument.value()->asString());
+         });
+}
+
+/// As applyHeuristics, which takes longer than the rest of a launch: a launch like the last one takes what that was given.
+bool TunedKernel::applyRules(BoundArguments &arguments, Diagnostics &diagnostics) const {
+  const JitFunction &kernel = plain.function();
+  if (kernel.heuristics.empty()) return true;
+  if (!areRepeatable(kernel, arguments)) return applyHeuristics(kernel, arguments, diagnostics);
+  SpecializationKey key;
+  appendTuneKey(arguments, std::vector<bool>(arguments.size(), true), key);
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    if (key == lastRules.key) {
+      for (const auto &[index, value] : lastRules.given)
+        arguments[index] = value;
+      return true;
+    }
+  }
+  if (!applyHeuristics(kernel, arguments, diagnostics)) return false;
+  RuleResults results{std::move(key), {}};
+  for (const auto &[name, rule] : kernel.heuristics)
+    results.given.push_back({*parameterIndex(kernel, name), arguments[*parameterIndex(kernel, name)]});
+  std::lock_guard<std::mutex> guard(lock);
+  lastRules = std::move(results);
+  return true;
 }
 
 std::optional<std::vector<const TunedKernel::Candidate *>> TunedKernel::prune(const BoundArguments &known, Diagnostics &diagnostics) const {
@@ -501,7 +534,7 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
     return choice;
   }
   Choice choice{std::move(*known), placed, nullptr};
-  if (!applyHeuristics(kernel, choice.arguments, diagnostics) || !checkComplete(kernel, choice.arguments, diagnostics)) return std::nullopt;
+  if (!applyRules(choice.arguments, diagnostics) || !checkComplete(kernel, choice.arguments, diagnostics)) return std::nullopt;
   return choice;
 }
 

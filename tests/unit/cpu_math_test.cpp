@@ -73,22 +73,20 @@ double errorInUlps(float value, double expected) {
   return std::fabs(value - expected) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-/// Fails unless both are NaN, or the same zero or infinity, or near. One rounding away from overflow either is right.
-void expectNear(const Unary &unary, const CpuTarget &target, float x, float value) {
+/// Whether both are NaN, or the same zero or infinity, or near. One rounding away from overflow either is right.
+bool isNear(const Unary &unary, float x, float value) {
   double expected = unary.reference(x);
   float rounded = static_cast<float>(expected);
-  std::string where = std::string(unary.name) + "(" + std::to_string(x) + ") on " + target.name;
-  if (std::isnan(expected)) {
-    EXPECT_TRUE(std::isnan(value)) << where;
-  } else if (std::isinf(value) || std::isinf(rounded)) {
-    EXPECT_GE(std::fabs(expected), 3.40282e38) << where;
-    EXPECT_EQ(std::signbit(value), std::signbit(expected)) << where;
-  } else {
-    EXPECT_LE(errorInUlps(value, expected), unary.ulps) << where;
-    if (rounded == 0 && value == 0) {
-      EXPECT_EQ(std::signbit(value), std::signbit(rounded)) << where;
-    }
-  }
+  if (std::isnan(expected)) return std::isnan(value);
+  bool isSameSign = std::signbit(value) == std::signbit(expected);
+  if (std::isinf(value) || std::isinf(rounded)) return std::fabs(expected) >= 3.40282e38 && isSameSign;
+  if (rounded == 0 && value == 0 && !isSameSign) return false;
+  return errorInUlps(value, expected) <= unary.ulps;
+}
+
+void expectNear(const Unary &unary, const CpuTarget &target, float x, float value) {
+  EXPECT_TRUE(isNear(unary, x, value)) << unary.name << "(" << x << ") on " << target.name << ": " << value << ", not "
+                                       << unary.reference(x);
 }
 
 /// One in how many of all bit patterns is tried. CPU_MATH_STRIDE=1 tries every argument of fp32, which takes minutes for a function.
