@@ -64,7 +64,9 @@ time, in registers, while the products of the other half run. Copies have a prod
 # PTX: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 # PTX: wgmma.wait_group.sync.aligned 1
 
-# WHY: one more warp starts the copies of a loop, 4 more widen the second operand of its product, the others the first one, in registers
+# WHY: one more warp starts the copies of a loop, 4 more widen the second operand of its product
+# WHY: wgmma m64n128k16, A widened in registers, B in shared memory
+# WHY: wgmma m64n128k16, A and B in shared memory
 
 # Fewer sums leave space for a second block, rows that begin anywhere are not copied by TMA, and who widens does not wait for stores.
 # SMALL-NOT: ttg.widener
