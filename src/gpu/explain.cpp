@@ -377,8 +377,7 @@ struct Explainer::Impl {
       heading += "; accumulators do not fit into the registers of the " + countText(asked.getInt(), "warp") + " asked for";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreBlocksName)) heading += "; " + why.str();
     if (kernel->hasAttr(widenerName))
-      heading += "; one more warp starts the copies of a loop, 4 more widen the second operand of its product, the others the first one, "
-                 "in registers";
+      heading += "; one more warp starts the copies of a loop, 4 more widen the second operand of its product";
     else if (kernel->hasAttr(ttg::rolesName))
       heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
@@ -407,8 +406,18 @@ struct Explainer::Impl {
           })
           .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
+          .Case([&](ttg::WgmmaOp o) { seeOperand(o); })
           .Case([&](scf::ForOp o) { seeLoop(o); });
     });
+  }
+
+  /// A first operand that stays in registers because another warpgroup widens the second one.
+  void seeOperand(ttg::WgmmaOp op) {
+    static constexpr llvm::StringLiteral before = "A and B in shared memory";
+    if (!isa<RankedTensorType>(op.getA().getType())) return;
+    for (FoundFact &fact : products)
+      if (size_t at = fact.text.find(before); fact.location == op->getLoc() && at != std::string::npos)
+        fact.text.replace(at, before.size(), "A widened in registers, B in shared memory");
   }
 
   static std::string notAheadText(Operation *load) {

@@ -43,7 +43,7 @@ public:
     auto function = dyn_cast<tt::FuncOp>(loop->getParentOp());
     if (!function || loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
     for (Operation &op : loop.getBody()->without_terminator()) {
-      if (op.getNumRegions() != 0) return false;
+      if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
       if (auto found = dyn_cast<ttg::WgmmaOp>(op)) {
         if (product) return false;
         product = found;
@@ -62,6 +62,12 @@ public:
   int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
 
 private:
+  /// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
+  static bool isKnown(Operation *op) {
+    return isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::SyncOp,
+                                         ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
+  }
+
   std::optional<Stored> storedIn(Value buffer) {
     Stored stored{{}, {}, {0, 1}};
     if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) {
