@@ -3,6 +3,7 @@
 #include "kernel.h"
 #include "raised.h"
 
+#include "runtime/cuda/device.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
 #include "tune/measure.h"
@@ -202,8 +203,12 @@ static std::optional<std::tuple<double, std::map<std::string, double>, bool>> wo
 }
 
 /// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.
-static nb::object guessLaunch(const std::vector<std::string> &names, bool isGpu, nb::callable estimate) {
-  std::vector<OpenSize> open = openSizes(names, isGpu);
+static nb::object guessLaunch(PyKernel &kernel, nb::tuple args, nb::dict kwargs, const std::vector<std::string> &names,
+                              nb::callable estimate) {
+  Diagnostics diagnostics;
+  LaunchOptions options = placedCall(*kernel.jit(), args, kwargs).options;
+  const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr;
+  std::vector<OpenSize> open = openSizes(names, options.device >= 0, device && device->target.clusters);
   auto named = [&](llvm::ArrayRef<int64_t> sizes) {
     nb::dict values;
     for (auto [size, value] : llvm::zip(open, sizes))
@@ -259,7 +264,7 @@ void defineTuner(nb::module_ &module) {
   module.def("estimate", &estimateCall, "kernel"_a, "args"_a, "kwargs"_a, "programs"_a);
   module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a, "grid"_a);
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
-  module.def("guess_sizes", &guessLaunch, "names"_a, "is_gpu"_a, "estimate"_a);
+  module.def("guess_sizes", &guessLaunch, "kernel"_a, "args"_a, "kwargs"_a, "names"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "check"_a.none() = nb::none(),
              "device"_a = -1, "stream"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),

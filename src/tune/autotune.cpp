@@ -6,6 +6,7 @@
 #include "evaluate/evaluate.h"
 #include "evaluate/module.h"
 #include "runtime/cache.h"
+#include "runtime/cuda/device.h"
 #include "runtime/pool.h"
 #include "support/settings.h"
 #include "tune/estimate.h"
@@ -408,7 +409,7 @@ TunedKernel::Candidate TunedKernel::candidateOf(llvm::ArrayRef<OpenSize> open, l
   for (auto [size, value] : llvm::zip(open, sizes)) {
     std::optional<size_t> parameter = parameterIndex(plain.function(), size.name);
     if (!parameter) {
-      candidate.config.numWarps = value; // the only one that is no parameter
+      (size.name == "num_ctas" ? candidate.config.numCtas : candidate.config.numWarps) = value; // what is no parameter
       continue;
     }
     candidate.config.kwargs.emplace_back(size.name, Value::integer(value));
@@ -451,7 +452,9 @@ std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagno
   const JitFunction &kernel = plain.function();
   if (!readTensorNames(diagnostics)) return std::nullopt;
   std::vector<std::string> names = openParameters(kernel, call.known);
-  std::vector<OpenSize> open = openSizes(names, call.options.device >= 0);
+  const gpu::CudaDevice *device = call.options.device >= 0 ? gpu::CudaDevice::get(call.options.device, diagnostics) : nullptr;
+  bool mayShare = device && device->target.clusters && call.options.kernel.numCtas == 1;
+  std::vector<OpenSize> open = openSizes(names, call.options.device >= 0, mayShare);
   std::optional<Guess> found = guessSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return estimate(candidateOf(open, sizes), call); });
   if (!found) return refuseGuess(kernel, names, whyNoneWorks(open, call), diagnostics);
   Candidate best = candidateOf(open, found->sizes);

@@ -36,8 +36,19 @@ static double secondsOfProgram(const ProgramWork &work, const Workers &workers) 
          work.sumTraffic / workers.sums + work.iterations * workers.iteration + workers.start;
 }
 
-double estimateSeconds(const ProgramWork &work, int64_t programs, const KernelOptions &options, const GpuTarget *gpu) {
+/// The work of one block where blocks split the sums of a program, which takes an exchange. The blocks of a program lie in one part of a
+/// GPU, so that not all multiprocessors are reached: of an H200's 132 four and eight to a program use 120, and two use all.
+static void shareAmong(double blocks, ProgramWork &work, Workers &workers) {
+  constexpr double exchange = 1.5e-6, reached = 120.0 / 132.0;
+  work.arithmetic /= blocks, work.products /= blocks, work.bytes /= blocks, work.tileBytes /= blocks;
+  workers.start += exchange;
+  if (blocks > 2) workers.count *= reached;
+}
+
+double estimateSeconds(ProgramWork work, int64_t programs, const KernelOptions &options, const GpuTarget *gpu) {
   Workers workers = workersOf(gpu);
+  double blocks = work.splitsSums ? static_cast<double>(options.numCtas) : 1, all = blocks * static_cast<double>(programs);
+  if (blocks > 1) shareAmong(blocks, work, workers);
   if (gpu) {
     // A ring of slots for what a loop loads; sums in registers, at most 128 of a thread's.
     bool fits = work.tileBytes * static_cast<double>(std::max<int64_t>(options.numStages, 1)) <= static_cast<double>(gpu->sharedBytes) &&
@@ -46,7 +57,6 @@ double estimateSeconds(const ProgramWork &work, int64_t programs, const KernelOp
   } else if (work.tileBytes + work.sumBytes > static_cast<double>(hostCpu().l2Bytes)) {
     workers.bytes /= 4; // tiles that leave the core's own cache
   }
-  double all = static_cast<double>(programs);
   // Caches give most of the bytes again.
   return std::max(std::ceil(all / workers.count) * secondsOfProgram(work, workers), all * work.bytes / workers.memory / 4);
 }

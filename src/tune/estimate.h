@@ -14,7 +14,7 @@
 namespace tilewright {
 
 /// Seconds of a launch of so many programs; infinite where a program's tiles do not fit. `gpu` null: this processor.
-double estimateSeconds(const ProgramWork &work, int64_t programs, const KernelOptions &options, const GpuTarget *gpu);
+double estimateSeconds(ProgramWork work, int64_t programs, const KernelOptions &options, const GpuTarget *gpu);
 
 /// Seconds of a launch on a machine that was measured, or that a data sheet describes. `memoryBytes`: what comes from memory and goes
 /// there, all programs together. `gpu` null: a processor.

@@ -24,8 +24,9 @@ struct OpenSize {
 
 /// Whether a constexpr parameter that a launch leaves open is a size, by its name: BLOCK_M, TILE, GROUP_SIZE_M.
 bool isSizeName(llvm::StringRef name);
-/// The ladders of these parameters; on a GPU the number of warps is open, too.
-std::vector<OpenSize> openSizes(llvm::ArrayRef<std::string> names, bool isGpu);
+/// The ladders of these parameters; on a GPU the number of warps is open, too, and where blocks form clusters, how many share a program:
+/// few tiles of a long K are split so.
+std::vector<OpenSize> openSizes(llvm::ArrayRef<std::string> names, bool isGpu, bool hasClusters);
 
 struct Guess {
   std::vector<int64_t> sizes; // in the order of the ladders

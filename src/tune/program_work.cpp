@@ -1,5 +1,6 @@
 #include "tune/program_work.h"
 
+#include "gpu/tiles/split_sums.h"
 #include "ir/tt.h"
 #include "ir/work.h"
 #include "pipeline/program.h"
@@ -242,6 +243,7 @@ std::optional<ProgramWork> workOfRequest(const CompileRequest &request, llvm::Ar
   auto kernel = (*module).lookupSymbol<tt::FuncOp>(request.kernel.name());
   ProgramWork mean;
   if (!kernel || kernel.isExternal()) return mean;
+  mean.splitsSums = request.gpu && gpu::areSumsSplit(kernel, request.options.numCtas);
   std::string file = sourceFileOf(kernel);
   std::vector<Program> samples = samplesOf(grid);
   for (const Program &sample : samples) {

@@ -23,15 +23,16 @@ struct LineWork {
 
 /// What one program does, masked-off elements included.
 struct ProgramWork {
-  double arithmetic = 0; // operations on floats but for products (ir/work.h)
-  double functions = 0;  // those of them that are exponentials, logarithms and the like
-  double products = 0;   // operations of products
-  double bytes = 0;      // loaded and stored
-  double tileBytes = 0;  // of the largest set of tiles that one loop loads in an iteration
-  double sumBytes = 0;   // of the largest result of a product
-  double sumTraffic = 0; // bytes of results that products add to, read and written each time
-  double iterations = 0; // of all loops
-  bool isExact = true;   // how often each loop runs is known
+  double arithmetic = 0;   // operations on floats but for products (ir/work.h)
+  double functions = 0;    // those of them that are exponentials, logarithms and the like
+  double products = 0;     // operations of products
+  double bytes = 0;        // loaded and stored
+  double tileBytes = 0;    // of the largest set of tiles that one loop loads in an iteration
+  double sumBytes = 0;     // of the largest result of a product
+  double sumTraffic = 0;   // bytes of results that products add to, read and written each time
+  double iterations = 0;   // of all loops
+  bool isExact = true;     // how often each loop runs is known
+  bool splitsSums = false; // on a GPU, the blocks of a program (num_ctas) multiply a part of K each, and add up
 
   std::map<std::string, double> productsOf; // by the type of their operands, in the words of tune/peaks.h: "float16"
   std::map<SourceLine, LineWork> lines;

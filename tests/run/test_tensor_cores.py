@@ -109,8 +109,8 @@ def test_product_of_a_product(shape, warps, dtype):
 
 
 @triton.jit
-def promoted_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr, K: tl.constexpr, STEP: tl.constexpr, EVERY: tl.constexpr):
-    i, j, k = tl.arange(0, 64), tl.arange(0, N), tl.arange(0, STEP)
+def promoted_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, STEP: tl.constexpr, EVERY: tl.constexpr):
+    i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, STEP)
     acc = tl.load(c_ptr + i[:, None] * N + j[None, :])
     for start in range(0, K, STEP):
         a = tl.load(a_ptr + i[:, None] * K + (start + k)[None, :])
@@ -119,12 +119,14 @@ def promoted_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr, K: tl.constexpr, STEP:
     tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
 
 
-@pytest.mark.parametrize("every, columns", [(32, 64), (48, 64), (64, 64), (128, 64), (64, 256), (128, 256)])
-def test_sums_that_leave_the_tensor_cores(every, columns, engine):
-    """So many products are added up by the tensor cores, in Hopper's 14 bits, the rest in fp32 by threads; of 256 columns in two parts."""
-    a, b, c = random((64, 384), "fp8e5", 1), random((columns, 384), "fp8e5", 2), random((64, columns), "fp32", 3)
+@pytest.mark.parametrize("every, rows, columns", [
+    (32, 64, 64), (48, 64, 64), (64, 64, 64), (128, 64, 64), (64, 64, 256), (128, 64, 256), (128, 128, 64), (64, 256, 32), (128, 128, 128)])
+def test_sums_that_leave_the_tensor_cores(every, rows, columns, engine):
+    """So many products are added up by the tensor cores, in Hopper's 14 bits, the rest in fp32 by threads: at most 128 columns of 64 rows
+    leave at a time."""
+    a, b, c = random((rows, 384), "fp8e5", 1), random((columns, 384), "fp8e5", 2), random((rows, columns), "fp32", 3)
     expected = wide(a) @ wide(b).T + c
-    promoted_kernel[(1,)](a, b, c, N=columns, K=384, STEP=128, EVERY=every)
+    promoted_kernel[(1,)](a, b, c, M=rows, N=columns, K=384, STEP=128, EVERY=every)
     close(c, expected, "fp16" if engine == "cuda" else "fp32", terms=384, scale=4.0)
 
 

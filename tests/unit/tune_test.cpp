@@ -1,8 +1,10 @@
 // The tuner apart from kernels: which configuration wins, and what is remembered. Doors are played by tables of times.
 
+#include "evaluate/module.h"
 #include "support/files.h"
 #include "support/half.h"
 #include "support/target.h"
+#include "syntax/parser.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
 #include "tune/machine_roof.h"
@@ -623,7 +625,7 @@ TEST(Measure, QuietRunsAreSoonEnough) {
 }
 
 TEST(Guess, GoesToTheLeastCost) {
-  std::vector<OpenSize> open = openSizes({"BLOCK_M", "BLOCK_N", "GROUP_M"}, false);
+  std::vector<OpenSize> open = openSizes({"BLOCK_M", "BLOCK_N", "GROUP_M"}, false, false);
   int64_t asked = 0;
   auto cost = [&](llvm::ArrayRef<int64_t> sizes) {
     ++asked;
@@ -641,10 +643,10 @@ TEST(Guess, GoesToTheLeastCost) {
 TEST(Guess, PassesOverWhatDoesNotWork) {
   double never = std::numeric_limits<double>::infinity();
   auto onlySmall = [&](llvm::ArrayRef<int64_t> sizes) { return sizes[0] * sizes[1] > 1024 ? never : 1.0 / static_cast<double>(sizes[0]); };
-  std::optional<Guess> guess = guessSizes(openSizes({"BLOCK_M", "BLOCK_N"}, false), onlySmall);
+  std::optional<Guess> guess = guessSizes(openSizes({"BLOCK_M", "BLOCK_N"}, false, false), onlySmall);
   ASSERT_TRUE(guess);
   EXPECT_LE(guess->sizes[0] * guess->sizes[1], 1024);
-  EXPECT_FALSE(guessSizes(openSizes({"BLOCK"}, true), [&](llvm::ArrayRef<int64_t>) { return never; }));
+  EXPECT_FALSE(guessSizes(openSizes({"BLOCK"}, true, false), [&](llvm::ArrayRef<int64_t>) { return never; }));
 }
 
 TEST(Guess, KnowsSizesByTheirNames) {
@@ -652,7 +654,7 @@ TEST(Guess, KnowsSizesByTheirNames) {
     EXPECT_TRUE(isSizeName(name)) << name;
   for (const char *name : {"CAUSAL", "HEAD_DIM", "SPLIT_K", "num_stages"})
     EXPECT_FALSE(isSizeName(name)) << name;
-  EXPECT_EQ(openSizes({"BLOCK"}, true).back().name, "num_warps");
+  EXPECT_EQ(openSizes({"BLOCK"}, true, false).back().name, "num_warps");
 }
 
 // What an H200 has taken, by events, in microseconds: products of 128x128x64 tiles, an elementwise kernel, a softmax of 4096 columns.
@@ -676,26 +678,90 @@ TEST(Estimate, PredictsWhatWasMeasured) {
   }
 }
 
+/// Of a program: a tile of m x n, in steps of k along K.
+static ProgramWork product(double m, double n, double k, double length) {
+  ProgramWork work;
+  work.iterations = length / k;
+  work.products = 2 * m * n * length;
+  work.bytes = (m + n) * k * 2 * work.iterations + m * n * 2;
+  work.tileBytes = (m + n) * k * 2;
+  work.sumBytes = m * n * 4;
+  return work;
+}
+
 // Of an H100: what does not fit is never taken, and an idle half of the machine costs.
 TEST(Estimate, OfAGpu) {
   GpuTarget target = *gpuTargetOfText("cuda:sm_90a");
   KernelOptions options;
   options.numWarps = 4, options.numStages = 3;
-  auto product = [](double m, double n, double k, double length) {
-    ProgramWork work;
-    double steps = length / k;
-    work.products = 2 * m * n * length;
-    work.bytes = (m + n) * k * 2 * steps + m * n * 2;
-    work.tileBytes = (m + n) * k * 2;
-    work.sumBytes = m * n * 4;
-    return work;
-  };
   EXPECT_TRUE(std::isinf(estimateSeconds(product(256, 256, 64, 1024), 16, options, &target)));  // registers
   EXPECT_TRUE(std::isinf(estimateSeconds(product(128, 128, 512, 1024), 64, options, &target))); // shared memory
   double large = estimateSeconds(product(128, 128, 64, 1024), 64, options, &target);
   double small = estimateSeconds(product(16, 16, 64, 1024), 4096, options, &target);
   EXPECT_LT(large, small);
   EXPECT_LT(estimateSeconds(product(64, 128, 64, 1024), 128, options, &target), large); // 64 programs leave half of it idle
+}
+
+// A guess for fp16 products of m x n and a long K: few tiles get several blocks, which add up; many keep one each.
+TEST(Guess, SplitsTheSumsOfFewTiles) {
+  GpuTarget target = *gpuTargetOfText("cuda:sm_90a");
+  auto guessed = [&](int64_t m, int64_t n, int64_t length, bool hasClusters) {
+    std::vector<OpenSize> open = openSizes({"BLOCK_M", "BLOCK_N", "BLOCK_K"}, true, hasClusters);
+    auto cost = [&](llvm::ArrayRef<int64_t> sizes) {
+      KernelOptions options;
+      options.numWarps = sizes[3], options.numStages = 3, options.numCtas = hasClusters ? sizes[4] : 1;
+      auto as = [](int64_t number) { return static_cast<double>(number); };
+      ProgramWork work = product(as(sizes[0]), as(sizes[1]), as(sizes[2]), as(length));
+      work.splitsSums = options.numCtas > 1 && sizes[0] / options.numCtas < 64 && sizes[2] / options.numCtas >= 32;
+      int64_t programs = (m + sizes[0] - 1) / sizes[0] * ((n + sizes[1] - 1) / sizes[1]);
+      return estimateSeconds(work, programs, options, &target);
+    };
+    std::optional<Guess> guess = guessSizes(open, cost);
+    EXPECT_EQ(guess->other.size(), open.size());
+    return std::pair(guess->sizes.back(), cost(guess->sizes));
+  };
+  for (auto [m, n, length] : {std::tuple(16, 1024, 16384), std::tuple(128, 1024, 8192), std::tuple(512, 512, 8192)}) {
+    auto [blocks, seconds] = guessed(m, n, length, true);
+    EXPECT_GT(blocks, 1);
+    EXPECT_LT(seconds, guessed(m, n, length, false).second);
+  }
+  for (auto [m, n, length] : {std::tuple(1024, 1024, 1024), std::tuple(4096, 4096, 4096), std::tuple(64, 8192, 8192)})
+    EXPECT_EQ(guessed(m, n, length, true).first, 1);
+  EXPECT_EQ(openSizes({"BLOCK_M", "BLOCK_N"}, true, true).back().name, "num_ctas");
+}
+
+TEST(ProgramWork, SaysWhetherBlocksSplitItsSums) {
+  auto isSplit = [](const std::string &rows, int64_t blocks) {
+    Diagnostics diagnostics;
+    std::string source = "import triton\nimport triton.language as tl\n@triton.jit\ndef product(a, b, c, K):\n"
+                         "    m, n, k = tl.arange(0, " +
+                         rows +
+                         ")[:, None], tl.arange(0, 64), tl.arange(0, 256)\n"
+                         "    acc = tl.zeros((" +
+                         rows +
+                         ", 64), tl.float32)\n"
+                         "    for i in range(0, K, 256):\n"
+                         "        acc = tl.dot(tl.load(a + m * K + i + k[None, :]), tl.load(b + (i + k[:, None]) * 64 + n[None, :]), acc)\n"
+                         "    tl.store(c + m * 64 + n[None, :], acc)\n";
+    std::shared_ptr<Namespace> scope = moduleScope(parse(SourceFile::create("work.py", source, 1), diagnostics));
+    std::shared_ptr<const JitFunction> function = findKernel(*scope, "product", diagnostics);
+    if (!function) return ADD_FAILURE() << diagnostics.render(), false;
+    std::vector<char> memory(1 << 16);
+    Argument halves = Argument::pointer(memory.data(), Scalar::fp16, 1 << 16),
+             sums = Argument::pointer(memory.data(), Scalar::fp32, 1 << 16);
+    std::vector<Argument> arguments = {halves, halves, sums, Argument::integer(512)};
+    CompileRequest request;
+    request.kernel = KernelSource(function);
+    request.args = *specialize(*function, arguments, diagnostics);
+    request.gpu = gpuTarget("sm_90a");
+    request.options.numCtas = blocks;
+    std::optional<ProgramWork> work = workOfRequest(request, arguments, Grid(1), diagnostics);
+    EXPECT_TRUE(work) << diagnostics.render();
+    return work && work->splitsSums;
+  };
+  EXPECT_TRUE(isSplit("64", 4));
+  EXPECT_FALSE(isSplit("64", 1));
+  EXPECT_FALSE(isSplit("128", 2)); // 64 rows for each: a warpgroup's
 }
 
 } // namespace

@@ -371,8 +371,9 @@ static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const W
 namespace {
 /// What leaves the tensor cores as one: the sum of the depths [from, to), of some columns.
 struct ExactPart {
-  Columns columns;
   int64_t from, to;
+  SmallVector<Columns> columns;
+  int64_t registers = 0;
 };
 } // namespace
 
@@ -380,11 +381,17 @@ struct ExactPart {
 static std::vector<ExactPart> exactParts(const WarpgroupProduct &product, int64_t every) {
   int64_t columns = product.columns / 2, steps = std::max<int64_t>(1, llvm::divideCeil(every, product.step));
   std::vector<ExactPart> parts;
-  for (int64_t from = 0; from < product.depth; from += steps * product.step)
+  for (int64_t from = 0; from < product.depth; from += steps * product.step) {
+    auto begin = [&] { parts.push_back({from, std::min(product.depth, from + steps * product.step), {}}); };
+    begin();
     for (int64_t group = 0; group < product.layout.registersPerThread(); group += columns)
-      for (int64_t start = 0; start < columns; start += registersOfExactPart)
-        parts.push_back(
-            {{group + start, std::min(registersOfExactPart, columns - start)}, from, std::min(product.depth, from + steps * product.step)});
+      for (int64_t start = 0; start < columns; start += registersOfExactPart) {
+        int64_t count = std::min(registersOfExactPart, columns - start);
+        if (parts.back().registers + count > registersOfExactPart) begin();
+        parts.back().columns.push_back({group + start, count});
+        parts.back().registers += count;
+      }
+  }
   return parts;
 }
 
@@ -396,15 +403,20 @@ static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const Warp
       sum = arith::SelectOp::create(t.b, reads, sum, zero);
   for (const ExactPart &part : exactParts(product, *op.getExactEvery())) {
     ptx::WgmmaFenceOp::create(t.b);
-    Parts zeros(static_cast<size_t>(part.columns.count), zero);
-    FailureOr<Parts> values = startColumns(t, op, product, part.columns, zeros, no, part.from, part.to);
-    if (failed(values)) return failure();
-    ptx::WgmmaCommitOp::create(t.b);
-    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*values).getTypes(), 0, *values);
-    for (auto [index, value] : llvm::enumerate(done.getResults())) {
-      Value &sum = sums[static_cast<size_t>(part.columns.start) + index];
-      sum = arith::AddFOp::create(t.b, sum, value);
+    Parts values;
+    SmallVector<Value *> places;
+    for (Columns columns : part.columns) {
+      Parts zeros(static_cast<size_t>(columns.count), zero);
+      FailureOr<Parts> started = startColumns(t, op, product, columns, zeros, no, part.from, part.to);
+      if (failed(started)) return failure();
+      values.append(*started);
+      for (int64_t i = 0; i < columns.count; ++i)
+        places.push_back(&sums[static_cast<size_t>(columns.start + i)]);
     }
+    ptx::WgmmaCommitOp::create(t.b);
+    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), 0, values);
+    for (auto [sum, value] : llvm::zip(places, done.getResults()))
+      *sum = arith::AddFOp::create(t.b, *sum, value);
   }
   return sums;
 }

@@ -37,12 +37,21 @@ static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
   return rowBytes >= fewestBytes && sumOf(dot).has_value();
 }
 
-void splitSums(tt::FuncOp function, int64_t blocks) {
+static SmallVector<tt::DotOp> productsOf(tt::FuncOp function) {
   SmallVector<tt::DotOp> products;
   function.walk([&](tt::DotOp dot) { products.push_back(dot); });
-  if (!llvm::all_of(products, [&](tt::DotOp dot) { return isBestAlongK(dot, blocks); })) return;
+  return products;
+}
+
+bool areSumsSplit(tt::FuncOp function, int64_t blocks) {
+  SmallVector<tt::DotOp> products = productsOf(function);
+  return blocks > 1 && !products.empty() && llvm::all_of(products, [&](tt::DotOp dot) { return isBestAlongK(dot, blocks); });
+}
+
+void splitSums(tt::FuncOp function, int64_t blocks) {
+  if (!areSumsSplit(function, blocks)) return;
   OpBuilder b(function.getContext());
-  for (tt::DotOp dot : products) {
+  for (tt::DotOp dot : productsOf(function)) {
     OpResult parts = *sumOf(dot);
     b.setInsertionPointAfter(parts.getOwner());
     auto sum = tt::ReshapeOp::create(b, dot.getLoc(), parts.getType(), parts);

@@ -23,8 +23,11 @@ constexpr int64_t warpgroupRows = 64; // of a warpgroup's product
 /// What a loop leaves of the sum that a product adds to, if the sum starts with zeros and nobody sees it while the loop runs.
 std::optional<mlir::OpResult> sumOf(tt::DotOp dot);
 
-/// Marks the products of a kernel if all of them are split along K best: there are too few rows for a warpgroup's product in each block,
+/// Whether so many blocks of a program split all products of a kernel along K: there are too few rows for a warpgroup's product in each,
 /// and a sum that starts with zeros is carried by a loop and used behind it alone.
+bool areSumsSplit(tt::FuncOp function, int64_t blocks);
+
+/// Marks the products of such a kernel.
 void splitSums(tt::FuncOp function, int64_t blocks);
 
 } // namespace tilewright::gpu
