@@ -14,38 +14,50 @@ import common
 @triton.jit
 def fp8_matmul_kernel(
     a_ptr, b_ptr, row_scale_ptr, column_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_cm,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, EXACT_EVERY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, EXACT_EVERY: tl.constexpr,
 ):
-    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
-    offs_k = tl.arange(0, BLOCK_K)
-    rows, columns = offs_m < M, offs_n < N
-    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for k in range(0, K, BLOCK_K):
-        inside = k + offs_k < K
-        a = tl.load(a_ptr + offs_m[:, None] * stride_am + (k + offs_k)[None, :], mask=rows[:, None] & inside[None, :], other=0)
-        b = tl.load(b_ptr + offs_n[:, None] * stride_bn + (k + offs_k)[None, :], mask=columns[:, None] & inside[None, :], other=0)
-        a, b = a.to(tl.float8e4nv, bitcast=True), b.to(tl.float8e4nv, bitcast=True)
-        acc = tl.dot(a, b.T, acc, max_num_imprecise_acc=EXACT_EVERY)
-    row_scale = tl.load(row_scale_ptr + offs_m, mask=rows, other=0.0)
-    column_scale = tl.load(column_scale_ptr + offs_n, mask=columns, other=0.0)
-    c = acc * row_scale[:, None] * column_scale[None, :]
-    tl.store(c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :], c.to(c_ptr.dtype.element_ty), mask=rows[:, None] & columns[None, :])
+    tiles_m, tiles_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
+    # A program walks over tiles: while it stores one, the first elements of the next are on their way.
+    for tile in range(tl.program_id(0), tiles_m * tiles_n, tl.num_programs(0)):
+        # Tiles of one time share rows of A and B in the cache: a few tiles high, they go along N.
+        first_m = tile // (GROUP_M * tiles_n) * GROUP_M
+        group_m = min(tiles_m - first_m, GROUP_M)
+        offs_m = (first_m + tile % (GROUP_M * tiles_n) % group_m) * BLOCK_M + tl.arange(0, BLOCK_M)
+        offs_n = tile % (GROUP_M * tiles_n) // group_m * BLOCK_N + tl.arange(0, BLOCK_N)
+        offs_k = tl.arange(0, BLOCK_K)
+        rows, columns = offs_m < M, offs_n < N
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for k in range(0, K, BLOCK_K):
+            inside = k + offs_k < K
+            a = tl.load(a_ptr + offs_m[:, None] * stride_am + (k + offs_k)[None, :], mask=rows[:, None] & inside[None, :], other=0)
+            b = tl.load(b_ptr + offs_n[:, None] * stride_bn + (k + offs_k)[None, :], mask=columns[:, None] & inside[None, :], other=0)
+            a, b = a.to(tl.float8e4nv, bitcast=True), b.to(tl.float8e4nv, bitcast=True)
+            acc = tl.dot(a, b.T, acc, max_num_imprecise_acc=EXACT_EVERY)
+        row_scale = tl.load(row_scale_ptr + offs_m, mask=rows, other=0.0)
+        column_scale = tl.load(column_scale_ptr + offs_n, mask=columns, other=0.0)
+        c = acc * row_scale[:, None] * column_scale[None, :]
+        tl.store(c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :], c.to(c_ptr.dtype.element_ty), mask=rows[:, None] & columns[None, :])
 
 
-def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128):
-    """a: e4m3 as bytes, [M, K]. b: the same, [N, K]. Scales: fp32, [M] and [N]."""
+def columns_of(M, N):
+    """Of a tile of 128 rows: fewer where wide tiles would leave most of a large GPU's multiprocessors idle."""
+    return 256 if triton.cdiv(M, 128) * triton.cdiv(N, 256) > 66 else 128
+
+
+def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128, columns=None):
+    """a: e4m3 as bytes, [M, K]. b: the same, [N, K]. Scales: fp32, [M] and [N]. `columns`: of a tile, if they are to be others."""
     (M, K), N = a.shape, b.shape[0]
     if b.shape[1] != K:
         raise ValueError(f"fp8_matmul cannot multiply {a.shape} by {b.shape}, which has a row for each column of the result: K differs")
     if not (common.has_plain_rows(a) and common.has_plain_rows(b) and common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
         raise ValueError("fp8_matmul needs rows and scales whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
-    grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
+    columns = columns or columns_of(M, N)
+    tiles = triton.cdiv(M, 128) * triton.cdiv(N, columns)
     row = [common.strides(x)[0] for x in (a, b, out)]
-    fp8_matmul_kernel[grid](
-        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=128, BLOCK_K=128, EXACT_EVERY=exact_every, num_warps=8,
-        num_stages=4)
+    fp8_matmul_kernel[(min(tiles, common.processors(a)),)](
+        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=columns, BLOCK_K=128, GROUP_M=16, EXACT_EVERY=exact_every,
+        num_warps=8, num_stages=4)
     return out
 
 

@@ -53,6 +53,11 @@ HEAVY += [
     for causal in (False, True)
 ]
 
+HEAVY += [
+    ("16_fp8_matmul", "fp8_matmul_kernel", "*u8:16,*u8:16,*fp32:16,*fp32:16,*fp32:16,i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,BLOCK_M=128,"
+     "BLOCK_N=256,BLOCK_K=128,GROUP_M=16,EXACT_EVERY=128", 8, 4),
+]
+
 KERNELS = HEAVY + [
     ("01_vector_add", "add_kernel", "*fp32:16,*fp32:16,*fp32:16,i32:16,1024", 4, 3),
     ("01_vector_add", "add_kernel", "*fp32,*fp32,*fp32,i32,1024", 4, 3),
@@ -80,7 +85,5 @@ KERNELS = HEAVY + [
      "i32:16,BLOCK_M=64,BLOCK_N=128,BLOCK_K=64", 4, 4),
     ("15_grouped_matmul", "grouped_product_kernel", "*fp16:16,*fp16:16,*fp16:16,*i32:16,*i32:16,*i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,"
      "i32:16,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64", 8, 4),
-    ("16_fp8_matmul", "fp8_matmul_kernel", "*u8:16,*u8:16,*fp32:16,*fp32:16,*fp32:16,i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,BLOCK_M=128,"
-     "BLOCK_N=128,BLOCK_K=128,EXACT_EVERY=128", 8, 4),
     ("11_reductions", "causal_reduce_kernel", "*fp32:16,*fp32:16,*i32:16,*fp32:16,i32:16,i32:16,16,128", 4, 3),
 ]

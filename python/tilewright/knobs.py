@@ -15,6 +15,8 @@ import subprocess
 from collections import namedtuple
 from dataclasses import dataclass
 
+from . import _core
+
 
 class Env:
     """The value of a setting that is to be read from the environment again: `knobs.cache.dir = knobs.env`."""
@@ -97,16 +99,15 @@ class env_str_callable_default(env_base):
         return self.default() if text is None else text
 
 
-def _truth(text):
-    return text.strip().lower() in ("1", "true", "yes", "on", "y")
-
-
 class env_bool(env_base):
+    """A switch. A text that switches it neither on nor off leaves it at its default, as the compiler itself has it."""
+
     def __init__(self, key, default=False):
         super().__init__(key, default)
 
     def parse(self, text):
-        return _truth(text)
+        switched = _core.switch_of(text)
+        return self.default if switched is None else switched
 
 
 class env_opt_bool(env_bool):
@@ -337,7 +338,7 @@ def _default_cache_folder():
 
 def _runtime_start():
     return {
-        "debug": _truth(os.environ.get("TRITON_DEBUG", "")),
+        "debug": _core.switch_of(os.environ.get("TRITON_DEBUG", "")) is True,
         "launch_enter_hook": HookChain(), "launch_exit_hook": HookChain(reversed=True),
         "kernel_load_start_hook": HookChain(), "kernel_load_end_hook": HookChain(reversed=True), "kernel_unload_hook": HookChain(),
         **dict.fromkeys(("jit_cache_hook", "jit_post_compile_hook", "add_stages_inspection_hook")),
@@ -377,5 +378,5 @@ runtime, language, nvidia, amd, proton = runtime_knobs(), language_knobs(), nvid
 
 def refresh_knobs():
     """Reads again what is read from the environment once."""
-    runtime.debug = _truth(os.environ.get("TRITON_DEBUG", ""))
+    runtime.debug = _core.switch_of(os.environ.get("TRITON_DEBUG", "")) is True
     compilation.instrumentation_mode = os.environ.get("TRITON_INSTRUMENTATION_MODE", "")

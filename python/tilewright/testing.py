@@ -112,8 +112,7 @@ class Mark:
     """A function with benchmarks; `run` measures and shows them."""
 
     def __init__(self, fn, benchmarks):
-        self.fn = fn
-        self.benchmarks = benchmarks
+        self.fn, self.benchmarks = fn, benchmarks
 
     def _measure(self, bench, kwargs):
         """One row for each x: its values, then for each line the value and its bounds (or None)."""
@@ -160,14 +159,12 @@ class Mark:
             if all(measured[i][1] is not None for _, measured in rows):
                 axes.fill_between(xs, [measured[i][1] for _, measured in rows], [measured[i][2] for _, measured in rows], alpha=0.15, color=color)
         axes.legend()
-        axes.set_xlabel(bench.xlabel or bench.x_names[0])
-        axes.set_ylabel(bench.ylabel)
-        axes.set_xscale("log" if bench.x_log else "linear")
-        axes.set_yscale("log" if bench.y_log else "linear")
+        scales = {True: "log", False: "linear"}
+        axes.set(xlabel=bench.xlabel or bench.x_names[0], ylabel=bench.ylabel, xscale=scales[bool(bench.x_log)], yscale=scales[bool(bench.y_log)])
         if show:
             plt.show()
         if save_path:
-            plt.savefig(os.path.join(save_path, f"{bench.plot_name}.png"))
+            figure.savefig(os.path.join(save_path, f"{bench.plot_name}.png"))
         plt.close(figure)
 
     def _data_frame(self, bench, rows):

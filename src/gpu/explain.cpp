@@ -7,9 +7,9 @@
 // that they are about still exist; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
-#include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shift.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/covering.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_sums.h"
@@ -376,7 +376,11 @@ struct Explainer::Impl {
     if (auto asked = kernel->getAttrOfType<IntegerAttr>(askedWarpsName))
       heading += "; accumulators do not fit into the registers of the " + countText(asked.getInt(), "warp") + " asked for";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreBlocksName)) heading += "; " + why.str();
-    if (kernel->hasAttr(ttg::rolesName)) heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
+    if (kernel->hasAttr(widenerName))
+      heading += "; one more warp starts the copies of a loop, 4 more widen the second operand of its product, the others the first one, "
+                 "in registers";
+    else if (kernel->hasAttr(ttg::rolesName))
+      heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
     auto add = [&](Operation *op, const std::string &text) {

@@ -12,12 +12,12 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/processor.h"
+#include "support/settings.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,13 +34,11 @@ static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
 static constexpr int64_t mostBytes = int64_t(1) << 30;
 
 bool cacheIsRead() {
-  const char *value = std::getenv("TRITON_ALWAYS_COMPILE");
-  return !value || std::string_view(value) != "1";
+  return !isSwitchedOn("TRITON_ALWAYS_COMPILE", false);
 }
 
 bool cacheEnabled() {
-  const char *setting = std::getenv("TILEWRIGHT_CACHE");
-  return !setting || std::string_view(setting) != "0";
+  return isSwitchedOn("TILEWRIGHT_CACHE", true);
 }
 
 static std::string entryFolder(const std::string &key) {

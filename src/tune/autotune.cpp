@@ -6,6 +6,7 @@
 #include "evaluate/module.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
+#include "support/settings.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
 #include "tune/measure.h"
@@ -14,15 +15,13 @@
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
 namespace tilewright {
 
 bool tunedAreKept() {
-  const char *setting = std::getenv("TILEWRIGHT_CACHE_AUTOTUNING");
-  return !(setting && std::string_view(setting) == "0");
+  return isSwitchedOn("TILEWRIGHT_CACHE_AUTOTUNING", true);
 }
 
 static SourceRange rangeOf(const JitFunction &kernel) {
@@ -221,12 +220,14 @@ double TunedKernel::estimate(const Candidate &candidate, const Call &call) const
 }
 
 void TunedKernel::sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const {
-  std::vector<std::pair<double, const Candidate *>> guessed;
+  std::vector<std::pair<double, size_t>> guessed; // seconds, and the place, by which equals keep their order
   for (const Candidate *candidate : kept)
-    guessed.emplace_back(estimate(*candidate, call), candidate);
-  llvm::stable_sort(guessed, llvm::less_first());
-  for (auto [place, guess] : llvm::enumerate(guessed))
-    kept[place] = guess.second;
+    guessed.emplace_back(estimate(*candidate, call), guessed.size());
+  llvm::sort(guessed);
+  std::vector<const Candidate *> sorted;
+  for (auto [seconds, place] : guessed)
+    sorted.push_back(kept[place]);
+  kept = std::move(sorted);
 }
 
 std::optional<std::string> TunedKernel::prepareCheck(const Choice &choice, Bench &bench) {

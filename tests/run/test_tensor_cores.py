@@ -109,22 +109,22 @@ def test_product_of_a_product(shape, warps, dtype):
 
 
 @triton.jit
-def promoted_kernel(a_ptr, b_ptr, c_ptr, K: tl.constexpr, STEP: tl.constexpr, EVERY: tl.constexpr):
-    i, k = tl.arange(0, 64), tl.arange(0, STEP)
-    acc = tl.load(c_ptr + i[:, None] * 64 + i[None, :])
+def promoted_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr, K: tl.constexpr, STEP: tl.constexpr, EVERY: tl.constexpr):
+    i, j, k = tl.arange(0, 64), tl.arange(0, N), tl.arange(0, STEP)
+    acc = tl.load(c_ptr + i[:, None] * N + j[None, :])
     for start in range(0, K, STEP):
         a = tl.load(a_ptr + i[:, None] * K + (start + k)[None, :])
-        b = tl.load(b_ptr + (start + k)[:, None] + i[None, :] * K)
+        b = tl.load(b_ptr + (start + k)[:, None] + j[None, :] * K)
         acc = tl.dot(a, b, acc, max_num_imprecise_acc=EVERY)
-    tl.store(c_ptr + i[:, None] * 64 + i[None, :], acc)
+    tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
 
 
-@pytest.mark.parametrize("every", [32, 48, 64, 128])
-def test_sums_that_leave_the_tensor_cores(every, engine):
-    """So many products are added up by the tensor cores, in Hopper's 14 bits, the rest in fp32 by threads."""
-    a, b, c = random((64, 384), "fp8e5", 1), random((64, 384), "fp8e5", 2), random((64, 64), "fp32", 3)
+@pytest.mark.parametrize("every, columns", [(32, 64), (48, 64), (64, 64), (128, 64), (64, 256), (128, 256)])
+def test_sums_that_leave_the_tensor_cores(every, columns, engine):
+    """So many products are added up by the tensor cores, in Hopper's 14 bits, the rest in fp32 by threads; of 256 columns in two parts."""
+    a, b, c = random((64, 384), "fp8e5", 1), random((columns, 384), "fp8e5", 2), random((64, columns), "fp32", 3)
     expected = wide(a) @ wide(b).T + c
-    promoted_kernel[(1,)](a, b, c, K=384, STEP=128, EVERY=every)
+    promoted_kernel[(1,)](a, b, c, N=columns, K=384, STEP=128, EVERY=every)
     close(c, expected, "fp16" if engine == "cuda" else "fp32", terms=384, scale=4.0)
 
 

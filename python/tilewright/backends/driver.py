@@ -249,7 +249,7 @@ _BY_NAME = {"cpu": CPUDriver, "cuda": CUDADriver, "nvidia": CUDADriver}
 
 def default_driver():
     """A GPU if there is one, unless TRITON_DEFAULT_BACKEND=cpu."""
-    wanted = os.environ.get("TRITON_DEFAULT_BACKEND") or ("cpu" if os.environ.get("TRITON_CPU_BACKEND") == "1" else "")
+    wanted = os.environ.get("TRITON_DEFAULT_BACKEND") or ("cpu" if _core.switch_of(os.environ.get("TRITON_CPU_BACKEND", "")) else "")
     if wanted and wanted not in _BY_NAME:
         raise RuntimeError(f"TRITON_DEFAULT_BACKEND={wanted}: Unknown backend device '{wanted}'. There are 'cpu' and 'cuda'")
     return _BY_NAME[wanted]() if wanted else CUDADriver() if CUDADriver.is_active() else CPUDriver()

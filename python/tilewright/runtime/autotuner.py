@@ -120,8 +120,7 @@ def _config_of(sizes):
 
 def _kept_on_disk(asked, measures_itself):
     """Whether winners are kept: always where the user says so; where they do not say, if the measure is one that all doors share."""
-    setting = os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING")
-    if setting == "0":
+    if _core.switch_of(os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING", "")) is False:
         return False
     return bool(asked) or knobs.autotuning.cache or (asked is None and not measures_itself)
 
@@ -146,15 +145,17 @@ def _is_watched():
     return bool(_compilations_are_watched() or knobs.runtime.launch_enter_hook or knobs.runtime.launch_exit_hook)
 
 
+def _innermost(fn):
+    """The Python function in a kernel with its decorators."""
+    return fn if inspect.isfunction(fn) else _innermost(fn.fn)
+
+
 class Autotuner(KernelInterface):
     """Measures all configurations at the first launch with new values of the key, and uses the fastest from then on."""
 
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None, prune_configs_by=None,
                  warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=None):
-        self.fn = fn
-        self.base_fn = fn
-        while not inspect.isfunction(self.base_fn):
-            self.base_fn = self.base_fn.fn
+        self.fn, self.base_fn = fn, _innermost(fn)
         self.__name__ = self.base_fn.__name__
         self.__doc__ = self.base_fn.__doc__
         self.arg_names = arg_names
@@ -187,10 +188,7 @@ class Autotuner(KernelInterface):
         self.perf_model = prune.get("perf_model")
         self.configs_top_k = prune.get("top_k", 1.0)
         self.early_config_prune = prune.get("early_config_prune")
-        self._do_bench = do_bench
-        self.num_warmups = warmup
-        self.num_reps = rep
-        self.use_cuda_graph = use_cuda_graph
+        self._do_bench, self.use_cuda_graph, self.num_warmups, self.num_reps = do_bench, use_cuda_graph, warmup, rep
         self._measures_itself = bool(do_bench or pre_hook or post_hook or use_cuda_graph or warmup is not None or rep is not None)
         self.cache_results = _kept_on_disk(cache_results, self._measures_itself)
         if warmup is not None or rep is not None or use_cuda_graph:
@@ -591,9 +589,7 @@ class Heuristics(KernelInterface):
     """Computes constexpr parameters from the arguments."""
 
     def __init__(self, fn, arg_names, values):
-        self.fn = fn
-        self.values = values
-        self.arg_names = arg_names
+        self.fn, self.arg_names, self.values = fn, arg_names, values
         self._is_plain = isinstance(fn, JITFunction)
         self.__name__ = getattr(fn, "__name__", "kernel")
         self.__doc__ = getattr(fn, "__doc__", None)

@@ -59,6 +59,7 @@ int64_t accumulatorsOf(scf::ForOp loop) {
   SmallVector<InUse> results;
   loop.walk([&](ttg::WgmmaOp product) {
     InUse &use = results.emplace_back(InUse{nullptr, nullptr, registersOf(product.getType())});
+    if (product.getExactEvery()) use.registers += std::min(use.registers, registersOfExactPart);
     Operation *last = product->getBlock() == body ? lastUse(product, body) : nullptr;
     if (!last || isa<BlockArgument>(product.getC())) return;
     bool staysInPlace = isWrittenByThreads(product.getA(), body) || isWrittenByThreads(product.getB(), body);

@@ -237,6 +237,7 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
 static bool accumulatesInPlace(ttg::WgmmaOp product, scf::ForOp loop) {
   auto sum = dyn_cast<BlockArgument>(product.getC());
   if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !product.getD().hasOneUse()) return false;
+  if (product.getExactEvery()) return false; // threads add up what it leaves: it is over by then
   auto wait = dyn_cast<ttg::WgmmaWaitOp>(*product.getD().user_begin());
   if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
   Value retired = wait.getResults()[product.getD().getUses().begin()->getOperandNumber()];

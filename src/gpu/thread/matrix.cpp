@@ -4,6 +4,7 @@
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/machine/computed_before.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "ir/refusal.h"
 
@@ -328,45 +329,82 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
                           *second};
 }
 
-/// Starts the instructions of the depths [from, to) and commits them; they add to `sums`, unless `reads` says that they do not begin with
+/// What one instruction adds to at a time: some of a thread's accumulators, whose columns lie side by side.
+struct Columns {
+  int64_t start = 0, count = 0; // registers
+};
+
+/// Starts the instructions of the depths [from, to) for some columns; they add to `sums`, unless `reads` says that they do not begin with
 /// them.
-static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads,
-                                      int64_t from, int64_t to) {
+static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Columns columns, Parts sums,
+                                     Value reads, int64_t from, int64_t to) {
+  Dims at = coordinatesOf(product.layout.shape, product.layout.apply(columns.start, 0, 0, 0));
+  for (int64_t k = from; k < to; k += product.step) {
+    const std::optional<SharedOperand> &first = product.first;
+    SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
+    if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<Parts>(failure());
+    Value bValue = product.second.matrix(t, {k, at[1]});
+    auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
+                                        static_cast<uint32_t>(2 * columns.count), product.aFormat, product.bFormat, product.dFormat,
+                                        first && !first->descriptor.alongK, !product.second.descriptor.alongK);
+    sums.assign(started.getD().begin(), started.getD().end());
+  }
+  return sums;
+}
+
+/// Starts the instructions of all depths, and commits them.
+static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads) {
   ptx::WgmmaFenceOp::create(t.b);
   int64_t count = product.columns / 2;
   for (int64_t start = 0; start < product.layout.registersPerThread(); start += count) {
-    Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
-    for (int64_t k = from; k < to; k += product.step) {
-      const std::optional<SharedOperand> &first = product.first;
-      SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
-      if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<Parts>(failure());
-      Value bValue = product.second.matrix(t, {k, at[1]});
-      ValueRange c = ValueRange(sums).slice(static_cast<size_t>(start), static_cast<size_t>(count));
-      auto started = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == from ? reads : Value(),
-                                          static_cast<uint32_t>(product.columns), product.aFormat, product.bFormat, product.dFormat,
-                                          first && !first->descriptor.alongK, !product.second.descriptor.alongK);
-      for (auto [index, value] : llvm::enumerate(started.getD()))
-        sums[static_cast<size_t>(start) + index] = value;
-    }
+    auto place = sums.begin() + start;
+    FailureOr<Parts> part = startColumns(t, op, product, {start, count}, Parts(place, place + count), reads, 0, product.depth);
+    if (failed(part)) return failure();
+    llvm::copy(*part, place);
   }
   ptx::WgmmaCommitOp::create(t.b);
   return sums;
 }
 
-/// Sums of `every` elements of K each, added up by threads.
-static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads,
-                                   int64_t every) {
+//===------------------------------------------------------------------------------------------- sums that leave tensor cores
+
+namespace {
+/// What leaves the tensor cores as one: the sum of the depths [from, to), of some columns.
+struct ExactPart {
+  Columns columns;
+  int64_t from, to;
+};
+} // namespace
+
+/// `every`: after how many elements of K a sum leaves the tensor cores.
+static std::vector<ExactPart> exactParts(const WarpgroupProduct &product, int64_t every) {
+  int64_t columns = product.columns / 2, steps = std::max<int64_t>(1, llvm::divideCeil(every, product.step));
+  std::vector<ExactPart> parts;
+  for (int64_t from = 0; from < product.depth; from += steps * product.step)
+    for (int64_t group = 0; group < product.layout.registersPerThread(); group += columns)
+      for (int64_t start = 0; start < columns; start += registersOfExactPart)
+        parts.push_back(
+            {{group + start, std::min(registersOfExactPart, columns - start)}, from, std::min(product.depth, from + steps * product.step)});
+  return parts;
+}
+
+/// Threads add up the sums that leave the tensor cores. ptxas lets them add one part while the next one is multiplied.
+static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads) {
   Value zero = t.constant(t.b.getF32Type(), t.b.getF32FloatAttr(0)), no = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
   if (reads)
     for (Value &sum : sums)
       sum = arith::SelectOp::create(t.b, reads, sum, zero);
-  every = std::max(llvm::alignTo(static_cast<uint64_t>(every), static_cast<uint64_t>(product.step)), static_cast<uint64_t>(product.step));
-  for (int64_t from = 0; from < product.depth; from += every) {
-    FailureOr<Parts> part = startProducts(t, op, product, Parts(sums.size(), zero), no, from, std::min(product.depth, from + every));
-    if (failed(part)) return failure();
-    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*part).getTypes(), 0, *part);
-    for (auto [sum, value] : llvm::zip(sums, done.getResults()))
+  for (const ExactPart &part : exactParts(product, *op.getExactEvery())) {
+    ptx::WgmmaFenceOp::create(t.b);
+    Parts zeros(static_cast<size_t>(part.columns.count), zero);
+    FailureOr<Parts> values = startColumns(t, op, product, part.columns, zeros, no, part.from, part.to);
+    if (failed(values)) return failure();
+    ptx::WgmmaCommitOp::create(t.b);
+    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*values).getTypes(), 0, *values);
+    for (auto [index, value] : llvm::enumerate(done.getResults())) {
+      Value &sum = sums[static_cast<size_t>(part.columns.start) + index];
       sum = arith::AddFOp::create(t.b, sum, value);
+    }
   }
   return sums;
 }
@@ -375,8 +413,8 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   FailureOr<WarpgroupProduct> product = productOf(t, op);
   if (failed(product)) return failure();
   Value reads = readsAccumulators(t, op);
-  FailureOr<Parts> sums = op.getExactEvery() ? addExactly(t, op, *product, t.get(op.getC()), reads, *op.getExactEvery())
-                                             : startProducts(t, op, *product, t.get(op.getC()), reads, 0, product->depth);
+  FailureOr<Parts> sums =
+      op.getExactEvery() ? addExactly(t, op, *product, t.get(op.getC()), reads) : startProducts(t, op, *product, t.get(op.getC()), reads);
   if (failed(sums)) return failure();
   t.set(op.getD(), std::move(*sums));
   return success();

@@ -15,6 +15,10 @@ namespace tilewright::gpu {
 /// for accumulators and an operand, attention backward of 64 columns (ptxas 13.0) just fits; with 48 more than that it spills.
 constexpr int64_t otherRegisters = 47;
 
+/// Of the sums of an fp8 product that leave the tensor cores at a time, for threads to add them to the others: 128 columns of 64 rows.
+/// Those of 256 would fill a thread's registers together with what they are added to.
+constexpr int64_t registersOfExactPart = 64;
+
 /// Of a kernel that has more warps than its author asked for: how many that were (an integer).
 constexpr llvm::StringLiteral askedWarpsName = "ttg.asked_warps";
 

@@ -81,6 +81,15 @@ def int8_matmul(m, M, N, K):
     return make
 
 
+def fp8_matmul(m, M, N, K):
+    def make():
+        a, b = (randn(*shape).to(torch.float8_e4m3fn) for shape in ((M, K), (N, K)))
+        rows, columns, out = torch.rand(M, device="cuda"), torch.rand(N, device="cuda"), unwritten(M, N)
+        run = lambda: m.fp8_matmul(a.view(torch.uint8), b.view(torch.uint8), rows, columns, out=out)
+        return run, [out], lambda: [a.double() @ b.double().T * rows[:, None] * columns[None, :]]
+    return make
+
+
 def attention(m, Z, H, n, d, causal, dtype):
     def make():
         q, k, v = (randn(Z, H, n, d, dtype=dtype) for _ in range(3))
@@ -171,6 +180,9 @@ def checks(tw):
     m = load("10_int8_matmul", tw)
     for M, N, K in ((1, 1, 1), (100, 70, 130), (512, 384, 1024)):
         yield Check(f"matmul int8 {M}x{N}x{K}", int8_matmul(m, M, N, K), "fp32")
+    m = load("16_fp8_matmul", tw)
+    for M, N, K, repeats in ((100, 70, 160, 3), (512, 384, 1024, 3), (1300, 2100, 640, 3), (2048, 2048, 2048, 100)):
+        yield Check(f"matmul fp8 {M}x{N}x{K}", fp8_matmul(m, M, N, K), "fp16", repeats)
     m = load("exact", tw)
     for n, d, dtype in ((512, 64, "fp16"), (333, 64, "fp16"), (384, 128, "bf16")):
         yield Check(f"exact chained products {n}x{d} {dtype}", chained_products(m, n, d, dtype), "exact", 20)
