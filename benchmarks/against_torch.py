@@ -78,7 +78,6 @@ def forward(bench):
 
 
 def backward(bench):
-    """`sums`: in the form that adds to the gradient of queries, in any order."""
     if bench.torch is None:
         return print("attention backward: PyTorch is not installed")
     torch, module = bench.torch, bench.example("13")
@@ -97,11 +96,10 @@ def backward(bench):
         theirs = lambda: torch.autograd.grad(attended, (q, k, v), grad, retain_graph=True)
         expected = theirs()
         given = [tensor.detach() for tensor in (q, k, v, attended)]
-        for deterministic in (True, False):
-            scratch, out = module.empty_scratch(given[0], deterministic), [torch.empty_like(given[0]) for _ in range(3)]
-            ours = lambda: module.attention_backward(*given, lse, grad, causal, deterministic, scratch, out)
-            name, short = named("attention backward" + ("" if deterministic else " sums"), dtype, causal)
-            ours()
-            for mine, other in zip(out, expected):
-                require_close(mine.float(), other.float(), name, 1e-4 if short == "fp32" else 3e-2)
-            compared(bench, name, "x".join(map(str, shape[1:])), short, bench.most, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)
+        scratch, out = module.empty_scratch(given[0]), [torch.empty_like(given[0]) for _ in range(3)]
+        ours = lambda: module.attention_backward(*given, lse, grad, causal, scratch=scratch, out=out)
+        name, short = named("attention backward", dtype, causal)
+        ours()
+        for mine, other in zip(out, expected):
+            require_close(mine.float(), other.float(), name, 1e-4 if short == "fp32" else 3e-2)
+        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.most, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)

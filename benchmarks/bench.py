@@ -29,6 +29,7 @@ os.environ["TILEWRIGHT_CACHE"] = "0"  # compile times are measured, never a disk
 
 import rivals  # noqa: E402  (sets the environment before any thread pool starts)
 import against_torch  # noqa: E402
+import element_rows  # noqa: E402
 import sweep  # noqa: E402
 import tilewright as triton  # noqa: E402
 import tilewright.language  # noqa: E402
@@ -375,10 +376,13 @@ class Bench:
     def attention_backward(self):
         against_torch.backward(self)
 
+    def elements(self):
+        element_rows.run(self)
+
 
 ORDER = [
     "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "narrow_products",
-    "attention_forward", "attention_backward", "compiling", "compile_profile", "size",
+    "attention_forward", "attention_backward", "elements", "compiling", "compile_profile", "size",
 ]
 
 

@@ -6,9 +6,11 @@
 #include "runtime/cache.h"
 #include "runtime/pool.h"
 #include "support/files.h"
+#include "support/numa.h"
 #include "support/processor.h"
 #include "support/target.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/JSON.h"
 
@@ -29,11 +31,13 @@ llvm::ArrayRef<Setting> allSettings() {
 }
 
 const CommandSpec &infoSpec() {
-  static const CommandSpec spec{"info",
-                                "",
-                                "Shows the version, the processor as the compiler sees it, the threads, the cache folder and all settings.",
-                                "Settings are variables of the environment.\n",
-                                {{"--json", "", "the same as JSON"}}};
+  static const CommandSpec spec{
+      "info",
+      "",
+      "Shows the version, the processor as the compiler sees it, the threads, nodes of memory, the cache folder and all settings.",
+      "Settings are variables of the environment. 1, true, yes, on or y switches a setting on, and 0, false, no, off or n\n"
+      "switches it off; any other word leaves it at its default.\n",
+      {{"--json", "", "the same as JSON"}}};
   return spec;
 }
 
@@ -59,6 +63,22 @@ static std::string machineText(const HostProcessor &host) {
   return text;
 }
 
+static llvm::json::Array nodeFacts() {
+  llvm::json::Array nodes;
+  for (const NumaNode &node : numaNodes())
+    nodes.push_back(llvm::json::Object{{"node", node.number}, {"processors", llvm::json::Array(node.processors)}});
+  return nodes;
+}
+
+/// "2 of memory, with 8 and 8 processors"
+static std::string nodesText() {
+  std::vector<NumaNode> nodes = numaNodes();
+  std::vector<std::string> counts;
+  for (const NumaNode &node : nodes)
+    counts.push_back(std::to_string(node.processors.size()));
+  return std::to_string(nodes.size()) + " of memory, with " + llvm::join(counts, " and ") + " processors";
+}
+
 static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Object values;
   for (const Setting &setting : allSettings()) {
@@ -77,6 +97,7 @@ static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
                                {"llc_bytes", cpu.llcBytes},
                                {"kept_output_bytes", cpu.keptOutputBytes},
                                {"threads", defaultThreads()},
+                               {"nodes", nodeFacts()},
                                {"cache", cacheFacts(use)},
                                {"settings", std::move(values)}});
   return success;
@@ -106,6 +127,7 @@ int infoMain(int argc, char **argv) {
               static_cast<long long>(cpu.l2Bytes / 1024), static_cast<long long>(cpu.llcBytes / 1024),
               static_cast<long long>(host.lastLevelBytes / 1024), static_cast<long long>(cpu.keptOutputBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));
+  std::printf("nodes       %s\n", nodesText().c_str());
   std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",
               static_cast<long long>(use.entries), static_cast<long long>(use.bytes / 1024));
   std::printf("settings\n");

@@ -6,6 +6,7 @@
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
 #include "runtime/simulated.h"
+#include "support/settings.h"
 #include "tune/measure.h"
 
 #include "llvm/Support/JSON.h"
@@ -110,8 +111,7 @@ int showResults(const Setup &setup, json::Object &facts) {
 }
 
 void printTuning(const TuneReport &report, bool withTimings) {
-  const char *variable = std::getenv("TRITON_PRINT_AUTOTUNING");
-  bool isWanted = withTimings || (variable && std::string(variable) == "1");
+  bool isWanted = withTimings || isSwitchedOn("TRITON_PRINT_AUTOTUNING", false);
   if (isWanted && report.outcome.measured) {
     std::fprintf(stderr, "tuned (%s) in %s\n", report.problem.key.c_str(), secondsText(report.outcome.seconds).c_str());
     for (size_t i = 0; i < report.configs.size(); ++i)

@@ -25,13 +25,14 @@ def layer_norm_kernel(
     mean = tl.sum(x, axis=0) / n_cols
     centred = tl.where(mask, x - mean, 0.0)
     rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / n_cols + eps)
-    tl.store(mean_ptr + row, mean)
-    tl.store(rstd_ptr + row, rstd)
 
     weight = tl.load(weight_ptr + columns, mask=mask, other=0.0).to(tl.float32)
     bias = tl.load(bias_ptr + columns, mask=mask, other=0.0).to(tl.float32)
     y = centred * rstd * weight + bias
     tl.store(y_ptr + row * y_row_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
+    # Last: up to the first store a row may be read again, which costs less than to keep a long one.
+    tl.store(mean_ptr + row, mean)
+    tl.store(rstd_ptr + row, rstd)
 
 
 def layer_norm(x, weight, bias, eps=1e-5, out=None):

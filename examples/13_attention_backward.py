@@ -12,9 +12,13 @@ one place: the result is the same, bit for bit, in every run.
 
 With `deterministic=False` the second kernel makes dQ as well: five products in place of seven. All programs of a head add to its
 dQ, in fp32, and a last kernel scales the sums and rounds them. The order of additions, and so the last bits, differ from run to run.
+
+A CPU has few threads and large caches: there a program owns a whole head, walks over its keys as well, and adds to dQ alone. That is five
+products, and always the same order.
 """
 
 import math
+import os
 
 import numpy as np
 import triton
@@ -34,10 +38,13 @@ def get_autotune_configs():
             for own, step, warps, stages, registers in tiles]
 
 
-def configs_that_fit(configs, arguments, HEAD_DIM, **options):
-    """Steps of 128 queries pay where programs add to dQ, in larger tiles, and take more registers than there are beside 128 columns."""
-    adds = arguments["sum_ptr"] is not None
-    return [config for config in configs if config.kwargs["STEP"] < 128 or (adds and HEAD_DIM <= 64)]
+def configs_that_fit(configs, arguments, HEAD_DIM, WHOLE=False, **options):
+    """Steps of 128 queries pay where programs add to dQ, in larger tiles, and take more registers than there are beside 128 columns. Caches
+    hold the largest tiles."""
+    if WHOLE:
+        return [config for config in configs if config.kwargs["STEP"] >= 128] or configs
+    adds = arguments["sum_ptr"] is not None and HEAD_DIM <= 64
+    return [config for config in configs if config.kwargs["OWN"] < 256 and (config.kwargs["STEP"] < 128 or adds)]
 
 
 @triton.jit
@@ -65,7 +72,7 @@ def rows_kernel(
 @triton.jit
 def add_queries(
     dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, last, n_ctx,
-    offs_n, HEAD_DIM: tl.constexpr, STEP: tl.constexpr, MASKED: tl.constexpr,
+    offs_n, HEAD_DIM: tl.constexpr, STEP: tl.constexpr, MASKED: tl.constexpr, WHOLE: tl.constexpr,
 ):
     offs_d = tl.arange(0, HEAD_DIM)
     for start in range(first, last, STEP):
@@ -83,37 +90,21 @@ def add_queries(
         dv = tl.dot(weights.to(grad.dtype), grad, dv)
         grad_scores = (weights * (grad_weights - delta[None, :])).to(q.dtype)
         if sum_ptr is not None:
-            dq = tl.dot(grad_scores.T, k)
-            tl.atomic_add(sum_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], dq, mask=rows[:, None], sem="relaxed")
+            sums = sum_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :]
+            if WHOLE:
+                tl.store(sums, tl.dot(grad_scores.T, k, tl.load(sums, mask=rows[:, None], other=0.0)), mask=rows[:, None])
+            else:
+                tl.atomic_add(sums, tl.dot(grad_scores.T, k), mask=rows[:, None], sem="relaxed")
         dk = tl.dot(grad_scores, q, dk)
     return dk, dv
 
 
-@triton.autotune(
-    configs=[*get_autotune_configs(), triton.Config({"OWN": 128, "STEP": 128}, num_warps=8, num_stages=2)],
-    key=["n_ctx", "HEAD_DIM", "CAUSAL"], reset_to_zero=["sum_ptr"], prune_configs_by={"early_config_prune": configs_that_fit})
 @triton.jit
-def keys_kernel(
-    q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, dk_ptr, dv_ptr, scale, n_heads, n_ctx,
-    stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
-    stride_vz, stride_vh, stride_vn, stride_vd, stride_gz, stride_gh, stride_gn, stride_gd,
-    stride_dkz, stride_dkh, stride_dkn, stride_dkd, stride_dvz, stride_dvh, stride_dvn, stride_dvd,
-    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, STEP: tl.constexpr, OWN: tl.constexpr,
+def keys_of_block(
+    block, q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, dk_ptr, dv_ptr, scale, n_ctx,
+    stride_qn, stride_qd, stride_kn, stride_kd, stride_vn, stride_vd, stride_gn, stride_gd, stride_dkn, stride_dkd, stride_dvn, stride_dvd,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, STEP: tl.constexpr, OWN: tl.constexpr, WHOLE: tl.constexpr,
 ):
-    block = tl.program_id(0)
-    both = tl.program_id(1).to(tl.int64)
-    batch, head = both // n_heads, both % n_heads
-    q_ptr += batch * stride_qz + head * stride_qh
-    k_ptr += batch * stride_kz + head * stride_kh
-    v_ptr += batch * stride_vz + head * stride_vh
-    grad_ptr += batch * stride_gz + head * stride_gh
-    dk_ptr += batch * stride_dkz + head * stride_dkh
-    dv_ptr += batch * stride_dvz + head * stride_dvh
-    log_ptr += both * n_ctx
-    delta_ptr += both * n_ctx
-    if sum_ptr is not None:
-        sum_ptr += both * n_ctx * HEAD_DIM
-
     offs_n = block * OWN + tl.arange(0, OWN)
     offs_d = tl.arange(0, HEAD_DIM)
     keys = offs_n[:, None] < n_ctx
@@ -128,14 +119,48 @@ def keys_kernel(
         full = tl.minimum(tl.cdiv((block + 1) * OWN, STEP) * STEP, n_ctx)
         dk, dv = add_queries(
             dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, full,
-            n_ctx, offs_n, HEAD_DIM, STEP, True)
+            n_ctx, offs_n, HEAD_DIM, STEP, True, WHOLE)
         first = full
     dk, dv = add_queries(
         dk, dv, k, v, q_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, scale2, stride_qn, stride_qd, stride_gn, stride_gd, first, n_ctx,
-        n_ctx, offs_n, HEAD_DIM, STEP, False)
+        n_ctx, offs_n, HEAD_DIM, STEP, False, WHOLE)
     element = dk_ptr.dtype.element_ty
     tl.store(dk_ptr + offs_n[:, None] * stride_dkn + offs_d[None, :] * stride_dkd, (dk * scale).to(element), mask=keys)
     tl.store(dv_ptr + offs_n[:, None] * stride_dvn + offs_d[None, :] * stride_dvd, dv.to(element), mask=keys)
+
+
+@triton.autotune(
+    configs=[*get_autotune_configs(), *(triton.Config({"OWN": own, "STEP": step}, num_warps=8, num_stages=2)
+                                       for own, step in ((128, 128), (256, 128), (256, 256)))],
+    key=["n_ctx", "HEAD_DIM", "CAUSAL", "WHOLE"], reset_to_zero=["sum_ptr"], prune_configs_by={"early_config_prune": configs_that_fit})
+@triton.jit
+def keys_kernel(
+    q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, dk_ptr, dv_ptr, scale, n_heads, n_ctx,
+    stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, stride_kh, stride_kn, stride_kd,
+    stride_vz, stride_vh, stride_vn, stride_vd, stride_gz, stride_gh, stride_gn, stride_gd,
+    stride_dkz, stride_dkh, stride_dkn, stride_dkd, stride_dvz, stride_dvh, stride_dvn, stride_dvd,
+    HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, STEP: tl.constexpr, OWN: tl.constexpr, WHOLE: tl.constexpr = False,
+):
+    both = tl.program_id(1).to(tl.int64)
+    batch, head = both // n_heads, both % n_heads
+    q_ptr += batch * stride_qz + head * stride_qh
+    k_ptr += batch * stride_kz + head * stride_kh
+    v_ptr += batch * stride_vz + head * stride_vh
+    grad_ptr += batch * stride_gz + head * stride_gh
+    dk_ptr += batch * stride_dkz + head * stride_dkh
+    dv_ptr += batch * stride_dvz + head * stride_dvh
+    log_ptr += both * n_ctx
+    delta_ptr += both * n_ctx
+    if sum_ptr is not None:
+        sum_ptr += both * n_ctx * HEAD_DIM
+    pointers = (q_ptr, k_ptr, v_ptr, grad_ptr, log_ptr, delta_ptr, sum_ptr, dk_ptr, dv_ptr)
+    strides = (
+        stride_qn, stride_qd, stride_kn, stride_kd, stride_vn, stride_vd, stride_gn, stride_gd, stride_dkn, stride_dkd, stride_dvn, stride_dvd)
+    if WHOLE:
+        for block in range(tl.cdiv(n_ctx, OWN)):
+            keys_of_block(block, *pointers, scale, n_ctx, *strides, HEAD_DIM, CAUSAL, STEP, OWN, WHOLE)
+    else:
+        keys_of_block(tl.program_id(0), *pointers, scale, n_ctx, *strides, HEAD_DIM, CAUSAL, STEP, OWN, WHOLE)
 
 
 @triton.jit
@@ -220,9 +245,15 @@ def round_kernel(
     tl.store(dq_ptrs, (sums * scale).to(dq_ptr.dtype.element_ty), mask=rows)
 
 
+def owns_heads(q):
+    """Whether programs own whole heads: on a CPU, where at most a quarter of its threads are idle in the last round of them."""
+    threads, heads = os.cpu_count(), q.shape[0] * q.shape[1]
+    return not common.is_on_gpu(q) and 4 * heads >= 3 * threads * triton.cdiv(heads, threads)
+
+
 def empty_scratch(q, deterministic=True):
     delta, log = (common.empty(q.shape[:3], q, "fp32") for _ in range(2))
-    return delta, log, None if deterministic else common.empty(q.shape, q, "fp32")
+    return delta, log, None if deterministic and not owns_heads(q) else common.empty(q.shape, q, "fp32")
 
 
 def attention_backward(q, k, v, attended, lse, grad, causal=False, deterministic=True, scratch=None, out=None):
@@ -242,10 +273,12 @@ def attention_backward(q, k, v, attended, lse, grad, causal=False, deterministic
     inputs = [*common.strides(q), *common.strides(k), *common.strides(v), *common.strides(grad)]
     rows_kernel[(triton.cdiv(n_ctx, 64), batches * heads)](
         attended, grad, lse, delta, log, sums, heads, n_ctx, *common.strides(attended), *common.strides(grad), HEAD_DIM=head_dim, BLOCK_M=64)
-    keys_kernel[lambda meta: (triton.cdiv(n_ctx, meta["OWN"]), batches * heads)](
+    whole = sums is not None and owns_heads(q)
+    sums = sums if whole or not deterministic else None
+    keys_kernel[lambda meta: (1 if whole else triton.cdiv(n_ctx, meta["OWN"]), batches * heads)](
         q, k, v, grad, log, delta, sums, dk, dv, scale, heads, n_ctx, *inputs, *common.strides(dk), *common.strides(dv),
-        HEAD_DIM=head_dim, CAUSAL=causal)
-    if not deterministic:
+        HEAD_DIM=head_dim, CAUSAL=causal, WHOLE=whole)
+    if sums is not None:
         round_kernel[(triton.cdiv(n_ctx, 64), batches * heads)](
             sums, dq, scale, heads, n_ctx, *common.strides(dq), HEAD_DIM=head_dim, BLOCK_M=64)
         return dq, dk, dv

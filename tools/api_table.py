@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """docs/api.md: every public name of Triton's Python package, and whether it is here.
 
-    tools/api_table.py --names TRITON/python      writes docs/triton_names.txt from a checkout of Triton: names alone, read without running it
+    tools/api_table.py --names SOURCE...          writes docs/triton_names.txt from checkouts of Triton (their folder python) or unpacked wheels, all
+                                                  their names together: read without running anything
     tools/api_table.py                            writes docs/api.md from that list and the package as it is (PYTHONPATH=build/python)
     tools/api_table.py --check                    says what is wrong with docs/api.md, and exits with 1 if anything is
 
@@ -37,8 +38,9 @@ NOTES = [row.split(None, 2) for row in (ROOT / "docs/api_notes.txt").read_text()
 def module_file(source, module):
     """The file of a module in a checkout. The profiler's lies in a folder of its own."""
     parts = module.split(".")
-    base = source.parent / "third_party/proton/proton" if parts[1:2] == ["profiler"] else source / "triton"
-    rest = parts[2:] if parts[1:2] == ["profiler"] else parts[1:]
+    checkout = source.parent / "third_party/proton/proton"  # a wheel has it where it is imported from
+    is_apart = parts[1:2] == ["profiler"] and checkout.exists()
+    base, rest = (checkout, parts[2:]) if is_apart else (source / "triton", parts[1:])
     for path in (base.joinpath(*rest) / "__init__.py", base.joinpath(*rest).with_suffix(".py") if rest else None):
         if path is not None and path.exists():
             return path
@@ -80,13 +82,13 @@ def names_of(path):
     return sorted(name for name in set(names) if not name.startswith("_"))
 
 
-def write_names(source):
+def write_names(sources):
     lines = ["# The public names of Triton's Python package by module: written by tools/api_table.py --names."]
     for module in MODULES:
-        path = module_file(source, module)
-        if path is None:
-            raise SystemExit(f"{module} is not in {source}")
-        lines.append(f"{module}: {' '.join(names_of(path))}")
+        paths = [path for source in sources if (path := module_file(source, module)) is not None]
+        if not paths:
+            raise SystemExit(f"{module} is in none of {', '.join(map(str, sources))}")
+        lines.append(f"{module}: {' '.join(sorted({name for path in paths for name in names_of(path)}))}")
     NAMES.write_text("\n".join(lines) + "\n")
 
 
@@ -148,7 +150,7 @@ def table():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--names", type=Path)
+    parser.add_argument("--names", type=Path, nargs="+")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if given.names:

@@ -133,9 +133,17 @@ public:
     raw.kind = TW_DEVICE_POINTER;
     raw.device = memory.device;
   }
-  template <typename T> Arg(std::span<T> memory) : Arg(static_cast<int64_t>(memory.size_bytes()), memory.data()) {}
-  template <typename T> Arg(std::vector<T> &memory) : Arg(static_cast<int64_t>(memory.size() * sizeof(T)), memory.data()) {}
-  template <typename T> Arg(const std::vector<T> &memory) : Arg(static_cast<int64_t>(memory.size() * sizeof(T)), memory.data()) {}
+  template <typename T> Arg(std::span<T> memory) : Arg(bytesOf(memory.size_bytes()), memory.data()) {}
+  template <typename T> Arg(std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
+  template <typename T> Arg(const std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
+  /// Memory of a type that is known when the program runs: as TwArgument has it.
+  Arg(TwType type, void *pointer, size_t bytes, int32_t device = -1) {
+    raw.kind = device < 0 ? TW_POINTER : TW_DEVICE_POINTER;
+    raw.type = type;
+    raw.bytes = bytesOf(bytes);
+    raw.value.pointer = pointer;
+    raw.device = device;
+  }
   template <typename T>
     requires std::is_arithmetic_v<T>
   Arg(T number) {
@@ -164,6 +172,8 @@ public:
   const TwArgument &c() const { return raw; }
 
 private:
+  /// What is known to be empty is not of unknown size.
+  static int64_t bytesOf(size_t bytes) { return bytes ? static_cast<int64_t>(bytes) : -1; }
   template <typename T> Arg(int64_t bytes, T *pointer) {
     raw.kind = TW_POINTER;
     raw.type = detail::typeOf<T>();
@@ -226,6 +236,9 @@ constexpr int64_t cdiv(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
+class Measurement;
+struct MeasureOptions;
+
 /// A kernel. Copies share compiled code and tuning results; launches may come from any thread.
 class Kernel {
 public:
@@ -238,12 +251,13 @@ public:
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
   Result<void> launch(F grid, std::initializer_list<Arg> arguments, Options options = {}) const {
-    TwGridFunction call = [](void *context, const TwMeta *meta, TwGrid *result) -> int {
-      *result = Grid((*static_cast<F *>(context))(Meta(meta))).c();
-      return 1;
-    };
-    return run(nullptr, call, &grid, arguments, options);
+    return run(nullptr, gridOf<F>, &grid, arguments, options);
   }
+  /// Times the launch, again and again on the same tensors: needs tilewright/author.h, which says how.
+  Result<Measurement> measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
+  template <typename F>
+    requires std::is_invocable_r_v<Grid, F &, Meta>
+  Result<Measurement> measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
   /// The specialisation for these arguments as text: "ast", "tt", "loops", "llvm" or "asm".
   Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, Options options = {}) const {
     Raw raw(arguments);
@@ -259,6 +273,13 @@ public:
 private:
   friend class Module;
   explicit Kernel(TwKernel *kernel) : handle(kernel, twKernelFree) {}
+
+  template <typename F> static int gridOf(void *context, const TwMeta *meta, TwGrid *result) {
+    *result = Grid((*static_cast<F *>(context))(Meta(meta))).c();
+    return 1;
+  }
+  Result<Measurement> measured(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments,
+                               const MeasureOptions &measure, Options options) const;
 
   struct Raw {
     explicit Raw(std::initializer_list<Arg> arguments) : count(arguments.size()) {

@@ -8,6 +8,7 @@
 #include "kernel.h"
 
 #include "support/files.h"
+#include "support/settings.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -75,14 +76,13 @@ std::string settingOf(const char *group, const char *name, const char *variable)
   return PyUnicode_Check(value) ? nb::cast<std::string>(nb::handle(value)) : "";
 }
 
-bool isOn(llvm::StringRef setting) {
-  std::string word = setting.trim().lower();
-  return llvm::is_contained({"1", "true", "yes", "on", "y"}, llvm::StringRef(word));
+/// Whether nothing may be fused, whatever a launch asks for.
+static bool forbidsFusion() {
+  return switchOf(settingOf("language", "force_disable_fp_fusion", "TRITON_FORCE_DISABLE_FP_FUSION")).value_or(false);
 }
 
 void readSettings(KernelOptions &options) {
-  std::string fusion = settingOf("language", "default_fp_fusion", "TRITON_DEFAULT_FP_FUSION");
-  options.fpFusion = fusion.empty() || isOn(fusion);
+  options.fpFusion = switchOf(settingOf("language", "default_fp_fusion", "TRITON_DEFAULT_FP_FUSION")).value_or(true) && !forbidsFusion();
   options.dotPrecision = settingOf("language", "fp32_default", "TRITON_F32_DEFAULT");
 }
 
@@ -118,7 +118,7 @@ bool setKernelOption(KernelOptions &options, Option option, nb::handle value, ll
   case Option::maxnreg:
     if (!value.is_none()) options.maxnreg = integerOption(value, name);
     return true;
-  case Option::fpFusion: options.fpFusion = flag(); return true;
+  case Option::fpFusion: options.fpFusion = flag() && !forbidsFusion(); return true;
   case Option::debug: options.debug = flag(); return true;
   case Option::sanitizeOverflow: options.sanitizeOverflow = flag(); return true;
   case Option::irOverride: options.overrideText = overridingText(value); return true;

@@ -31,7 +31,6 @@ std::string overridingText(nb::handle path);
 /// A setting of knobs: what it was set to, or what the environment says; empty for neither. A compilation reads it without running Python,
 /// because its thread may end wherever Python runs.
 std::string settingOf(const char *group, const char *name, const char *variable);
-bool isOn(llvm::StringRef setting);
 /// What a compilation takes from the settings of knobs.language where nobody says otherwise.
 void readSettings(KernelOptions &options);
 /// The GPU that the option `arch` names: "sm80", "sm90a", or as --target has them. Raises for other words.

@@ -185,6 +185,8 @@ public:
 };
 
 void defineKernel(nb::module_ &module);
+/// What verify, bench and profile call.
+void defineAuthor(nb::module_ &module);
 /// The tuner as @autotune calls it.
 void defineTuner(nb::module_ &module);
 

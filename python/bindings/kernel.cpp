@@ -7,6 +7,7 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"
+#include "support/settings.h"
 #include "syntax/parser.h"
 
 #include <nanobind/stl/string.h>
@@ -30,9 +31,8 @@ const char *engineName(Engine engine) {
 EngineState &engineState() {
   // The process's default is taken by each thread when it first launches.
   static const EngineState initial = [] {
-    const char *interpret = std::getenv("TRITON_INTERPRET");
     EngineState state;
-    if (interpret && (std::string_view(interpret) == "1" || std::string_view(interpret) == "true")) state.engine = Engine::interpret;
+    if (isSwitchedOn("TRITON_INTERPRET", false)) state.engine = Engine::interpret;
     return state;
   }();
   [[gnu::tls_model("initial-exec")]] thread_local EngineState state = initial;

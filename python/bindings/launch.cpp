@@ -10,6 +10,7 @@
 #include "runtime/cuda/kernel.h"
 #include "runtime/signals.h"
 #include "support/artifact.h"
+#include "support/settings.h"
 #include "support/stack.h"
 
 #include <nanobind/stl/string.h>
@@ -136,7 +137,7 @@ bool announce(nb::handle kernelObject, const std::shared_ptr<const JitFunction> 
   static constinit PackageMember compiling("runtime.events", "compiling"), replacement("compiler.override", "replacement");
   nb::object described = nb::cast(describe(function, call));
   if (!nb::cast<bool>(compiling(kernelObject, described, isWarmup))) return false;
-  if (!isOn(settingOf("compilation", "override", "TRITON_KERNEL_OVERRIDE"))) return true;
+  if (!switchOf(settingOf("compilation", "override", "TRITON_KERNEL_OVERRIDE")).value_or(false)) return true;
   if (nb::object file = replacement(kernelObject, described); !file.is_none()) call.options.kernel.overrideText = overridingText(file);
   return true;
 }

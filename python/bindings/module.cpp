@@ -15,6 +15,7 @@
 #include "runtime/write_watch.h"
 #include "support/artifact.h"
 #include "support/files.h"
+#include "support/settings.h"
 #include "support/target.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -241,6 +242,7 @@ NB_MODULE(_core, module) {
   defineCompiled(module);
   defineCompiling(module);
   defineTuner(module);
+  defineAuthor(module);
   defineJudging(module);
   defineActivities(module);
   module.def("reference", &referenceOf, "What the reference says of a builtin or a function of the library, by its path; may be empty.");
@@ -249,6 +251,9 @@ NB_MODULE(_core, module) {
   module.def("element_types", &elementTypes, "What is known of each element type.");
   module.def("language_members", &languageMembers, "path"_a);
   module.def("target", &targetFacts);
+  module.def(
+      "switch_of", [](const std::string &word) { return switchOf(word); },
+      "What a word says of a setting that is on or off: True, False, or None where it says neither.");
   module.def("build_id", [] { return buildId(); });
   module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true);
   module.def("engine", [] { return engineName(engineState().engine); });

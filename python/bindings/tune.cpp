@@ -1,12 +1,11 @@
 // The tuner's door for Python: @autotune keeps what is Python's (objects, hooks, benchmarks), and asks here which configuration wins.
 
 #include "kernel.h"
+#include "raised.h"
 
 #include "runtime/cuda/device.h"
-#include "runtime/roof.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
-#include "tune/machine_roof.h"
 #include "tune/measure.h"
 #include "tune/result_check.h"
 #include "tune/tuner.h"
@@ -20,8 +19,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <exception>
-#include <mutex>
 
 using namespace nb::literals;
 
@@ -84,29 +81,6 @@ static nb::list fromResults(const std::vector<Measured> &results) {
     list.append(result.milliseconds.empty() ? nb::cast(result.failure) : nb::cast(result.milliseconds));
   return list;
 }
-
-namespace {
-
-/// What a callback from C++ raised first, by whichever thread; the tuner is compiled without exceptions.
-struct Raised {
-  std::mutex lock;
-  std::exception_ptr first;
-
-  /// What `body` gives, with the GIL; `otherwise` where it raises.
-  template <typename T, typename F> T call(T otherwise, F body) {
-    WithGil gil;
-    if (std::lock_guard<std::mutex> guard(lock); first) return otherwise; // the tuning ends
-    try {
-      return body();
-    } catch (...) {
-      std::lock_guard<std::mutex> guard(lock);
-      if (!first) first = std::current_exception();
-      return otherwise;
-    }
-  }
-};
-
-} // namespace
 
 /// measure(index, best) -> list of times or a reason; compare_with(index) -> whether it works; compile(index) -> a reason or None. What
 /// they raise ends the tuning.
@@ -246,66 +220,7 @@ static nb::object guessLaunch(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
   return nb::make_tuple(named(guess->sizes), guess->other.empty() ? nb::object(nb::none()) : nb::object(named(guess->other)));
 }
 
-// ---- the roof
-
-static nb::dict fromRoof(const std::string &machine, const MachineRoof &roof) {
-  nb::dict facts;
-  for (const auto &[name, rate] : roof.rates)
-    facts[name.c_str()] = rate;
-  facts["disturbed"] = roof.isDisturbed;
-  facts["device"] = machine;
-  return facts;
-}
-
-static MachineRoof toRoof(nb::dict facts) {
-  MachineRoof roof;
-  for (auto [name, value] : facts) {
-    if (nb::cast<std::string>(name) == "disturbed") roof.isDisturbed = nb::cast<bool>(value);
-    if (nb::isinstance<nb::float_>(value)) roof.rates[nb::cast<std::string>(name)] = nb::cast<double>(value);
-  }
-  return roof;
-}
-
-static nb::dict measuredProcessor() {
-  MachineRoof roof;
-  {
-    WithoutGil release;
-    roof = measureProcessor();
-  }
-  return fromRoof(processorText(), roof);
-}
-
-static nb::dict roofOfMachine(const std::string &machine, nb::callable measure, bool anew) {
-  Raised raised;
-  Diagnostics diagnostics;
-  auto measured = [&] {
-    return raised.call(std::optional<MachineRoof>(), [&] { return std::optional(toRoof(nb::cast<nb::dict>(measure()))); });
-  };
-  std::optional<MachineRoof> roof = roofOf(machine, measured, anew, diagnostics);
-  if (raised.first) std::rethrow_exception(raised.first);
-  showWarnings(diagnostics);
-  return fromRoof(machine, *roof);
-}
-
-static nb::dict raiseRoof(const std::string &machine, nb::dict roof, nb::dict other) {
-  Diagnostics diagnostics;
-  MachineRoof raised = higherRoof(toRoof(roof), toRoof(other));
-  keepRoof(machine, raised, diagnostics);
-  showWarnings(diagnostics);
-  return fromRoof(machine, raised);
-}
-
-static void defineRoof(nb::module_ &module) {
-  module.def("measure_processor", &measuredProcessor,
-             "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
-  module.def("roof_of", &roofOfMachine, "What a machine was measured to do; measure() is called where that is not known, or anew.",
-             "machine"_a, "measure"_a, "anew"_a);
-  module.def("raise_roof", &raiseRoof, "Keeps a machine's roof, each rate raised to that of another one.", "machine"_a, "roof"_a,
-             "other"_a);
-}
-
 void defineTuner(nb::module_ &module) {
-  defineRoof(module);
   nb::class_<TuneProblem>(module, "TuneProblem")
       .def_ro("kernel", &TuneProblem::kernel)
       .def_ro("source", &TuneProblem::source)

@@ -11,7 +11,7 @@ from typing import Optional
 
 import numpy as np
 
-from . import language as tl
+from . import knobs, language as tl
 from .runtime.driver import driver
 from .runtime.jit import TensorWrapper, reinterpret, type_canonicalisation_dict
 
@@ -28,7 +28,7 @@ tma_dtypes = sorted(set(dtypes_with_bfloat16) - {"int64", "uint64", "float64"})
 
 
 def is_interpreter():
-    return os.environ.get("TRITON_INTERPRET", "0") == "1"
+    return knobs.runtime.interpret
 
 
 def get_current_target():
@@ -119,11 +119,9 @@ def torch_dtype_name(dtype):
 
 
 def to_numpy(x):
-    if isinstance(x, TensorWrapper):
-        return x.base.cpu().numpy().astype(getattr(np, torch_dtype_name(x.dtype)))
-    if str(x.dtype) == "torch.bfloat16":
-        return x.cpu().float().numpy()
-    return x.cpu().numpy()
+    held = unwrap_tensor(x).cpu()
+    array = (held.float() if str(held.dtype) == "torch.bfloat16" else held).numpy()
+    return array if held.dtype == x.dtype else array.astype(torch_dtype_name(x.dtype))
 
 
 def unwrap_tensor(tensor):

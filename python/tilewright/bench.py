@@ -8,15 +8,13 @@ those of inputs and outputs, each once; operations on floats are counted in the 
 data, by the reference interpreter on a few of the programs.
 """
 
-import dataclasses
 import json
 import math
-import statistics
 import sys
 import time
 
 from . import _core, verify as verification
-from ._author import command, noise, roof, roofline, tensors
+from ._author import command, roof, tensors
 from ._author.allocations import torch_mode
 from ._author.kernel_file import KernelFile, KernelFileError, describe_exception
 from ._author.work import CountedLaunches
@@ -24,13 +22,7 @@ from ._progress import progress
 from .profiler import clock
 
 
-@dataclasses.dataclass
-class Work:
-    """What one call of a kernel does. operations: on floats; 0 where they cannot be counted."""
-    bytes: int
-    operations: float
-    has_product: bool
-    dtype: str  # of the first result
+Work = _core.Work
 
 
 def _tensors_of(*groups):
@@ -84,22 +76,22 @@ def count_work(file, device):
 # ---- measuring
 
 _MOST_SECONDS = 20  # of warming up and measuring; what is slower is called fewer times than was asked for
-_LEAST_CALLS = 5
+
 
 def _cpu_once(call, inputs):
     _core.drop_from_caches(_tensors_of(inputs.values()))
     start = time.perf_counter()
     call()
-    return (time.perf_counter() - start) * 1e3
+    return time.perf_counter() - start
 
 
 def _gpu_once(call, cache):
-    """From the first kernel's begin to the last one's end, by the GPU's own clock."""
+    """Seconds from the first kernel's begin to the last one's end, by the GPU's own clock."""
     cache.zero_()
     span = clock.call_span(tensors.torch().cuda)
     call()
     span.end()
-    return span.extent() / 1e6
+    return span.extent() / 1e9
 
 
 def _measure(file, inputs, warmup, repeat):
@@ -111,27 +103,11 @@ def _measure(file, inputs, warmup, repeat):
         once = lambda call: _gpu_once(call, cache)
     else:
         once = lambda call: _cpu_once(call, inputs)
-    times, start = ([], []), time.perf_counter()
     with progress("measuring", warmup + repeat) as bar:
-        for _ in range(warmup):
-            for call in calls:
-                call()
-            bar.step()
-            if time.perf_counter() - start > _MOST_SECONDS / 2:
-                break
-        for count in range(repeat):
-            if count >= _LEAST_CALLS and time.perf_counter() - start > _MOST_SECONDS:
-                break
-            for call, mine in zip(calls, times):
-                mine.append(once(call))
-            bar.step()
+        times = _core.measure_functions(len(calls), lambda which: calls[which](), lambda which: once(calls[which]), bar.step, warmup, repeat,
+                                        _MOST_SECONDS)
     clock.recorder.stop()
     return times
-
-
-def _summary(times):
-    times = sorted(times)
-    return {"median": statistics.median(times), "p20": times[len(times) // 5], "p80": times[len(times) * 4 // 5], "samples": times}
 
 
 def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_roof=False, tell=lambda verdict: None):
@@ -148,62 +124,40 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
         kernel, reference = _measure(file, inputs, warmup, repeat)
     on_gpu = [value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)]
     device = str(on_gpu[0].device) if on_gpu else "cpu"
-    kernel_summary, reference_summary = _summary(kernel), _summary(reference)
-    seconds = kernel_summary["median"] / 1e3
-    own = roof.beaten(roof.roof_of(device, measure_roof), device, work.has_product, work.dtype, work.bytes, work.operations, seconds)
-    peak = roof.peak(own, work.dtype, work.has_product)
-    least = max(work.bytes / own["bytes_per_second"], work.operations / peak)
-    return {
-        "kernel_time_ms": kernel_summary["median"], "reference_time_ms": reference_summary["median"],
-        "speedup": reference_summary["median"] / kernel_summary["median"], "warmup_iters": warmup, "benchmark_iters": len(kernel),
-        "bytes": work.bytes, "flops": work.operations, "gb_per_s": work.bytes / seconds / 1e9, "tflop_per_s": work.operations / seconds / 1e12,
-        "arithmetic_intensity": work.operations / work.bytes if work.bytes else 0.0, "bound": "memory" if least * peak > work.operations else "arithmetic",
-        "share_of_roof": least / seconds, "roof": {**own, "peak": peak}, "kernel": kernel_summary, "reference": reference_summary,
-        "file": file.path, "device": own["device"],
-    }
+    measured = lambda roof_now: _core.Measurement(kernel, reference, warmup, work, roof_now)
+    own = roof.roof_of(device, measure_roof)
+    own = roof.beaten(own, device, work, measured(own).milliseconds / 1e3)
+    return {**json.loads(measured(own).json()), "file": file.path}
 
 
 # ---- what is shown
 
 
-def _time(milliseconds):
-    return f"{milliseconds * 1e3:.2f} us" if milliseconds < 1 else f"{milliseconds:.3f} ms"
-
-
-def _show(results, file):
-    for name in ("kernel", "reference"):
-        times = results[name]
-        print(f"{name:<10} {_time(times['median']):>12}   20% {_time(times['p20'])}, 80% {_time(times['p80'])}", file=file)
-    own = results["roof"]
-    print(f"speedup    {results['speedup']:.2f}", file=file)
-    print(f"memory     {results['gb_per_s']:.2f} GB/s of {own['bytes_per_second'] / 1e9:.1f} ({results['bytes']} bytes)", file=file)
-    print(f"arithmetic {results['tflop_per_s']:.4f} TFLOP/s of {own['peak'] / 1e12:.3f}, {results['arithmetic_intensity']:.3g} operations a byte", file=file)
-    note = "; it works from caches, which that roof leaves out" if results["share_of_roof"] > 1 else ""
-    if own.get("disturbed"):
-        note = "; other programs disturbed the measurement of that, which the next bench repeats"
-    print(f"roof       {results['share_of_roof']:.0%} of what {results['bound']} allows on {results['device']}{note}", file=file)
+def _of(found):
+    """Results, as `bench` gives them, as a measurement again."""
+    own = {name: rate for name, rate in found["roof"].items() if name != "peak"}
+    work = Work(found["bytes"], found["flops"], found["has_product"], found["dtype"])
+    return _core.Measurement(found["kernel"]["samples"], found["reference"]["samples"], found["warmup_iters"], work, own)
 
 
 def _read(path):
     try:
-        with open(path) as file:
-            results = json.load(file)
-        return results, [[float(time) for time in results[name]["samples"]] for name in ("kernel", "reference")]
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except OSError as error:
         raise KernelFileError(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise KernelFileError(f"'{path}' holds no results: 'tilewright bench KERNEL.py --output FILE' writes such files") from error
 
 
 def compare(old_path, new_path):
     """How the second of two files of results differs from the first. The reference, which is the same code, says what the machine did."""
-    (old, old_times), (new, new_times) = _read(old_path), _read(new_path)
-    if old.get("device") != new.get("device"):
-        raise KernelFileError(f"'{old_path}' is of {old.get('device')}, and '{new_path}' of {new.get('device')}: times of two machines are not compared")
-    same = noise.compare(old_times[1], new_times[1]) == "same"
-    drift = 1.0 if same else noise.ratio(old_times[1], new_times[1])
-    return {"verdict": noise.compare(old_times[0], new_times[0], drift), "ratio": noise.ratio(old_times[0], new_times[0]) / drift, "machine": drift,
-            "old_ms": statistics.median(old_times[0]), "new_ms": statistics.median(new_times[0])}
+    try:
+        return _core.compare_results(_read(old_path), _read(new_path), str(old_path), str(new_path))
+    except ValueError as error:
+        raise KernelFileError(str(error)) from error
+
+
+def _time(milliseconds):
+    return f"{milliseconds * 1e3:.2f} us" if milliseconds < 1 else f"{milliseconds:.3f} ms"
 
 
 def _compare_main(line, results):
@@ -219,10 +173,9 @@ def _compare_main(line, results):
 
 
 def _write_roofline(path, found, file):
-    if not found["flops"]:
+    drawn = _of(found).roofline(file)
+    if drawn is None:
         return "the kernel does no operations on floats that could be counted; there is no point to draw"
-    drawn = roofline.draw(f"{file} on {found['device']}", found["arithmetic_intensity"], found["tflop_per_s"] * 1e12,
-                          found["roof"]["bytes_per_second"], found["roof"]["peak"])
     return command.write_file(path, drawn)
 
 
@@ -256,7 +209,7 @@ def main(arguments):
         problems = [command.write_file(line.output, json.dumps(command.to_json(found)) + "\n") if line.output else None,
                     _write_roofline(line.roofline, found, line.file[0]) if line.roofline else None]
         if not line.json:
-            _show(found, results)
+            print(_of(found).text(), end="", file=results)
         if any(problems):
             raise command.CommandError("; ".join(filter(None, problems)), found)
         if line.json:

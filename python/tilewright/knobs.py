@@ -15,6 +15,8 @@ import subprocess
 from collections import namedtuple
 from dataclasses import dataclass
 
+from . import _core
+
 
 class Env:
     """The value of a setting that is to be read from the environment again: `knobs.cache.dir = knobs.env`."""
@@ -97,16 +99,15 @@ class env_str_callable_default(env_base):
         return self.default() if text is None else text
 
 
-def _truth(text):
-    return text.strip().lower() in ("1", "true", "yes", "on", "y")
-
-
 class env_bool(env_base):
+    """A switch. A text that switches it neither on nor off leaves it at its default, as the compiler itself has it."""
+
     def __init__(self, key, default=False):
         super().__init__(key, default)
 
     def parse(self, text):
-        return _truth(text)
+        switched = _core.switch_of(text)
+        return self.default if switched is None else switched
 
 
 class env_opt_bool(env_bool):
@@ -277,12 +278,14 @@ compilation disable_line_info           TRITON_DISABLE_LINE_INFO              fl
 compilation front_end_debugging         TRITON_FRONT_END_DEBUGGING            flag
 compilation allow_non_constexpr_globals TRITON_ALLOW_NON_CONSTEXPR_GLOBALS    flag
 compilation enable_experimental_consan  TRITON_ENABLE_EXPERIMENTAL_CONSAN     flag
+compilation fpsan_homomorphic_casts     TRITON_FPSAN_HOMOMORPHIC_CASTS        flag
 autotuning  cache                       TRITON_CACHE_AUTOTUNING               flag
 autotuning  print                       TRITON_PRINT_AUTOTUNING               flag
 runtime     interpret                   TRITON_INTERPRET                      flag
 runtime     override_arch               TRITON_OVERRIDE_ARCH                  text
 language    fp32_default                TRITON_F32_DEFAULT                    text
 language    default_fp_fusion           TRITON_DEFAULT_FP_FUSION              on
+language    force_disable_fp_fusion     TRITON_FORCE_DISABLE_FP_FUSION        flag
 nvidia      dump_nvptx                  NVPTX_ENABLE_DUMP                     flag
 nvidia      disable_ptxas_opt           DISABLE_PTXAS_OPT                     flag
 nvidia      ptxas_options               PTXAS_OPTIONS                         text
@@ -299,6 +302,9 @@ amd         use_block_pingpong          TRITON_HIP_USE_BLOCK_PINGPONG         ma
 amd         use_in_thread_transpose     TRITON_HIP_USE_IN_THREAD_TRANSPOSE    maybe
 amd         use_async_copy              TRITON_HIP_USE_ASYNC_COPY             maybe
 amd         scalarize_packed_fops       AMDGCN_SCALARIZE_PACKED_FOPS          flag
+amd         codegen_path                TRITON_AMD_CODEGEN_PATH               text
+amd         use_coexec_scheduler        TRITON_HIP_USE_COEXEC_SCHEDULER       maybe
+amd         use_expert_scheduling       TRITON_HIP_USE_EXPERT_SCHEDULING      maybe
 amd         dump_mir                    TRITON_DUMP_MIR                       text
 amd         swap_mir                    TRITON_SWAP_MIR                       text
 amd         swap_mir_enable_misched     TRITON_SWAP_MIR_ENABLE_MISCHED        flag
@@ -332,7 +338,7 @@ def _default_cache_folder():
 
 def _runtime_start():
     return {
-        "debug": _truth(os.environ.get("TRITON_DEBUG", "")),
+        "debug": _core.switch_of(os.environ.get("TRITON_DEBUG", "")) is True,
         "launch_enter_hook": HookChain(), "launch_exit_hook": HookChain(reversed=True),
         "kernel_load_start_hook": HookChain(), "kernel_load_end_hook": HookChain(reversed=True), "kernel_unload_hook": HookChain(),
         **dict.fromkeys(("jit_cache_hook", "jit_post_compile_hook", "add_stages_inspection_hook")),
@@ -354,7 +360,12 @@ compilation_knobs = _group("compilation", lambda: {"listener": None,
                                                    "instrumentation_mode": os.environ.get("TRITON_INSTRUMENTATION_MODE", "")})
 autotuning_knobs = _group("autotuning", lambda: {"listener": None})
 runtime_knobs = _group("runtime", _runtime_start)
-language_knobs = _group("language")
+def _fp_fusion_enabled(self, requested):
+    """Whether a kernel's products and sums are fused, if a launch asks for `requested`, or for nothing (None)."""
+    return not self.force_disable_fp_fusion and bool(self.default_fp_fusion if requested is None else requested)
+
+
+language_knobs = _group("language", fp_fusion_enabled=_fp_fusion_enabled)
 nvidia_knobs = _group("nvidia", cuobjdump=env_nvidia_tool("cuobjdump"), nvdisasm=env_nvidia_tool("nvdisasm"),
                       ptxas=env_nvidia_tool("ptxas"), ptxas_blackwell=env_nvidia_tool("ptxas-blackwell"))
 amd_knobs = _group("amd")
@@ -367,5 +378,5 @@ runtime, language, nvidia, amd, proton = runtime_knobs(), language_knobs(), nvid
 
 def refresh_knobs():
     """Reads again what is read from the environment once."""
-    runtime.debug = _truth(os.environ.get("TRITON_DEBUG", ""))
+    runtime.debug = _core.switch_of(os.environ.get("TRITON_DEBUG", "")) is True
     compilation.instrumentation_mode = os.environ.get("TRITON_INSTRUMENTATION_MODE", "")

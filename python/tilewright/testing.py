@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import html
 import os
 import sys
@@ -26,6 +27,37 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
     """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
     return _measure.do_bench_cudagraph(driver.active, fn, rep, grad_to_none, quantiles, return_mode)
+
+
+def do_bench_proton(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """As do_bench, of the kernels that `fn` launches alone, by a profile of each call: short kernels are measured without their launches."""
+    return _measure.do_bench_profiled(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode)
+
+
+@contextlib.contextmanager
+def cuda_graph_without_gc(*args, **kwargs):
+    """`torch.cuda.graph(...)`, during which no garbage is collected: a kernel that goes meanwhile would end the capture."""
+    import torch
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        with torch.cuda.graph(*args, **kwargs) as graph:
+            yield graph
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@functools.cache
+def _cublas_of(device):
+    from ._C.libtriton import nvidia
+    return nvidia.cublas.CublasLt(None)
+
+
+def cublas():
+    """cuBLAS for products A @ B.T on the current device, to compare kernels with."""
+    import torch
+    return _cublas_of(torch.cuda.current_device())
 
 
 def _as_array(value):
@@ -80,8 +112,7 @@ class Mark:
     """A function with benchmarks; `run` measures and shows them."""
 
     def __init__(self, fn, benchmarks):
-        self.fn = fn
-        self.benchmarks = benchmarks
+        self.fn, self.benchmarks = fn, benchmarks
 
     def _measure(self, bench, kwargs):
         """One row for each x: its values, then for each line the value and its bounds (or None)."""
@@ -128,14 +159,12 @@ class Mark:
             if all(measured[i][1] is not None for _, measured in rows):
                 axes.fill_between(xs, [measured[i][1] for _, measured in rows], [measured[i][2] for _, measured in rows], alpha=0.15, color=color)
         axes.legend()
-        axes.set_xlabel(bench.xlabel or bench.x_names[0])
-        axes.set_ylabel(bench.ylabel)
-        axes.set_xscale("log" if bench.x_log else "linear")
-        axes.set_yscale("log" if bench.y_log else "linear")
+        scales = {True: "log", False: "linear"}
+        axes.set(xlabel=bench.xlabel or bench.x_names[0], ylabel=bench.ylabel, xscale=scales[bool(bench.x_log)], yscale=scales[bool(bench.y_log)])
         if show:
             plt.show()
         if save_path:
-            plt.savefig(os.path.join(save_path, f"{bench.plot_name}.png"))
+            figure.savefig(os.path.join(save_path, f"{bench.plot_name}.png"))
         plt.close(figure)
 
     def _data_frame(self, bench, rows):

@@ -5,6 +5,12 @@ def do_bench(fn: Any, warmup: Any = ..., rep: Any = ..., grad_to_none: Any = ...
     """Milliseconds that `fn()` takes: calls it for about `warmup` and then for about `rep` milliseconds."""
 def do_bench_cudagraph(fn: Any, rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ...) -> Any:
     """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
+def do_bench_proton(fn: Any, warmup: Any = ..., rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ...) -> Any:
+    """As do_bench, of the kernels that `fn` launches alone, by a profile of each call: short kernels are measured without their launches."""
+def cuda_graph_without_gc(*args: Any, **kwargs: Any) -> Any:
+    """`torch.cuda.graph(...)`, during which no garbage is collected: a kernel that goes meanwhile would end the capture."""
+def cublas() -> Any:
+    """cuBLAS for products A @ B.T on the current device, to compare kernels with."""
 def assert_close(x: Any, y: Any, atol: Any = ..., rtol: Any = ..., err_msg: Any = ...) -> Any:
     """Asserts that x and y agree, within 1e-2 if nothing else is said; NaNs agree with NaNs."""
 class Benchmark(Any): ...

@@ -1,25 +1,20 @@
 // The C interface (include/tilewright/c.h) over the runtime: handles, argument conversion, errors as objects.
 
-#define TILEWRIGHT_BUILDING
-#include "tilewright/c.h"
+#include "api/handles.h"
 
+#include "api/host_call.h"
 #include "evaluate/module.h"
 #include "runtime/interpreted.h"
 #include "support/files.h"
 #include "syntax/parser.h"
-#include "tune/autotune.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <optional>
 
 using namespace tilewright;
-
-struct TwError {
-  std::string text;
-};
+using namespace tilewright::api;
 
 struct TwModule {
   std::shared_ptr<Namespace> scope;     // of a Python file
@@ -27,19 +22,12 @@ struct TwModule {
   std::vector<std::string> kernels;
 };
 
-struct TwKernel {
-  TunedKernel tuned;
-  std::shared_ptr<const IrKernel> text; // null for functions
-  explicit TwKernel(std::shared_ptr<const JitFunction> function) : tuned(std::move(function)) {}
-  explicit TwKernel(std::shared_ptr<const IrKernel> text) : tuned(text), text(text) {}
-};
-
 struct TwMeta {
   const JitFunction *kernel;
   llvm::ArrayRef<Argument> arguments;
 };
 
-static void setError(TwError **error, std::string text) {
+void tilewright::api::setError(TwError **error, std::string text) {
   if (error) *error = new TwError{std::move(text)};
 }
 
@@ -53,7 +41,7 @@ static TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics 
   return module;
 }
 
-static Scalar scalarOf(TwType type) {
+Scalar tilewright::api::scalarOf(TwType type) {
   switch (type) {
   case TW_I1: return Scalar::int1;
   case TW_I8: return Scalar::int8;
@@ -74,6 +62,11 @@ static Scalar scalarOf(TwType type) {
   return Scalar::int8;
 }
 
+static Argument pointerOf(const TwArgument &argument, int64_t device) {
+  Argument made = Argument::pointer(argument.value.pointer, scalarOf(argument.type), std::max<int64_t>(argument.bytes, 0), device);
+  return argument.bytes < 0 ? made.reaching(0, 0) : made;
+}
+
 static Argument argumentOf(const TwArgument &argument) {
   switch (argument.kind) {
   case TW_NONE: return Argument::none();
@@ -82,31 +75,23 @@ static Argument argumentOf(const TwArgument &argument) {
   case TW_UINT: return Argument::unsignedInteger(argument.value.unsignedInteger);
   case TW_FLOAT: return Argument::floating(argument.value.floating);
   case TW_STRING: return Argument::constant(Value::string(argument.value.string ? argument.value.string : ""));
-  case TW_POINTER: return Argument::pointer(argument.value.pointer, scalarOf(argument.type), argument.bytes);
-  case TW_DEVICE_POINTER: return Argument::pointer(argument.value.pointer, scalarOf(argument.type), argument.bytes, argument.device);
+  case TW_POINTER: return pointerOf(argument, -1);
+  case TW_DEVICE_POINTER: return pointerOf(argument, argument.device);
   }
   return Argument::none();
 }
 
-namespace {
-struct Arguments {
-  llvm::SmallVector<Argument, 24> positional;
-  llvm::SmallVector<NamedArgument, 16> named;
-
-  Arguments(const TwArgument *arguments, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      if (arguments[i].name)
-        named.push_back({arguments[i].name, argumentOf(arguments[i])});
-      else
-        positional.push_back(argumentOf(arguments[i]));
-    }
+Arguments::Arguments(const TwArgument *arguments, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (arguments[i].name)
+      named.push_back({arguments[i].name, argumentOf(arguments[i])});
+    else
+      positional.push_back(argumentOf(arguments[i]));
   }
-};
-} // namespace
+}
 
-/// What these arguments compile to on the CPU; nothing after an error.
-static std::optional<CompileRequest> requestOf(const TwKernel &kernel, llvm::ArrayRef<Argument> bound, const LaunchOptions &options,
-                                               Diagnostics &diagnostics) {
+std::optional<CompileRequest> tilewright::api::requestOf(const TwKernel &kernel, llvm::ArrayRef<Argument> bound,
+                                                         const LaunchOptions &options, Diagnostics &diagnostics) {
   CompileRequest request;
   request.kernel = kernel.text ? KernelSource(kernel.text) : KernelSource(&kernel.tuned.function());
   std::optional<std::vector<ArgumentSpec>> specs =
@@ -116,6 +101,12 @@ static std::optional<CompileRequest> requestOf(const TwKernel &kernel, llvm::Arr
   request.options = options.kernel;
   request.target = hostCpu();
   return request;
+}
+
+std::optional<std::string> tilewright::api::pointerOfUnknownExtent(const JitFunction &kernel, llvm::ArrayRef<Argument> bound) {
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (bound[i].isPointer() && bound[i].address() && !bound[i].reach()) return kernel.parameters[i].name;
+  return std::nullopt;
 }
 
 /// Runs one launch on the interpreter, which checks every access. What went wrong, or empty.
@@ -136,7 +127,31 @@ static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, c
   return problem.empty() ? problem : problem + "\n";
 }
 
-static LaunchOptions launchOptions(const TwOptions *options) {
+std::optional<Grid> GivenGrid::operator()(llvm::ArrayRef<Argument> bound, Diagnostics &problems) const {
+  TwGrid raw{{1, 1, 1}, 1};
+  if (grid) {
+    raw = *grid;
+  } else if (TwMeta meta{&kernel.tuned.function(), bound}; !function || !function(context, &meta, &raw)) {
+    problems.error({}, Diag::badGrid, {function ? "the grid function gave no grid" : "there is no grid"});
+    return std::nullopt;
+  }
+  Grid result;
+  for (size_t i = 0; i < 3; ++i)
+    result.extent[i] = raw.extent[i];
+  result.rank = raw.rank;
+  return result;
+}
+
+/// What a launch computes, for whoever measures the host code that it is in.
+static void countLaunch(HostCall &call, TwKernel &kernel, const GridFunction &extents, const Arguments &given,
+                        const LaunchOptions &options) {
+  Diagnostics ignored; // the launch tells
+  std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, ignored);
+  std::optional<Grid> grid = choice ? extents(choice->arguments, ignored) : std::nullopt;
+  if (grid) call.count(kernel, *grid, choice->arguments, choice->options);
+}
+
+LaunchOptions tilewright::api::launchOptions(const TwOptions *options) {
   LaunchOptions result;
   if (!options) return result;
   result.threads = options->threads;
@@ -157,6 +172,9 @@ const char *twVersion(void) {
 }
 const char *twErrorText(const TwError *error) {
   return error->text.c_str();
+}
+TwError *twErrorNew(const char *text) {
+  return new TwError{text ? text : ""};
 }
 void twErrorFree(TwError *error) {
   delete error;
@@ -224,22 +242,11 @@ int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
 int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments, size_t count,
              const TwOptions *options, TwError **error) {
   Diagnostics diagnostics;
-  auto extents = [&](llvm::ArrayRef<Argument> bound, Diagnostics &problems) -> std::optional<Grid> {
-    TwGrid raw{{1, 1, 1}, 1};
-    if (grid) {
-      raw = *grid;
-    } else if (TwMeta meta{&kernel->tuned.function(), bound}; !gridFunction || !gridFunction(context, &meta, &raw)) {
-      problems.error({}, Diag::badGrid, {gridFunction ? "the grid function gave no grid" : "there is no grid"});
-      return std::nullopt;
-    }
-    Grid result;
-    for (size_t i = 0; i < 3; ++i)
-      result.extent[i] = raw.extent[i];
-    result.rank = raw.rank;
-    return result;
-  };
+  GivenGrid extents(*kernel, grid, gridFunction, context);
   Arguments converted(arguments, count);
-  if (options && options->sanitize) {
+  HostCall *call = HostCall::current();
+  if (call && call->mode() == HostCall::Mode::counted) countLaunch(*call, *kernel, extents, converted, launchOptions(options));
+  if ((options && options->sanitize) || (call && call->mode() == HostCall::Mode::interpreted)) {
     std::string problem = runSanitized(*kernel, extents, converted, launchOptions(options));
     if (!problem.empty()) setError(error, problem);
     return problem.empty();

@@ -1,17 +1,17 @@
 #include "codegen/debug_info.h"
 
 #include "codegen/jitdump.h"
+#include "support/settings.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <mutex>
 #include <string_view>
 #include <unistd.h>
 
-// GDB sets a breakpoint in the function, and reads the list when it is reached. It looks both up by these names.
+// GDB sets a breakpoint in the function, and reads the list when that is reached. It looks up both by these names.
 extern "C" {
 struct jit_code_entry {
   jit_code_entry *next, *previous;
@@ -34,11 +34,7 @@ SEEN_BY_GDB __attribute__((noinline)) void __jit_debug_register_code() {
 namespace tilewright {
 
 bool debugInfoIsOn() {
-  auto isSet = [](const char *name) {
-    const char *setting = std::getenv(name);
-    return setting && *setting && std::string_view(setting) != "0";
-  };
-  return isSet("TILEWRIGHT_DEBUG_INFO") && !isSet("TRITON_DISABLE_LINE_INFO");
+  return isSwitchedOn("TILEWRIGHT_DEBUG_INFO", false) && !isSwitchedOn("TRITON_DISABLE_LINE_INFO", false);
 }
 
 struct DebuggedObject::Entry {

@@ -6,6 +6,7 @@
 #include "codegen/line_scopes.h"
 #include "codegen/stack_arguments.h"
 #include "ir/refusal.h"
+#include "support/settings.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -47,7 +48,7 @@ using namespace llvm;
 namespace tilewright {
 
 namespace {
-/// Errors that LLVM reports while it works, instead of the line on stderr and the exit that are its default.
+/// Collects errors that LLVM reports while it works; by default it would print a line on stderr and exit.
 class CollectErrors : public DiagnosticHandler {
 public:
   explicit CollectErrors(std::string &text) : text(text) {}
@@ -66,10 +67,7 @@ private:
 } // namespace
 
 bool llvmOptimizes() {
-  static const bool disabled = [] {
-    const char *setting = std::getenv("DISABLE_LLVM_OPT");
-    return setting && is_contained({"1", "on", "true"}, StringRef(setting).trim().lower());
-  }();
+  static const bool disabled = isSwitchedOn("DISABLE_LLVM_OPT", false);
   return !disabled;
 }
 
@@ -82,15 +80,15 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   std::unique_ptr<TargetMachine> machine(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
                                                                     generator.model,
                                                                     llvmOptimizes() ? CodeGenOptLevel::Default : CodeGenOptLevel::None));
-  // A parameter could be said to be what the caller passed, where its register is used for something else. What our callers pass they do
-  // not keep, so that no debugger could find it there.
+  // Once its register is reused, a parameter could be described as the value that the caller
+  // passed. Our callers do not keep what they pass, so no debugger could find it there.
   if (machine) machine->Options.SupportsDebugEntryValues = false;
   return machine;
 }
 
-/// Null, and `error` says why, where this build of LLVM makes no code for it. A machine holds tables of what its processor can do, which
-/// take a twentieth of a small kernel's compilation to make, so a thread keeps the last one. It also keeps names of what was compiled, and
-/// gives none back: it is made anew now and then, as contexts are.
+/// Null, with the reason in `error`, where this build of LLVM makes no code for the generator. A machine holds tables
+/// of what its processor can do, which take a twentieth of a small kernel's compilation to make, so each thread keeps
+/// the last one. It also accumulates names of what was compiled, so it is made anew from time to time, as contexts are.
 static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator, bool fuse, std::string &error) {
   struct Kept {
     std::string key;
@@ -131,7 +129,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
     if (!function.isDeclaration()) passes.run(function, functions);
 }
 
-/// What LLVM itself takes for granted of a kernel's own assembly: empty if it is so.
+/// What LLVM itself assumes about a kernel's own assembly; empty if the assembly satisfies that.
 static std::string problemOfAssembly(const Module &module) {
   for (const Function &function : module)
     for (const Instruction &instruction : instructions(function)) {
@@ -152,20 +150,20 @@ static std::string textOf(const Module &module) {
   return text;
 }
 
-/// Sets a switch that LLVM has for the whole process alone. Where it is read while passes are added, each compilation sets its own.
+/// Sets a switch that LLVM has only for the whole process. Where it is read while passes are added, each compilation sets its own value.
 template <typename T> static void setSwitch(StringRef name, T value) {
   if (auto *found = static_cast<cl::opt<T> *>(cl::getRegisteredOptions().lookup(name))) found->setValue(value);
 }
 
 /// Processors' code goes without loop strength reduction, which takes a quarter of the time of code generation: what changes along a loop
-/// is an index times a scale here, as their addresses have it, and the code without is no slower and a tenth shorter. (Without scheduling
-/// behind register allocation, a twentieth of the time, products are 3 % slower on a Zen 5: it starts their loads earlier.)
+/// is an index times a scale here, which fits their addressing modes, and the code without it is no slower and a tenth shorter. (Without
+/// scheduling after register allocation, a twentieth of the time, products are 3 % slower on a Zen 5: it starts their loads earlier.)
 ///
-/// Where variables are is followed by LLVM's older analysis, which looks at their values alone. It finds as many of them in the gallery's
-/// kernels as the newer one, which follows all registers and stack slots, and debug info takes less of the time of compiling.
+/// LLVM's older analysis, which looks only at values, follows where variables are. It finds as many of them in the gallery's
+/// kernels as the newer one, which follows all registers and stack slots, and debug info then takes less of the compile time.
 ///
-/// Before an address is computed where it is used, all that is done with its base is looked at, again for each address: LLVM stops at a
-/// hundred uses. The micro-kernels' panels have as many, and with forty the gallery's code is the same.
+/// Before an address is computed where it is used, LLVM looks at all uses of its base, again for each address, up to
+/// a hundred uses. The micro-kernels' panels have that many; with a limit of forty the gallery's code is the same.
 static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
   static std::mutex lock;
   std::lock_guard<std::mutex> guard(lock);
@@ -181,7 +179,7 @@ static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   return !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
 }
 
-/// Assembly or an object file. Nothing if the machine has no emitter for it.
+/// Assembly or an object file. Null if the machine has no emitter for it.
 static std::optional<std::string> emitFile(Module &module, TargetMachine &machine, CodeGenFileType type) {
   SmallString<0> bytes;
   raw_svector_ostream out(bytes);
@@ -191,8 +189,8 @@ static std::optional<std::string> emitFile(Module &module, TargetMachine &machin
   return std::string(bytes);
 }
 
-/// Debuggers are told of variables that are nowhere, too, so that they say "optimized out" and not that there is no such variable. Of those
-/// that never are anywhere it is all that they are told.
+/// Debuggers are also told about variables that are nowhere, so that they say "optimized out" and
+/// not that there is no such variable. Variables that never have a place get only this record.
 static void keepVariables(Module &module) {
   for (Function &function : module) {
     SetVector<Metadata *> variables;

@@ -6,6 +6,7 @@
 #include "evaluate/reference.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/Twine.h"
 
 namespace tilewright {
 
@@ -27,43 +28,61 @@ struct Table {
     if (!byPath.try_emplace(path, static_cast<int64_t>(rows.size())).second) return; // a further overload of a libdevice function
     rows.push_back({path, signature, summary, emitter});
   }
-
-  Table() {
-    int64_t emitter = 0;
-#define BUILTIN(path, signature, summary, function) add(path, signature, summary, emitter++);
-#include "evaluate/builtins.def"
-    // All libdevice functions share the one emitter behind the table's last; it finds its overloads by the path.
-    llvm::ArrayRef<LibraryOverload> overloads = libraryOverloads();
-    texts.reserve(2 * overloads.size());
-    for (const LibraryOverload &overload : overloads) {
-      std::string signature = overload.name.str() + "(";
-      for (size_t k = 0; k < overload.parameters.size(); ++k)
-        signature += (k ? ", arg" : "arg") + std::to_string(k);
-      texts.push_back(signature + ")");
-      llvm::StringRef kept = texts.emplace_back("extra.libdevice." + overload.name.str());
-      add(kept, texts[texts.size() - 2], libdeviceSummary(overload.name), emitter);
-    }
+  const Builtin *find(llvm::StringRef path) const {
+    auto found = byPath.find(path);
+    return found == byPath.end() ? nullptr : &rows[found->second];
   }
 };
 } // namespace
 
-static const Table &table() {
-  static const Table instance;
-  return instance;
+static const Table &language() {
+  static const Table table = [] {
+    Table made;
+    int64_t emitter = 0;
+#define BUILTIN(path, signature, summary, function) made.add(path, signature, summary, emitter++);
+#include "evaluate/builtins.def"
+    return made;
+  }();
+  return table;
+}
+
+constexpr llvm::StringLiteral libdevicePath = "extra.libdevice.";
+
+/// A table of its own, which most kernels never ask for. All its functions share the one emitter behind the language's last; it finds its
+/// overloads by the path.
+static const Table &libdevice() {
+  static const Table table = [] {
+    Table made;
+    constexpr int64_t emitter = 0
+#define BUILTIN(path, signature, summary, function) +1
+#include "evaluate/builtins.def"
+        ;
+    llvm::ArrayRef<LibraryOverload> overloads = libraryOverloads();
+    made.texts.reserve(2 * overloads.size());
+    for (const LibraryOverload &overload : overloads) {
+      std::string signature = overload.name.str() + "(";
+      for (size_t k = 0; k < overload.parameters.size(); ++k)
+        signature += (k ? ", arg" : "arg") + std::to_string(k);
+      made.texts.push_back(signature + ")");
+      llvm::StringRef kept = made.texts.emplace_back((llvm::Twine(libdevicePath) + overload.name).str());
+      made.add(kept, made.texts[made.texts.size() - 2], libdeviceSummary(overload.name), emitter);
+    }
+    return made;
+  }();
+  return table;
 }
 
 const Builtin *findBuiltin(llvm::StringRef path) {
-  std::string normal;
   for (llvm::StringRef alias : {"extra.cuda.libdevice.", "math.libdevice.", "libdevice."})
-    if (path.starts_with(alias)) path = normal = "extra.libdevice." + path.drop_front(alias.size()).str();
-  auto found = table().byPath.find(path);
-  return found == table().byPath.end() ? nullptr : &table().rows[found->second];
+    if (path.starts_with(alias)) return libdevice().find((llvm::Twine(libdevicePath) + path.drop_front(alias.size())).str());
+  return path.starts_with(libdevicePath) ? libdevice().find(path) : language().find(path);
 }
 
 std::vector<const Builtin *> allBuiltins() {
   std::vector<const Builtin *> all;
-  for (const Builtin &row : table().rows)
-    all.push_back(&row);
+  for (const Table *table : {&language(), &libdevice()})
+    for (const Builtin &row : table->rows)
+      all.push_back(&row);
   return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tilewright {
 
@@ -140,7 +141,7 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   if (name == "format") return formatFields(text, call);
   constexpr llvm::StringLiteral anyText[] = {"join",     "replace",      "split",        "splitlines", "startswith",
                                              "endswith", "removeprefix", "removesuffix", "encode"};
-  if (!isAscii(text) && !llvm::is_contained(anyText, name)) // bytes are not characters there
+  if (!isAscii(text) && !llvm::is_contained(anyText, name)) // the bytes of such text are not its characters
     return call.badValue(name.str() + "() of text that is not ASCII is not supported at compile time");
   if (!spend(static_cast<int64_t>(text.size() / 16))) return std::nullopt;
   if (name == "upper") return Value::string(whole.upper());
@@ -179,34 +180,47 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   return replace(text, *word, call);
 }
 
+/// The order in which `count` things come; equal ones keep theirs. It merges longer and longer runs: that ends, and looks at nothing
+/// outside, even where `before` contradicts itself, as it does for NaN.
+std::vector<size_t> sortedPlaces(size_t count, llvm::function_ref<bool(size_t, size_t)> before) {
+  std::vector<size_t> from(count), into(count);
+  std::iota(from.begin(), from.end(), 0);
+  for (size_t run = 1; run < count; run *= 2, from.swap(into))
+    for (size_t begin = 0; begin < count; begin += 2 * run) {
+      auto first = from.begin() + begin, middle = from.begin() + std::min(begin + run, count),
+           end = from.begin() + std::min(begin + 2 * run, count);
+      std::merge(first, middle, middle, end, into.begin() + begin, before);
+    }
+  return from;
+}
+
 // The list is empty while it is sorted, as in CPython: a key function may change it, which is an error afterwards.
 MaybeValue sortInPlace(Values &list, const NativeCall &call) {
   const Value *key = call.keyword("key"), *reverse = call.keyword("reverse");
   Values items = std::move(list);
   list.clear();
-  std::vector<std::pair<Value, Value>> keyed;
+  Values keys;
   for (const Value &item : items) {
     MaybeValue by = key && !key->isNone() ? callValue(*key, {item}, {}, call.range, call.diagnostics) : item;
     if (!by || by->asHost()) {
       list = std::move(items);
       return by;
     }
-    keyed.emplace_back(*by, item);
+    keys.push_back(*by);
   }
   if (!list.empty()) return call.badValue("the list is changed while it is sorted");
   // A key that cannot be compared is reported once; the sort then ends with what it has.
   bool failed = false, descending = reverse && reverse->truth();
-  auto before = [&](const auto &a, const auto &b) {
+  auto before = [&](size_t a, size_t b) {
     if (failed) return false;
-    MaybeValue less =
-        evaluateCompare(ast::CompareOp::lt, descending ? b.first : a.first, descending ? a.first : b.first, call.range, call.diagnostics);
+    MaybeValue less = evaluateCompare(ast::CompareOp::lt, keys[descending ? b : a], keys[descending ? a : b], call.range, call.diagnostics);
     failed = !less;
     return less && less->truth();
   };
-  llvm::stable_sort(keyed, before);
+  std::vector<size_t> places = sortedPlaces(keys.size(), before);
   if (failed) return std::nullopt;
-  for (auto &entry : keyed)
-    list.push_back(std::move(entry.second));
+  for (size_t place : places)
+    list.push_back(std::move(items[place]));
   return Value::none();
 }
 
@@ -244,7 +258,7 @@ MaybeValue popItem(Values &items, const NativeCall &call) {
 }
 
 MaybeValue callList(const Value &object, const NativeCall &call) {
-  // The object behind a list is not const; Value only hands it out so.
+  // The object behind a list is not const; Value only hands it out as const.
   Values &items = const_cast<Sequence *>(object.asSequence())->items;
   llvm::StringRef name = call.name;
   const Value *first = call.argument(0, "");

@@ -83,12 +83,13 @@ def sigmoid(x):
     return 1 / (1 + tl.exp(-x))
 
 
+# The shape stays, whatever keep_dims says: without the dimension a square tile would be divided by the sums of other rows.
 @triton.jit
-def softmax(x, dim=None, keep_dims=False, ieee_rounding=False):
+def softmax(x, dim=None, keep_dims=None, ieee_rounding=False):
     axis: tl.constexpr = 0 if dim is None else dim
-    shifted = x - max(x, axis, keep_dims=keep_dims)
+    shifted = x - max(x, axis, keep_dims=True)
     weights = tl.exp(shifted)
-    total = sum(weights, axis, keep_dims=keep_dims)
+    total = sum(weights, axis, keep_dims=True)
     return tl.fdiv(weights, total, ieee_rounding)
 
 
@@ -112,12 +113,51 @@ def interleave(a, b):
         return tl.reshape(pairs, pairs.shape[:-2] + [2 * pairs.shape[-2]])
 
 
+# ---- reading and writing at once: integers and floats by their bits, with the operations that machines have for these
+
+
+@triton.jit
+def _bits_at(pointer, name: tl.constexpr):
+    tl.static_assert(pointer.dtype.is_ptr() and (pointer.dtype.element_ty.is_int() or pointer.dtype.element_ty.is_floating())
+                     and pointer.dtype.element_ty.primitive_bitwidth >= 32, name + " takes pointers to integers or floats of 32 or 64 bits")
+    return pointer.to(tl.pointer_type(tl.int32 if pointer.dtype.element_ty.primitive_bitwidth == 32 else tl.int64), bitcast=True)
+
+
+@triton.jit
+def atomic_load(pointer, mask=None, sem: tl.constexpr = None, scope: tl.constexpr = None):
+    order: tl.constexpr = "acquire" if sem is None else sem
+    tl.static_assert(order == "acquire" or order == "relaxed", "atomic_load only reads: its order is 'acquire' or 'relaxed'")
+    bits = tl.atomic_or(_bits_at(pointer, "atomic_load"), 0, mask=mask, sem=order, scope=scope)
+    return bits.to(pointer.dtype.element_ty, bitcast=True)
+
+
+@triton.jit
+def atomic_store(pointer, val, mask=None, sem: tl.constexpr = None, scope: tl.constexpr = None):
+    order: tl.constexpr = "release" if sem is None else sem
+    tl.static_assert(order == "release" or order == "relaxed", "atomic_store only writes: its order is 'release' or 'relaxed'")
+    place = _bits_at(pointer, "atomic_store")
+    value = tl.to_tensor(val).to(pointer.dtype.element_ty)
+    tl.atomic_xchg(place, value.to(place.dtype.element_ty, bitcast=True), mask=mask, sem=order, scope=scope)
+
+
 # ---- waiting
 
 
 @triton.jit
 def _poll(pointer, expected, sem: tl.constexpr, scope: tl.constexpr):
     return tl.atomic_cas(pointer, expected, expected, sem=sem, scope=scope) == expected
+
+
+# A tile of addresses is read where the expected value has not been seen yet.
+@triton.jit
+def _poll_rest(pointer, expected, found, sem: tl.constexpr, scope: tl.constexpr):
+    missing = not found
+    return found or (missing and tl.atomic_or(pointer, 0, mask=missing, sem=sem, scope=scope) == expected)
+
+
+@triton.jit
+def _all(found):
+    return min(found.to(tl.int32)) == 1
 
 
 # One number for all threads of a program: each reads a clock of its own, and they agree on the latest.
@@ -128,20 +168,43 @@ def _nanoseconds():
 
 
 @triton.jit
-def atomic_poll(pointer, expected, sem: tl.constexpr = "acquire", scope: tl.constexpr = "gpu", timeout_ns=None):
-    tl.static_assert(pointer.type.is_ptr() and pointer.dtype.element_ty.is_int(), "atomic_poll waits at the address of one integer")
-    tl.static_assert(sem == "acquire" or sem == "relaxed", "atomic_poll only reads: its order is 'acquire' or 'relaxed'")
-    expected = tl.to_tensor(expected).to(pointer.dtype.element_ty)
+def _poll_tile(pointer, expected, sem: tl.constexpr, scope: tl.constexpr, timeout_ns):
+    pointer, expected = tl.broadcast(pointer, expected)
+    found = tl.atomic_or(pointer, 0, sem=sem, scope=scope) == expected
+    if timeout_ns is None:
+        while not _all(found):
+            found = _poll_rest(pointer, expected, found, sem, scope)
+    else:
+        begin = _nanoseconds()
+        while not _all(found) and _nanoseconds() - begin < timeout_ns:
+            found = _poll_rest(pointer, expected, found, sem, scope)
+    return found
+
+
+@triton.jit
+def _poll_one(pointer, expected, sem: tl.constexpr, scope: tl.constexpr, timeout_ns):
     found = _poll(pointer, expected, sem, scope)
     if timeout_ns is None:
         while not found:
             found = _poll(pointer, expected, sem, scope)
     else:
-        tl.static_assert(tl.target_info.is_cuda(), "timeout_ns of atomic_poll is measured by a GPU's clock, and this is compiled for a CPU")
         begin = _nanoseconds()
         while not found and _nanoseconds() - begin < timeout_ns:
             found = _poll(pointer, expected, sem, scope)
     return found
+
+
+@triton.jit
+def atomic_poll(pointer, expected_value, sem: tl.constexpr = None, scope: tl.constexpr = None, timeout_ns=None):
+    order: tl.constexpr = "acquire" if sem is None else sem
+    tl.static_assert(pointer.dtype.is_ptr() and pointer.dtype.element_ty.is_int(), "atomic_poll waits at addresses of integers")
+    tl.static_assert(order == "acquire" or order == "relaxed", "atomic_poll only reads: its order is 'acquire' or 'relaxed'")
+    tl.static_assert(timeout_ns is None or tl.target_info.is_cuda(), "timeout_ns of atomic_poll is measured by a GPU's clock, and this is compiled for a CPU")
+    expected = tl.to_tensor(expected_value).to(pointer.dtype.element_ty)
+    if pointer.type.is_block():
+        return _poll_tile(pointer, expected, order, scope, timeout_ns)
+    else:
+        return _poll_one(pointer, expected, order, scope, timeout_ns)
 
 
 # ---- reductions
@@ -285,8 +348,8 @@ def cumsum(input, axis=0, reverse=False, dtype: tl.constexpr = None):
 
 
 @triton.jit
-def cumprod(input, axis=0, reverse=False):
-    input = tl._promote_bfloat16_to_float32(input)
+def cumprod(input, axis=0, reverse=False, dtype: tl.constexpr = None):
+    input = tl._promote_bfloat16_to_float32(input) if dtype is None else input.to(dtype)
     return tl.associative_scan(input, axis, _multiply, reverse)
 
 

@@ -149,8 +149,9 @@ static std::nullopt_t wrongType(Emitter &e, Arguments &args, const Operand &x, l
 Maybe emitFdiv(Emitter &e, Arguments &args) {
   Operand x, y;
   if (!pairOf(e, args, x, y)) return std::nullopt;
-  std::optional<bool> rounds = args.boolean(2);
-  if (!rounds) return std::nullopt;
+  std::optional<bool> rounds = args.boolean(2), approximate = rounds ? args.boolean(3) : std::nullopt;
+  if (!approximate) return std::nullopt;
+  if (*rounds && *approximate) return e.ops.fail(Diag::callArgumentType, {"tl.fdiv", "approx", "False beside ieee_rounding=True", "True"});
   if (!isFloat(x.type.scalar())) return wrongType(e, args, x, "floats", ".to(tl.float32)");
   if (*rounds && x.type.scalar() == Scalar::fp32)
     return Operand::of(tt::PreciseDivFOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);

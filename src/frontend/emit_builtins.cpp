@@ -4,6 +4,9 @@
 #include "frontend/builtin_emitters.h"
 #include "ir/interpret/interpret.h"
 
+#include <map>
+#include <mutex>
+
 using namespace mlir;
 
 namespace tilewright {
@@ -20,33 +23,14 @@ BuiltinEmitter emitterOf(const Builtin &builtin) {
 }
 
 bool isMethod(llvm::StringRef name) {
-  static const llvm::StringSet<> names = {"broadcast_to", "trans",
-                                          "permute",      "split",
-                                          "view",         "reshape",
-                                          "expand_dims",  "cast",
-                                          "store",        "advance",
-                                          "item",         "ravel",
-                                          "squeeze",      "unsqueeze",
-                                          "atomic_cas",   "atomic_xchg",
-                                          "atomic_add",   "atomic_max",
-                                          "atomic_min",   "atomic_and",
-                                          "atomic_or",    "atomic_xor",
-                                          "atomic_poll",  "exp",
-                                          "exp2",         "log",
-                                          "log2",         "cos",
-                                          "sin",          "sqrt",
-                                          "rsqrt",        "sqrt_rn",
-                                          "erf",          "floor",
-                                          "ceil",         "abs",
-                                          "reduce",       "associative_scan",
-                                          "gather",       "histogram",
-                                          "cdiv",         "sigmoid",
-                                          "softmax",      "max",
-                                          "argmax",       "min",
-                                          "argmin",       "sum",
-                                          "xor_sum",      "reduce_or",
-                                          "cumsum",       "cumprod",
-                                          "sort",         "flip"};
+  static const llvm::StringSet<> names = {
+      "broadcast_to", "trans",      "permute",    "split",      "view",      "reshape",    "expand_dims", "cast",
+      "store",        "advance",    "item",       "ravel",      "squeeze",   "unsqueeze",  "atomic_cas",  "atomic_xchg",
+      "atomic_add",   "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_poll", "atomic_load",
+      "atomic_store", "exp",        "exp2",       "log",        "log2",      "cos",        "sin",         "sqrt",
+      "rsqrt",        "sqrt_rn",    "erf",        "floor",      "ceil",      "abs",        "reduce",      "associative_scan",
+      "gather",       "histogram",  "cdiv",       "sigmoid",    "softmax",   "max",        "argmax",      "min",
+      "argmin",       "sum",        "xor_sum",    "reduce_or",  "cumsum",    "cumprod",    "sort",        "flip"};
   return names.contains(name);
 }
 
@@ -86,14 +70,14 @@ static std::vector<Parameter> parseSignature(llvm::StringRef signature) {
   return parameters;
 }
 
+/// Read from the signature when a kernel first calls the builtin: kernels use a few of the hundreds.
 static const std::vector<Parameter> &parametersOf(const Builtin &builtin) {
-  static const std::map<const Builtin *, std::vector<Parameter>> all = [] {
-    std::map<const Builtin *, std::vector<Parameter>> map;
-    for (const Builtin *row : allBuiltins())
-      map[row] = parseSignature(row->signature);
-    return map;
-  }();
-  return all.at(&builtin);
+  static std::mutex lock;
+  static std::map<const Builtin *, std::vector<Parameter>> known;
+  std::lock_guard<std::mutex> guard(lock);
+  auto [entry, isNew] = known.try_emplace(&builtin);
+  if (isNew) entry->second = parseSignature(builtin.signature);
+  return entry->second;
 }
 
 std::optional<Arguments> Emitter::bind(const Builtin &builtin, CallArguments given) {

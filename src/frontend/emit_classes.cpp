@@ -192,8 +192,20 @@ std::optional<Maybe> Emitter::binaryMethod(ast::BinaryOp op, const Operand &x, c
   return callMethod(y, ("__r" + methodOf(op)).str(), {x}, range);
 }
 
+// What y is asked where x has no answer: 2 < c is c > 2.
+static ast::CompareOp mirrored(ast::CompareOp op) {
+  switch (op) {
+  case ast::CompareOp::lt: return ast::CompareOp::gt;
+  case ast::CompareOp::le: return ast::CompareOp::ge;
+  case ast::CompareOp::gt: return ast::CompareOp::lt;
+  case ast::CompareOp::ge: return ast::CompareOp::le;
+  default: return op;
+  }
+}
+
 std::optional<Maybe> Emitter::compareMethod(ast::CompareOp op, const Operand &x, const Operand &y, SourceRange range) {
-  return callMethod(x, methodOf(op), {y}, range);
+  if (std::optional<Maybe> result = callMethod(x, methodOf(op), {y}, range)) return result;
+  return callMethod(y, methodOf(mirrored(op)), {x}, range);
 }
 
 } // namespace tilewright

@@ -40,6 +40,17 @@ Maybe Emitter::expression(const ast::Expr &expr) {
   return result;
 }
 
+// What an aggregate's class may define for an operator.
+static llvm::StringRef methodOf(ast::UnaryOp op) {
+  switch (op) {
+  case ast::UnaryOp::minus: return "__neg__";
+  case ast::UnaryOp::plus: return "__pos__";
+  case ast::UnaryOp::invert: return "__invert__";
+  case ast::UnaryOp::not_: return "__not__";
+  }
+  return "";
+}
+
 // Long: one case for each kind of expression, to be read as a table.
 Maybe Emitter::expressionWithin(const ast::Expr &expr) {
   ops.at(expr.range);
@@ -79,6 +90,7 @@ Maybe Emitter::expressionWithin(const ast::Expr &expr) {
     if (!operand) return std::nullopt;
     ops.at(expr.range);
     if (operand->isRuntime()) return ops.unary(operation.op, *operand);
+    if (std::optional<Maybe> result = callMethod(*operand, methodOf(operation.op), {}, expr.range)) return *result;
     std::optional<Value> value = operand->value();
     if (!value) return ops.fail(Diag::operandType, {operatorText(operation.op), operand->describe()});
     std::optional<Value> result = evaluateUnary(operation.op, *value, expr.range, *unit.diagnostics);

@@ -7,9 +7,9 @@
 // that they are about still exist; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
-#include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shift.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/covering.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_sums.h"
@@ -376,7 +376,10 @@ struct Explainer::Impl {
     if (auto asked = kernel->getAttrOfType<IntegerAttr>(askedWarpsName))
       heading += "; accumulators do not fit into the registers of the " + countText(asked.getInt(), "warp") + " asked for";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreBlocksName)) heading += "; " + why.str();
-    if (kernel->hasAttr(ttg::rolesName)) heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
+    if (kernel->hasAttr(widenerName))
+      heading += "; one more warp starts the copies of a loop, 4 more widen the second operand of its product";
+    else if (kernel->hasAttr(ttg::rolesName))
+      heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
     auto add = [&](Operation *op, const std::string &text) {
@@ -403,8 +406,18 @@ struct Explainer::Impl {
           })
           .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
+          .Case([&](ttg::WgmmaOp o) { seeOperand(o); })
           .Case([&](scf::ForOp o) { seeLoop(o); });
     });
+  }
+
+  /// A first operand that stays in registers because another warpgroup widens the second one.
+  void seeOperand(ttg::WgmmaOp op) {
+    static constexpr llvm::StringLiteral before = "A and B in shared memory";
+    if (!isa<RankedTensorType>(op.getA().getType())) return;
+    for (FoundFact &fact : products)
+      if (size_t at = fact.text.find(before); fact.location == op->getLoc() && at != std::string::npos)
+        fact.text.replace(at, before.size(), "A widened in registers, B in shared memory");
   }
 
   static std::string notAheadText(Operation *load) {

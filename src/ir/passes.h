@@ -45,6 +45,8 @@ llvm::LogicalResult padTiles(mlir::ModuleOp module);
 
 /// Folds, canonicalises, removes common subexpressions and dead code, and hoists what does not change out of loops.
 llvm::LogicalResult simplify(mlir::ModuleOp module);
+/// The same. Says whether it would find nothing to do in what it has left.
+bool simplifyAll(mlir::ModuleOp module);
 
 /// Turns a loop-carried tile that only moves by a uniform amount in each iteration into its start plus one carried scalar.
 ///   before: iter_args(%p = %start) { ... yield (tt.addptr %p, splat %step) }

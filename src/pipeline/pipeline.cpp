@@ -5,18 +5,20 @@
 
 #include "pipeline/steps.h"
 
+#include "ir/passes.h"
 #include "ir/tt.h"
 #include "pipeline/ir_text.h"
 #include "pipeline/operations.h"
 #include "pipeline/program.h"
+#include "support/stack.h"
 #include "syntax/parser.h"
 
 #include "mlir/IR/Verifier.h"
 
-#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <chrono>
+#include <utility>
 
 using namespace mlir;
 
@@ -29,25 +31,43 @@ Compilation::Compilation(const CompileRequest &request, Stage wanted, Diagnostic
   options.capability = request.gpu ? request.gpu->capability : 0;
 }
 
-/// Every promise of `gone` so far, and those of this step.
-static void promise(const Step &step, llvm::SmallVectorImpl<llvm::StringRef> &gone) {
-  if (step.changesDialects) gone.clear();
-  llvm::StringRef(step.gone).split(gone, ' ', -1, /*KeepEmpty=*/false);
+namespace {
+/// Numbers of a module, in a tenth of the verifier's time: `all` is another one after any change that the verifier looks at, `code` after
+/// any but to the attributes of functions.
+struct Fingerprint {
+  uint64_t code = 0, all = 0;
+};
+
+/// What is known about the module between two steps.
+struct Known {
+  llvm::SmallVector<llvm::StringRef> gone; // what the steps so far have promised to have removed
+  std::optional<Fingerprint> right;        // the module was verified, and searched for `gone`
+  std::optional<uint64_t> simple;          // the code in which simplify has nothing to do
+  bool isSimple = false;                   // so is what the step that has just run left
+};
+} // namespace
+
+static uint64_t mixed(uint64_t code, uint64_t part) {
+  code = (code ^ part) * 0x9e3779b97f4a7c15;
+  return code ^ code >> 32;
 }
 
-/// Another number for a module in which anything has changed that the verifier looks at, in a tenth of the verifier's time.
-static uint64_t fingerprint(ModuleOp module) {
-  uint64_t code = 0;
-  auto add = [&code](const void *part) {
-    code = (code ^ reinterpret_cast<uintptr_t>(part)) * 0x9e3779b97f4a7c15;
-    code ^= code >> 32;
-  };
+static Fingerprint fingerprint(ModuleOp module) {
+  Fingerprint print;
+  auto add = [&print](const void *part) { print.code = mixed(print.code, reinterpret_cast<uintptr_t>(part)); };
+  uint64_t attributes = 0;
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     add(op);
     add(op->getBlock());
     add(op->getName().getAsOpaquePointer());
-    add(op->getDiscardableAttrDictionary().getAsOpaquePointer());
-    if (op->getPropertiesStorageSize() > 0) code ^= static_cast<size_t>(op->hashProperties());
+    const void *discardable = op->getDiscardableAttrDictionary().getAsOpaquePointer();
+    uint64_t properties = op->getPropertiesStorageSize() > 0 ? static_cast<size_t>(op->hashProperties()) : 0;
+    if (isa<tt::FuncOp>(op)) {
+      attributes = mixed(mixed(attributes, reinterpret_cast<uintptr_t>(discardable)), properties);
+    } else {
+      add(discardable);
+      print.code ^= properties;
+    }
     for (mlir::Value operand : op->getOperands())
       add(operand.getAsOpaquePointer());
     for (mlir::Type result : op->getResultTypes())
@@ -59,26 +79,50 @@ static uint64_t fingerprint(ModuleOp module) {
         for (BlockArgument argument : block.getArguments())
           add(argument.getAsOpaquePointer()), add(argument.getType().getAsOpaquePointer());
   });
-  return code;
+  print.all = mixed(print.code, attributes);
+  return print;
 }
 
-/// What a step left is well-formed and holds nothing that must be gone. A module with the fingerprint `verified` is as well-formed as it
-/// was: half of the steps leave most kernels as they are.
-static bool check(Compilation &c, const Step &step, llvm::ArrayRef<llvm::StringRef> gone, std::optional<uint64_t> &verified) {
+/// What a step left is well-formed. A module as it was before is as well-formed as it was: half of the steps leave most kernels as they
+/// are. Where only attributes of functions have changed, only functions are looked at.
+static bool isWellFormed(Compilation &c, const std::optional<Fingerprint> &before, const Fingerprint &now) {
+  if (std::exchange(c.isVerified, false)) return true;
+  if (!before || before->code != now.code) return succeeded(verify(*c.module));
+  return before->all == now.all || llvm::all_of(c.module->getOps<tt::FuncOp>(),
+                                                [](tt::FuncOp kernel) { return succeeded(verify(kernel, /*verifyRecursively=*/false)); });
+}
+
+/// What a step left is well-formed and holds nothing that must be gone.
+static bool check(Compilation &c, const Step &step, Known &known) {
   c.errors.enterCheck();
-  auto now = step.changesDialects ? std::nullopt : std::optional(fingerprint(*c.module));
-  if ((!now || now != verified) && failed(verify(*c.module))) return false;
-  verified = now;
-  std::string left = leftOver(*c.module, gone);
+  if (step.changesDialects) known.gone.clear(), known.right.reset();
+  llvm::StringRef(step.gone).split(known.gone, ' ', -1, /*KeepEmpty=*/false);
+  Fingerprint now = fingerprint(*c.module);
+  if (!isWellFormed(c, known.right, now)) return false;
+  bool searched = known.gone.empty() || (step.gone.empty() && known.right && known.right->code == now.code);
+  known.right = now;
+  if (std::exchange(known.isSimple, false)) known.simple = now.code;
+  std::string left = searched ? "" : leftOver(*c.module, known.gone);
   if (left.empty()) return true;
   c.errors.bug("'" + left + "' must not be in the module any more");
   return false;
 }
 
-static bool runStep(const Step &step, Compilation &c) {
+/// Simplifies nothing where the code is as it was when there was nothing left to simplify.
+static bool perform(const Step &step, Compilation &c, Known &known) {
+  if (step.pass != simplify) return succeeded(step.pass ? step.pass(*c.module) : step.run(c));
+  known.isSimple = (known.right && known.simple == known.right->code) || simplifyAll(*c.module);
+  return true;
+}
+
+/// MLIR and LLVM recurse, the deeper the longer a kernel is, and do not ask how much stack is left. The first step asks (support/stack.h),
+/// and calls back into Python, which knows the thread that it is on.
+constexpr int64_t stackOfSteps = 4 << 20;
+
+static bool runStep(const Step &step, Compilation &c, Known &known) {
   c.errors.enter(step.name);
   auto start = std::chrono::steady_clock::now();
-  bool done = succeeded(step.pass ? step.pass(*c.module) : step.run(c));
+  bool done = perform(step, c, known);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!done && !c.diagnostics.hasErrors()) c.errors.bug("it gives no reason");
   if (!done) return false;
@@ -93,20 +137,20 @@ static bool runStep(const Step &step, Compilation &c) {
 /// Runs the steps from `from` (empty: the first) to `until`. The first one always runs: it brings the module.
 static bool runSteps(Compilation &c, llvm::StringRef from, llvm::StringRef until) {
   if (!c.request.options.check(c.request.gpu ? &*c.request.gpu : nullptr, c.diagnostics)) return false;
-  llvm::SmallVector<llvm::StringRef> gone;
-  std::optional<uint64_t> verified;
-  bool skipping = !from.empty(), first = true;
-  for (const Step *step : stepsFor(c.request)) {
-    skipping = skipping && step->name != from;
-    if (!skipping || first) {
-      if (!runStep(*step, c)) return false;
-      if (!skipping) promise(*step, gone);
-      if (c.output.empty() && !check(c, *step, gone, verified)) return false;
+  Known known;
+  auto run = [&](const Step &step) { return runStep(step, c, known) && (!c.output.empty() || check(c, step, known)); };
+  std::vector<const Step *> steps = stepsFor(c.request);
+  if (!run(*steps.front())) return false;
+  bool skipping = !from.empty() && steps.front()->name != from, done = true;
+  if (steps.front()->name == until) return true;
+  onStackOf(stackOfSteps, [&] {
+    for (const Step *step : llvm::drop_begin(steps)) {
+      skipping = skipping && step->name != from;
+      if (!skipping) done = run(*step);
+      if (!done || step->name == until) return;
     }
-    first = false;
-    if (step->name == until) return true;
-  }
-  return true;
+  });
+  return done;
 }
 
 std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagnostics &diagnostics) {

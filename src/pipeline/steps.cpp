@@ -26,6 +26,7 @@ namespace tilewright {
 
 static LogicalResult emitKernel(Compilation &c) {
   c.module = c.request.kernel.emit(*c.context, c.request.args, c.options, c.diagnostics);
+  c.isVerified = c.request.kernel.function() && c.options.overrideText.empty(); // by the front end
   return success(c.module.get() != nullptr);
 }
 

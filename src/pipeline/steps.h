@@ -24,6 +24,7 @@ struct Compilation {
   DiagnosticForwarder errors;
 
   mlir::OwningOpRef<mlir::ModuleOp> module; // until code is generated
+  bool isVerified = false;                  // the module, by the step that brought it
   std::string output;                       // then
   CpuArtifact cpu;
   GpuArtifact gpu;

@@ -263,6 +263,7 @@ std::optional<BoundArguments> bindArguments(const JitFunction &kernel, llvm::Arr
 
 Value argumentDict(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments) {
   std::vector<std::pair<Value, Value>> items;
+  items.reserve(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string &name = kernel.parameters[i].name;
     if (arguments[i].kind() == Argument::Kind::missing) continue;

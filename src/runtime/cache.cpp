@@ -12,10 +12,12 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/processor.h"
+#include "support/settings.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,13 +34,11 @@ static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
 static constexpr int64_t mostBytes = int64_t(1) << 30;
 
 bool cacheIsRead() {
-  const char *value = std::getenv("TRITON_ALWAYS_COMPILE");
-  return !value || std::string_view(value) != "1";
+  return !isSwitchedOn("TRITON_ALWAYS_COMPILE", false);
 }
 
 bool cacheEnabled() {
-  const char *setting = std::getenv("TILEWRIGHT_CACHE");
-  return !setting || std::string_view(setting) != "0";
+  return isSwitchedOn("TILEWRIGHT_CACHE", true);
 }
 
 static std::string entryFolder(const std::string &key) {
@@ -49,6 +49,36 @@ static std::string_view suffixOf(CacheKind kind) {
 }
 static std::string entryPath(const std::string &key, CacheKind kind) {
   return entryFolder(key) + "/" + key.substr(2) + std::string(suffixOf(kind));
+}
+
+// ---- beside Triton's folder
+//
+// PyTorch takes what a program has compiled to another machine as the files of $TRITON_CACHE_DIR/KEY, the key of a kernel in base 32, and
+// puts them back there. Where that variable names the folder, a kernel's entry has a second name under it.
+
+static std::string base32(const std::string &hex) {
+  static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+  std::string text;
+  uint32_t bits = 0;
+  int held = 0;
+  for (char digit : hex) {
+    bits = bits << 4 | llvm::hexDigitValue(digit);
+    for (held += 4; held >= 5; held -= 5)
+      text += letters[bits >> (held - 5) & 31];
+  }
+  if (held) text += letters[bits << (5 - held) & 31];
+  return text;
+}
+
+/// The folder of a kernel's second name, or nothing.
+static std::string carriedFolder(const std::string &key) {
+  const char *triton = std::getenv("TRITON_CACHE_DIR");
+  bool isNamed = triton && *triton && cacheDirectory() == std::string(triton) + "/tilewright";
+  return isNamed ? triton + ("/" + base32(key)) : "";
+}
+
+static std::string carriedName(const std::string &folder) {
+  return folder + "/kernel" + std::string(suffixOf(CacheKind::kernel));
 }
 
 static void appendNumber(std::string &bytes, uint64_t number) {
@@ -101,7 +131,12 @@ static std::optional<std::string> readEntry(const std::string &path, std::string
 std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics) {
   if (!cacheEnabled()) return std::nullopt;
   std::string path = entryPath(key, kind);
-  if (::access(path.c_str(), F_OK) != 0) return std::nullopt; // absent, or not readable, which storing will report
+  if (::access(path.c_str(), F_OK) != 0) { // absent, or not readable, which storing will report
+    std::string carried = kind == CacheKind::kernel ? carriedFolder(key) : "";
+    path = carried.empty() ? "" : carriedName(carried);
+    if (path.empty() || ::access(path.c_str(), F_OK) != 0 || !checkPrivateFolder(carried)) return std::nullopt;
+    return readEntry(path, key, diagnostics);
+  }
   if (!mayUseFolder(diagnostics)) return std::nullopt;
   return readEntry(path, key, diagnostics);
 }
@@ -124,11 +159,18 @@ void storeCached(const std::string &key, CacheKind kind, std::string_view bytes,
   file += hashHex(bytes);
   file += bytes;
   if (done) done = writeFileAtomically(entryPath(key, kind), file);
-  if (!done) warnOnce(Diag::cacheUnusable, done.error(), diagnostics);
+  if (!done) return warnOnce(Diag::cacheUnusable, done.error(), diagnostics);
+  std::string carried = kind == CacheKind::kernel ? carriedFolder(key) : "";
+  if (carried.empty() || !makePrivateDirectories(carried)) return;
+  ::unlink(carriedName(carried).c_str());
+  // A folder that takes no second names carries nothing: the entry itself is there.
+  static_cast<void>(::link(entryPath(key, kind).c_str(), carriedName(carried).c_str()) == 0);
 }
 
 void removeCached(const std::string &key, CacheKind kind) {
   ::unlink(entryPath(key, kind).c_str());
+  std::string carried = kind == CacheKind::kernel ? carriedFolder(key) : "";
+  if (!carried.empty()) ::unlink(carriedName(carried).c_str());
 }
 
 std::optional<CacheClaim> CacheClaim::take(const std::string &key) {
@@ -427,7 +469,13 @@ CacheUse cacheUse() {
 
 int64_t clearCache() {
   int64_t count = 0;
-  forEachEntry([&](const std::string &path, int64_t) { count += ::unlink(path.c_str()) == 0; });
+  forEachEntry([&](const std::string &path, int64_t) {
+    llvm::StringRef name = path;
+    bool isKernel = name.consume_back(suffixOf(CacheKind::kernel));
+    std::string carried = isKernel ? carriedFolder(name.take_back(digits + 1).str().erase(2, 1)) : "";
+    if (!carried.empty()) ::unlink(carriedName(carried).c_str());
+    count += ::unlink(path.c_str()) == 0;
+  });
   return count;
 }
 

@@ -6,7 +6,10 @@
 
 #include "support/arena.h"
 #include "support/cpu_quota.h"
+#include "support/numa.h"
 #include "support/processor.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <array>
@@ -15,13 +18,15 @@
 #include <chrono>
 #include <cstdlib>
 #include <linux/futex.h>
-#include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -55,32 +60,45 @@ bool isTimeToLook(int64_t turns) {
   return true;
 }
 
-void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
-  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+// Waiting threads are told apart by bits: a call wakes those that share one with it.
+void futexWait(std::atomic<uint32_t> &word, uint32_t expected, uint32_t bits = ~0u) {
+  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected, nullptr, nullptr, bits);
 }
-void futexWake(std::atomic<uint32_t> &word, int64_t count) {
-  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_PRIVATE, static_cast<int>(count), nullptr, nullptr, 0);
+void futexWake(std::atomic<uint32_t> &word, int64_t count, uint32_t bits = ~0u) {
+  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_BITSET_PRIVATE, static_cast<int>(count), nullptr, nullptr, bits);
 }
 
-/// One thread's scratch memory. Grows and stays. Moves, never copies: a nested job swaps it out.
+/// One thread's scratch memory. Grows and stays. Its pages come from the system, which takes them from the node of the thread that touches
+/// them first: the one whose arena it is. Moves, never copies: a nested job swaps it out.
 class Arena {
 public:
+  Arena() = default;
+  Arena(Arena &&other) noexcept : memory(std::exchange(other.memory, nullptr)), size(std::exchange(other.size, 0)) {}
+  Arena &operator=(Arena &&other) noexcept {
+    std::swap(memory, other.memory);
+    std::swap(size, other.size);
+    return *this;
+  }
+  ~Arena() { release(); }
   bool reserve(int64_t bytes) {
     if (bytes <= size) return true;
-    memory.reset();
-    size = 0;
+    release();
     int64_t wanted = (bytes + 4095) & ~int64_t(4095);
-    memory.reset(static_cast<char *>(std::aligned_alloc(4096, static_cast<size_t>(wanted))));
-    if (memory) size = wanted;
-    return memory != nullptr;
+    void *pages = ::mmap(nullptr, static_cast<size_t>(wanted), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return false;
+    memory = static_cast<char *>(pages);
+    size = wanted;
+    return true;
   }
-  char *data() const { return memory.get(); }
+  char *data() const { return memory; }
 
 private:
-  struct Free {
-    void operator()(char *pointer) const { std::free(pointer); }
-  };
-  std::unique_ptr<char, Free> memory;
+  void release() {
+    if (memory) ::munmap(memory, static_cast<size_t>(size));
+    memory = nullptr;
+    size = 0;
+  }
+  char *memory = nullptr;
   int64_t size = 0;
 };
 
@@ -93,28 +111,41 @@ void beginLaunch(char *arena, const PoolJob &job) {
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool insideJob = false;
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint32_t launchesAlone = 0;
 
+/// A node's part of a job: its threads, and the stretch of programs that they take first.
+struct Share {
+  int64_t end = 0;       // of the stretch
+  int64_t divisor = 2;   // chunks are at most 1/divisor of what is left
+  int64_t joinLimit = 0; // workers beside the caller
+  std::atomic<int64_t> joined{0};
+  alignas(64) std::atomic<int64_t> next{0};
+};
+
 struct Job {
+  explicit Job(size_t nodes) : shares(nodes) {}
+
   PoolJob work;
   int64_t firstChunk = 1;
-  int64_t share = 2; // chunks are at most 1/share of what is left
-  std::atomic<int64_t> joined{0};
-  int64_t joinLimit = 0; // workers beside the caller
-  alignas(64) std::atomic<int64_t> next{0};
+  std::vector<Share> shares; // one a node
   alignas(64) std::atomic<int64_t> busyNanoseconds{0};
 };
 
-/// Takes chunks until none is left.
-void work(Job &job) {
-  int64_t chunk = job.firstChunk, total = job.work.programs, spent = 0;
+/// Takes chunks until none is left, from its own node's share first. The caller's is the first of all, so it takes programs in launch
+/// order, and programs that wait for earlier ones are reached by it whatever other threads do.
+void work(Job &job, size_t node) {
+  int64_t chunk = job.firstChunk, spent = 0;
   char *arena = threadArena.data();
   beginLaunch(arena, job.work);
   int64_t before = now();
-  while (true) {
-    int64_t left = total - job.next.load(std::memory_order_relaxed);
-    int64_t take = std::clamp<int64_t>(left / job.share, 1, chunk);
-    int64_t first = job.next.fetch_add(take, std::memory_order_relaxed);
-    if (first >= total) break;
-    job.work.body(job.work.context, first, std::min(first + take, total), arena);
+  for (size_t turn = 0; turn < job.shares.size();) {
+    Share &share = job.shares[(node + turn) % job.shares.size()];
+    int64_t left = share.end - share.next.load(std::memory_order_relaxed);
+    int64_t take = std::clamp<int64_t>(left / share.divisor, 1, chunk);
+    int64_t first = left <= 0 ? share.end : share.next.fetch_add(take, std::memory_order_relaxed);
+    if (first >= share.end) {
+      ++turn;
+      continue;
+    }
+    job.work.body(job.work.context, first, std::min(first + take, share.end), arena);
     int64_t after = now();
     // Doubling, not computing, so that one slow first chunk (cold caches, page faults) does not fix the size.
     if (after - before < chunkNanoseconds / 2 && take == chunk) chunk *= 2;
@@ -124,27 +155,93 @@ void work(Job &job) {
   job.busyNanoseconds.fetch_add(spent, std::memory_order_relaxed);
 }
 
+/// A node of the machine and the workers that stay on it.
+struct Node {
+  cpu_set_t processors{};
+  uint32_t bit = ~0u;              // its workers wait with it
+  std::atomic<int64_t> workers{0}; // changed by who holds `launching`
+  std::atomic<int64_t> sleepers{0};
+};
+
 class Pool {
 public:
+  Pool();
   PoolResult run(const PoolJob &request);
   void signalWorkers(int number) const;
 
 private:
+  struct Worker {
+    Pool *pool;
+    size_t node;
+    pthread_t thread;
+  };
   PoolResult runAlone(const PoolJob &request);
-  void startWorkers(int64_t count);
-  static void *workerMain(void *pool);
-  void workerLoop();
+  void deal(int64_t threads);
+  void startWorkers(size_t node, int64_t count);
+  void wakeWorkers();
+  static void *workerMain(void *worker);
+  void workerLoop(size_t node);
 
-  std::mutex launching; // held by the thread whose job has the workers
+  std::mutex launching;           // held by the thread whose job has the workers
+  std::vector<NumaNode> topology; // the first is the caller's
+  std::vector<Node> nodes;        // as in the topology
+  std::vector<int64_t> threadsOf; // of the job, on each node
   Job job;
-  std::atomic<int64_t> workers{0}; // changed by who holds `launching`
-  std::array<pthread_t, maxThreads> started{};
-  std::atomic<int64_t> sleepers{0};
+  std::atomic<int64_t> workers{0}; // of all nodes
+  std::array<Worker, maxThreads> started{};
   alignas(64) std::atomic<uint32_t> signal{0}; // counts jobs; workers wait for it to change
   std::atomic<bool> open{false};               // the job may be joined
   alignas(64) std::atomic<uint32_t> active{0}; // workers that are looking at the job
   std::atomic<bool> callerSleeps{false};
 };
+
+/// The nodes that the pool's threads are dealt out to, the one that the caller runs on first. One, where the threads fit on it: then they
+/// are left to the system.
+static std::vector<NumaNode> nodesOfPool() {
+  std::vector<NumaNode> nodes = numaNodes();
+  auto home =
+      llvm::find_if(nodes, [processor = ::sched_getcpu()](const NumaNode &node) { return llvm::is_contained(node.processors, processor); });
+  if (home != nodes.end()) std::rotate(nodes.begin(), home, nodes.end());
+  if (defaultThreads() <= static_cast<int64_t>(nodes.front().processors.size())) nodes.resize(1);
+  return nodes;
+}
+
+Pool::Pool() : topology(nodesOfPool()), nodes(topology.size()), threadsOf(topology.size()), job(topology.size()) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].bit = 1u << (i % 32);
+    for (int64_t processor : topology[i].processors)
+      if (processor < CPU_SETSIZE) CPU_SET(static_cast<size_t>(processor), &nodes[i].processors);
+  }
+}
+
+/// Deals the job out to at most `threads` threads and their nodes.
+void Pool::deal(int64_t threads) {
+  dealThreads(topology, threads, threadsOf);
+  int64_t all = 0, before = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    bool hasCaller = i == 0;
+    startWorkers(i, threadsOf[i] - hasCaller);
+    threadsOf[i] = std::min(threadsOf[i], nodes[i].workers.load(std::memory_order_relaxed) + hasCaller);
+    all += threadsOf[i];
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Share &share = job.shares[i];
+    share.next.store(endOfPart(job.work.programs, before, all), std::memory_order_relaxed);
+    before += threadsOf[i];
+    share.end = endOfPart(job.work.programs, before, all);
+    share.divisor = std::max<int64_t>(1, 2 * threadsOf[i]);
+    share.joinLimit = i == 0 ? threadsOf[i] - 1 : threadsOf[i];
+    share.joined.store(0, std::memory_order_relaxed);
+  }
+}
+
+/// With enough workers awake nobody needs to be woken, and the system call is saved.
+void Pool::wakeWorkers() {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    int64_t awake = nodes[i].workers.load(std::memory_order_relaxed) - nodes[i].sleepers.load();
+    if (awake < job.shares[i].joinLimit) futexWake(signal, job.shares[i].joinLimit - awake, nodes[i].bit);
+  }
+}
 
 PoolResult Pool::runAlone(const PoolJob &request) {
   if (!threadArena.reserve(request.arenaBytes)) return {false, -1};
@@ -180,28 +277,21 @@ PoolResult Pool::run(const PoolJob &request) {
     lock.lock();
   }
   if (!threadArena.reserve(request.arenaBytes)) return {false, -1};
-  if (workers.load(std::memory_order_relaxed) < threads - 1) startWorkers(threads - 1);
+  if (expected >= 0) threads = std::min(threads, 1 + std::max<int64_t>(1, static_cast<int64_t>(expected / wakeNanoseconds)));
 
   job.work = request;
   job.firstChunk = request.programNanoseconds < 0
                        ? 1
                        : std::clamp<int64_t>(static_cast<int64_t>(chunkNanoseconds / std::max(request.programNanoseconds, 1.0f)), 1,
                                              std::max<int64_t>(1, request.programs / threads));
-  job.share = 2 * threads;
-  job.joinLimit = threads - 1;
-  if (expected >= 0)
-    job.joinLimit = std::min<int64_t>(job.joinLimit, std::max<int64_t>(1, static_cast<int64_t>(expected / wakeNanoseconds)));
-  job.joined.store(0, std::memory_order_relaxed);
-  job.next.store(0, std::memory_order_relaxed);
+  deal(threads);
   job.busyNanoseconds.store(0, std::memory_order_relaxed);
   open.store(true);
   signal.fetch_add(1);
-  // With enough workers awake nobody needs to be woken, and the system call is saved.
-  int64_t awake = workers.load(std::memory_order_relaxed) - sleepers.load();
-  if (awake < job.joinLimit) futexWake(signal, job.joinLimit - awake);
+  wakeWorkers();
 
   insideJob = true;
-  work(job);
+  work(job, 0);
   insideJob = false;
 
   open.store(false);
@@ -218,7 +308,9 @@ PoolResult Pool::run(const PoolJob &request) {
   return {true, static_cast<float>(job.busyNanoseconds.load()) / static_cast<float>(request.programs)};
 }
 
-void Pool::startWorkers(int64_t count) {
+/// Sees to it that a node has at least `count` workers.
+void Pool::startWorkers(size_t node, int64_t count) {
+  if (nodes[node].workers.load(std::memory_order_relaxed) >= count) return;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -228,10 +320,11 @@ void Pool::startWorkers(int64_t count) {
   sigfillset(&all);
   sigdelset(&all, SIGURG);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (; workers < count; ++workers) {
-    pthread_t thread;
-    if (pthread_create(&thread, &attributes, workerMain, this) != 0) break; // fewer workers are slower, not wrong
-    started[static_cast<size_t>(workers.load())] = thread;
+  for (; nodes[node].workers < count && workers < maxThreads; ++workers, ++nodes[node].workers) {
+    Worker &worker = started[static_cast<size_t>(workers.load())];
+    worker.pool = this;
+    worker.node = node;
+    if (pthread_create(&worker.thread, &attributes, workerMain, &worker) != 0) break; // fewer workers are slower, not wrong
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
@@ -239,17 +332,22 @@ void Pool::startWorkers(int64_t count) {
 
 void Pool::signalWorkers(int number) const {
   for (int64_t i = 0, count = workers.load(); i < count; ++i)
-    pthread_kill(started[static_cast<size_t>(i)], number);
+    pthread_kill(started[static_cast<size_t>(i)].thread, number);
 }
 
-void *Pool::workerMain(void *pool) {
-  static_cast<Pool *>(pool)->workerLoop();
+void *Pool::workerMain(void *worker) {
+  const Worker &self = *static_cast<Worker *>(worker);
+  // Where the system refuses, the worker runs anywhere.
+  if (self.pool->nodes.size() > 1) ::sched_setaffinity(0, sizeof(cpu_set_t), &self.pool->nodes[self.node].processors);
+  self.pool->workerLoop(self.node);
   return nullptr;
 }
 
-void Pool::workerLoop() {
+void Pool::workerLoop(size_t node) {
   insideJob = true;
   uint32_t seen = signal.load() - 1; // the job that it was started for may be open already
+  Node &home = nodes[node];
+  Share &share = job.shares[node];
   while (true) {
     int64_t start = 0;
     for (int64_t turns = 0; signal.load(std::memory_order_relaxed) == seen; ++turns) {
@@ -258,15 +356,15 @@ void Pool::workerLoop() {
       int64_t time = now();
       if (start == 0) start = time;
       if (time - start < spinNanoseconds) continue;
-      sleepers.fetch_add(1);
-      futexWait(signal, seen);
-      sleepers.fetch_sub(1);
+      home.sleepers.fetch_add(1);
+      futexWait(signal, seen, home.bit);
+      home.sleepers.fetch_sub(1);
       start = 0;
     }
     seen = signal.load();
     active.fetch_add(1);
     // Between these two lines the job is either open, and stays as it is until this worker counts itself out, or closed and not touched.
-    if (open.load() && job.joined.fetch_add(1) < job.joinLimit && threadArena.reserve(job.work.arenaBytes)) work(job);
+    if (open.load() && share.joined.fetch_add(1) < share.joinLimit && threadArena.reserve(job.work.arenaBytes)) work(job, node);
     if (active.fetch_sub(1) == 1 && callerSleeps.load()) futexWake(active, 1);
   }
 }

@@ -5,6 +5,11 @@
 // then asleep. The caller is one of the workers. Programs are handed out in launch order, in chunks of consecutive ones: a chunk grows
 // until it takes long enough to make handing out cheap, and shrinks near the end so that all finish together. A program, once started, runs
 // to its end, so programs may wait on locks held by running ones.
+//
+// Where launches have more threads by default, as the first one begins, than a node of memory has processors (support/numa.h), each worker
+// stays on one node, and a job's programs are dealt out to the nodes, one stretch of neighbors each, which is the same at each launch of
+// the grid: what programs share, and what a launch before has left in memory, is near. Within a stretch the order holds. Threads whose
+// stretch is done help with the others.
 #pragma once
 
 #include <cstdint>

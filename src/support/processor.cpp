@@ -65,9 +65,17 @@ bool hasSlowDivision() {
   return isSlow;
 }
 
-int64_t affinityProcessors() {
+std::vector<int64_t> usableProcessorNumbers() {
   cpu_set_t set;
-  return ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : ::sysconf(_SC_NPROCESSORS_ONLN);
+  bool isKnown = ::sched_getaffinity(0, sizeof(set), &set) == 0;
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0, count = isKnown ? CPU_SETSIZE : ::sysconf(_SC_NPROCESSORS_ONLN); i < count; ++i)
+    if (!isKnown || CPU_ISSET(static_cast<size_t>(i), &set)) numbers.push_back(i);
+  return numbers;
+}
+
+int64_t affinityProcessors() {
+  return static_cast<int64_t>(usableProcessorNumbers().size());
 }
 
 } // namespace tilewright

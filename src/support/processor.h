@@ -26,7 +26,9 @@ bool hasSlowSubnormals();
 /// Whether dividing vectors of 64 bytes takes this processor as long as ten multiplications do.
 bool hasSlowDivision();
 
-/// How many processors the threads of this process may run on; of all, where the system does not say.
+/// The numbers of the processors that the threads of this process may run on, rising; of all, where the system does not say.
+std::vector<int64_t> usableProcessorNumbers();
+/// How many they are.
 int64_t affinityProcessors();
 
 } // namespace tilewright

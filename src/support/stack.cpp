@@ -1,8 +1,7 @@
 #include "support/stack.h"
 
-#ifdef __linux__
+#include <csignal>
 #include <pthread.h>
-#endif
 
 namespace tilewright {
 
@@ -36,6 +35,26 @@ int64_t stackLeft() {
 
 bool stackIsLow() {
   return stackLeft() < reserve;
+}
+
+void onStackOf(int64_t bytes, const std::function<void()> &work) {
+  if (stackLeft() >= bytes) return work();
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, static_cast<size_t>(bytes + reserve));
+  sigset_t all, before;
+  sigfillset(&all); // signals are for the host program's threads
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  auto run = [](void *work) -> void * {
+    (*static_cast<const std::function<void()> *>(work))();
+    return nullptr;
+  };
+  bool started = pthread_create(&thread, &attributes, run, const_cast<std::function<void()> *>(&work)) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (!started) return work(); // most kernels need little
+  pthread_join(thread, nullptr);
 }
 
 } // namespace tilewright

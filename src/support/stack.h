@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace tilewright {
 
@@ -14,5 +15,9 @@ int64_t stackLeft();
 
 /// Whether so little stack is left that a recursion has to end. What remains is enough to report an error and to return.
 bool stackIsLow();
+
+/// Does the work where so many bytes of stack are left: here, or on a thread of its own, for which this one waits. For what recurses and
+/// does not ask, LLVM. The work throws nothing.
+void onStackOf(int64_t bytes, const std::function<void()> &work);
 
 } // namespace tilewright

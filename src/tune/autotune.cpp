@@ -3,10 +3,12 @@
 
 #include "tune/autotune.h"
 
+#include "evaluate/evaluate.h"
 #include "evaluate/module.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
+#include "support/settings.h"
 #include "tune/estimate.h"
 #include "tune/guess.h"
 #include "tune/measure.h"
@@ -15,15 +17,13 @@
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
 namespace tilewright {
 
 bool tunedAreKept() {
-  const char *setting = std::getenv("TILEWRIGHT_CACHE_AUTOTUNING");
-  return !(setting && std::string_view(setting) == "0");
+  return isSwitchedOn("TILEWRIGHT_CACHE_AUTOTUNING", true);
 }
 
 static SourceRange rangeOf(const JitFunction &kernel) {
@@ -162,8 +162,7 @@ static bool checkComplete(const JitFunction &kernel, llvm::ArrayRef<Argument> ar
 std::optional<TunedKernel::Choice> TunedKernel::complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const {
   std::optional<Choice> choice = apply(candidate, call.known, call.options, diagnostics);
   const JitFunction &kernel = plain.function();
-  if (!choice || !applyHeuristics(kernel, choice->arguments, diagnostics) || !checkComplete(kernel, choice->arguments, diagnostics))
-    return std::nullopt;
+  if (!choice || !applyRules(choice->arguments, diagnostics) || !checkComplete(kernel, choice->arguments, diagnostics)) return std::nullopt;
   return choice;
 }
 
@@ -195,6 +194,39 @@ static void appendTuneKey(llvm::ArrayRef<Argument> known, const std::vector<bool
   }
 }
 
+/// Whether the rules are functions of the kernel's file, which give the same for the same arguments, and all that they see of these is
+/// what appendTuneKey writes.
+static bool areRepeatable(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments) {
+  auto isOfFile = [](const auto &rule) { return dynamic_cast<const PlainFunction *>(rule.second.asCallable().get()) != nullptr; };
+  return llvm::all_of(kernel.heuristics, isOfFile) && llvm::all_of(arguments, [](const Argument &argument) {
+           return argument.members().empty() && (argument.kind() != Argument::Kind::constant || argument.value()->asString());
+         });
+}
+
+/// As applyHeuristics, which takes longer than the rest of a launch: a launch like the last one takes what that was given.
+bool TunedKernel::applyRules(BoundArguments &arguments, Diagnostics &diagnostics) const {
+  const JitFunction &kernel = plain.function();
+  if (kernel.heuristics.empty()) return true;
+  if (!areRepeatable(kernel, arguments)) return applyHeuristics(kernel, arguments, diagnostics);
+  SpecializationKey key;
+  appendTuneKey(arguments, std::vector<bool>(arguments.size(), true), key);
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    if (key == lastRules.key) {
+      for (const auto &[index, value] : lastRules.given)
+        arguments[index] = value;
+      return true;
+    }
+  }
+  if (!applyHeuristics(kernel, arguments, diagnostics)) return false;
+  RuleResults results{std::move(key), {}};
+  for (const auto &[name, rule] : kernel.heuristics)
+    results.given.push_back({*parameterIndex(kernel, name), arguments[*parameterIndex(kernel, name)]});
+  std::lock_guard<std::mutex> guard(lock);
+  lastRules = std::move(results);
+  return true;
+}
+
 std::optional<std::vector<const TunedKernel::Candidate *>> TunedKernel::prune(const BoundArguments &known, Diagnostics &diagnostics) const {
   std::vector<const Candidate *> kept;
   const Autotune &autotune = *plain.function().autotune;
@@ -222,12 +254,14 @@ double TunedKernel::estimate(const Candidate &candidate, const Call &call) const
 }
 
 void TunedKernel::sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const {
-  std::vector<std::pair<double, const Candidate *>> guessed;
+  std::vector<std::pair<double, size_t>> guessed; // seconds, and the place, by which equals keep their order
   for (const Candidate *candidate : kept)
-    guessed.emplace_back(estimate(*candidate, call), candidate);
-  llvm::stable_sort(guessed, llvm::less_first());
-  for (auto [place, guess] : llvm::enumerate(guessed))
-    kept[place] = guess.second;
+    guessed.emplace_back(estimate(*candidate, call), guessed.size());
+  llvm::sort(guessed);
+  std::vector<const Candidate *> sorted;
+  for (auto [seconds, place] : guessed)
+    sorted.push_back(kept[place]);
+  kept = std::move(sorted);
 }
 
 std::optional<std::string> TunedKernel::prepareCheck(const Choice &choice, Bench &bench) {
@@ -503,7 +537,7 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
     return choice;
   }
   Choice choice{std::move(*known), placed, nullptr};
-  if (!applyHeuristics(kernel, choice.arguments, diagnostics) || !checkComplete(kernel, choice.arguments, diagnostics)) return std::nullopt;
+  if (!applyRules(choice.arguments, diagnostics) || !checkComplete(kernel, choice.arguments, diagnostics)) return std::nullopt;
   return choice;
 }
 

@@ -83,6 +83,7 @@ private:
   std::optional<Choice> apply(const Candidate &candidate, const BoundArguments &known, const LaunchOptions &options,
                               Diagnostics &diagnostics) const;
   std::optional<Choice> complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const;
+  bool applyRules(BoundArguments &arguments, Diagnostics &diagnostics) const;
   std::optional<Selected> select(const Call &call, Diagnostics &diagnostics);
   std::optional<Selected> selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics);
   /// What configurations are measured with; made when the first one is.
@@ -119,7 +120,13 @@ private:
   std::deque<Candidate> guesses; // those that launches have taken
   std::vector<size_t> resetParameters, restoreParameters;
 
-  std::mutex lock; // of `chosen`, for a moment
+  /// What the rules of @heuristics last gave, and for which arguments.
+  struct RuleResults {
+    SpecializationKey key; // empty: for none
+    std::vector<std::pair<size_t, Argument>> given;
+  };
+  mutable RuleResults lastRules;
+  mutable std::mutex lock; // of `chosen` and `lastRules`, for a moment
   std::unordered_map<std::string, Selected, KeyHash, std::equal_to<>> chosen;
   // Held while measuring, so that measurements do not disturb each other. A grid function may launch the kernel with another key.
   std::recursive_mutex tuning;

@@ -1,5 +1,5 @@
 // The roof above a machine's kernels, kept in the cache folder under the machine's name: JSON, {"bytes_per_second": ..., "float32": ...}.
-// Of a GPU it also has the rates of products by type, which PyTorch's measure (python/tilewright/_author/roof.py).
+// Of a GPU it also has the rates of products by type (tune/card_roof).
 //
 // Whatever else runs only makes a measurement lower. So one that other programs disturbed is marked, the next who asks measures again, and
 // of two measurements what is higher counts.

@@ -3,7 +3,7 @@
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
 #include "runtime/roof.h"
-#include "tune/machine_roof.h"
+#include "tune/card_roof.h"
 
 namespace tilewright {
 
@@ -50,9 +50,8 @@ Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
   Diagnostics ignored; // that there is no GPU is no error here
   const gpu::CudaDevice *device = gpu::cudaDeviceCount() > 0 ? gpu::CudaDevice::get(0, ignored) : nullptr;
   if (device && runsOn(target, device->major, device->minor)) {
-    std::string machine = device->name + " " + std::to_string(device->multiprocessors) + " " + std::to_string(device->memoryBytes);
-    if (std::optional<MachineRoof> roof = keptRoof(machine, diagnostics)) {
-      // PyTorch has no plain product of bytes to measure: tensor cores do twice as many of them as of halves, if they take them.
+    if (std::optional<MachineRoof> roof = keptRoof(cardText(*device), diagnostics)) {
+      // Products of bytes are not measured: tensor cores do twice as many of them as of halves, if they take them.
       roof->rates.try_emplace("float8", (target.fp8Mma ? 2 : 1) * roof->rates["float16"]);
       roof->rates.try_emplace("int8", 2 * roof->rates["float16"]);
       return peaksOf(device->name, *roof, device->multiprocessors);

@@ -3,6 +3,7 @@
 #include "frontend/frontend.h"
 #include "runtime/cuda/device.h"
 #include "support/half.h"
+#include "support/settings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +18,7 @@ static constexpr size_t mostOnDevice = size_t(2) << 30;   // where two copies of
 static constexpr size_t mostFromDevice = size_t(1) << 20; // is copied to the host: faster than the first launch of another kernel
 
 bool resultsAreChecked() {
-  const char *setting = std::getenv("TILEWRIGHT_CHECK_TUNING");
-  return !(setting && std::string_view(setting) == "0");
+  return isSwitchedOn("TILEWRIGHT_CHECK_TUNING", true);
 }
 
 std::vector<bool> writtenParameters(const CompiledKernel &kernel) {

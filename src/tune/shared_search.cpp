@@ -1,15 +1,15 @@
 #include "tune/shared_search.h"
 
 #include "support/hash.h"
+#include "support/settings.h"
 
 #include <cstdlib>
 
 namespace tilewright {
 
 bool tuningIsShared() {
-  const char *setting = std::getenv("TILEWRIGHT_SHARED_TUNING"), *workers = std::getenv("WORLD_SIZE");
-  if (setting && *setting) return std::string_view(setting) != "0";
-  return workers && std::atoi(workers) > 1;
+  const char *workers = std::getenv("WORLD_SIZE");
+  return isSwitchedOn("TILEWRIGHT_SHARED_TUNING", workers && std::atoi(workers) > 1);
 }
 
 SharedSearch::SharedSearch(const TuneProblem &problem, llvm::ArrayRef<std::string> configs) {

@@ -42,6 +42,9 @@ CHECKS = [
     ("a,b,c".split(",", -100000000000), ["a", "b", "c"]), ("a,b,c".split(",", 1), ["a", "b,c"]),
     (grown(), [1, 2, 3, 11, 12]), (shrunk(), [1, 3]), (many_keys(), (6999, 3, 2, False, 5000)),
     (sorted([3, 1, 2], reverse=True), [3, 2, 1]), (sorted(["b", "a", "C"], key=lambda s: s.lower()), ["a", "b", "C"]),
+    (sorted(["bb", "a", "dd", "c", "aa", "e", "cc"], key=len), ["a", "c", "e", "bb", "dd", "aa", "cc"]),  # equal ones keep their order,
+    (sorted(["bb", "a", "dd", "c", "aa"], key=len, reverse=True), ["bb", "dd", "aa", "a", "c"]),  # backwards as well
+    (sorted([(i * 37) % 101 for i in range(101)]), [i for i in range(101)]), (sorted([]), []), (len(sorted([float("nan"), 2.0, float("nan"), 1.0])), 4),
 ]
 WRONG = tl.constexpr([result for result, expected in CHECKS if result != expected])
 

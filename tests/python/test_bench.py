@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright import _core, bench, verify
-from tilewright._author import noise, roof, roofline
+from tilewright._author import roof
 from tilewright._author.kernel_file import KernelFileError
 
 _PRODUCT = """
@@ -145,7 +145,7 @@ def test_measuring_ends(product, monkeypatch):
     monkeypatch.setattr(bench, "_MOST_SECONDS", 0)
     file = KernelFile(str(product))
     kernel, reference = bench._measure(file, file.inputs(), 100, 1000)
-    assert len(kernel) == len(reference) == bench._LEAST_CALLS
+    assert len(kernel) == len(reference) == 5
 
 
 def test_refuses_what_is_wrong(product):
@@ -183,24 +183,26 @@ def test_a_roof_that_cannot_be_measured(monkeypatch):
         roof.roof_of("cpu", anew=True)
 
 
-def test_a_disturbed_roof_is_told(capsys):
-    times = {"median": 1.0, "p20": 1.0, "p80": 1.0}
-    results = {"kernel": times, "reference": times, "speedup": 1.0, "gb_per_s": 1.0, "bytes": 1, "tflop_per_s": 1.0, "arithmetic_intensity": 1.0,
-               "share_of_roof": 2.0, "bound": "memory", "device": "this", "roof": {"bytes_per_second": 1.0, "peak": 1.0, "disturbed": True}}
-    bench._show(results, sys.stdout)
-    assert "200% of what memory allows on this; other programs disturbed the measurement of that" in capsys.readouterr().out
+def test_a_disturbed_roof_is_told():
+    work = _core.Work(1 << 20, 0.0, False, "float32")
+    disturbed = {"bytes_per_second": 1e6, "float32": 1e6, "disturbed": True, "device": "this"}
+    text = _core.Measurement([1.0], [1.0], 1, work, disturbed).text()
+    assert "% of what memory allows on this; other programs disturbed the measurement of that" in text
+    quiet = _core.Measurement([1.0], [1.0], 1, work, {**disturbed, "disturbed": False}).text()
+    assert quiet.endswith("it works from caches, which that roof leaves out\n")
 
 
 def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
     monkeypatch.setattr(_core, "measure_processor", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
     own = roof.roof_of("cpu", anew=True)
     large = 4 * _core.target()["llc_bytes"]
-    assert roof.beaten(own, "cpu", False, "float32", 10**9, 1e9, 1.0) is own
-    assert roof.beaten(own, "cpu", False, "float32", 1000, 5e9, 1.0)["float32"] == 5e9
-    raised = roof.beaten(roof.roof_of("cpu"), "cpu", False, "float32", large, 1.0, large / 3e9)
+    work = lambda bytes, operations: _core.Work(bytes, operations, False, "float32")
+    assert roof.beaten(own, "cpu", work(10**9, 1e9), 1.0) is own
+    assert roof.beaten(own, "cpu", work(1000, 5e9), 1.0)["float32"] == 5e9
+    raised = roof.beaten(roof.roof_of("cpu"), "cpu", work(large, 1.0), large / 3e9)
     assert raised["bytes_per_second"] == pytest.approx(3e9) and roof.roof_of("cpu") == raised and raised["float32"] == 5e9
     # What fits into caches says nothing about memory.
-    assert roof.beaten(raised, "cpu", False, "float32", 1000, 1.0, 1e-9) is raised
+    assert roof.beaten(raised, "cpu", work(1000, 1.0), 1e-9) is raised
 
 
 def test_roof_is_plausible():
@@ -211,10 +213,10 @@ def test_roof_is_plausible():
 def test_noise():
     generator = np.random.default_rng(0)
     times = 1 + 0.2 * generator.random(40)
-    assert noise.compare(times, 1 + 0.2 * generator.random(40)) == "same"
-    assert noise.compare(times, times * 1.5) == "slower" and noise.compare(times, times / 1.5) == "faster"
-    assert noise.compare(times, times * 1.5, drift=1.5) == "same"
-    low, high = noise.interval(times)
+    assert _core.compare_times(times, 1 + 0.2 * generator.random(40)) == "same"
+    assert _core.compare_times(times, times * 1.5) == "slower" and _core.compare_times(times, times / 1.5) == "faster"
+    assert _core.compare_times(times, times * 1.5, drift=1.5) == "same"
+    low, high = _core.interval_of_median(times)
     assert low < np.median(times) < high
 
 
@@ -241,7 +243,7 @@ def test_compare(tmp_path):
 
 def test_roofline():
     for intensity, rate in ((0.08, 1e9), (60.0, 2e11), (1e4, 3e8)):
-        picture = xml.etree.ElementTree.fromstring(roofline.draw("a < b & c", intensity, rate, 2e10, 4e11))
+        picture = xml.etree.ElementTree.fromstring(_core.draw_roofline("a < b & c", intensity, rate, 2e10, 4e11))
         circle = picture.find("{*}circle")
         assert 0 < float(circle.get("cx")) < 720 and 0 < float(circle.get("cy")) < 440
         assert any(text.text == "a < b & c" for text in picture.iterfind(".//{*}text"))

@@ -142,7 +142,7 @@ def rows_kernel(x_ptr, out_ptr, factor, n, BLOCK: tl.constexpr):
     share = weights / tl.sum(weights, 0) * factor
     count = n + pid
     for step in range(count):
-        share += step * 0.5
+        share += tl.load(x_ptr + step * pid) * 0.0 + step * 0.5  # the program's number is in use here
     tl.store(out_ptr + pid * BLOCK + at, share)
 
 x = np.tile(np.arange(64, dtype=np.float32), (4, 1)) / 64
@@ -155,19 +155,22 @@ def test_variables_in_gdb(tmp_path):
     path = tmp_path / "rows.py"
     path.write_text(VARIABLES)
     load, step, store = (1 + VARIABLES.splitlines().index(line) for line in (
-        "    x = tl.load(x_ptr + pid * BLOCK + at)", "        share += step * 0.5", "    tl.store(out_ptr + pid * BLOCK + at, share)"))
+        "    x = tl.load(x_ptr + pid * BLOCK + at)", "        share += tl.load(x_ptr + step * pid) * 0.0 + step * 0.5  # the program's number is in use here",
+        "    tl.store(out_ptr + pid * BLOCK + at, share)"))
     shown = in_gdb(path, f"break rows.py:{load}", "run", "print factor", "print x_ptr[2]",
-                   f"tbreak rows.py:{step}", "continue", "print x", "print pid", "print n", "print count", "ptype weights",
+                   "print pid", f"tbreak rows.py:{step}", "continue", "print x", "print pid", "print n", "print count", "ptype weights",
                    f"tbreak rows.py:{store}", "continue", "print x_ptr[2]", "print n", "print share[0]", "print share[63]", "kill")
     if "ptrace" in shown and "Breakpoint 1," not in shown:
         pytest.skip("processes must not be traced here")
     values = re.findall(r"^\$\d+ = (.*)$", shown, re.M)
     assert float(values[0]) == 2.5 and float(values[1]) == 2 / 64, shown
-    assert values[2] == "<optimized out>", shown  # computed where it is wanted, and nowhere as a whole
-    assert values[3:6] == ["0", "3", "3"] and "type = float32 [64]" in shown, shown
+    assert values[2] == "0", shown
+    assert values[3] == "<optimized out>", shown  # computed where it is wanted, and nowhere as a whole
+    # Once addresses are computed nothing needs the program's number, and some processors' schedules give its register to something else.
+    assert values[4] in ("0", "<optimized out>") and values[5:7] == ["3", "3"] and "type = float32 [64]" in shown, shown
     weights = np.exp(np.arange(64) / 64 - 63 / 64)
-    assert float(values[6]) == 2 / 64 and values[7] == "3", shown  # arguments are known to the end, used or not
-    for value, weight in zip(values[8:], (weights[0], weights[63])):
+    assert float(values[7]) == 2 / 64 and values[8] == "3", shown  # arguments are known to the end, used or not
+    for value, weight in zip(values[9:], (weights[0], weights[63])):
         assert float(value) == pytest.approx(2.5 * weight / weights.sum() + 1.5, rel=1e-5), shown
 
 

@@ -693,8 +693,12 @@ def test_settings_of_the_assembler(monkeypatch, capfd):
     monkeypatch.setenv("PTXAS_OPTIONS", "--maxrregcount 32 --warn-on-spills")
     compiled()
     assert "Compiling entry function 'replaced_kernel' for 'sm_90a'" in capfd.readouterr().err
-    monkeypatch.setenv("DISABLE_PTXAS_OPT", "1")
-    assert compiled().asm["cubin"] != plain
+    monkeypatch.delenv("PTXAS_OPTIONS")
+    for word in ("1", "Yes", "on"):
+        monkeypatch.setenv("DISABLE_PTXAS_OPT", word)
+        assert compiled().asm["cubin"] != plain
+    monkeypatch.setenv("DISABLE_PTXAS_OPT", "off")
+    assert compiled().asm["cubin"] == plain
     monkeypatch.setenv("PTXAS_OPTIONS", "--no-such-option")
     with pytest.raises(Exception, match="no-such-option"):
         compiled()

@@ -56,7 +56,7 @@ def test_exec_makes_kernels_for_the_interpreter(monkeypatch):
 def test_the_whole_process():
     text = "import tilewright as t, numpy as n\nassert t.knobs.runtime.interpret\n" + f"source = {SOURCE!r}\nnames = {{}}\nexec(source, names)\n" \
         "x = n.zeros(1, n.int32)\nnames['made'][(1,)](x)\nassert x[0] == 7"
-    for value in ("1", "true", "on"):
+    for value in ("1", "true", "on", "Yes", "y"):
         subprocess.run([sys.executable, "-c", text], check=True, env={**os.environ, "TRITON_INTERPRET": value})
     assert not knobs.runtime.interpret
 

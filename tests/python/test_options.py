@@ -123,6 +123,24 @@ def test_the_setting_of_fused_multiplications(numbers):
     assert not plain.metadata.enable_fp_fusion and fused.metadata.enable_fp_fusion
 
 
+def test_the_setting_that_forbids_fused_multiplications(numbers, monkeypatch):
+    monkeypatch.setenv("TRITON_FORCE_DISABLE_FP_FUSION", "1")
+    language = triton.knobs.language
+    assert not language.fp_fusion_enabled(None) and not language.fp_fusion_enabled(True)
+    plain = line.warmup(numbers, numbers, 203, 2.0, BLOCK=64, grid=(4,), arch="sm90", enable_fp_fusion=True)
+    assert "fma.rn.f32" not in plain.asm["ptx"] and not plain.metadata.enable_fp_fusion
+    monkeypatch.delenv("TRITON_FORCE_DISABLE_FP_FUSION")
+    assert language.fp_fusion_enabled(None) and not language.fp_fusion_enabled(False)
+
+
+def test_options_of_newer_releases_are_taken(numbers):
+    out, expected = np.zeros_like(numbers), np.zeros_like(numbers)
+    line[(4,)](numbers, out, 200, 2.0, BLOCK=64, sched4reg=True, clc=False, min_shared_mem=1024)
+    line[(4,)](numbers, expected, 200, 2.0, BLOCK=64)
+    np.testing.assert_array_equal(out, expected)
+    assert out.any()
+
+
 @triton.jit
 def square(a_ptr, out_ptr, WAY: tl.constexpr):
     offs = tl.arange(0, 16)

@@ -474,6 +474,14 @@ def test_groups_of_knobs(monkeypatch):
         knobs.compilation.always_compile = False
         assert os.environ["TRITON_ALWAYS_COMPILE"] == "0" and knobs.compilation.always_compile is False
     assert os.environ["TRITON_ALWAYS_COMPILE"] == "on" and knobs.compilation.always_compile is True
+    for word, switched in {"yes": True, " Y": True, "2": True, "Off": False, "n": False}.items():
+        monkeypatch.setenv("TRITON_ALWAYS_COMPILE", word)
+        monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", word)
+        assert knobs.compilation.always_compile is switched and knobs.language.default_fp_fusion is switched
+    for word in ("", "perhaps"):  # says neither
+        monkeypatch.setenv("TRITON_ALWAYS_COMPILE", word)
+        monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", word)
+        assert knobs.compilation.always_compile is False and knobs.language.default_fp_fusion is True
     copy = knobs.runtime.copy()
     copy.launch_enter_hook.add(print)
     assert not knobs.runtime.launch_enter_hook and copy.launch_enter_hook
@@ -517,6 +525,6 @@ def test_settings_are_listed():
         for file in (root / folder).rglob("*"):
             if file.suffix in (".cpp", ".h", ".py"):
                 read |= set(re.findall(r"""["'](TILEWRIGHT_[A-Z_]+)["']""", file.read_text()))
-                read |= set(re.findall(r'(?:getenv|variable)\("(\w+)"\)', file.read_text()))
+                read |= set(re.findall(r'(?:getenv|variable|isSwitchedOn)\("(\w+)"[,)]', file.read_text()))
     read -= {"HOME", "PATH", "PYTHONPATH", "TERM", "TMPDIR", "VIRTUAL_ENV", "WORLD_SIZE"}
     assert read - rows <= {"TILEWRIGHT_INTERNAL_", "TILEWRIGHT_VERSION"} and {row for row in rows if row.startswith("TILEWRIGHT")} <= read

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -411,3 +412,28 @@ def test_the_command(target, status):
     done = subprocess.run([sys.executable, "-m", "tilewright", "-m", "triton.profiler.proton", "-n", "told", "-k", "triton", *target], capture_output=True, text=True)
     assert done.returncode == status, done.stderr
     assert child(child(json.load(open("told.hatchet"))[0], "part"), "fill")["metrics"]["count"] == 1
+
+
+@triton.jit
+def slow_and_quick_kernel(out_ptr, n):
+    total = 0.0
+    for i in range(n):
+        total = tl.sin(total + i)
+    tl.store(out_ptr, total)
+
+
+def test_kernels_of_a_call_measured_by_a_profile():
+    """What the host does between launches does not count, and both launches do."""
+    out = np.zeros(1, np.float32)
+
+    def call(n):
+        slow_and_quick_kernel[(1,)](out, n)
+        time.sleep(0.01)
+        slow_and_quick_kernel[(1,)](out, 1)
+
+    measure = lambda n: triton.testing.do_bench_proton(lambda: call(n), warmup=1, rep=100, return_mode="min")
+    short, long = measure(1), measure(50000)
+    assert 0 < short < 5 and long > 2 * short
+    assert len(triton.testing.do_bench_proton(lambda: call(1), warmup=1, rep=60, quantiles=[0.2, 0.5, 0.8])) == 3
+    with pytest.raises(RuntimeError, match="has no kernel"):
+        triton.testing.do_bench_proton(lambda: None, warmup=1, rep=1)

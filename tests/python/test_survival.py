@@ -360,9 +360,10 @@ def test_a_small_stack_is_refused(tmp_path):
     assert lines[1:] == ["True"] * 3
 
 
-def test_a_long_chain_on_a_small_stack(tmp_path):
-    """What follows a tile through the operations that made it does not go on for ever."""
-    out = succeed(tmp_path, '''
+@pytest.mark.parametrize("stack, count", [(1 << 20, 10000), (256 << 10, 1000)])
+def test_a_long_chain_on_a_small_stack(tmp_path, stack, count):
+    """What follows a tile through the operations that made it does not go on for ever, and the compiler takes the stack that it needs."""
+    out = succeed(tmp_path, f'''
         @triton.jit
         def long(x, out, COUNT: tl.constexpr):
             at = tl.arange(0, 1024)
@@ -373,9 +374,9 @@ def test_a_long_chain_on_a_small_stack(tmp_path):
             tl.store(out + at, y)
         def work():
             x, out = np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)
-            long[(1,)](x, out, COUNT=10000)
+            long[(1,)](x, out, COUNT={count})
             print((out == 2 * x).all())
-        threading.stack_size(1 << 20)
+        threading.stack_size({stack})
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()

@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from tilewright import verify
-from tilewright._author import compare
+from tilewright import _core, verify
 from tilewright._author.kernel_file import KernelFileError
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -80,10 +79,20 @@ def test_integers_that_nobody_wrote(judge):
     assert report.verdicts[0].outputs[0].unwritten == 255
 
 
+def test_booleans(judge):
+    """Both of their values are results like any other, and inputs that all are true are no outputs."""
+    changes = (("mask=at < n) + tl.load(y_ptr + at, mask=at < n)", "mask=at < n) & tl.load(y_ptr + at, mask=at < n)"), ("return x + y", "return x & y"),
+               ("[np.random.standard_normal(2048).astype(np.float32), np.random.standard_normal(2048).astype(np.float32)]",
+                "[np.ones(2048, bool), np.arange(2048) % 3 > 0]"))
+    assert judge(*changes).correct, judge(*changes).details
+    report = judge(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("odd",))
+    assert report.verdicts[0].outputs[0].unwritten == 255
+
+
 def test_program_behind_a_wrong_element(judge):
     report = judge(("tl.load(y_ptr + at, mask=at < n), mask", "tl.load(y_ptr + at, mask=at < n) + (at == 1000), mask"), kinds=("given",))
     output = report.verdicts[0].outputs[0]
-    assert output.comparison.wrong == 1 and output.comparison.worst == (1000,)
+    assert output.wrong == 1 and output.worst == (1000,)
     assert output.writer == ("add_kernel", (3, 0, 0))
     assert "[1000]" in report.details and "written by program (3, 0, 0) of add_kernel" in report.details
 
@@ -97,7 +106,7 @@ def test_writes_out_of_bounds(judge):
 def test_reads_what_is_not_there(judge):
     """Memory around inputs is NaN, so that an unmasked load shows in the sum."""
     report = judge(("tl.load(x_ptr + at, mask=at < n)", "tl.load(x_ptr + at + 1, mask=at < n) * 0"), kinds=("given",))
-    assert np.isinf(report.verdicts[0].outputs[0].comparison.max_abs_diff)
+    assert np.isinf(report.verdicts[0].outputs[0].max_abs_diff)
 
 
 def test_strides_that_are_ignored(judge):
@@ -138,10 +147,10 @@ def test_tolerances(judge):
     assert judge(close, kinds=("given",), atol=1e-3).correct
     half = (".astype(np.float32)", ".astype(np.float16)")
     output = judge(half, kinds=("given",)).verdicts[0].outputs[0]
-    assert output.comparison.rtol == 1e-3 and output.comparison.dtype == "float16"
-    assert compare.tolerances("bfloat16", False, "cpu") == (1e-2, 1e-2) and compare.tolerances("int32", True, "cuda:0") == (0, 0)
-    assert compare.tolerances("float32", False, "cuda:0") == (1e-5, 1e-5)
-    assert compare.tolerances("float32", True, "cuda:0") == (1e-2, 1e-1) and compare.tolerances("float32", True, "cpu") == (1e-3, 1e-3)
+    assert output.rtol == 1e-3 and output.dtype == "float16"
+    assert _core.tolerances("bfloat16", False, False) == (1e-2, 1e-2) and _core.tolerances("int32", True, True) == (0, 0)
+    assert _core.tolerances("float32", False, True) == (1e-5, 1e-5)
+    assert _core.tolerances("float32", True, True) == (1e-2, 1e-1) and _core.tolerances("float32", True, False) == (1e-3, 1e-3)
 
 
 def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
@@ -183,7 +192,7 @@ def test_paths_that_are_no_files(tmp_path):
     (("return x + y", "return (x + y).astype(np.float16)"), "output 0 is float32[2048] from kernel_fn, and float16[2048] from reference_fn"),
     (("return x + y", "return (x + y).astype(np.int64)"), "output 0 is float32[2048] from kernel_fn, and int64[2048] from reference_fn"),
     (("return x + y", "return (x + y)[None]"), "output 0 is float32[2048] from kernel_fn, and float32[1, 2048] from reference_fn"),
-    (("return x + y", "return x + y, x"), "kernel_fn returns 1 results, and reference_fn 2"),
+    (("return x + y", "return x + y, x"), "kernel_fn returns 1 result, and reference_fn 2"),
     (("    return out", ""), "kernel_fn returns nothing, and reference_fn 1 result"),
     (("n, BLOCK: tl.constexpr", "n, m, BLOCK: tl.constexpr"), "kernel_fn raises"),
 ])

@@ -210,6 +210,59 @@ def test_poll_refusals():
 
 
 @triton.jit
+def poll_tile_kernel(flags_ptr, data_ptr, out_ptr, BLOCK: tl.constexpr):
+    pid, offsets = tl.program_id(0), tl.arange(0, BLOCK)
+    if pid == BLOCK:
+        found = (flags_ptr + offsets).atomic_poll(7, scope="gpu")
+        tl.store(out_ptr + offsets, tl.load(data_ptr + offsets) + found.to(tl.int32))
+    else:
+        tl.store(data_ptr + pid, 10 * pid)
+        tl.atomic_store(flags_ptr + pid, 7)
+
+
+def test_poll_of_a_tile():
+    """The last program goes on when all others have stored."""
+    flags, data, out = np.zeros(16, np.int32), np.zeros(16, np.int32), np.zeros(16, np.int32)
+    poll_tile_kernel[(17, )](flags, data, out, BLOCK=16)
+    np.testing.assert_array_equal(out, 10 * np.arange(16) + 1)
+
+
+@triton.jit
+def load_store_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.atomic_load(x_ptr + offsets, mask=offsets < BLOCK - 2)
+    tl.atomic_store(out_ptr + offsets, x + 1, mask=offsets < BLOCK - 3, sem="relaxed", scope="sys")
+    (out_ptr + BLOCK - 1).atomic_store((x_ptr + 5).atomic_load(sem="relaxed", scope="cta"))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "fp32", "fp64"])
+def test_atomic_loads_and_stores(dtype):
+    x = random((32, ), dtype, 1, -100, 100) if dtype != "uint32" else random((32, ), dtype, 1, 0, 100)
+    out = np.zeros_like(x)
+    load_store_kernel[(1, )](x, out, BLOCK=32)
+    expected = x + x.dtype.type(1)
+    expected[29:31], expected[31] = 0, x[5]
+    np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit
+def wrong_order_kernel(x_ptr, LOADS: tl.constexpr):
+    if LOADS:
+        tl.atomic_load(x_ptr, sem="release")
+    else:
+        tl.atomic_store(x_ptr, 1, sem="acq_rel")
+
+
+def test_refusals_of_atomic_loads_and_stores():
+    with pytest.raises(triton.CompilationError, match="atomic_load only reads"):
+        wrong_order_kernel[(1, )](np.zeros(1, np.int32), True)
+    with pytest.raises(triton.CompilationError, match="atomic_store only writes"):
+        wrong_order_kernel[(1, )](np.zeros(1, np.int32), False)
+    with pytest.raises(triton.CompilationError, match="integers or floats of 32 or 64 bits"):
+        load_store_kernel[(1, )](np.zeros(32, np.int16), np.zeros(32, np.int16), BLOCK=32)
+
+
+@triton.jit
 def count_kernel(out_ptr, sums_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.atomic_add(out_ptr + offsets % n, 1)

@@ -149,6 +149,43 @@ class Vector:
 
 
 @triton.aggregate
+class Complex:
+    re: tl.tensor
+    im: tl.tensor
+
+    @triton.jit
+    def __neg__(self):
+        return Complex(-self.re, -self.im)
+
+    @triton.jit
+    def __invert__(self):
+        return Complex(self.re, -self.im)
+
+    @triton.jit
+    def __rmul__(self, factor):
+        return Complex(factor * self.re, factor * self.im)
+
+    @triton.jit
+    def __gt__(self, bound):
+        return self.re > bound
+
+
+@triton.jit
+def operators_kernel(out_ptr):
+    i = tl.arange(0, 8)
+    z = -(i * ~Complex(i, i + 1))
+    tl.store(out_ptr + i, z.re)
+    tl.store(out_ptr + 8 + i, z.im)
+    tl.store(out_ptr + 16 + i, (-10 < z).to(tl.int32))
+
+
+def test_operators_of_one_operand_and_from_the_right():
+    out, i = np.zeros(24, np.int32), np.arange(8)
+    operators_kernel[(1, )](out)
+    np.testing.assert_array_equal(out.reshape(3, 8), [-i * i, i * (i + 1), -i * i > -10])
+
+
+@triton.aggregate
 class Weighted(Vector):
     weight: tl.tensor
 

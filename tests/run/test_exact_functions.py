@@ -283,3 +283,17 @@ def test_division_by_one_number_is_rounded_correctly():
     x, out = np.random.default_rng(14).standard_normal(N).astype(np.float32), np.zeros(2 * N, np.float32)
     division_kernel[(1,)](x, 3.7, out, N=N)
     np.testing.assert_array_equal(out, np.tile(x / np.float32(3.7), 2))
+
+
+@triton.jit
+def approximate_division_kernel(x_ptr, out_ptr, N: tl.constexpr, ROUNDS: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.fdiv(tl.load(x_ptr + at), 3.7, ieee_rounding=ROUNDS, approx=True))
+
+
+def test_division_that_may_be_approximate():
+    x, out = np.random.default_rng(15).standard_normal(N).astype(np.float32), np.zeros(N, np.float32)
+    approximate_division_kernel[(1,)](x, out, N=N, ROUNDS=False)
+    np.testing.assert_allclose(out, x / np.float32(3.7), rtol=3e-7)
+    with pytest.raises(triton.CompilationError, match="'approx' must be False beside ieee_rounding=True"):
+        approximate_division_kernel[(1,)](x, out, N=N, ROUNDS=True)

@@ -65,6 +65,21 @@ def test_inner_sizes_that_differ(load):
             load(name).matmul(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
 
 
+@pytest.mark.parametrize("processors", [2, 64])
+def test_attention_backward_by_heads_and_by_blocks(processors, load, monkeypatch):
+    """A program owns a head where there are heads for all threads of a CPU, and a block of keys, or of queries, elsewhere. Each gives the
+    same bits in every run."""
+    module = load("13_attention_backward")
+    monkeypatch.setattr(module.os, "cpu_count", lambda: processors)
+    for causal in (False, True):
+        inputs = module.get_inputs(1, 2, 150, 16, causal=causal)
+        assert module.owns_heads(inputs[0]) == (processors == 2)
+        results = [module.attention_backward(*inputs) for _ in range(2)]
+        for first, second, expected in zip(*results, module.reference_fn(*inputs)):
+            assert module.common.worst_error(first, expected, "fp32", module.TERMS) <= 1
+            assert first.tobytes() == second.tobytes()
+
+
 @pytest.mark.parametrize("M, N", [(40, 32), (32, 35), (37, 40), (80, 5), (20, 40), (40, 20)])
 def test_few_rows_and_columns_beside_whole_tiles(M, N, load):
     module = load("06_matmul_autotuned")

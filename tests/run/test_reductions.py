@@ -179,6 +179,22 @@ def test_extremes_among_nan(op, n, dtype):
 
 
 @triton.jit
+def square_softmax_kernel(x_ptr, out_ptr, DIM: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + at, tl.softmax(tl.load(x_ptr + at), DIM))
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax_of_a_square_tile(dim):
+    """Without the dimension, the rows' sums would broadcast along the columns."""
+    x = random((16, 16), "fp32", 1)
+    out = np.zeros_like(x)
+    square_softmax_kernel[(1,)](x, out, DIM=dim, N=16)
+    weights = np.exp(wide(x))
+    np.testing.assert_allclose(out, weights / weights.sum(axis=dim, keepdims=True), rtol=1e-6)
+
+
+@triton.jit
 def softmax_rows_kernel(x_ptr, numerator_ptr, max_ptr, columns, ROWS: tl.constexpr, BLOCK: tl.constexpr, BASE_TWO: tl.constexpr):
     rows, offsets = tl.arange(0, ROWS), tl.arange(0, BLOCK)
     at = rows[:, None] * columns + offsets[None, :]

@@ -19,6 +19,18 @@ def scan_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.const
     tl.store(out_ptr + at, y)
 
 
+@triton.jit
+def wide_product_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, BLOCK))
+    tl.store(out_ptr + tl.arange(0, BLOCK), tl.cumprod(x, dtype=tl.int64))
+
+
+def test_a_product_in_a_wider_type():
+    x, out = np.full(16, 10, np.int8), np.zeros(16, np.int64)
+    wide_product_kernel[(1,)](x, out, BLOCK=16)
+    np.testing.assert_array_equal(out, 10**np.arange(1, 17))
+
+
 @pytest.mark.parametrize("op", ["cumsum", "cumprod"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])

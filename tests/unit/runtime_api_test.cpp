@@ -223,6 +223,35 @@ def optional(x_ptr, out_ptr, BLOCK: tl.constexpr):
   EXPECT_EQ(out[0], 16.0f); // what the model prefers
 }
 
+// A launch like the last one takes what its rules gave; another one asks them.
+TEST_F(Api, RulesFollowTheArguments) {
+  auto module = tilewright::Module::fromSource(R"(
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["WAY"])
+@triton.heuristics({"EVEN": lambda args: args["n"] % 64 == 0})
+@triton.heuristics({"FACTOR": lambda args: (args["shift"] + 2) * (10 if args["WAY"] == "long" else 1)})
+@triton.jit
+def ruled(out_ptr, n, shift, WAY: tl.constexpr, BLOCK: tl.constexpr, EVEN: tl.constexpr, FACTOR: tl.constexpr):
+    tl.store(out_ptr, FACTOR + (1000 if EVEN else 0))
+)",
+                                               "ruled.py");
+  ASSERT_TRUE(module) << module.error();
+  auto ruled = module->kernel("ruled");
+  ASSERT_TRUE(ruled) << ruled.error();
+  std::vector<float> other(1);
+  for (int64_t turn = 0; turn < 3; ++turn)
+    for (const char *way : {"long", "short"})
+      for (int64_t n : {64, 64, 65, 128})
+        for (double shift : {0.0, 1.0, 1.0}) {
+          std::vector<float> &to = turn % 2 ? other : out;
+          auto done = ruled->launch(1, {to, n, shift, {"WAY", way}});
+          ASSERT_TRUE(done) << done.error();
+          EXPECT_EQ(to[0], (shift + 2) * (way[0] == 'l' ? 10 : 1) + (n % 64 == 0 ? 1000 : 0)) << way << " " << n << " " << shift;
+        }
+}
+
 TEST_F(Api, GridFunctionsMayTuneAnotherKey) {
   tilewright::Kernel accumulate = kernel("accumulate");
   auto plain = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };

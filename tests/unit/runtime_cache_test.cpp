@@ -36,6 +36,30 @@ protected:
   Diagnostics diagnostics;
 };
 
+TEST_F(Cache, IsCarriedByTheFilesOfTritonsFolder) {
+  ::unsetenv("TILEWRIGHT_CACHE_DIR");
+  ::setenv("TRITON_CACHE_DIR", folder.c_str(), 1);
+  std::string known = "00443214c74254b635cf84653a56d7c675be77df00443214c74254b635cf8465"; // the alphabet of base 32, and its beginning
+  std::string carried = folder + "/ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGHIJKLMNOPQRSQ/kernel.twc";
+  storeCached(known, CacheKind::kernel, "code", diagnostics);
+  storeCached(known, CacheKind::tuned, "choice", diagnostics);
+  EXPECT_EQ(::access(carried.c_str(), F_OK), 0);
+  std::string own = folder + "/tilewright/00/" + known.substr(2) + ".twc";
+  ASSERT_EQ(::unlink(own.c_str()), 0); // as on another machine, where that file was put
+  EXPECT_EQ(loadCached(known, CacheKind::kernel, diagnostics), "code");
+  storeCached(known, CacheKind::kernel, "other code", diagnostics);
+  ASSERT_EQ(::unlink(own.c_str()), 0);
+  EXPECT_EQ(loadCached(known, CacheKind::kernel, diagnostics), "other code");
+  storeCached(known, CacheKind::kernel, "code", diagnostics);
+  EXPECT_EQ(clearCache(), 2);
+  EXPECT_FALSE(loadCached(known, CacheKind::kernel, diagnostics));
+  EXPECT_NE(::access(carried.c_str(), F_OK), 0);
+  ::setenv("TILEWRIGHT_CACHE_DIR", folder.c_str(), 1);
+  storeCached(known, CacheKind::kernel, "code", diagnostics);
+  EXPECT_NE(::access(carried.c_str(), F_OK), 0); // a folder of our own has no second names
+  ::unsetenv("TRITON_CACHE_DIR");
+}
+
 TEST_F(Cache, KeepsBytes) {
   EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics));
   std::string bytes("binary\0bytes", 12);

@@ -5,6 +5,7 @@
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/options.h"
+#include "support/settings.h"
 #include "support/target.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -266,4 +267,29 @@ TEST(Quota, OfBothVersionsAndOfTheGroupsAround) {
   EXPECT_EQ(quotaProcessorsOf(groups.root, "1:cpu,cpuacct:/job\n"), 1); // of both mounts
   groups.write("", "cpu.max", "400000 100000");                         // in a container the root is its own group
   EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/unknown/here\n"), 4);
+}
+
+TEST(Settings, WordsForOnAndOff) {
+  for (const char *word : {"1", "true", "True", "YES", "on", " y ", "2", "007"})
+    EXPECT_EQ(switchOf(word), true) << word;
+  for (const char *word : {"0", "false", "False", "NO", "off\n", "n", "00"})
+    EXPECT_EQ(switchOf(word), false) << word;
+  for (const char *word : {"", "  ", "perhaps", "onn", "-1", "1.0", "0x1", "kernel_name"})
+    EXPECT_EQ(switchOf(word), std::nullopt) << word;
+}
+
+TEST(Settings, WhatSaysNeitherLeavesTheDefault) {
+  for (bool byDefault : {false, true}) {
+    unsetenv("TILEWRIGHT_A_SWITCH");
+    EXPECT_EQ(isSwitchedOn("TILEWRIGHT_A_SWITCH", byDefault), byDefault);
+    for (const char *word : {"", "perhaps"}) {
+      setenv("TILEWRIGHT_A_SWITCH", word, 1);
+      EXPECT_EQ(isSwitchedOn("TILEWRIGHT_A_SWITCH", byDefault), byDefault) << word;
+    }
+    setenv("TILEWRIGHT_A_SWITCH", "Yes", 1);
+    EXPECT_TRUE(isSwitchedOn("TILEWRIGHT_A_SWITCH", byDefault));
+    setenv("TILEWRIGHT_A_SWITCH", "off", 1);
+    EXPECT_FALSE(isSwitchedOn("TILEWRIGHT_A_SWITCH", byDefault));
+  }
+  unsetenv("TILEWRIGHT_A_SWITCH");
 }

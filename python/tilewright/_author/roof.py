@@ -18,39 +18,8 @@ def _cache_bytes(device):
     return tensors.torch().cuda.get_device_properties(device).L2_cache_size
 
 
-def _seconds_on_gpu(call):
-    """The best of a few runs, by the GPU's clock."""
-    torch = tensors.torch()
-    times = []
-    for _ in range(8):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1e3)
-    return min(times)
-
-
-def _measure_gpu(device):
-    """PyTorch's copy, and its products, which are cuBLAS's: what comes nearest to the peak of each type."""
-    torch = tensors.torch()
-    size = 1 << 28
-    source, target = (torch.ones(size, dtype=torch.float32, device=device) for _ in range(2))
-    roof = {"bytes_per_second": 2 * 4 * size / _seconds_on_gpu(lambda: target.copy_(source))}
-    del source, target
-    tf32 = torch.backends.cuda.matmul.allow_tf32
-    for name, dtype, extent, allow in (("float32", torch.float32, 4096, False), ("tf32", torch.float32, 8192, True),
-                                       ("float16", torch.float16, 8192, True), ("bfloat16", torch.bfloat16, 8192, True)):
-        torch.backends.cuda.matmul.allow_tf32 = allow
-        left, right = (torch.randn(extent, extent, device=device, dtype=dtype) for _ in range(2))
-        roof[name] = 2 * extent**3 / _seconds_on_gpu(lambda: left @ right)
-    torch.backends.cuda.matmul.allow_tf32 = tf32
-    return roof
-
-
 def _measure(device):
-    return _core.measure_processor() if device == "cpu" else _measure_gpu(device)
+    return _core.measure_processor() if device == "cpu" else _core.measure_card(tensors.torch().device(device).index or 0)
 
 
 def roof_of(device, anew=False):
@@ -61,25 +30,8 @@ def roof_of(device, anew=False):
     return _core.roof_of(_machine(device), lambda: _measure(device), anew)
 
 
-def beaten(own, device, has_product, dtype, work_bytes, operations, seconds):
+def beaten(own, device, work, seconds):
     """The roof of a device on which a call has just taken so long. One that the call went through was measured too low: it is measured again,
-    and is no lower than what was reached. (What fits into caches goes through the roof of memory, and says nothing about it.)"""
-    name = peak_name(own, dtype, has_product)
-    reached = {}
-    if operations / seconds > own[name]:
-        reached[name] = operations / seconds
-    if work_bytes / seconds > own["bytes_per_second"] and work_bytes > 2 * _cache_bytes(device):
-        reached["bytes_per_second"] = work_bytes / seconds
+    and is no lower than what was reached."""
+    reached = _core.reached_beyond(own, work, seconds, _cache_bytes(device))
     return _core.raise_roof(_machine(device), _measure(device), {**own, **reached}) if reached else own
-
-
-def peak_name(roof, dtype, has_product):
-    """Which row says what is possible for elements of a type. A type that has none is computed in float32."""
-    if has_product and dtype == "float32" and "tf32" in roof:
-        return "tf32"
-    return dtype if dtype in roof and (has_product or dtype in ("float32", "float64")) else "float32"
-
-
-def peak(roof, dtype, has_product):
-    """Operations a second."""
-    return roof[peak_name(roof, dtype, has_product)]

@@ -4,6 +4,8 @@ Memory that is given to a kernel is *guarded*: it lies in the middle of a larger
 pattern. What a kernel did not write still has the pattern, and so has what lies around its tensors, unless it wrote out of bounds.
 """
 
+import dataclasses
+import math
 import sys
 
 import numpy
@@ -110,7 +112,7 @@ class Guarded:
         begin += -(address(self.storage) + begin) % _ALIGNMENT
         self.begin, self.end = begin, begin + count
         whole = self.storage[begin:begin + count]
-        whole[...] = pattern & 1 if is_bool else pattern
+        whole[...] = pattern >> 7 if is_bool else pattern
         if _is_torch(like):
             self.tensor = whole.view(like.dtype).as_strided(like.shape, like.stride(), begin // size - low)
         else:
@@ -145,16 +147,11 @@ def _bytes(value):
 def has_pattern(value, pattern):
     """For each element, in row-major order, whether all of its bytes are the pattern."""
     if dtype_name(value) == "bool":
-        pattern &= 1
+        pattern >>= 7
     size = item_bytes(value)
     if size in (1, 2, 4, 8):
         return _bytes(value).view(f"u{size}") == int.from_bytes(bytes([pattern]) * size, "little")
     return (_bytes(value).reshape(-1, size) == pattern).all(axis=1)
-
-
-def are_equal(left, right):
-    """Whether all bits are the same; of tensors of one shape and type."""
-    return numpy.array_equal(_bytes(left), _bytes(right))
 
 
 def is_on_gpu(value):
@@ -170,3 +167,51 @@ def wait(device):
     if torch() is not None and torch().cuda.is_available() and str(device or "cuda").startswith("cuda"):
         torch().cuda.synchronize()
 
+
+@dataclasses.dataclass
+class Judged:
+    """An input or a result as the judge in C++ asks for it (src/author/judge.h)."""
+    name: str  # as messages call it
+    value: object
+
+    @property
+    def type(self):
+        return dtype_name(self.value)
+
+    @property
+    def text(self):
+        return describe(self.value)
+
+    @property
+    def is_tensor(self):
+        return is_tensor(self.value)
+
+    @property
+    def has_shape(self):
+        return hasattr(self.value, "shape")
+
+    @property
+    def is_float(self):
+        return is_float(self.value)
+
+    @property
+    def is_on_gpu(self):
+        return is_on_gpu(self.value)
+
+    @property
+    def shape(self):
+        return list(getattr(self.value, "shape", ()))
+
+    @property
+    def address(self):
+        return address(self.value) if self.is_tensor else 0
+
+    @property
+    def width(self):
+        return item_bytes(self.value) if self.is_tensor else 0
+
+    def numbers(self):
+        return numpy.ascontiguousarray(to_numpy(self.value))
+
+    def bytes(self):
+        return _bytes(self.value).tobytes() if math.prod(self.shape) else b""

@@ -1,22 +1,13 @@
 """The machines that kernels run on: for each a compiler and a driver."""
 
-from dataclasses import dataclass
-
+from .._records import record
 from .compiler import BaseBackend, CPUBackend, CUDABackend, GPUTarget
 from .driver import CPUDriver, CUDADriver, DriverBase
 
 
-@dataclass(frozen=True)
-class Backend:
-    name: str
-    compiler: type[BaseBackend]
-    driver: type[DriverBase]
+Backend = record(__name__, "Backend", "One of the machines.", [("name", str), ("compiler", type[BaseBackend]), ("driver", type[DriverBase])], frozen=True)
 
-
-backends = {
-    "nvidia": Backend("nvidia", CUDABackend, CUDADriver),
-    "cpu": Backend("cpu", CPUBackend, CPUDriver),
-}
+backends = {name: Backend(name, *classes) for name, classes in {"nvidia": (CUDABackend, CUDADriver), "cpu": (CPUBackend, CPUDriver)}.items()}
 
 
 

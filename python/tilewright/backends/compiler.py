@@ -5,21 +5,14 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Optional, Tuple, Union
 
-
-@dataclass(frozen=True)
-class GPUTarget:
-    """A machine: "cpu", whose `arch` is the vector level ("avx2") and whose `warp_size` is 1, or "cuda" with a capability (90) and 32."""
-
-    backend: str
-    arch: Union[int, str]
-    warp_size: int
+from .._records import record
 
 
-class Language(Enum):
-    """What a source is written in."""
+GPUTarget = record(
+    __name__, "GPUTarget", """A machine: "cpu", whose `arch` is the vector level ("avx2") and whose `warp_size` is 1, or "cuda" with a capability (90) and 32.""",
+    [("backend", str), ("arch", Union[int, str]), ("warp_size", int)], frozen=True)
 
-    TRITON = 0
-    GLUON = 1
+Language = Enum("Language", ["TRITON", "GLUON"], start=0, module=__name__)  # what a source is written in
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The two kinds of machine: the CPU this process runs on, and NVIDIA GPUs."""
 
 import os
+import re
 import sys
 import time
 from contextlib import nullcontext
@@ -248,7 +249,68 @@ _BY_NAME = {"cpu": CPUDriver, "cuda": CUDADriver, "nvidia": CUDADriver}
 
 def default_driver():
     """A GPU if there is one, unless TRITON_DEFAULT_BACKEND=cpu."""
-    wanted = os.environ.get("TRITON_DEFAULT_BACKEND") or ("cpu" if os.environ.get("TRITON_CPU_BACKEND") == "1" else "")
+    wanted = os.environ.get("TRITON_DEFAULT_BACKEND") or ("cpu" if _core.switch_of(os.environ.get("TRITON_CPU_BACKEND", "")) else "")
     if wanted and wanted not in _BY_NAME:
         raise RuntimeError(f"TRITON_DEFAULT_BACKEND={wanted}: Unknown backend device '{wanted}'. There are 'cpu' and 'cuda'")
     return _BY_NAME[wanted]() if wanted else CUDADriver() if CUDADriver.is_active() else CPUDriver()
+
+
+# ---- for drivers of other machines, whose launchers take a descriptor as the values that it is made of
+
+
+def _is_descriptor(kind):
+    return isinstance(kind, str) and kind.startswith("tensordesc")
+
+
+def expand_signature(signature, tensordesc_meta, descriptor_type):
+    """A signature whose descriptors are what a launcher takes in their place: a pointer, 64-bit sizes and strides and two switches, or, of one
+    that has an entry in `tensordesc_meta`, one value of `descriptor_type`; then sizes of 32 bits and strides of 64."""
+    metas = iter(tensordesc_meta or ())
+
+    def expand(kinds):
+        for kind in kinds:
+            if isinstance(kind, tuple):
+                yield tuple(expand(kind))
+            elif _is_descriptor(kind):
+                element, shape, rest = re.fullmatch(r"tensordesc\w*<(\w+)\[([^\]]*)\](.*)>", kind).groups()
+                given = re.search(r"input_rank=(\d+)", rest)
+                rank = int(given[1]) if given else len(shape.split(","))
+                whole = ["*" + element, *["i64"] * (2 * rank), "i1", "i1"] if next(metas, None) is None else [descriptor_type]
+                yield from (*whole, *["i32"] * rank, *["i64"] * rank)
+            else:
+                yield kind
+
+    return list(expand(signature))
+
+
+def decompose_descriptor(descriptor):
+    """The values of a descriptor that has no form of its own on a machine, in the order of `expand_signature`."""
+    return [descriptor.base, *descriptor.shape, *descriptor.strides, descriptor.padding == "nan", descriptor.round_f32_to_tf32, *descriptor.shape,
+            *descriptor.strides]
+
+
+def wrap_handle_tensordesc_impl(launcher, signature, tensordesc_meta, make_tensordesc_arg):
+    """A launcher that is given descriptors and calls `launcher` with what `make_tensordesc_arg(descriptor, meta, other arguments)` makes of each.
+    The arguments of the kernel are the last argument of both."""
+    def has_one(kinds):
+        return any(has_one(kind) if isinstance(kind, tuple) else _is_descriptor(kind) for kind in kinds)
+
+    if not has_one(signature.values()):
+        return launcher
+
+    def wrapped(*args):
+        *before, given = args
+        metas = iter(tensordesc_meta or ())
+
+        def expand(kinds, values):
+            for kind, value in zip(kinds, values):
+                if isinstance(kind, tuple):
+                    yield tuple(expand(kind, value))
+                elif _is_descriptor(kind):
+                    yield from make_tensordesc_arg(value, next(metas, None), before)
+                else:
+                    yield value
+
+        return launcher(*before, list(expand(signature.values(), given)))
+
+    return wrapped

@@ -137,7 +137,7 @@ class tensor:
         """X, but not below min nor above max."""
     def abs(self) -> tensor:
         """Absolute value."""
-    def fdiv(self, y: Any, ieee_rounding: Any = ...) -> tensor:
+    def fdiv(self, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
         """Float division."""
     def div_rn(self, y: Any) -> tensor:
         """Fp32 division, rounded to nearest."""
@@ -194,7 +194,7 @@ class tensor:
     def sigmoid(self) -> tensor:
         """1 / (1 + exp(-x))."""
     def softmax(self, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = ...) -> tensor:
-        """Exp(x - max) / sum of these along a dimension; without one, the first."""
+        """Exp(x - max) / sum of these along a dimension; without one, the first. The shape stays, whatever keep_dims says."""
     def sum(self, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> tensor:
         """The sum along an axis, or of all elements; integers below 32 bits are summed in 32."""
     def max(self, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
@@ -211,7 +211,7 @@ class tensor:
         """All elements along an axis combined by |; of integers."""
     def cumsum(self, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
         """Sums of all elements up to each along an axis; reverse: from each to the end."""
-    def cumprod(self, axis: Any = ..., reverse: Any = ...) -> tensor:
+    def cumprod(self, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
         """Products of all elements up to each along an axis; reverse: from each to the end."""
     def sort(self, dim: Any = ..., descending: Any = ...) -> tensor:
         """The elements in order along the last dimension."""
@@ -641,13 +641,14 @@ def abs(x: Any) -> tensor:
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
     """
-def fdiv(x: Any, y: Any, ieee_rounding: Any = ...) -> tensor:
+def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
     """Float division.
 
     Division of floats, where a GPU may take the faster instruction.
 
     - x, y: floats.
     - ieee_rounding: True rounds as IEEE asks for. CPUs always do.
+    - approx: True allows an approximation; it excludes ieee_rounding.
 
     >>> tl.fdiv(1.0, 4.0)
     0.25
@@ -1459,18 +1460,18 @@ def sigmoid(x: Any) -> tensor:
     [0.5, 0.5]
     """
 def softmax(x: Any, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = ...) -> tensor:
-    """Exp(x - max) / sum of these along a dimension; without one, the first.
+    """Exp(x - max) / sum of these along a dimension; without one, the first. The shape stays, whatever keep_dims says.
 
     exp(x - max(x)) divided by the sum of these, along a dimension: numbers in [0, 1] that add up to 1.
 
     - x: a tile of float32 or float64. Lanes that are not part of a line hold -inf.
     - dim: the dimension; None for the first.
-    - keep_dims: hands this on to the maximum and the sum, so that they broadcast: True for a tile of two dimensions and dim=1.
+    - keep_dims: taken for older programs; the shape stays in any case.
     - ieee_rounding: True rounds the division as IEEE asks for on GPUs too.
 
     >>> tl.softmax(tl.zeros((4,), tl.float32))
     [0.25, 0.25, 0.25, 0.25]
-    >>> tl.sum(tl.softmax(tl.reshape(tl.arange(0, 8) * 1.0, (2, 4)), dim=1, keep_dims=True), axis=1)
+    >>> tl.sum(tl.softmax(tl.reshape(tl.arange(0, 8) * 1.0, (2, 4)), dim=1), axis=1)
     [1.0, 1.0]
     """
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
@@ -1491,13 +1492,43 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
     >>> j
     0
     """
-def atomic_poll(pointer: Any, expected: Any, sem: Any = ..., scope: Any = ..., timeout_ns: Any = ...) -> tensor:
-    """Waits until memory equals expected; the result is true.
+def atomic_load(pointer: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
+    """Elements of 32 or 64 bits, each read at once; the order is 'acquire' unless sem says 'relaxed'.
+
+    Reads elements at once, ordered with what other programs store.
+
+    - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits. The memory must be writable: machines read by an operation that writes nothing new.
+    - mask: where it is false, nothing is read and the result is undefined.
+    - sem: "acquire", the default, makes what the program that wrote the value had stored before visible; "relaxed" only reads.
+    - scope: as for `tl.atomic_add`.
+
+    >>> # i_ptr points at the int32 0, 1, ..., 63
+    >>> tl.atomic_load(i_ptr + 3)
+    3
+    """
+def atomic_store(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
+    """Elements of 32 or 64 bits, each written at once; the order is 'release' unless sem says 'relaxed'.
+
+    Writes elements at once, ordered with what the program stored before.
+
+    - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits.
+    - val: what is written; it is converted to the elements' type.
+    - mask: where it is false, nothing is written.
+    - sem: "release", the default, makes what the program stored before visible to one that reads the value by an acquire; "relaxed" only writes.
+    - scope: as for `tl.atomic_add`.
+
+    >>> # i_ptr points at the int32 0, 1, ..., 63
+    >>> tl.atomic_store(i_ptr + 3, 7)
+    >>> tl.load(i_ptr + 3)
+    7
+    """
+def atomic_poll(pointer: Any, expected_value: Any, sem: Any = ..., scope: Any = ..., timeout_ns: Any = ...) -> tensor:
+    """Waits until memory equals the expected value, at each address; the result is true there.
 
     Waits until memory holds an expected value: a program waits for one that came before it in the launch's order.
 
-    - pointer: a scalar pointer to an integer.
-    - expected: the value to wait for.
+    - pointer: a pointer, or a tile of pointers, to integers. A tile waits for all its elements.
+    - expected_value: the value to wait for.
     - sem: "acquire", the default, makes what the other program stored before visible; "relaxed" only reads.
     - scope: as for `tl.atomic_add`.
     - timeout_ns: None, or how long to wait at most, in nanoseconds of a GPU's clock; memory is looked at once in any case. CPUs refuse a limit.
@@ -1659,7 +1690,7 @@ def cumsum(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) ->
     >>> tl.cumsum(tl.arange(0, 4), reverse=True)
     [6, 6, 5, 3]
     """
-def cumprod(input: Any, axis: Any = ..., reverse: Any = ...) -> tensor:
+def cumprod(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
     """Products of all elements up to each along an axis; reverse: from each to the end.
 
     Running products along an axis: element i is the product of elements 0 to i.
@@ -1667,6 +1698,7 @@ def cumprod(input: Any, axis: Any = ..., reverse: Any = ...) -> tensor:
     - input: a tile of integers or floats. bf16 becomes fp32.
     - axis: the axis along which it runs; 0 by default.
     - reverse: True multiplies from each element to the end.
+    - dtype: a type that the elements are converted to first.
 
     >>> tl.cumprod(tl.arange(1, 5))
     [1, 2, 6, 24]

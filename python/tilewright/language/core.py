@@ -348,30 +348,6 @@ class constexpr(base_value):
     def __hash__(self):
         return hash((self.value, constexpr_type))
 
-    def __index__(self):
-        return operator.index(self.value)
-
-    def __int__(self):
-        return int(self.value)
-
-    def __float__(self):
-        return float(self.value)
-
-    def __bool__(self):
-        return bool(self.value)
-
-    def __eq__(self, other):
-        return constexpr(self.value == _unwrap_if_constexpr(other))
-
-    def __ne__(self, other):
-        return constexpr(self.value != _unwrap_if_constexpr(other))
-
-    def __iter__(self):
-        return iter(self.value)
-
-    def __len__(self):
-        return len(self.value)
-
     def __getitem__(self, index):
         return constexpr(self.value[_unwrap_if_constexpr(index)])
 
@@ -393,6 +369,12 @@ class constexpr(base_value):
         return constexpr(self.value or _unwrap_if_constexpr(other))
 
 
+def _ask_member(kind, member, **questions):
+    """Lets a class answer Python's own questions (len=len, bool=bool) as one of its members does."""
+    for name, question in questions.items():
+        setattr(kind, f"__{name}__", lambda self, question=question: question(getattr(self, member)))
+
+
 def _add_operators():
     def forward(function):
         return lambda self, other: constexpr(function(self.value, _unwrap_if_constexpr(other)))
@@ -404,8 +386,9 @@ def _add_operators():
         function = getattr(operator, name if name not in ("and", "or") else name + "_")
         setattr(constexpr, f"__{name}__", forward(function))
         setattr(constexpr, f"__r{name}__", reflected(function))
-    for name in ("lt", "le", "gt", "ge"):
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(constexpr, f"__{name}__", forward(getattr(operator, name)))
+    _ask_member(constexpr, "value", index=operator.index, int=int, float=float, bool=bool, iter=iter, len=len)
     for name in ("neg", "pos", "invert"):
         setattr(constexpr, f"__{name}__", lambda self, function=getattr(operator, name): constexpr(function(self.value)))
 
@@ -465,17 +448,14 @@ class tuple(base_value):
     def __getitem__(self, index):
         return self.values[_unwrap_if_constexpr(index)]
 
-    def __iter__(self):
-        return iter(self.values)
-
-    def __len__(self):
-        return len(self.values)
-
     def __eq__(self, other):
         return builtins.tuple(self.values) == builtins.tuple(other)
 
     def __hash__(self):
         return hash(builtins.tuple(self.values))
+
+
+_ask_member(tuple, "values", iter=iter, len=len)
 
 
 class slice:

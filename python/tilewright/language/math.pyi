@@ -160,13 +160,14 @@ def abs(x: Any) -> tensor:
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
     """
-def fdiv(x: Any, y: Any, ieee_rounding: Any = ...) -> tensor:
+def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
     """Float division.
 
     Division of floats, where a GPU may take the faster instruction.
 
     - x, y: floats.
     - ieee_rounding: True rounds as IEEE asks for. CPUs always do.
+    - approx: True allows an approximation; it excludes ieee_rounding.
 
     >>> tl.fdiv(1.0, 4.0)
     0.25

@@ -120,8 +120,7 @@ def _config_of(sizes):
 
 def _kept_on_disk(asked, measures_itself):
     """Whether winners are kept: always where the user says so; where they do not say, if the measure is one that all doors share."""
-    setting = os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING")
-    if setting == "0":
+    if _core.switch_of(os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING", "")) is False:
         return False
     return bool(asked) or knobs.autotuning.cache or (asked is None and not measures_itself)
 
@@ -146,15 +145,17 @@ def _is_watched():
     return bool(_compilations_are_watched() or knobs.runtime.launch_enter_hook or knobs.runtime.launch_exit_hook)
 
 
+def _innermost(fn):
+    """The Python function in a kernel with its decorators."""
+    return fn if inspect.isfunction(fn) else _innermost(fn.fn)
+
+
 class Autotuner(KernelInterface):
     """Measures all configurations at the first launch with new values of the key, and uses the fastest from then on."""
 
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None, prune_configs_by=None,
                  warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=None):
-        self.fn = fn
-        self.base_fn = fn
-        while not inspect.isfunction(self.base_fn):
-            self.base_fn = self.base_fn.fn
+        self.fn, self.base_fn = fn, _innermost(fn)
         self.__name__ = self.base_fn.__name__
         self.__doc__ = self.base_fn.__doc__
         self.arg_names = arg_names
@@ -162,7 +163,10 @@ class Autotuner(KernelInterface):
         self.guesses = configs == "auto"
         if isinstance(configs, str) and not self.guesses:
             raise TypeError(f"@autotune needs a list of Config, or 'auto' for a guess, and not {configs!r}")
-        self.configs = [] if self.guesses else list(configs) or [Config({})]
+        self.configs = [] if self.guesses else list(configs)
+        self._was_empty = not self.guesses and not self.configs
+        if self._was_empty:  # one that chooses nothing, as upstream has it
+            self.configs = [Config({})]
         for config in self.configs:
             if not hasattr(config, "all_kwargs"):
                 raise TypeError(f"@autotune needs a list of Config, and {config!r} is none")
@@ -187,10 +191,7 @@ class Autotuner(KernelInterface):
         self.perf_model = prune.get("perf_model")
         self.configs_top_k = prune.get("top_k", 1.0)
         self.early_config_prune = prune.get("early_config_prune")
-        self._do_bench = do_bench
-        self.num_warmups = warmup
-        self.num_reps = rep
-        self.use_cuda_graph = use_cuda_graph
+        self._do_bench, self.use_cuda_graph, self.num_warmups, self.num_reps = do_bench, use_cuda_graph, warmup, rep
         self._measures_itself = bool(do_bench or pre_hook or post_hook or use_cuda_graph or warmup is not None or rep is not None)
         self.cache_results = _kept_on_disk(cache_results, self._measures_itself)
         if warmup is not None or rep is not None or use_cuda_graph:
@@ -484,7 +485,7 @@ class Autotuner(KernelInterface):
         return config
 
     def __getitem__(self, grid):
-        if type(self).run is _RUN and "run" not in vars(self):
+        if type(self).run is _RUN and "run" not in vars(self) and not self._was_empty:
             return _core.tuned_launcher(self, grid)
         return super().__getitem__(grid)
 
@@ -498,6 +499,14 @@ class Autotuner(KernelInterface):
         return kernel, tuple(self._rules), tuple(self.arg_names), tuple(name for _, name in self._key_places), defaults
 
     def run(self, *args, **kwargs):
+        if not self._was_empty:
+            return self._run(args, kwargs)
+        try:
+            return self._run(args, kwargs)
+        except TypeError as error:
+            raise TypeError(f"{error}; @autotune of '{self.__name__}' was given an empty list, which chooses nothing") from None
+
+    def _run(self, args, kwargs):
         if len(self.configs) == 1:
             config = self.configs[0]
         else:
@@ -591,9 +600,7 @@ class Heuristics(KernelInterface):
     """Computes constexpr parameters from the arguments."""
 
     def __init__(self, fn, arg_names, values):
-        self.fn = fn
-        self.values = values
-        self.arg_names = arg_names
+        self.fn, self.arg_names, self.values = fn, arg_names, values
         self._is_plain = isinstance(fn, JITFunction)
         self.__name__ = getattr(fn, "__name__", "kernel")
         self.__doc__ = getattr(fn, "__doc__", None)

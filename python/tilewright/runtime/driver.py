@@ -25,6 +25,8 @@ class DriverConfig:
         return found
 
     active = property(lambda self: self._chosen or self.default)
+    _default = property(lambda self: vars(self).get("default"), doc="`default`, or None where nobody has asked yet")
+    _active = property(lambda self: self._chosen or self._default, doc="`active`, or None where nobody has asked yet")
 
     def set_active(self, driver):
         self._chosen = driver

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .. import knobs
+from .. import _core, knobs
 from ..language.core import dtype
 from .driver import driver
 from .specialization import path_as_text, types_as_data
@@ -105,7 +105,8 @@ def compiled(fn, kernel, is_warmup):
 def _names(switch, kernel):
     """Whether an environment variable is on: for all kernels, or for this one by its name."""
     value = os.environ.get(switch, "")
-    return value not in ("", "0") and (value.lower() in ("1", "on", "true") or value == kernel.name)
+    switched = _core.switch_of(value)
+    return value == kernel.name if switched is None else switched
 
 
 def _show_steps(kernel):

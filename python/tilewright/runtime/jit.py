@@ -119,19 +119,23 @@ def _take_names(wrapper, fn, *others):
         setattr(wrapper, name, getattr(fn, name))
 
 
+def _lines_of(fn):
+    """The lines of a function and the number of the first, from its file, or for the interpreter from what exec was given."""
+    try:
+        return inspect.getsourcelines(fn)
+    except OSError as error:
+        found = executed_source(fn) if knobs.runtime.interpret else None
+        if found is None:
+            raise ValueError(f"a kernel's source is read from its file, and {fn.__name__} has none: define it in one") from error
+        return found
+
+
 class JITCallable:
     """A function that kernels may call."""
 
     def __init__(self, fn):
-        self.fn = fn
-        self.signature = inspect.signature(fn)
-        try:
-            self.raw_src, self.starting_line_number = inspect.getsourcelines(fn)
-        except OSError as error:
-            found = executed_source(fn) if knobs.runtime.interpret else None
-            if found is None:
-                raise ValueError(f"a kernel's source is read from its file, and {fn.__name__} has none: define it in one") from error
-            self.raw_src, self.starting_line_number = found
+        self.fn, self.signature = fn, inspect.signature(fn)
+        self.raw_src, self.starting_line_number = _lines_of(fn)
         # Where `def` is: the line in the file, and the column, from 1.
         definition = next((index for index, line in enumerate(self.raw_src) if line.lstrip().startswith("def ")), 0)
         self.file_name = fn.__code__.co_filename

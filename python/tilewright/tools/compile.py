@@ -15,8 +15,10 @@ import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 from tilewright import _alias
+from tilewright._records import record
 from tilewright.backends.compiler import GPUTarget
 from tilewright.compiler import ASTSource, compile
 from tilewright.runtime.driver import driver
@@ -25,19 +27,21 @@ from tilewright.tools import c_text
 desc = __doc__
 
 
-@dataclass
-class CompileArgs:
-    """What is compiled, as the command line has it."""
+# A row: the option, its short form, its type, its default (required: ""), and what it is.
+_OPTIONS = (
+    ("path", None, str, "", "the Python file with the kernel; it is run"),
+    ("kernel-name", "-n", str, "", "the @triton.jit function"),
+    ("signature", "-s", str, "", "types, with :16 or :1 where a value is known, and constants, in order"),
+    ("grid", "-g", str, "", "three C expressions of the parameters"),
+    ("target", "-t", str, None, "cuda:ARCH:32 or cpu:LEVEL:1; without it this machine's"),
+    ("num-warps", "-w", int, 1, "warps of a program"),
+    ("num-stages", "-ns", int, 3, "as in a launch"),
+    ("out-name", "-on", str, None, "what the C functions are called; without it the kernel's name"),
+    ("out-path", "-o", Path, None, "the files' path without its endings; without it the name"),
+)
 
-    path: str = ""
-    kernel_name: str = ""
-    signature: str = ""
-    grid: str = ""
-    target: str | None = None
-    num_warps: int = 1
-    num_stages: int = 3
-    out_name: str | None = None
-    out_path: Path | None = None
+CompileArgs = record(__name__, "CompileArgs", "What is compiled, as the command line has it.",
+                     [(option.replace("-", "_"), kind if default is not None else Optional[kind], default) for option, _, kind, default, _ in _OPTIONS])
 
 
 def _number(text):
@@ -140,15 +144,11 @@ def compile_kernel(args: CompileArgs):
 
 def main():
     parser = ArgumentParser(prog="triton.tools.compile", description=desc, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("path", help="the Python file with the kernel; it is run")
-    parser.add_argument("--kernel-name", "-n", required=True, help="the @triton.jit function")
-    parser.add_argument("--target", "-t", help="cuda:ARCH:32 or cpu:LEVEL:1; without it this machine's")
-    parser.add_argument("--num-warps", "-w", type=int, default=1, help="warps of a program")
-    parser.add_argument("--num-stages", "-ns", type=int, default=3, help="as in a launch")
-    parser.add_argument("--out-name", "-on", help="what the C functions are called; without it the kernel's name")
-    parser.add_argument("--out-path", "-o", type=Path, help="the files' path without its endings; without it the name")
-    parser.add_argument("--signature", "-s", required=True, help="types, with :16 or :1 where a value is known, and constants, in order")
-    parser.add_argument("--grid", "-g", required=True, help="three C expressions of the parameters")
+    for option, short, kind, default, text in _OPTIONS:
+        if short:
+            parser.add_argument("--" + option, short, type=kind, default=default, required=default == "", help=text)
+        else:
+            parser.add_argument(option, type=kind, help=text)
     compile_kernel(CompileArgs(**vars(parser.parse_args())))
 
 

@@ -14,10 +14,10 @@ A launch that no variant fits returns TT_ERROR_INVALID_VALUE.
 
 import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
+from typing import Optional, Sequence
 
+from tilewright._records import record
 from tilewright.tools import c_text
 
 desc = __doc__
@@ -27,22 +27,15 @@ _BACKEND = re.compile(r"//\s*tt-linker-backend:\s*(\w+)")
 _HINTS = {"c": 1, "d": 16}
 
 
+_PER_ARGUMENT = {"arg_names": str, "arg_ctypes": str, "sizes": Optional[int]}  # fields of a variant that have one entry for each argument
+
+
 class LinkerError(Exception):
-    pass
+    """Headers that do not fit together."""
 
 
-@dataclass
-class KernelLinkerMeta:
-    """A variant, as its header tells it. `sizes`: the hint of each argument, or None."""
-
-    orig_kernel_name: str
-    arg_names: Sequence[str]
-    arg_ctypes: Sequence[str]
-    sizes: Sequence[int | None]
-    sig_hash: str
-    triton_suffix: str
-    suffix: str
-    num_specs: int
+class _Variant:
+    """What the linker asks of a variant."""
 
     @property
     def function(self):
@@ -58,6 +51,12 @@ class KernelLinkerMeta:
     def condition(self):
         tests = {1: "{} == 1", 16: "(uintptr_t){} % 16 == 0"}
         return " && ".join(tests[size].format(name) for name, size in zip(self.arg_names, self.sizes) if size) or "1"
+
+
+KernelLinkerMeta = record(
+    __name__, "KernelLinkerMeta", "A variant, as its header tells it. `sizes`: the hint of each argument, or None; `num_specs`: how many have one.",
+    [(name, str) if name not in _PER_ARGUMENT else (name, Sequence[_PER_ARGUMENT[name]])
+     for name in ("orig_kernel_name", *_PER_ARGUMENT, "sig_hash", "triton_suffix", "suffix")] + [("num_specs", int)], base=[_Variant])
 
 
 class HeaderParser:

@@ -68,6 +68,13 @@ class MXFP4Tensor(_Numbers):
         return pairs.flatten(dim, dim + 1).narrow(dim, 0, original_shape[dim]).to(torch.uint8)
 
 
+def fp8e8m0_to_float32(scale):
+    """The numbers that bytes of e8m0 stand for."""
+    code = scale.view(torch.uint8)
+    powers = torch.ldexp(torch.ones_like(code, dtype=torch.float32), code.to(torch.int32) - _BIAS)
+    return torch.where(code == _NAN, torch.nan, powers)
+
+
 class MXScaleTensor(_Numbers):
     """Numbers of e8m0: powers of two from 2^-127 to 2^127, and NaN. A number becomes the power of two at or below it; what is not positive and
     finite becomes NaN."""
@@ -82,8 +89,7 @@ class MXScaleTensor(_Numbers):
 
     def to(self, dtype):
         assert dtype == torch.float32, f"e8m0 becomes float32, not {dtype}"
-        powers = torch.ldexp(torch.ones_like(self.data, dtype=dtype), self.data.to(torch.int32) - _BIAS)
-        return torch.where(self.data == _NAN, torch.nan, powers)
+        return fp8e8m0_to_float32(self.data)
 
     def _from_float(self, values):
         _, exponent = torch.frexp(values)  # of a fraction from 0.5 on

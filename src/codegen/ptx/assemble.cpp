@@ -1,12 +1,13 @@
-// PTX -> cubin by NVIDIA's assembler, a program of its own: it reads a file, writes a file, and says on the way what a kernel costs:
+// PTX -> cubin by NVIDIA's assembler, a separate program: it reads a file, writes a file, and says what the kernel costs:
 //     ptxas info    : 0 bytes gmem
 //     ptxas info    : Compiling entry function 'add' for 'sm_NN'
 //         0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //     ptxas info    : Used 24 registers, used 1 barriers, 1024 bytes smem, 540 bytes cmem[0]
-// Where it is not installed the driver assembles the same text when the kernel is loaded.
+// Where it is not installed, the driver assembles the same text when the kernel is loaded.
 #include "codegen/ptx/text.h"
 
 #include "codegen/debug_info.h"
+#include "support/settings.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -43,11 +44,10 @@ static void addWords(std::vector<std::string> &words, const std::string &text) {
     words.push_back(word);
 }
 
-/// What upstream's settings of the environment add to the words for ptxas.
+/// The words for ptxas that upstream's settings of the environment add.
 static std::vector<std::string> wordsOfSettings() {
   std::vector<std::string> words;
-  std::string_view plain = std::getenv("DISABLE_PTXAS_OPT") ? std::getenv("DISABLE_PTXAS_OPT") : "";
-  if (plain == "1" || plain == "true" || plain == "on") words = {"--opt-level", "0"};
+  if (isSwitchedOn("DISABLE_PTXAS_OPT", false)) words = {"--opt-level", "0"};
   if (const char *more = std::getenv("PTXAS_OPTIONS")) addWords(words, more);
   return words;
 }
@@ -64,7 +64,7 @@ std::string assemblerIdentity() {
 
 namespace {
 
-/// A folder that goes away with what is in it.
+/// A folder that is removed with its contents.
 class Workplace {
 public:
   Workplace() {
@@ -167,9 +167,9 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Workplace
   return cubin;
 }
 
-/// Whether slightly fewer registers a thread would let two blocks run on a multiprocessor and not one. One block's loads then run while the
-/// other waits at a barrier or a lock (layer norm backward, rows of 8192: 134 registers 1257 GB/s, 128 registers 1583 on an H100). Products
-/// fill the machine with one block, and a kernel that says itself how many registers it wants gets those.
+/// Whether slightly fewer registers a thread would let two blocks run on a multiprocessor instead of one. One block's loads then
+/// run while the other waits at a barrier or a lock (layer norm backward, rows of 8192: 134 registers 1257 GB/s, 128 registers
+/// 1583 on an H100). Products fill the machine with one block, and a kernel that sets its own number of registers gets that.
 static bool nearlyTwoBlocks(std::string_view ptx, int64_t registers) {
   constexpr int64_t all = 65536;
   for (std::string_view word : {"mma", ".maxnreg", ".minnctapersm"})

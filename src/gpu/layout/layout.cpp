@@ -157,8 +157,20 @@ int64_t Layout::elementBits() const {
   return log2Of(elementCount(shape));
 }
 
+/// The sum of those columns whose bit is set.
+static uint32_t sumOf(const std::vector<uint32_t> &columns, uint64_t bits) {
+  uint32_t sum = 0;
+  for (size_t bit = 0; bit < columns.size(); ++bit)
+    if (bits >> bit & 1) sum ^= columns[bit];
+  return sum;
+}
+
 uint32_t Layout::apply(const Place &place) const {
-  return map().apply(inputOf(place));
+  std::array<int64_t, 4> parts = {place.reg, place.lane, place.warp, place.block};
+  uint32_t flat = 0;
+  for (size_t axis = 0; axis < parts.size(); ++axis)
+    flat ^= sumOf(bases[axis], static_cast<uint64_t>(parts[axis]));
+  return flat;
 }
 
 LinearMap Layout::map() const {

@@ -9,6 +9,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shared_plan.h"
+#include "gpu/schedule/widen_apart.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -113,8 +114,9 @@ private:
       b.setInsertionPoint(first);
       sync = ttg::SyncOp::create(b, alloc.getLoc());
     }
-    // The producer waits, too, if it is the one that fills the reservation.
-    if (llvm::any_of(accessesOf(alloc), [](Operation *access) { return access->hasAttr(ttg::producerName); }))
+    // Who fills the reservation, the producer or the warpgroup that widens, waits, too.
+    if (llvm::any_of(accessesOf(alloc),
+                     [](Operation *access) { return access->hasAttr(ttg::producerName) || access->hasAttr(widenerName); }))
       cast<ttg::SyncOp>(sync).setEverybody(true);
     if (fence && !isa_and_nonnull<ttg::FenceAsyncOp>(sync->getPrevNode())) {
       b.setInsertionPoint(sync);

@@ -9,7 +9,7 @@
 // registers; then the fence waits for it (mxfp8 product of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
 // passes, stands behind them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
 // at its end waits for the loads that it has just started (the same product, scales alone: more than a third of all stalls).
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/widen_apart.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -124,20 +124,23 @@ static void makeEarly(LoopSchedule &schedule, tt::LoadOp load, Operation *place)
   load.erase();
 }
 
-static void loadAhead(LoopSchedule &schedule, int64_t registers) {
+void loadAhead(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> behind) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
   if (loads.empty() || 2 * held > registers) return;
-  OpBuilder top = OpBuilder::atBlockBegin(schedule.loop.getBody());
-  Operation *place = ptx::WarpBarrierOp::create(top, schedule.loop.getLoc());
-  for (tt::LoadOp load : loads)
+  DenseMap<Operation *, Operation *> places; // by what they stand behind
+  for (tt::LoadOp load : loads) {
+    Operation *before = behind ? behind(load) : nullptr, *&place = places[before];
+    OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
+    if (before) b.setInsertionPointAfter(before);
+    if (!place) place = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
     if (!loadWords(schedule, load, place)) makeEarly(schedule, load, place);
+  }
 }
 
-/// Lets threads store what they have computed before they compute the rest.
-static void storeAsMade(LoopSchedule &schedule) {
+void storeAsMade(LoopSchedule &schedule) {
   auto isLoaded = [](ttg::StoreSharedOp store) {
     return isa_and_nonnull<ttg::LoadSharedOp, tt::LoadOp, ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp());
   };

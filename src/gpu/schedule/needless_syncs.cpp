@@ -10,6 +10,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shared_plan.h"
+#include "gpu/schedule/widen_apart.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -94,7 +95,7 @@ private:
   /// Notes what an operation does to shared memory; false if that is not known.
   bool add(size_t at) {
     Operation *op = ops[at];
-    if (op->hasAttr(ttg::producerName)) return true; // mbarriers keep it apart from the others
+    if (op->hasAttr(ttg::producerName) || op->hasAttr(widenerName)) return true; // mbarriers keep them apart from the others
     if (isa<ttg::WgmmaOp, ttg::TmaStoreOp>(op)) {
       std::optional<size_t> end = endOf(at);
       for (Value operand : op->getOperands())

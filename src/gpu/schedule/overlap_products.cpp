@@ -9,7 +9,7 @@
 // what reads this iteration's slots may start in front of that; and where a producer alone fills what a product reads, syncs tell nobody.
 #include "gpu/machine/computed_before.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/tile_classes.h"
 #include "support/target.h"
 
@@ -234,7 +234,8 @@ LogicalResult overlapProducts(ModuleOp module) {
     bool roles = function->hasAttr(ttg::rolesName);
     int64_t available = registersForTiles(config, target, roles);
     for (scf::ForOp loop : loops)
-      Overlap(*loop.getBody(), available - accumulatorsOf(loop), roles).run();
+      if (!isWidening(loop)) // its order is chosen
+        Overlap(*loop.getBody(), available - accumulatorsOf(loop), roles).run();
     return success();
   });
 }

@@ -7,8 +7,10 @@
 // of a buffer: what is left has no tile that the copy engine moves. What an iteration looks like is decided in schedule_loop.cpp.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/copy_group.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
+#include "gpu/schedule/widen_apart.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -21,10 +23,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-bool readsByThreads(Operation *op) {
-  return isa<ttg::LoadSharedOp, ttg::FmaDotOp>(op);
-}
-
 class Pipeliner {
 public:
   Pipeliner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
@@ -32,9 +30,10 @@ public:
 
   LogicalResult run() {
     if (target.cpAsync) keepRowsInShared(function);
+    bool widens = widenApart(function, config, target);
     if (failed(bufferTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    roles = chooseRoles();
+    roles = widens || chooseRoles();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
 
@@ -66,40 +65,6 @@ private:
   }
 
   //===---------------------------------------------------------------------------------------------------- loads without a loop
-
-  /// Loads that are copied together where they stand: those whose tiles are stored one beside the other.
-  struct CopyGroup {
-    ttg::StoreSharedOp first;                 ///< of the whole run of stores
-    SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
-    int64_t others = 0;                       ///< stores of the run that are threads' work
-    Operation *reader = nullptr;              ///< who first reads one of the buffers
-    int64_t bytes = 0;
-    bool threadsRead = false;
-  };
-
-  CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> left) {
-    CopyGroup group{cast<ttg::StoreSharedOp>(*load.getResult().user_begin())};
-    while (isa_and_nonnull<ttg::StoreSharedOp>(group.first->getPrevNode()))
-      group.first = cast<ttg::StoreSharedOp>(group.first->getPrevNode());
-    for (Operation *op = group.first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
-      auto source = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-      if (source && llvm::is_contained(left, source))
-        group.stores.push_back(cast<ttg::StoreSharedOp>(op));
-      else
-        ++group.others;
-    }
-    Block *block = group.first->getBlock();
-    for (ttg::StoreSharedOp store : group.stores) {
-      auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      group.bytes += alloc.getType().getLayout().layout().bytes();
-      for (Operation *access : accessesOf(alloc)) {
-        group.threadsRead |= readsByThreads(access);
-        Operation *inBlock = block->findAncestorOpInBlock(*access);
-        if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
-      }
-    }
-    return group;
-  }
 
   /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
   /// before.
@@ -167,8 +132,8 @@ private:
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back({allocOf(store.getBuffer()), schedule.computedSlots, schedule.loop});
-      int64_t barriers = roles ? 8 * stages : 0;
+        deeper.push_back({allocOf(store.getBuffer()), isWidening(schedule.loop) ? stages : schedule.computedSlots, schedule.loop});
+      int64_t barriers = (roles ? 8 * stages : 0) + (isWidening(schedule.loop) ? 8 * stages : 0);
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
         for (const Copy &copy : ring.copies)
@@ -213,19 +178,23 @@ private:
     LoopSchedule schedule;
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    bool goesOn = roles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
+    hasRoles = roles && (isWidening(loop) || !function->hasAttr(widenerName));
+    bool goesOn = hasRoles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
     if (!schedule.rings.empty() && noRoles) function->setAttr(ttg::noRolesName, b.getStringAttr(*noRoles));
     if (!goesOn && !schedule.rings.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
-    schedule.roles = roles;
-    if (roles && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
+    schedule.roles = hasRoles;
+    if (isWidening(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
+    if (hasRoles && !isWidening(schedule.loop) && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
-    if (schedule.inFlight.empty() || schedule.retiring) schedule.computed.clear();
-    if (stages > 1 && !roles) stages = goThroughTiles(schedule);
+    if (ttg::WgmmaWaitOp retires = retiringIn(loop)) giveBackBehind(schedule, retires);
+    if ((schedule.inFlight.empty() || schedule.retiring) && !isWidening(schedule.loop)) schedule.computed.clear();
+    if (stages > 1 && !hasRoles) stages = goThroughTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     noteDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule), success();
-    if (std::optional<std::string> wrong = wrongIn(schedule)) return bug(loop, "its schedule does not hold: " + *wrong);
+    if (std::optional<std::string> wrong = retiringIn(loop) ? std::nullopt : wrongIn(schedule))
+      return bug(loop, "its schedule does not hold: " + *wrong);
     overlap(schedule);
     return expand(schedule);
   }
@@ -238,6 +207,7 @@ private:
       return 1;
     }
     SmallVector<DeeperBuffer> stored = keptByStores(schedule.loop);
+    if (isWidening(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second block, a third slot would take its shared memory.
     if (fillsProcessor(schedule, config, target) && syncBehindComputed(schedule, wanted)) {
       schedule.computedSlots = slotsWithoutWaiting;
@@ -255,7 +225,13 @@ private:
   void overlap(LoopSchedule &schedule) {
     if (schedule.computed.empty()) return;
     Operation *before = schedule.loop;
-    overlapComputing(schedule, registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop));
+    int64_t registers = registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop);
+    if (isWidening(schedule.loop)) {
+      storeAsMade(schedule);
+      loadAheadInRoles(schedule, registers);
+    } else {
+      overlapComputing(schedule, registers);
+    }
     llvm::replace(loops, before, schedule.loop.getOperation());
   }
 
@@ -342,7 +318,7 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::SlotOp::create(b, loc, type, slots.buffers[i], slot);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        bool forAll = roles && config.getCtas() != 1 && isForAllBlocks(ring, copy, config);
+        bool forAll = hasRoles && config.getCtas() != 1 && isForAllBlocks(ring, copy, config);
         int64_t parts = forAll ? *partsOfBoxes(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
@@ -365,7 +341,7 @@ private:
   }
 
   void producersWork(Operation *op) {
-    if (roles) op->setAttr(ttg::producerName, b.getUnitAttr());
+    if (hasRoles) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
   static SmallVector<Value> operandsOf(const Ring &ring) {
@@ -475,9 +451,11 @@ private:
       if (failed(issue(ring, slots, operandsOf(ring), e.slot, Value()))) return failure();
     }
     giveBack(e);
+    if (isWidening(e.schedule.loop))
+      fillWidened(e.schedule, e.slot, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup));
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
-    if (!e.schedule.inFlight.empty()) giveBackLast(e, state);
+    if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);
     left.reset();
     if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles) left = {e.schedule.loop, e.stages, e.slots, state};
     return success();
@@ -485,7 +463,7 @@ private:
 
   /// A ring whose product starts ahead of the others has been read before theirs: it is given back on its own.
   void allotEmpty(Expansion &e) {
-    int64_t readers = config.getWarps() * config.getCtas();
+    int64_t readers = config.getWarps() * config.getCtas() + (isWidening(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;
     for (auto [index, slots] : llvm::enumerate(e.slots)) {
       if (index == 0 && e.schedule.ahead && e.slots.size() > 1) {
@@ -509,13 +487,14 @@ private:
   void giveBack(Expansion &e) {
     scf::ForOp loop = e.schedule.loop;
     Value slot = e.slot, exists;
+    bool retires = retiringIn(loop) != nullptr;
     b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : runOn(e.schedule));
-    if (!e.schedule.inFlight.empty()) {
+    if (retires || !e.schedule.inFlight.empty()) {
       slot = around(e.loc, e.slot, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
-    if (!e.schedule.computed.empty()) ttg::SyncOp::create(b, e.loc);
-    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
+    if (!e.schedule.computed.empty() && !isWidening(e.schedule.loop)) ttg::SyncOp::create(b, e.loc);
+    if (e.fence && !isWidening(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
       bool ahead = e.schedule.ahead && empty == e.slots.front().empty && empty != e.slots.back().empty;
@@ -532,7 +511,7 @@ private:
       drained = drained->getNextNode();
     b.setInsertionPointAfter(drained);
     Value slot = around(e.loc, state[0], -1, e.stages);
-    if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.fence && !isWidening(loop)) ttg::FenceAsyncOp::create(b, e.loc);
     for (Value empty : emptyBarriers(e))
       arrive(e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
   }
@@ -713,7 +692,9 @@ private:
   ttg::BarrierWaitOp waits(Expansion &e) {
     ttg::BarrierWaitOp arrival;
     for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
-      if (ring.tma) {
+      if (ring.tma && isWidening(e.schedule.loop)) {
+        waitInRoles(e.schedule, slots.buffers, slots.barriers, e.slot, e.parity);
+      } else if (ring.tma) {
         b.setInsertionPoint(ring.firstReader);
         auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.slot, e.parity);
         if (!arrival) arrival = wait;
@@ -783,6 +764,7 @@ private:
   OpBuilder b;
   SmallVector<Operation *> loops;
   bool roles = false;
+  bool hasRoles = false;              // of the loop at hand: one that is repeated in another format has none
   std::optional<std::string> noRoles; // why the machine, or the launch, has none
   std::optional<LeftRings> left;
 };

@@ -9,6 +9,7 @@
 
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
+#include "gpu/schedule/widen_apart.h"
 
 using namespace mlir;
 
@@ -84,6 +85,7 @@ private:
         reservation.last = std::max(reservation.last, span.last);
       }
       reservation.bytes = alloc.getType().tileBytes() * alloc.getType().getDepth();
+      if (alloc->hasAttr(allAlongName)) reservation.first = 0, reservation.last = end;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           Span span = spans.lookup(buffer.loop);

@@ -11,12 +11,13 @@ namespace tilewright::gpu {
 
 class Skeleton {
 public:
-  /// Of what lies in `within`, a function or a loop: its arguments are there.
-  explicit Skeleton(mlir::Operation *within) : within(within) {}
+  /// Of what lies in `within`, a function or a loop: its arguments are there. `tiles`: a warpgroup runs it, which may hold and read tiles.
+  explicit Skeleton(mlir::Operation *within, bool tiles = false) : within(within), tiles(tiles) {}
   /// The operation, and all that it needs.
   void keep(mlir::Operation *op);
   void need(mlir::Value value);
-  /// Whether all of it can be computed a second time, by one warp.
+  bool needs(mlir::Value value) const { return needed.contains(value); }
+  /// Whether all of it can be computed a second time, by one warp or by a warpgroup.
   bool isComputable() const { return computable; }
   /// The kept operations of a block, at the builder's place.
   void clone(mlir::Block &from, mlir::OpBuilder &b, mlir::IRMapping &map) const;
@@ -27,6 +28,7 @@ private:
   void clone(mlir::scf::IfOp branch, mlir::OpBuilder &b, mlir::IRMapping &map) const;
 
   mlir::Operation *within;
+  bool tiles;
   llvm::DenseSet<mlir::Operation *> kept;
   llvm::DenseSet<mlir::Value> needed;
   bool computable = true;

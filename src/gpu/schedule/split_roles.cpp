@@ -9,6 +9,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/skeleton.h"
+#include "gpu/schedule/widen_apart.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -20,19 +21,28 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t producerRegisters = 24, registerStep = 8, mostRegisters = 240;
+constexpr int64_t producerRegisters = 24, widenerRegisters = 72, registerStep = 8, mostRegisters = 240;
 
-/// A block begins with as many registers in each warpgroup. One warpgroup that multiplies cannot use half of a multiprocessor's registers:
+/// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
 /// two such blocks run there.
-static int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
-  int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1;
-  return target.registersPerProcessor / blocks / ((groups + 1) * warpsOfGroup << laneBits) / registerStep * registerStep;
+int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool widener) {
+  int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1, helpers = widener ? 2 : 1;
+  return target.registersPerProcessor / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
 }
 
-/// What the producer's warpgroup gives away is shared by the others.
+/// What the producer's warpgroup gives away, and the one that widens, is shared by the others.
+static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool widener) {
+  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, widener);
+  int64_t helpers = widener ? 2 : 1, kept = producerRegisters + (widener ? widenerRegisters : 0);
+  return std::min(mostRegisters, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
+}
+
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
-  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target);
-  return std::min(mostRegisters, (each * (groups + 1) - producerRegisters) / groups / registerStep * registerStep);
+  return consumerRegisters(config, target, /*widener=*/false);
+}
+
+int64_t registersBesideWidener(ttg::ConfigAttr config, const GpuTarget &target) {
+  return consumerRegisters(config, target, /*widener=*/true);
 }
 
 /// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
@@ -83,7 +93,7 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
     auto type = cast<RankedTensorType>(product.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
     int64_t sums = rows * columns * type.getElementTypeBitWidth() / 32 / (warpsOfGroup << laneBits);
-    return sums + besideSums <= firstRegisters(config, target) ? WalkResult::advance() : WalkResult::interrupt();
+    return sums + besideSums <= firstRegisters(config, target, /*widener=*/false) ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
 }
@@ -107,9 +117,7 @@ static bool startsInSectors(const Copy &copy, tt::FuncOp function) {
   return llvm::any_of(recipe.getStrides(), [&](Attribute stride) { return llvm::any_of(cast<ArrayAttr>(stride), isOdd); });
 }
 
-/// Whether a kernel may learn that another program has written something: a producer does not wait with the others, and would read too
-/// early.
-static bool mayLearnOfWrites(tt::FuncOp function) {
+bool mayLearnOfWrites(tt::FuncOp function) {
   bool found = false;
   function.walk([&](Operation *op) {
     auto load = dyn_cast<tt::LoadOp>(op);
@@ -131,7 +139,8 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
       return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers a thread";
   for (const LoopSchedule &schedule : loops)
     if (!fitsAtFirst(schedule.loop, config, target))
-      return "a product's sums do not fit in the " + std::to_string(firstRegisters(config, target)) + " registers that a block begins with";
+      return "a product's sums do not fit in the " + std::to_string(firstRegisters(config, target, /*widener=*/false)) +
+             " registers that a block begins with";
   for (const LoopSchedule &schedule : loops)
     for (const Ring &ring : schedule.rings) {
       if (!ring.tma) return "a loop's tiles are not copied by TMA";
@@ -163,13 +172,115 @@ std::optional<std::string> whyNoRoles(ArrayRef<LoopSchedule> loops, ttg::ConfigA
   return whyNoGain(loops, config, target);
 }
 
-static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  Skeleton skeleton(function);
+/// A role's program: the skeleton of a block, behind the change of registers. `only`: the one warp that runs it; null: all do.
+static void fillRole(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp,
+                     Value only) {
+  ptx::MaxRegistersOp::create(b, loc, registers > first, static_cast<uint32_t>(registers));
+  OpBuilder::InsertionGuard guard(b);
+  if (only) {
+    auto one = scf::IfOp::create(b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, only), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(one.thenBlock());
+  }
+  IRMapping map;
+  skeleton.clone(from, b, map);
+}
+
+/// A loop's initial value that nobody looks at.
+static Value anything(Value init) {
+  Type element = getElementTypeOrSelf(init.getType());
+  if (!isa<IntegerType, FloatType>(element)) return init;
+  OpBuilder b(init.getContext());
+  b.setInsertionPointAfterValue(init);
+  return arith::ConstantOp::create(b, init.getLoc(), b.getZeroAttr(init.getType()));
+}
+
+/// Of what a loop carries, the values that nobody but other roles' operations needs stay what they are.
+static void keepUnneeded(tt::FuncOp function, Block &consumers) {
+  Skeleton needed(function, /*tiles=*/true);
+  consumers.walk([&](Operation *op) {
+    bool structure = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op);
+    if (!structure && op->getNumRegions() == 0 && !isMemoryEffectFree(op) && !wouldOpBeTriviallyDead(op)) needed.keep(op);
+    if (!structure && op->getNumRegions() != 0) // its operands; what is inside needs nothing of a loop's
+      for (Value operand : op->getOperands())
+        needed.need(operand);
+  });
+  consumers.walk([&](scf::ForOp loop) {
+    for (BlockArgument carried : loop.getRegionIterArgs()) {
+      if (needed.needs(carried)) continue;
+      loop.getTiedLoopYieldedValue(carried)->set(carried);
+      loop.getTiedLoopInit(carried)->set(anything(loop.getTiedLoopInit(carried)->get()));
+    }
+  });
+}
+
+/// What only a branch needs is computed there: in front of it, and of the loop before it, it would take registers.
+static void sinkIntoBranches(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) continue;
+    Region *only = nullptr;
+    bool one = llvm::all_of(op.getUsers(), [&](Operation *user) {
+      Operation *around = block.findAncestorOpInBlock(*user);
+      auto branch = dyn_cast<scf::IfOp>(around);
+      if (!branch || around == user) return false;
+      Region *region = branch.getThenRegion().isAncestor(user->getParentRegion()) ? &branch.getThenRegion() : &branch.getElseRegion();
+      if (!only) only = region;
+      return only == region;
+    });
+    if (one) op.moveBefore(&only->front(), only->front().begin());
+  }
+}
+
+namespace {
+/// What the warps that hold no accumulators run.
+struct Helpers {
+  Skeleton producer, widener;
+  bool widens;
+};
+} // namespace
+
+static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
+  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(widenerName)};
   function.walk([&](Operation *op) {
     auto sync = dyn_cast<ttg::SyncOp>(op);
-    if (op->hasAttr(ttg::producerName) || (sync && sync.getEverybody())) skeleton.keep(op);
+    bool everybody = sync && sync.getEverybody();
+    if (op->hasAttr(ttg::producerName) || everybody) helpers.producer.keep(op);
+    if (op != function && (op->hasAttr(widenerName) || everybody)) helpers.widener.keep(op);
   });
-  if (!skeleton.isComputable()) return bug(function, "the producer cannot compute what it needs");
+  if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute what it needs"), failure();
+  if (helpers.widens && !helpers.widener.isComputable()) return bug(function, "who widens cannot compute what it needs"), failure();
+  return helpers;
+}
+
+/// The programs of the helpers, at the builder's place.
+static void fillRoles(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
+                      Value warp, Value firstHelper) {
+  int64_t first = firstRegisters(config, target, helpers.widens);
+  if (helpers.widens) {
+    Value second = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps() + warpsOfGroup)));
+    Value isWidener = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
+    auto role = scf::IfOp::create(b, loc, isWidener, /*withElseRegion=*/true);
+    role->setAttr(widenerName, b.getUnitAttr());
+    b.setInsertionPointToStart(role.thenBlock());
+    fillRole(b, loc, helpers.widener, from, widenerRegisters, first, warp, Value());
+    b.setInsertionPointToStart(role.elseBlock());
+  }
+  fillRole(b, loc, helpers.producer, from, producerRegisters, first, warp, firstHelper);
+}
+
+/// The others are left with what is theirs.
+static void leaveToConsumers(tt::FuncOp function, Block &consumers, bool widens) {
+  consumers.walk([](Operation *op) {
+    if (op->hasAttr(ttg::producerName) || op->hasAttr(widenerName)) op->erase();
+  });
+  if (!widens) return;
+  keepUnneeded(function, consumers);
+  ttg::eraseDead(function);
+  sinkIntoBranches(consumers);
+}
+
+static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  FailureOr<Helpers> helpers = helpersOf(function);
+  if (failed(helpers)) return failure();
 
   // Barriers are made by all, before anybody parts.
   Block &entry = function.getBody().front();
@@ -180,24 +291,18 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   OpBuilder b(entry.getTerminator());
   Location loc = function.getLoc();
   Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
-  Value first = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps())));
-  Value isProducer = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, first);
-  auto parted = scf::IfOp::create(b, loc, isProducer, /*withElseRegion=*/true);
+  Value firstHelper = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps())));
+  Value helps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, firstHelper);
+  auto parted = scf::IfOp::create(b, loc, helps, /*withElseRegion=*/true);
   Block *consumers = parted.elseBlock();
   auto begin = std::next(last->getIterator());
   consumers->getOperations().splice(consumers->begin(), entry.getOperations(), begin, warp.getDefiningOp()->getIterator());
 
   b.setInsertionPointToStart(parted.thenBlock());
-  ptx::MaxRegistersOp::create(b, loc, false, static_cast<uint32_t>(producerRegisters));
-  auto one = scf::IfOp::create(b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, first), /*withElseRegion=*/false);
-  b.setInsertionPointToStart(one.thenBlock());
-  IRMapping map;
-  skeleton.clone(*consumers, b, map);
+  fillRoles(b, loc, *helpers, *consumers, config, target, warp, firstHelper);
+  leaveToConsumers(function, *consumers, helpers->widens);
 
-  consumers->walk([](Operation *op) {
-    if (op->hasAttr(ttg::producerName)) op->erase();
-  });
-  // More registers are there once the producer has given its own away. What comes before any tile is read, the start of the first copies,
+  // More registers are there once the others have given theirs away. What comes before any tile is read, the start of the first copies,
   // need not wait for that.
   auto readsTile = [](Operation *op) {
     bool tile = llvm::any_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
@@ -207,7 +312,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   while (!readsTile(place) && place->getNumRegions() == 0 && !place->hasTrait<OpTrait::IsTerminator>())
     place = place->getNextNode();
   b.setInsertionPoint(place);
-  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target)));
+  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, helpers->widens)));
   ttg::eraseDead(function);
   return success();
 }

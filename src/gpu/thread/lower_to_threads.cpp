@@ -4,6 +4,7 @@
 // Nothing is decided here: layouts say who holds what, and each operation becomes what its own types ask for.
 #include "gpu/machine/each_group.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/row_length.h"
 #include "ir/refusal.h"
@@ -371,6 +372,23 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   return success();
 }
 
+namespace {
+/// In the branch of a warpgroup that widens, its threads and warps count from 0.
+class RoleNumbers {
+public:
+  RoleNumbers(ThreadContext &t, bool isRole) : t(t), thread(t.thread), warp(t.warp) {
+    if (!isRole) return;
+    t.thread = arith::AndIOp::create(t.b, thread, t.i32((warpsOfGroup << laneBits) - 1));
+    t.warp = arith::AndIOp::create(t.b, warp, t.i32(warpsOfGroup - 1));
+  }
+  ~RoleNumbers() { t.thread = thread, t.warp = warp; }
+
+private:
+  ThreadContext &t;
+  Value thread, warp;
+};
+} // namespace
+
 static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
   finishMeeting(t);
   SmallVector<Type> types;
@@ -384,6 +402,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
     OpBuilder::InsertionGuard guard(t.b);
     if (!to.front().empty()) to.front().back().erase();
     t.b.setInsertionPointToEnd(&to.front());
+    RoleNumbers numbers(t, branch->hasAttr(widenerName) && from.getRegionNumber() == 0);
     if (failed(lowerPart(t, from.front()))) return failure();
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
     addAccesses(after, t.sinceBarrier);
@@ -542,7 +561,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   int64_t sharedBytes = t.sharedBytes;
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   constexpr int64_t warpsOfProducer = 4;
-  int64_t warps = config.getWarps() + (t.hasProducer ? warpsOfProducer : 0);
+  int64_t warps = config.getWarps() + (t.hasProducer ? warpsOfProducer : 0) + (source->hasAttr(widenerName) ? warpsOfGroup : 0);
   lowered->setAttr(ptx::kernelName,
                    ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(), config.getMaxRegisters()));
   if (Attribute facts = source->getAttr(ttg::factsName)) lowered->setAttr(ttg::factsName, facts);

@@ -6,6 +6,7 @@
 // polynomials over values of unknown content. A sign extension of a sum is the sum of sign extensions where the extension is marked as
 // exact (gpu/tiles/exact_offsets); any other one is a value of unknown content itself.
 #include "gpu/passes.h"
+#include "gpu/thread/address_bases.h"
 #include "gpu/tiles/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,58 +17,40 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <map>
 #include <optional>
-#include <vector>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
 
-constexpr int deepest = 16;                          // operations that a form looks through
-constexpr size_t mostTerms = 3;                      // of a factor
-constexpr int64_t farthest = (int64_t(1) << 23) - 1; // of a constant in a load or a store
-
-/// A product of at most two values: i64, or i32 that are sign-extended. They are numbered as they are met, so that code does not depend on
-/// where values lie in the compiler's memory.
-using Monomial = std::vector<size_t>;
-using Terms = std::map<Monomial, int64_t>;
-
-/// constant + sum of factor * monomial.
-struct Form {
-  Terms terms;
-  int64_t constant = 0;
-
-  void add(const Monomial &monomial, int64_t factor) {
-    if ((terms[monomial] += factor) == 0) terms.erase(monomial);
-  }
-  void add(const Form &other, int64_t factor) {
-    for (const auto &[monomial, count] : other.terms)
-      add(monomial, factor * count);
-    constant += factor * other.constant;
-  }
-};
+constexpr int deepest = 16;         // operations that a form looks through
+constexpr size_t mostTerms = 3;     // of a factor
+constexpr size_t mostSummands = 16; // of a form
 
 class Sharer {
 public:
   explicit Sharer(tt::FuncOp function) : function(function) {}
 
   void run() {
-    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op)
-          .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::AtomicOp, ptx::CompareSwapOp>(
-              [&](auto access) { share(access.getAddressMutable()); })
-          .Case([&](ptx::CopyAsyncOp copy) { share(copy.getGlobalMutable()); });
-    });
+    for (Block &block : function.getBody())
+      walk(block);
     ttg::eraseDead(function);
   }
 
 private:
-  struct Known {
-    Value address;
-    Form form;
-  };
+  void walk(Block &block) {
+    for (Operation &op : block) {
+      llvm::TypeSwitch<Operation *>(&op)
+          .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::AtomicOp, ptx::CompareSwapOp>(
+              [&](auto access) { share(access.getAddressMutable()); })
+          .Case([&](ptx::CopyAsyncOp copy) { share(copy.getGlobalMutable()); });
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          walk(inner);
+    }
+    bases.leave(&block);
+  }
 
   size_t numberOf(Value value) {
     auto [entry, isNew] = numbers.try_emplace(value, values.size());
@@ -92,6 +75,7 @@ private:
     auto sum = [&](Value a, Value b, int64_t factor) {
       form.add(formOf(a, depth + 1), 1);
       form.add(formOf(b, depth + 1), factor);
+      if (form.terms.size() > mostSummands) form = unknown(value);
     };
     if (depth < deepest) {
       if (auto add = value.getDefiningOp<arith::AddIOp>()) return sum(add.getLhs(), add.getRhs(), 1), form;
@@ -106,6 +90,11 @@ private:
           shift && matchPattern(shift.getRhs(), m_ConstantInt(&number)) && number.ult(32))
         return form.add(formOf(shift.getLhs(), depth + 1), int64_t(1) << number.getZExtValue()), form;
     }
+    return unknown(value);
+  }
+
+  Form unknown(Value value) {
+    Form form;
     form.terms[{numberOf(value)}] = 1;
     return form;
   }
@@ -136,47 +125,27 @@ private:
     if (isa<ptx::BlockIdOp, ptx::BlockCountOp>(op)) return true;
     // A sum that was not looked through may have wrapped around on its own.
     if (depth == 0 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::TruncIOp>(op)) return false;
-    return op->getName().getDialectNamespace() == "arith" &&
-           llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, depth + 1); });
+    if (op->getName().getDialectNamespace() != "arith") return false;
+    auto known = uniform.find({value, depth});
+    if (known != uniform.end()) return known->second;
+    bool all = llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, depth + 1); });
+    return uniform[{value, depth}] = all;
   }
   bool isUniform(const Monomial &monomial) {
     return llvm::all_of(monomial, [&](size_t number) { return isUniform(values[number], 0); });
   }
 
-  static bool isVisible(Value value, Operation *user) {
-    Operation *definition = value.getDefiningOp();
-    if (!definition) return cast<BlockArgument>(value).getOwner()->findAncestorOpInBlock(*user) != nullptr;
-    Operation *ancestor = definition->getBlock()->findAncestorOpInBlock(*user);
-    return ancestor && definition->isBeforeInBlock(ancestor);
-  }
-
   void share(OpOperand &operand) {
     Value address = operand.get();
     Form form = formOf(address, 0);
-    Terms key; // what tells threads or bases apart
-    for (const auto &[monomial, factor] : form.terms)
-      if (!isUniform(monomial)) key[monomial] = factor;
-    if (key.empty()) return;
-    SmallVector<Known> &known = bases[key];
-    const Known *best = nullptr;
-    Form distance;
-    for (const Known &base : known) {
-      if (base.address == address) return;
-      Form from = form;
-      from.add(base.form, -1);
-      if (from.terms.size() > 1 || from.constant < -farthest || from.constant > farthest || !isVisible(base.address, operand.getOwner()))
-        continue;
-      if (best && from.terms.size() >= distance.terms.size()) continue;
-      best = &base;
-      distance = from;
-    }
-    if (!best) {
-      known.push_back({address, form});
-      return;
-    }
+    if (llvm::all_of(form.terms, [&](const auto &term) { return isUniform(term.first); }))
+      return; // nothing that tells threads or bases apart
+    std::optional<Bases::Found> base = bases.nearest(form);
+    if (!base) return bases.add(address, std::move(form));
+    if (base->address == address) return;
     OpBuilder b(operand.getOwner());
-    Value moved = movedBy(b, operand.getOwner()->getLoc(), best->address, distance);
-    if (!distance.terms.empty()) known.push_back({moved, form});
+    Value moved = movedBy(b, operand.getOwner()->getLoc(), base->address, base->distance);
+    if (!base->distance.terms.empty()) bases.add(moved, std::move(form));
     operand.set(moved);
   }
 
@@ -195,7 +164,8 @@ private:
   SmallVector<Value> values;
   DenseMap<Value, size_t> numbers;
   DenseMap<Value, Form> forms;
-  std::map<Terms, SmallVector<Known>> bases;
+  DenseMap<std::pair<Value, int>, bool> uniform;
+  Bases bases{[this](const Monomial &monomial) { return isUniform(monomial); }};
 };
 
 } // namespace

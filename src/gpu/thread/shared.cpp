@@ -5,7 +5,7 @@
 #include "gpu/layout/proof.h"
 #include "gpu/machine/multicast.h"
 #include "gpu/schedule/named_barriers.h"
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -258,10 +258,9 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
 }
 
 LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp op) {
-  if (t.hasProducer && op.getEverybody())
-    ptx::BarrierOp::create(t.b, everybodyBarrier, static_cast<uint32_t>((t.config.getWarps() + 1) << laneBits));
-  else
-    sync(t);
+  if (!t.hasProducer || !op.getEverybody()) return sync(t), success();
+  int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(widenerName) ? warpsOfGroup : 0);
+  ptx::BarrierOp::create(t.b, everybodyBarrier, static_cast<uint32_t>(warps << laneBits));
   return success();
 }
 

@@ -7,6 +7,7 @@
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -136,15 +137,16 @@ int64_t vectorIn(const AccessFacts &facts, const Layout &layout) {
 int64_t accessSectors(const AccessFacts &facts, const Layout &layout) {
   if (layout.shape.empty()) return 1;
   size_t fast = static_cast<size_t>(facts.order[0]);
-  std::set<Dims> sectors;
+  std::array<uint32_t, 32> sectors; // each by the flat coordinates of its first element
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
     for (size_t dim = 0; dim < at.size(); ++dim)
       if (dim != fast || facts.contiguity == 1) at[dim] /= facts.constancy[dim];
     at[fast] /= std::clamp<int64_t>(sectorBytes / facts.bytes, 1, facts.contiguity);
-    sectors.insert(at);
+    sectors[static_cast<size_t>(lane)] = flatOf(layout.shape, at);
   }
-  return static_cast<int64_t>(sectors.size());
+  llvm::sort(sectors);
+  return std::unique(sectors.begin(), sectors.end()) - sectors.begin();
 }
 
 int64_t accessCost(const AccessFacts &facts, const Layout &layout) {

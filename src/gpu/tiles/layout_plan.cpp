@@ -224,6 +224,7 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
   for (Value result : access.op->getResults())
     if (isTile(result) && !result.use_empty()) conversions += 1;
   for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.facts, warps)) {
+    if (layout == tileLayout) continue;
     int64_t total = accessCost(access.facts, layout) + conversions * conversionCost(layout, tileLayout, bits);
     if (total < best.cost) best = {layout, total};
   }

@@ -47,8 +47,8 @@ private:
   }
 
   static LaunchFact factOf(BlockArgument argument, int64_t divisor, bool isPreferred) {
-    std::string name = address::nameOf(argument) + (isPreferred ? " is no multiple of " : " is a multiple of ") + std::to_string(divisor);
-    LaunchFact fact{std::move(name)};
+    LaunchFact fact;
+    fact.name = address::nameOf(argument) + (isPreferred ? " is no multiple of " : " is a multiple of ") + std::to_string(divisor);
     using Kind = BoundNode::Kind;
     fact.nodes = {{Kind::slot, argument.getArgNumber()}, {Kind::between, divisor, divisor}, {Kind::remainder, 0, 1}};
     fact.isPreferred = isPreferred;

@@ -136,20 +136,24 @@ public:
       for (Block &block : region)
         for (Value argument : block.getArguments())
           if (failed(check(op, argument.getType()))) return failure();
-    if (!OpTrait::hasElementwiseMappableTraits(op) && !op->hasTrait<OpTrait::Elementwise>() && !isa<tt::LoadOp, tt::StoreOp>(op))
-      return success();
-    RankedTensorType first;
-    SmallVector<Type> types(op->getOperandTypes());
-    llvm::append_range(types, op->getResultTypes());
-    for (Type type : types) {
-      auto tile = dyn_cast<RankedTensorType>(type);
-      if (tile && first && tile.getEncoding() != first.getEncoding()) return bug(op, "its tiles have different layouts");
-      if (tile) first = tile;
-    }
-    return success();
+    return agree(op) || !isElementwise(op) ? success() : bug(op, "its tiles have different layouts");
   }
 
 private:
+  /// Whether all tiles of the operation have one layout.
+  static bool agree(Operation *op) {
+    Attribute first;
+    auto agrees = [&](Type type) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      if (tile && !first) first = tile.getEncoding();
+      return !tile || tile.getEncoding() == first;
+    };
+    return llvm::all_of(op->getOperandTypes(), agrees) && llvm::all_of(op->getResultTypes(), agrees);
+  }
+  static bool isElementwise(Operation *op) {
+    return OpTrait::hasElementwiseMappableTraits(op) || op->hasTrait<OpTrait::Elementwise>() || isa<tt::LoadOp, tt::StoreOp>(op);
+  }
+
   LogicalResult check(Operation *op, Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile || known.contains(tile)) return success();

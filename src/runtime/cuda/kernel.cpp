@@ -4,12 +4,12 @@
 #include "runtime/cuda/kernel.h"
 
 #include "runtime/cuda/maps.h"
+#include "support/settings.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 
 namespace tilewright::gpu {
@@ -260,11 +260,7 @@ BrokenFacts GpuKernel::brokenFacts(const std::array<int64_t, 3> &grid, llvm::Arr
 }
 
 static bool isBlocking() {
-  static const bool blocking = [] {
-    for (const char *name : {"TILEWRIGHT_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING"})
-      if (const char *setting = std::getenv(name); setting && *setting && std::string_view(setting) != "0") return true;
-    return false;
-  }();
+  static const bool blocking = isSwitchedOn("TILEWRIGHT_LAUNCH_BLOCKING", isSwitchedOn("CUDA_LAUNCH_BLOCKING", false));
   return blocking;
 }
 

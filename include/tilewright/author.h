@@ -1,0 +1,315 @@
+// The kernel author's bench in C++20: is a kernel right for all sizes, and how near is it to what the machine can do?
+//
+//   auto kernel = [&](tilewright::Tensors t) {
+//     return add->launch(tilewright::cdiv(t[0].size(), 1024), {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", 1024}});
+//   };
+//   auto reference = [](tilewright::Tensors t) {
+//     for (int64_t i = 0; i < t[0].size(); ++i)
+//       t[2].set({i}, t[0].get({i}) + t[1].get({i}));
+//   };
+//   std::vector<tilewright::Input> inputs{{"x", x}, {"y", y}, tilewright::Input::output<float>("out", {n})};
+//   auto report = tilewright::verify(kernel, reference, inputs);
+//   if (report && !report->correct()) std::puts(report->text());
+//   auto figures = tilewright::bench(kernel, reference, inputs);
+//   if (figures) std::printf("%.0f %% of the roof\n", 100 * figures->figures().shareOfRoof);
+//
+// Host code takes tensors, whose extents and strides differ from call to call: a kernel gets what it needs of them as arguments. The
+// implementation is that of the commands `tilewright verify` and `tilewright bench`, which do the same for kernel files of Python.
+#pragma once
+
+#include "tilewright/tilewright.h"
+
+#include <functional>
+#include <random>
+
+namespace tilewright {
+
+/// A tensor of a call: memory of the call's own, of a type, extents and strides that are known when the program runs. A view: it lives as
+/// long as the call.
+class Tensor {
+public:
+  explicit Tensor(const TwTensor &raw) : raw(&raw) {}
+  /// "" where the input has no name.
+  const char *name() const { return raw->name ? raw->name : ""; }
+  TwType type() const { return raw->type; }
+  std::span<const int64_t> shape() const { return {raw->shape, static_cast<size_t>(raw->rank)}; }
+  /// In elements: [i, j] lies strides()[0] * i + strides()[1] * j of them behind data().
+  std::span<const int64_t> strides() const { return {raw->strides, static_cast<size_t>(raw->rank)}; }
+  /// Elements.
+  int64_t size() const {
+    int64_t count = 1;
+    for (int64_t extent : shape())
+      count *= extent;
+    return count;
+  }
+  /// -1: the host's memory; else the CUDA device.
+  int32_t device() const { return raw->device; }
+  void *data() const { return raw->data; }
+  /// An element of the host's memory, through double: exact for all types but integers beyond 2^53. `set` rounds to the type.
+  double get(std::initializer_list<int64_t> index) const { return twTensorGet(raw, index.begin()); }
+  void set(std::initializer_list<int64_t> index, double value) const { twTensorSet(raw, index.begin(), value); }
+  /// As an argument of a launch.
+  operator Arg() const { return Arg(raw->type, raw->data, static_cast<size_t>(raw->bytes), raw->device); }
+
+private:
+  const TwTensor *raw;
+};
+
+/// The tensors of a call, in the order of the inputs.
+class Tensors {
+public:
+  Tensors(const TwTensor *tensors, size_t count) : tensors(tensors), count(count) {}
+  Tensor operator[](size_t index) const { return Tensor(tensors[index]); }
+  size_t size() const { return count; }
+
+private:
+  const TwTensor *tensors;
+  size_t count;
+};
+
+/// What a tensor of a call is made from: numbers, or, of an output, a type and extents alone. Holds a copy of the numbers.
+class Input {
+public:
+  /// Numbers in row-major order. `shape`: its product is the number of elements; empty: one axis.
+  template <typename T>
+  Input(std::string name, const std::vector<T> &data, std::vector<int64_t> shape = {}) : Input(std::move(name), std::span(data), shape) {}
+  template <typename T>
+  Input(std::string name, std::span<T> data, std::vector<int64_t> shape = {})
+      : title(std::move(name)), elementType(detail::typeOf<T>()), extents(std::move(shape)) {
+    if (extents.empty()) extents = {static_cast<int64_t>(data.size())};
+    auto *begin = reinterpret_cast<const char *>(data.data());
+    content.assign(begin, begin + data.size_bytes());
+    isWhole = count() == static_cast<int64_t>(data.size());
+  }
+  /// A tensor that holds nothing before the kernel, and the reference, write it.
+  template <typename T> static Input output(std::string name, std::vector<int64_t> shape) {
+    return Input(std::move(name), detail::typeOf<T>(), std::move(shape));
+  }
+  /// Numbers of the normal distribution, rounded to the type; the same for the same seed.
+  template <typename T> static Input normal(std::string name, std::vector<int64_t> shape, uint64_t seed) {
+    Input made(std::move(name), detail::typeOf<T>(), std::move(shape));
+    made.content.assign(static_cast<size_t>(made.count()) * sizeof(T), 0);
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<double> distribution;
+    int64_t count = made.count(), step = 1;
+    TwTensor all{nullptr, made.elementType, 1, &count, &step, made.content.data(), 0, -1};
+    for (int64_t i = 0; i < count; ++i)
+      twTensorSet(&all, &i, distribution(generator));
+    made.isOutput = false;
+    return made;
+  }
+
+  TwTensor c() const {
+    static const char nothing = 0; // what is empty is no output
+    void *data = isOutput ? nullptr : const_cast<char *>(content.empty() ? &nothing : content.data());
+    return {
+        title.empty() ? nullptr : title.c_str(), elementType, static_cast<int32_t>(extents.size()), extents.data(), nullptr, data, 0, -1};
+  }
+  const std::string &name() const { return title; }
+  /// Whether there are as many numbers as the extents say.
+  bool fits() const { return isWhole; }
+
+private:
+  Input(std::string name, TwType type, std::vector<int64_t> shape)
+      : title(std::move(name)), elementType(type), extents(std::move(shape)), isOutput(true) {}
+  int64_t count() const {
+    int64_t all = 1;
+    for (int64_t extent : extents)
+      all *= extent;
+    return all;
+  }
+  std::string title;
+  TwType elementType;
+  std::vector<int64_t> extents;
+  std::vector<char> content;
+  bool isOutput = false, isWhole = true;
+};
+
+/// Host code: launches kernels, on the thread that calls it, or computes what they have to leave. It returns nothing, or Result<void>.
+using HostFunction = std::function<Result<void>(Tensors)>;
+/// Makes inputs by a seed: each variant of a verification has its own.
+using InputFunction = std::function<std::vector<Input>(uint64_t seed)>;
+
+/// In place of a reference: the kernel's own launches, on the interpreter, which runs the kernel's operations one by one as the language
+/// defines them, and ends with an error at the first access outside of a tensor. Slow; it finds what the compiler, a block size or a mask
+/// does wrong, and not a wrong formula.
+struct Interpreter {};
+inline constexpr Interpreter interpreter;
+
+/// Variants of the inputs, to be added up.
+enum : uint32_t { asGiven = TW_GIVEN, strided = TW_STRIDED, empty = TW_EMPTY, ofSizeOne = TW_ONE, odd = TW_ODD };
+
+struct VerifyOptions {
+  /// |result - expected| <= atol + rtol * |expected|. Nothing: by type, float32 1e-5, float16 1e-3, bfloat16 1e-2, integers equal; float32
+  /// where a kernel multiplies 1e-3 on a CPU, and on a GPU, which may round to TF32, 1e-2 and 1e-1.
+  std::optional<double> rtol, atol;
+  /// The CUDA device whose memory the kernel's tensors are in; -1: the host's. The reference's are always the host's.
+  int32_t device = -1;
+  uint32_t variants = asGiven | strided | empty | ofSizeOne | odd;
+  uint64_t seed = 0; // of the first variant's inputs; each variant has the next one
+
+  TwVerifyOptions c() const { return {rtol.value_or(-1), atol.value_or(-1), device, variants, seed}; }
+};
+
+/// What a verification found.
+class Report {
+public:
+  explicit Report(TwReport *report) : handle(report, twReportFree) {}
+  /// Whether no variant was wrong. One that the kernel's function refuses, with an error, is not.
+  bool correct() const { return twReportCorrect(handle.get()); }
+  /// A line a variant, for a person; and as `tilewright verify --json` has it. Valid as long as the report.
+  const char *text() const { return twReportText(handle.get()); }
+  const char *json() const { return twReportJson(handle.get()); }
+  size_t size() const { return twReportVariantCount(handle.get()); }
+  TwVariant variant(size_t index) const { return twReportVariant(handle.get(), index); }
+  /// A tensor that was compared: the worst element, the program that wrote it, the elements that nobody wrote.
+  TwOutput output(size_t variant, size_t output) const { return twReportOutput(handle.get(), variant, output); }
+
+private:
+  std::shared_ptr<TwReport> handle;
+};
+
+struct MeasureOptions {
+  int64_t warmup = 10, repeat = 40; // calls; those of more than 20 seconds in all are fewer, but at least 5
+  bool warmCaches = false;          // false: each call finds nothing of its tensors in the caches of the CPU, or of the GPU
+  bool measureRoof = false;         // measures the machine again, although its roof is kept in the cache folder
+
+  TwMeasureOptions c() const { return {warmup, repeat, warmCaches, measureRoof}; }
+};
+
+/// Times of calls, and what they come to.
+class Measurement {
+public:
+  explicit Measurement(TwMeasurement *measurement) : handle(measurement, twMeasurementFree) {}
+  /// Seconds, bytes, operations, rates, and the share of the roof; pointers in it are valid as long as this.
+  TwFigures figures() const { return twMeasurementFigures(handle.get()); }
+  /// Some lines for a person; and as `tilewright bench --json` has it, which its --compare reads.
+  const char *text() const { return twMeasurementText(handle.get()); }
+  const char *json() const { return twMeasurementJson(handle.get()); }
+  /// The kernel below the machine's roof, as SVG; empty where no operations are known.
+  std::string roofline(const std::string &title) const {
+    char *drawn = twMeasurementRoofline(handle.get(), title.c_str());
+    std::string text = drawn ? drawn : "";
+    twStringFree(drawn);
+    return text;
+  }
+
+private:
+  std::shared_ptr<TwMeasurement> handle;
+};
+
+namespace detail {
+/// The functions behind a TwSubject.
+struct Subject {
+  HostFunction kernel, reference;
+  InputFunction make;
+  std::vector<Input> inputs{};
+  std::vector<TwTensor> raw{};
+
+  static int answer(const Result<void> &result, TwError **error) {
+    if (!result && error) *error = twErrorNew(result.error().c_str());
+    return static_cast<bool>(result);
+  }
+  static int callKernel(void *self, const TwTensor *tensors, size_t count, TwError **error) {
+    return answer(static_cast<Subject *>(self)->kernel(Tensors(tensors, count)), error);
+  }
+  static int callReference(void *self, const TwTensor *tensors, size_t count, TwError **error) {
+    return answer(static_cast<Subject *>(self)->reference(Tensors(tensors, count)), error);
+  }
+  static int makeInputs(void *context, uint64_t seed, const TwTensor **inputs, size_t *count, TwError **error) {
+    auto &self = *static_cast<Subject *>(context);
+    self.inputs = self.make(seed);
+    self.raw.clear();
+    for (const Input &input : self.inputs) {
+      if (!input.fits()) return answer(Result<void>::failure("'" + input.name() + "' has not as many numbers as its extents say"), error);
+      self.raw.push_back(input.c());
+    }
+    *inputs = self.raw.data(), *count = self.raw.size();
+    return 1;
+  }
+  TwSubject c() { return {callKernel, reference ? callReference : nullptr, makeInputs, this}; }
+};
+
+template <typename F> HostFunction hostFunction(F function) {
+  if constexpr (std::is_void_v<std::invoke_result_t<F &, Tensors>>)
+    return [function](Tensors tensors) mutable {
+      function(tensors);
+      return Result<void>();
+    };
+  else
+    return function;
+}
+template <typename F> HostFunction referenceOf(F function) {
+  if constexpr (std::is_same_v<std::remove_cv_t<F>, Interpreter>)
+    return nullptr;
+  else
+    return hostFunction(std::move(function));
+}
+inline InputFunction inputFunction(std::vector<Input> inputs) {
+  return [inputs = std::move(inputs)](uint64_t) { return inputs; };
+}
+template <typename F>
+  requires std::is_invocable_r_v<std::vector<Input>, F &, uint64_t>
+InputFunction inputFunction(F make) {
+  return make;
+}
+} // namespace detail
+
+/// Runs the reference once and the kernel twice for each variant of the inputs: as given; strided, by every other element and with gaps
+/// between rows; and with each size 0, 1 and odd, where equal extents are one size. All memory is filled with patterns first, so that it is
+/// certain what nobody wrote, and what was written outside of a tensor. `kernel`, `reference`: host code, or `interpreter` for the latter.
+/// `inputs`: a list, or a function that makes one by a seed. Fails where the inputs cannot be used, or where the reference fails for them
+/// as they are given; a kernel that is wrong is in the report.
+template <typename K, typename R, typename I> Result<Report> verify(K kernel, R reference, I inputs, const VerifyOptions &options = {}) {
+  detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
+                          detail::inputFunction(std::move(inputs))};
+  TwSubject raw = subject.c();
+  TwVerifyOptions c = options.c();
+  TwError *error = nullptr;
+  if (TwReport *report = twVerify(&raw, &c, &error)) return Report(report);
+  return Result<Report>::failure(detail::takeError(error));
+}
+
+/// Verifies, and then times the kernel and the reference by turns, with the inputs as they are given. Fails where the kernel is wrong: what
+/// it says is the report's.
+template <typename K, typename R, typename I>
+Result<Measurement> bench(K kernel, R reference, I inputs, const MeasureOptions &measure = {}, const VerifyOptions &options = {}) {
+  detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
+                          detail::inputFunction(std::move(inputs))};
+  TwSubject raw = subject.c();
+  TwVerifyOptions verify = options.c();
+  TwMeasureOptions c = measure.c();
+  TwError *error = nullptr;
+  if (TwMeasurement *measurement = twBench(&raw, &verify, &c, &error)) return Measurement(measurement);
+  return Result<Measurement>::failure(detail::takeError(error));
+}
+
+/// Whether `after` takes another time than `before`, by more than chance: verdict -1 is faster, 1 slower. Fails for two machines.
+inline Result<TwChange> compare(const Measurement &before, const Measurement &after) {
+  TwChange change{};
+  TwError *error = nullptr;
+  if (twCompare(before.json(), after.json(), &change, &error)) return change;
+  return Result<TwChange>::failure(detail::takeError(error));
+}
+
+inline Result<Measurement> Kernel::measured(const TwGrid *grid, TwGridFunction function, void *context,
+                                            std::initializer_list<Arg> arguments, const MeasureOptions &measure, Options options) const {
+  Raw raw(arguments);
+  TwOptions c = options.c();
+  TwMeasureOptions measuring = measure.c();
+  TwError *error = nullptr;
+  TwMeasurement *found = twMeasureLaunch(handle.get(), grid, function, context, raw.data, raw.count, &c, &measuring, &error);
+  if (found) return Measurement(found);
+  return Result<Measurement>::failure(detail::takeError(error));
+}
+
+inline Result<Measurement> Kernel::measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options) const {
+  return measured(&grid.c(), nullptr, nullptr, arguments, measure, options);
+}
+template <typename F>
+  requires std::is_invocable_r_v<Grid, F &, Meta>
+Result<Measurement> Kernel::measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options) const {
+  return measured(nullptr, gridOf<F>, &grid, arguments, measure, options);
+}
+
+} // namespace tilewright

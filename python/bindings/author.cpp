@@ -1,0 +1,385 @@
+// The kernel author's bench for Python: the functions of a kernel file, and the tensors that they work on, are Python's; what is right, how
+// it is told, and what times mean is decided in src/author.
+
+#include "core.h"
+#include "raised.h"
+
+#include "author/bench.h"
+#include "author/judge.h"
+#include "author/measuring.h"
+#include "author/roofline.h"
+#include "runtime/cuda/device.h"
+#include "runtime/roof.h"
+#include "tune/card_roof.h"
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+using namespace nb::literals;
+
+namespace tilewright::python {
+
+// ---- what is judged
+
+/// The elements of an array of NumPy: of float64, integers, booleans or complex128, back to back.
+static author::Numbers toNumbers(nb::object array) {
+  author::Numbers numbers;
+  char kind = nb::cast<std::string>(array.attr("dtype").attr("kind"))[0];
+  numbers.kind = kind == 'f'   ? author::NumberKind::floating
+                 : kind == 'c' ? author::NumberKind::complex
+                 : kind == 'b' ? author::NumberKind::boolean
+                 : kind == 'i' ? author::NumberKind::signedInt
+                               : author::NumberKind::unsignedInt;
+  numbers.width = nb::cast<size_t>(array.attr("itemsize"));
+  numbers.count = nb::cast<size_t>(array.attr("size"));
+  numbers.data = reinterpret_cast<const char *>(nb::cast<uintptr_t>(array.attr("ctypes").attr("data")));
+  numbers.owner = share(array);
+  return numbers;
+}
+
+/// A value as _author/tensors.py's Judged describes it.
+static author::Judged toJudged(nb::handle object, Raised &raised) {
+  author::Judged judged;
+  auto text = [&](const char *name) { return nb::cast<std::string>(object.attr(name)); };
+  auto flag = [&](const char *name) { return nb::cast<bool>(object.attr(name)); };
+  judged.name = text("name"), judged.type = text("type"), judged.text = text("text");
+  judged.isTensor = flag("is_tensor"), judged.hasShape = flag("has_shape");
+  judged.isFloat = flag("is_float"), judged.isOnGpu = flag("is_on_gpu");
+  judged.shape = nb::cast<std::vector<int64_t>>(object.attr("shape"));
+  judged.address = nb::cast<uint64_t>(object.attr("address")), judged.width = nb::cast<size_t>(object.attr("width"));
+  Shared value = share(object);
+  judged.numbers = [value, &raised] {
+    return raised.call(author::Numbers(), [&] { return toNumbers(nb::handle(value.get()).attr("numbers")()); });
+  };
+  judged.bytes = [value, &raised] {
+    return raised.call(std::string(), [&] {
+      nb::bytes bytes = nb::cast<nb::bytes>(nb::handle(value.get()).attr("bytes")());
+      return std::string(bytes.c_str(), bytes.size());
+    });
+  };
+  return judged;
+}
+
+static std::vector<author::Judged> toAllJudged(nb::handle objects, Raised &raised) {
+  std::vector<author::Judged> all;
+  for (nb::handle object : nb::iter(objects))
+    all.push_back(toJudged(object, raised));
+  return all;
+}
+
+static author::JudgedRun toRun(nb::handle object, Raised &raised) {
+  author::JudgedRun run;
+  run.raised = nb::cast<std::optional<std::string>>(object.attr("raised"));
+  if (run.raised) return run;
+  if (nb::object results = object.attr("results"); !results.is_none()) run.results = toAllJudged(results, raised);
+  run.inputs = toAllJudged(object.attr("inputs"), raised);
+  run.hasProduct = nb::cast<bool>(object.attr("has_product"));
+  run.outOfBounds = nb::cast<std::vector<std::string>>(object.attr("out_of_bounds"));
+  return run;
+}
+
+/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(verdict), as JudgeDoor has them. The
+/// report; a text where the reference does not work for the inputs as given.
+static nb::object verifyVariants(const std::vector<author::Variant> &variants, nb::object object, std::optional<double> rtol,
+                                 std::optional<double> atol) {
+  Raised raised;
+  author::JudgeDoor door;
+  door.begin = [&](const author::Variant &variant, uint64_t number) {
+    return raised.call(std::optional<std::vector<author::Judged>>(),
+                       [&] { return std::optional(toAllJudged(object.attr("begin")(variant, number), raised)); });
+  };
+  door.run = [&](bool isReference, size_t pattern) {
+    return raised.call(std::optional<author::JudgedRun>(),
+                       [&] { return std::optional(toRun(object.attr("run")(isReference, pattern), raised)); });
+  };
+  door.findWriter = [&](std::optional<size_t> result, size_t input, size_t place) {
+    return raised.call(std::optional<author::Writer>(), [&]() -> std::optional<author::Writer> {
+      nb::object found = object.attr("find_writer")(result, input, place);
+      if (found.is_none()) return std::nullopt;
+      return author::Writer{nb::cast<std::string>(found[0]), nb::cast<std::array<int64_t, 3>>(found[1])};
+    });
+  };
+  door.tell = [&](const author::Verdict &verdict) { return raised.call(false, [&] { return object.attr("tell")(verdict), true; }); };
+  std::string failure;
+  std::optional<author::Report> report;
+  {
+    WithoutGil release;
+    report = author::verify(variants, {rtol, atol}, door, failure);
+  }
+  if (raised.first) std::rethrow_exception(raised.first);
+  return report ? nb::cast(std::move(*report)) : nb::cast(failure);
+}
+
+static nb::object tupleOf(const std::vector<int64_t> &numbers) {
+  return nb::steal(PySequence_Tuple(nb::cast(numbers).ptr()));
+}
+
+static nb::object fromNumber(const author::Number &number) {
+  switch (number.kind) {
+  case author::NumberKind::floating: return nb::cast(number.real);
+  case author::NumberKind::complex: return nb::steal(PyComplex_FromDoubles(number.real, number.imaginary));
+  case author::NumberKind::boolean: return nb::cast(number.integer != 0);
+  case author::NumberKind::signedInt: return nb::cast(number.integer);
+  case author::NumberKind::unsignedInt: return nb::cast(static_cast<uint64_t>(number.integer));
+  }
+  return nb::none();
+}
+
+static void defineReports(nb::module_ &module) {
+  using author::Output, author::Report, author::Verdict;
+  auto orNone = [](const std::optional<author::Number> &number) { return number ? fromNumber(*number) : nb::object(nb::none()); };
+  nb::class_<Output>(module, "Output", "One tensor that was judged.")
+      .def_ro("name", &Output::name)
+      .def_ro("dtype", &Output::type)
+      .def_ro("shape", &Output::shape)
+      .def_ro("is_result", &Output::isResult, "Else it is an input that neither function should have changed.")
+      .def_prop_ro("is_right", &Output::isRight)
+      .def_prop_ro("rtol", [](const Output &output) { return output.tolerances.relative; })
+      .def_prop_ro("atol", [](const Output &output) { return output.tolerances.absolute; })
+      .def_prop_ro("wrong", [](const Output &output) { return output.comparison.wrong; })
+      .def_prop_ro(
+          "max_abs_diff", [](const Output &output) { return output.comparison.maxAbsolute; }, "Infinity where one of the two is no number.")
+      .def_prop_ro(
+          "max_rel_diff", [](const Output &output) { return output.comparison.maxRelative; },
+          "Of elements whose expected value is not zero.")
+      .def_prop_ro(
+          "worst", [](const Output &output) { return output.comparison.worst ? tupleOf(output.worstIndex()) : nb::none(); },
+          "Index of the element that is furthest beyond its tolerance; None: all are right.")
+      .def_prop_ro("value", [=](const Output &output) { return orNone(output.comparison.value); })
+      .def_prop_ro("expected", [=](const Output &output) { return orNone(output.comparison.expected); })
+      .def_ro("unwritten", &Output::unwritten)
+      .def_ro("first_unwritten", &Output::firstUnwritten)
+      .def_prop_ro(
+          "writer",
+          [](const Output &output) -> nb::object {
+            if (!output.writer) return nb::none();
+            auto [x, y, z] = output.writer->program;
+            return nb::make_tuple(output.writer->kernel, nb::make_tuple(x, y, z));
+          },
+          "(kernel, program) behind the worst element.")
+      .def("text", &Output::text);
+  nb::class_<Verdict>(module, "Verdict", "What came out for one variant.")
+      .def_ro("variant", &Verdict::variant)
+      .def_prop_ro("kind", [](const Verdict &verdict) { return author::kindName(verdict.kind); })
+      .def_prop_ro(
+          "outcome", [](const Verdict &verdict) { return author::outcomeName(verdict.outcome); },
+          "right, wrong, refused (the kernel raises) or skipped (there is no such variant).")
+      .def_ro("inputs", &Verdict::inputs)
+      .def_ro("details", &Verdict::details)
+      .def_ro("outputs", &Verdict::outputs)
+      .def("text", &Verdict::text)
+      .def("__repr__", &Verdict::text);
+  nb::class_<Report>(module, "Report", "The verdicts of a verification.")
+      .def_ro("verdicts", &Report::verdicts)
+      .def_prop_ro("correct", &Report::isCorrect)
+      .def_prop_ro("details", &Report::details)
+      .def("text", &Report::text)
+      .def("json", &Report::json)
+      .def("as_dict", [](const Report &report) { return nb::module_::import_("json").attr("loads")(report.json()); });
+}
+
+static author::InputFacts toFacts(nb::handle object) {
+  return {nb::cast<std::optional<std::vector<int64_t>>>(object[0]), nb::cast<std::optional<int64_t>>(object[1]),
+          nb::cast<int64_t>(object[2])};
+}
+
+static std::vector<author::InputFacts> toAllFacts(nb::handle objects) {
+  std::vector<author::InputFacts> facts;
+  for (nb::handle object : nb::iter(objects))
+    facts.push_back(toFacts(object));
+  return facts;
+}
+
+static void defineVerify(nb::module_ &module) {
+  using author::Variant;
+  defineReports(module);
+  nb::class_<Variant>(module, "Variant", "Other inputs, derived from those that are given.")
+      .def_ro("name", &Variant::name)
+      .def_prop_ro("kind", [](const Variant &variant) { return author::kindName(variant.kind); })
+      .def_prop_ro("is_as_given", [](const Variant &variant) { return variant.layout == Variant::Layout::asGiven; })
+      .def_prop_ro("is_resized", [](const Variant &variant) { return variant.layout == Variant::Layout::resized; })
+      .def_prop_ro("step_of_last", &Variant::stepOfLast)
+      .def("shape_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.shapeOf(shape); })
+      .def("whole_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.wholeOf(shape); })
+      .def("integer_of",
+           [](const Variant &variant, int64_t value, nb::list inputs) { return variant.integerOf(value, toAllFacts(inputs)); });
+  module.def(
+      "variants",
+      [](nb::list inputs, const std::vector<std::string> &names) {
+        std::vector<author::VariantKind> kinds;
+        for (const std::string &name : names)
+          if (std::optional<author::VariantKind> kind = author::kindNamed(name)) kinds.push_back(*kind);
+        return author::variantsOf(toAllFacts(inputs), kinds);
+      },
+      "All that can be derived from inputs: (shape or None, integer or None, greatest index) of each.", "inputs"_a, "kinds"_a);
+  std::vector<std::string> kinds;
+  for (author::VariantKind kind : author::allKinds)
+    kinds.push_back(author::kindName(kind));
+  module.attr("variant_kinds") = nb::cast(kinds);
+  module.attr("patterns") = nb::make_tuple(author::patterns[0], author::patterns[1]);
+  module.def("verify", &verifyVariants, "variants"_a, "door"_a, "rtol"_a.none(), "atol"_a.none());
+  module.def(
+      "tolerances",
+      [](const std::string &dtype, bool hasProduct, bool isOnGpu) {
+        author::Tolerances found = author::tolerancesOf(dtype, hasProduct, isOnGpu);
+        return std::pair(found.relative, found.absolute);
+      },
+      "(rtol, atol) of results of a type.", "dtype"_a, "has_product"_a, "is_on_gpu"_a);
+}
+
+// ---- the roof
+
+static nb::dict fromRoof(const std::string &machine, const MachineRoof &roof) {
+  nb::dict facts;
+  for (const auto &[name, rate] : roof.rates)
+    facts[name.c_str()] = rate;
+  facts["disturbed"] = roof.isDisturbed;
+  facts["device"] = machine;
+  return facts;
+}
+
+static MachineRoof toRoof(nb::dict facts) {
+  MachineRoof roof;
+  for (auto [name, value] : facts) {
+    if (nb::cast<std::string>(name) == "disturbed") roof.isDisturbed = nb::cast<bool>(value);
+    if (nb::isinstance<nb::float_>(value)) roof.rates[nb::cast<std::string>(name)] = nb::cast<double>(value);
+  }
+  return roof;
+}
+
+static nb::dict measuredProcessor() {
+  MachineRoof roof;
+  {
+    WithoutGil release;
+    roof = measureProcessor();
+  }
+  return fromRoof(processorText(), roof);
+}
+
+/// What a card reaches.
+static nb::dict measuredCard(int64_t ordinal) {
+  std::optional<MachineRoof> roof;
+  std::string machine;
+  Diagnostics diagnostics;
+  {
+    WithoutGil release;
+    Compiling compiling;
+    const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics);
+    if (device) roof = measureCard(*device, diagnostics), machine = cardText(*device);
+  }
+  if (!roof) raiseErrors(diagnostics, nullptr);
+  return fromRoof(machine, *roof);
+}
+
+static nb::dict roofOfMachine(const std::string &machine, nb::callable measure, bool anew) {
+  Raised raised;
+  Diagnostics diagnostics;
+  auto measured = [&] {
+    return raised.call(std::optional<MachineRoof>(), [&] { return std::optional(toRoof(nb::cast<nb::dict>(measure()))); });
+  };
+  std::optional<MachineRoof> roof = roofOf(machine, measured, anew, diagnostics);
+  if (raised.first) std::rethrow_exception(raised.first);
+  showWarnings(diagnostics);
+  return fromRoof(machine, *roof);
+}
+
+static nb::dict raiseRoof(const std::string &machine, nb::dict roof, nb::dict other) {
+  Diagnostics diagnostics;
+  MachineRoof raised = higherRoof(toRoof(roof), toRoof(other));
+  keepRoof(machine, raised, diagnostics);
+  showWarnings(diagnostics);
+  return fromRoof(machine, raised);
+}
+
+/// What bench and profile ask of the machine.
+static void defineRoof(nb::module_ &module) {
+  module.def("measure_processor", &measuredProcessor,
+             "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
+  module.def("measure_card", &measuredCard, "The same of a CUDA device, with products on its tensor cores.", "ordinal"_a = 0);
+  module.def("roof_of", &roofOfMachine, "What a machine was measured to do; measure() is called where that is not known, or anew.",
+             "machine"_a, "measure"_a, "anew"_a);
+  module.def("raise_roof", &raiseRoof, "Keeps a machine's roof, each rate raised to that of another one.", "machine"_a, "roof"_a,
+             "other"_a);
+}
+
+// ---- what is measured
+
+/// call(function), time(function) -> seconds; the functions are called by turns. Milliseconds of each measured call, by function.
+static std::vector<std::vector<double>> measureFunctions(size_t functions, nb::callable call, nb::callable time, nb::callable step,
+                                                         int64_t warmup, int64_t repeat, double mostSeconds) {
+  Raised raised;
+  author::MeasureLimits limits{warmup, repeat, mostSeconds};
+  author::MeasureDoor door;
+  door.call = [&](size_t function) { return raised.call(false, [&] { return call(function), true; }); };
+  door.time = [&](size_t function) {
+    return raised.call(std::optional<double>(), [&] { return std::optional(nb::cast<double>(time(function))); });
+  };
+  door.step = [&] { raised.call(false, [&] { return step(), true; }); };
+  std::optional<std::vector<std::vector<double>>> times = author::measureInTurn(functions, limits, door);
+  if (raised.first) std::rethrow_exception(raised.first);
+  return *times;
+}
+
+static nb::dict compareTexts(const std::string &before, const std::string &after, const std::string &beforeName,
+                             const std::string &afterName) {
+  Result<author::Change> found = author::compareResults(before, after, beforeName, afterName);
+  if (!found) raise(PyExc_ValueError, found.error());
+  nb::dict change;
+  change["verdict"] = found->verdict, change["ratio"] = found->ratio, change["machine"] = found->machine;
+  change["old_ms"] = found->before, change["new_ms"] = found->after;
+  return change;
+}
+
+static void defineBench(nb::module_ &module) {
+  using author::Measurement, author::Work;
+  nb::class_<Work>(module, "Work", "What one call does. operations: on floats; 0 where they cannot be counted. dtype: of the first result.")
+      .def(nb::init<int64_t, double, bool, std::string>(), "bytes"_a, "operations"_a, "has_product"_a, "dtype"_a)
+      .def_ro("bytes", &Work::bytes)
+      .def_ro("operations", &Work::operations)
+      .def_ro("has_product", &Work::hasProduct)
+      .def_ro("dtype", &Work::type);
+  nb::class_<Measurement>(module, "Measurement", "Milliseconds of calls, and what they come to.")
+      .def(
+          "__init__",
+          [](Measurement *self, std::vector<double> kernel, std::vector<double> reference, int64_t warmup, const Work &work,
+             nb::dict roof) {
+            std::string machine = roof.contains("device") ? nb::cast<std::string>(roof["device"]) : "";
+            new (self) Measurement{std::move(kernel), std::move(reference), warmup, work, toRoof(roof), machine};
+          },
+          "kernel"_a, "reference"_a, "warmup"_a, "work"_a, "roof"_a)
+      .def_prop_ro("milliseconds", &Measurement::milliseconds)
+      .def("json", &Measurement::json)
+      .def("text", &Measurement::text)
+      .def("roofline", &Measurement::roofline, "As SVG; None where there are no operations to draw.", "title"_a);
+  module.def("measure_functions", &measureFunctions, "functions"_a, "call"_a, "time"_a, "step"_a, "warmup"_a, "repeat"_a, "most_seconds"_a);
+  module.def("compare_results", &compareTexts, "How the second of two results differs from the first; ValueError where one is none.",
+             "before"_a, "after"_a, "before_name"_a, "after_name"_a);
+  module.def(
+      "reached_beyond",
+      [](nb::dict roof, const Work &work, double seconds, int64_t cacheBytes) {
+        return author::reachedBeyond(toRoof(roof), work, seconds, cacheBytes).rates;
+      },
+      "The rates that a call shows to be possible beyond a roof.", "roof"_a, "work"_a, "seconds"_a, "cache_bytes"_a);
+  module.def("compare_times", &author::compareTimes, "faster, slower or same: what the new times are.", "before"_a, "after"_a,
+             "drift"_a = 1.0);
+  module.def("interval_of_median", &author::intervalOfMedian, "times"_a);
+  module.def(
+      "draw_roofline",
+      [](const std::string &title, double intensity, double rate, double bandwidth, double peak) {
+        return author::drawRoofline({title, intensity, rate, bandwidth, peak});
+      },
+      "title"_a, "intensity"_a, "rate"_a, "bandwidth"_a, "peak"_a);
+}
+
+void defineAuthor(nb::module_ &module) {
+  defineVerify(module);
+  defineRoof(module);
+  defineBench(module);
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,61 @@
+// What the C interface's handles hold, for the files that implement it.
+#pragma once
+
+#ifndef TILEWRIGHT_BUILDING
+#define TILEWRIGHT_BUILDING
+#endif
+#include "tilewright/c.h"
+
+#include "tune/autotune.h"
+
+#include <optional>
+#include <string>
+
+struct TwError {
+  std::string text;
+};
+
+struct TwKernel {
+  tilewright::TunedKernel tuned;
+  std::shared_ptr<const tilewright::IrKernel> text; // null for functions
+  explicit TwKernel(std::shared_ptr<const tilewright::JitFunction> function) : tuned(std::move(function)) {}
+  explicit TwKernel(std::shared_ptr<const tilewright::IrKernel> text) : tuned(text), text(text) {}
+};
+
+namespace tilewright::api {
+
+void setError(TwError **error, std::string text);
+
+Scalar scalarOf(TwType type);
+
+/// The arguments of a launch as the runtime takes them.
+struct Arguments {
+  llvm::SmallVector<Argument, 24> positional;
+  llvm::SmallVector<NamedArgument, 16> named;
+  Arguments(const TwArgument *arguments, size_t count);
+};
+
+LaunchOptions launchOptions(const TwOptions *options);
+
+/// The grid that a caller gives, or the function that it follows from.
+class GivenGrid {
+public:
+  GivenGrid(const TwKernel &kernel, const TwGrid *grid, TwGridFunction function, void *context)
+      : kernel(kernel), grid(grid), function(function), context(context) {}
+  std::optional<Grid> operator()(llvm::ArrayRef<Argument> bound, Diagnostics &problems) const;
+
+private:
+  const TwKernel &kernel;
+  const TwGrid *grid;
+  TwGridFunction function;
+  void *context;
+};
+
+/// What these arguments compile to on the CPU; nothing after an error.
+std::optional<CompileRequest> requestOf(const TwKernel &kernel, llvm::ArrayRef<Argument> bound, const LaunchOptions &options,
+                                        Diagnostics &diagnostics);
+
+/// The first pointer of a launch behind which nobody knows how much memory lies, or nothing.
+std::optional<std::string> pointerOfUnknownExtent(const JitFunction &kernel, llvm::ArrayRef<Argument> bound);
+
+} // namespace tilewright::api

@@ -1,0 +1,38 @@
+// What the launches of host code do besides running, while it is judged or measured: a thread that is in such a call says so here.
+#pragma once
+
+#include "runtime/kernel.h"
+
+struct TwKernel;
+
+namespace tilewright::api {
+
+struct Arguments;
+
+class HostCall {
+public:
+  enum class Mode : uint8_t {
+    plain,      // launches run as they always do
+    counted,    // and what they compute is counted, before they run
+    interpreted // they run on the interpreter
+  };
+  explicit HostCall(Mode mode);
+  ~HostCall();
+  HostCall(const HostCall &) = delete;
+  HostCall &operator=(const HostCall &) = delete;
+
+  /// That of this thread; null outside of any.
+  static HostCall *current();
+  Mode mode() const { return own; }
+  /// Counts a launch.
+  void count(const TwKernel &kernel, const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options);
+
+  double operations = 0;   // of all launches
+  bool hasProduct = false; // one of them multiplies matrices
+
+private:
+  Mode own;
+  HostCall *before;
+};
+
+} // namespace tilewright::api

@@ -1,0 +1,305 @@
+// twMeasureLaunch and twBench: times of launches and of host code, beside what the machine allows (src/author/bench.h).
+#include "api/subject.h"
+
+#include "author/bench.h"
+#include "author/measuring.h"
+#include "runtime/cuda/device.h"
+#include "runtime/roof.h"
+#include "tune/card_roof.h"
+#include "tune/measure.h"
+
+#include <chrono>
+#include <cstring>
+
+using namespace tilewright;
+using namespace tilewright::api;
+
+struct TwMeasurement {
+  author::Measurement found;
+  std::string text, json;
+  std::vector<double> samples; // seconds
+};
+
+namespace tilewright::api {
+
+static double secondsNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+//===--------------------------------------------------------------------------------------------------------------- the roof
+
+/// Of the machine that launches ran on, into `found`; one that the work went through was measured too low. Where a GPU's cannot be measured
+/// there is none.
+static void addRoof(author::Measurement &found, const gpu::CudaDevice *device, bool anew, Diagnostics &diagnostics) {
+  found.machine = device ? cardText(*device) : processorText();
+  auto measure = [&]() -> std::optional<MachineRoof> { return device ? measureCard(*device, diagnostics) : measureProcessor(); };
+  found.roof = roofOf(found.machine, measure, anew, diagnostics).value_or(MachineRoof());
+  int64_t cacheBytes = device ? device->l2Bytes : hostCpu().llcBytes;
+  MachineRoof reached = author::reachedBeyond(found.roof, found.work, found.milliseconds() / 1e3, cacheBytes);
+  if (reached.rates.empty() || found.roof.rates.empty()) return;
+  found.roof = higherRoof(measure().value_or(MachineRoof()), higherRoof(found.roof, reached));
+  keepRoof(found.machine, found.roof, diagnostics);
+}
+
+//===--------------------------------------------------------------------------------------------------------------- measuring
+
+/// One function that is timed, and where.
+struct Timed {
+  std::function<std::optional<std::string>()> run; // what it failed with, or nothing
+  llvm::ArrayRef<Argument> tensors;                // of the host, which the caches are to have nothing of
+  CardTimer *card = nullptr;                       // null: on the CPU
+};
+
+static constexpr int64_t plainWarmup = 10, plainRepeat = 40;
+
+static author::MeasureLimits limitsOf(const TwMeasureOptions *options) {
+  author::MeasureLimits limits{plainWarmup, plainRepeat};
+  if (options && options->warmup > 0) limits.warmup = options->warmup;
+  if (options && options->repeat > 0) limits.repeat = options->repeat;
+  return limits;
+}
+
+static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::string &failure) {
+  auto works = [&] {
+    std::optional<std::string> raised = timed.run();
+    if (raised) failure = *raised;
+    return !raised;
+  };
+  if (timed.card) {
+    Diagnostics diagnostics;
+    constexpr int mostLate = 8; // runs that a GPU waited for; behind them the host is taken as it is
+    for (int late = 0;; ++late) {
+      std::optional<TimedRun> run = timed.card->time(works, diagnostics);
+      if (!run && failure.empty()) failure = diagnostics.render();
+      if (!run) return std::nullopt;
+      if (run->isOfKernel || late == mostLate) return run->seconds;
+    }
+  }
+  if (!warmCaches) dropFromCaches(timed.tensors);
+  double start = secondsNow();
+  if (!works()) return std::nullopt;
+  return secondsNow() - start;
+}
+
+/// Milliseconds of each call, by function.
+static Result<std::vector<std::vector<double>>> measureAll(llvm::ArrayRef<Timed> functions, const TwMeasureOptions *options) {
+  std::string failure;
+  author::MeasureDoor door;
+  door.call = [&](size_t function) {
+    std::optional<std::string> raised = functions[function].run();
+    if (raised) failure = *raised;
+    return !raised;
+  };
+  door.time = [&](size_t function) { return timeOnce(functions[function], options && options->warmCaches, failure); };
+  std::optional<std::vector<std::vector<double>>> times = author::measureInTurn(functions.size(), limitsOf(options), door);
+  if (!times) return Failure{failure};
+  return std::move(*times);
+}
+
+static TwMeasurement *made(author::Measurement found) {
+  auto *measurement = new TwMeasurement{std::move(found), "", "", {}};
+  measurement->text = measurement->found.text(), measurement->json = measurement->found.json();
+  for (double milliseconds : measurement->found.kernel)
+    measurement->samples.push_back(milliseconds / 1e3);
+  return measurement;
+}
+
+//===--------------------------------------------------------------------------------------------------------------- a launch
+
+/// Each piece of memory once.
+static int64_t bytesOf(llvm::ArrayRef<Argument> arguments) {
+  std::map<void *, int64_t> tensors;
+  for (const Argument &argument : arguments)
+    if (argument.isPointer()) tensors[argument.address()] = std::max(tensors[argument.address()], argument.bytes());
+  int64_t sum = 0;
+  for (const auto &[address, bytes] : tensors)
+    sum += bytes;
+  return sum;
+}
+
+/// The type whose roof counts: that of the first tensor of floats.
+static std::string typeOf(llvm::ArrayRef<Argument> arguments) {
+  for (const Argument &argument : arguments)
+    if (argument.isPointer() && isFloat(argument.element())) return typeName(argument.element());
+  return "float32";
+}
+
+struct Placed {
+  TunedKernel::Choice choice;
+  Grid grid;
+  const gpu::CudaDevice *device = nullptr; // null: the CPU
+};
+
+/// All choices made, for a launch whose tensors are of known size.
+static std::optional<Placed> place(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
+                                   std::string &failure) {
+  Diagnostics diagnostics;
+  std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
+  std::optional<Grid> grid = choice ? extents(choice->arguments, diagnostics) : std::nullopt;
+  if (!grid || !placeLaunch(kernel.tuned.function(), choice->arguments, choice->options, diagnostics)) {
+    failure = diagnostics.render();
+    return std::nullopt;
+  }
+  if (std::optional<std::string> name = pointerOfUnknownExtent(kernel.tuned.function(), choice->arguments)) {
+    failure = "measuring wants to know how many bytes lie behind '" + *name + "': pass a vector, a span, or the pointer's extent\n";
+    return std::nullopt;
+  }
+  Placed found{std::move(*choice), *grid};
+  if (found.choice.options.device >= 0) found.device = gpu::CudaDevice::get(found.choice.options.device, diagnostics);
+  failure = diagnostics.render();
+  return diagnostics.hasErrors() ? std::nullopt : std::optional(std::move(found));
+}
+
+/// As it runs: without what a tuner had to find out.
+static Result<author::Measurement> measureLaunch(TwKernel &kernel, const Placed &placed, const TwMeasureOptions *options) {
+  Diagnostics diagnostics;
+  std::unique_ptr<CardTimer> card;
+  const LaunchOptions &launch = placed.choice.options;
+  if (placed.device && !(card = CardTimer::create(launch.device, launch.stream, diagnostics))) return Failure{diagnostics.render()};
+  Timed timed;
+  timed.tensors = placed.choice.arguments, timed.card = card.get();
+  timed.run = [&]() -> std::optional<std::string> {
+    Diagnostics problems;
+    if (kernel.tuned.kernel().launch(placed.grid, placed.choice.arguments, launch, problems)) return std::nullopt;
+    return problems.render();
+  };
+  author::Measurement found;
+  HostCall counted(HostCall::Mode::plain);
+  counted.count(kernel, placed.grid, placed.choice.arguments, launch);
+  found.work = {bytesOf(placed.choice.arguments), counted.operations, counted.hasProduct, typeOf(placed.choice.arguments)};
+  Result<std::vector<std::vector<double>>> times = measureAll(timed, options);
+  if (!times) return Failure{times.error()};
+  found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
+  addRoof(found, placed.device, options && options->measureRoof, diagnostics);
+  return found;
+}
+
+//===-------------------------------------------------------------------------------------------------------------- host code
+
+/// Arguments for all tensors in the host's memory.
+static std::vector<Argument> argumentsOf(const Tensors &tensors) {
+  std::vector<Argument> arguments;
+  for (const auto &tensor : tensors)
+    arguments.push_back(tensor->argument());
+  return arguments;
+}
+
+static author::Work workOf(const std::vector<Input> &inputs, const HostCall &call) {
+  author::Work work{0, call.operations, call.hasProduct, ""};
+  for (const Input &input : inputs) {
+    work.bytes += static_cast<int64_t>(input.content.size());
+    if (work.type.empty() && input.isBlank) work.type = typeName(input.type);
+  }
+  if (work.type.empty()) work.type = inputs.empty() ? "float32" : typeName(inputs[0].type);
+  return work;
+}
+
+static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordinal, uint64_t seed, const TwMeasureOptions *options) {
+  Result<std::vector<Input>> inputs = inputsOf(subject, seed);
+  if (!inputs) return Failure{inputs.error()};
+  Diagnostics diagnostics;
+  const gpu::CudaDevice *device = ordinal >= 0 ? gpu::CudaDevice::get(ordinal, diagnostics) : nullptr;
+  std::unique_ptr<CardTimer> card = device ? CardTimer::create(ordinal, nullptr, diagnostics) : nullptr;
+  std::optional<Tensors> mine, others;
+  if (!diagnostics.hasErrors()) mine = makeTensors(*inputs, 0, device, diagnostics);
+  if (mine) others = makeTensors(*inputs, 0, nullptr, diagnostics);
+  if (!others) return Failure{diagnostics.render()};
+  std::vector<Argument> mineAsArguments = argumentsOf(*mine), othersAsArguments = argumentsOf(*others);
+  auto kernel = [&] { return callHost(subject.kernel, subject.context, *mine); };
+  auto reference = [&] { return callHost(subject.reference, subject.context, *others); };
+  author::Measurement found;
+  if (std::optional<std::string> raised = kernel()) return Failure{*raised}; // tunes what has to be tuned
+  {
+    HostCall call(HostCall::Mode::counted);
+    if (std::optional<std::string> raised = kernel()) return Failure{*raised};
+    found.work = workOf(*inputs, call);
+  }
+  std::vector<Timed> functions{{kernel, mineAsArguments, card.get()}};
+  if (subject.reference) functions.push_back({reference, othersAsArguments, nullptr});
+  Result<std::vector<std::vector<double>>> times = measureAll(functions, options);
+  if (!times) return Failure{times.error()};
+  found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
+  if (subject.reference) found.reference = std::move((*times)[1]);
+  addRoof(found, device, options && options->measureRoof, diagnostics);
+  return found;
+}
+
+static Result<author::Measurement> verifiedBench(const TwSubject &subject, const TwVerifyOptions *verify, const TwMeasureOptions *options) {
+  Result<author::Report> report = verifySubject(subject, verify);
+  if (!report) return Failure{report.error()};
+  if (!report->isCorrect()) return Failure{"nothing is measured before the kernel is right: " + report->details()};
+  return bench(subject, verify ? verify->device : -1, verify ? verify->seed : 0, options);
+}
+
+} // namespace tilewright::api
+
+//===---------------------------------------------------------------------------------------------------------- the C interface
+
+extern "C" {
+
+TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context,
+                               const TwArgument *arguments, size_t count, const TwOptions *options, const TwMeasureOptions *measure,
+                               TwError **error) {
+  std::string failure;
+  std::optional<Placed> placed =
+      place(*kernel, GivenGrid(*kernel, grid, gridFunction, context), Arguments(arguments, count), launchOptions(options), failure);
+  if (placed) {
+    Result<author::Measurement> found = measureLaunch(*kernel, *placed, measure);
+    if (found) return made(std::move(*found));
+    failure = found.error();
+  }
+  setError(error, failure);
+  return nullptr;
+}
+
+TwMeasurement *twBench(const TwSubject *subject, const TwVerifyOptions *verify, const TwMeasureOptions *measure, TwError **error) {
+  Result<author::Measurement> found = verifiedBench(*subject, verify, measure);
+  if (found) return made(std::move(*found));
+  setError(error, found.error());
+  return nullptr;
+}
+
+void twMeasurementFree(TwMeasurement *measurement) {
+  delete measurement;
+}
+
+TwFigures twMeasurementFigures(const TwMeasurement *measurement) {
+  const author::Measurement &found = measurement->found;
+  TwFigures figures{};
+  auto [low, high] = author::spreadOf(found.kernel);
+  auto [referenceLow, referenceHigh] = author::spreadOf(found.reference);
+  figures.seconds = found.milliseconds() / 1e3, figures.low = low / 1e3, figures.high = high / 1e3;
+  figures.samples = measurement->samples.data(), figures.count = measurement->samples.size();
+  figures.referenceSeconds = author::medianOf(found.reference) / 1e3;
+  figures.referenceLow = referenceLow / 1e3, figures.referenceHigh = referenceHigh / 1e3;
+  figures.bytes = found.work.bytes, figures.operations = found.work.operations;
+  figures.bytesPerSecond = found.bytesPerSecond(), figures.operationsPerSecond = found.operationsPerSecond();
+  figures.roofBytesPerSecond = found.memoryRoof(), figures.roofOperationsPerSecond = found.peak();
+  figures.shareOfRoof = found.shareOfRoof(), figures.isBoundByMemory = found.isBoundByMemory();
+  figures.machine = found.machine.c_str();
+  return figures;
+}
+
+const char *twMeasurementText(const TwMeasurement *measurement) {
+  return measurement->text.c_str();
+}
+const char *twMeasurementJson(const TwMeasurement *measurement) {
+  return measurement->json.c_str();
+}
+
+char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title) {
+  std::optional<std::string> drawn = measurement->found.roofline(title ? title : "kernel");
+  return drawn ? ::strdup(drawn->c_str()) : nullptr;
+}
+
+int twCompare(const char *before, const char *after, TwChange *change, TwError **error) {
+  Result<author::Change> found = author::compareResults(before, after, "before", "after");
+  if (!found) {
+    setError(error, found.error());
+    return 0;
+  }
+  *change = {found->verdict == "same" ? 0 : found->verdict == "slower" ? 1 : -1, found->ratio, found->machine};
+  return 1;
+}
+
+} // extern "C"

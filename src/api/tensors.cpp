@@ -1,0 +1,249 @@
+#include "api/tensors.h"
+
+#include "runtime/cuda/device.h"
+#include "runtime/element.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace tilewright::api {
+
+static constexpr size_t guardBytes = size_t(1) << 20; // on either side
+static constexpr size_t alignment = 4096;
+
+std::string typeName(Scalar type) {
+  switch (type) {
+  case Scalar::int1: return "bool";
+  case Scalar::fp16: return "float16";
+  case Scalar::bf16: return "bfloat16";
+  case Scalar::fp32: return "float32";
+  case Scalar::fp64: return "float64";
+  case Scalar::fp8e5: return "float8_e5m2";
+  case Scalar::fp8e4nv: return "float8_e4m3fn";
+  default: return scalarName(type).str();
+  }
+}
+
+static size_t countOf(llvm::ArrayRef<int64_t> shape) {
+  size_t count = 1;
+  for (int64_t extent : shape)
+    count *= static_cast<size_t>(extent);
+  return count;
+}
+
+/// Elements from the first one to behind the last one.
+static size_t reachOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides) {
+  int64_t reach = 1;
+  for (auto [extent, stride] : llvm::zip(shape, strides)) {
+    if (extent == 0) return 0;
+    reach += (extent - 1) * stride;
+  }
+  return static_cast<size_t>(reach);
+}
+
+static std::vector<int64_t> stridesOf(llvm::ArrayRef<int64_t> whole) {
+  std::vector<int64_t> strides(whole.size(), 1);
+  for (size_t i = whole.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * std::max<int64_t>(whole[i], 1);
+  return strides;
+}
+
+/// Where each element lies, in elements from the first one, in row-major order: calls body(place, offset).
+template <typename F> static void forEach(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides, F body) {
+  size_t count = countOf(shape);
+  llvm::SmallVector<int64_t, 6> index(shape.size(), 0);
+  int64_t offset = 0;
+  for (size_t place = 0; place < count; ++place) {
+    body(place, offset);
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      offset += strides[axis];
+      if (++index[axis] < shape[axis]) break;
+      offset -= strides[axis] * shape[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+author::InputFacts Input::facts() const {
+  author::InputFacts facts;
+  facts.shape = shape;
+  if (isBlank || !isInteger(type) || type == Scalar::int1) return facts;
+  auto width = static_cast<size_t>(byteSize(type));
+  for (size_t at = 0; at < content.size(); at += width)
+    facts.highest = std::max(facts.highest, static_cast<int64_t>(loadElement(type, content.data() + at)));
+  return facts;
+}
+
+static std::string patternOf(Scalar type, size_t bytes, unsigned char pattern) {
+  return std::string(bytes, static_cast<char>(type == Scalar::int1 ? pattern >> 7 : pattern));
+}
+
+Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
+  std::vector<Input> inputs;
+  std::vector<std::pair<const char *, const char *>> memory;
+  for (size_t i = 0; i < count; ++i) {
+    const TwTensor &given = tensors[i];
+    Input input;
+    input.name = given.name ? given.name : "";
+    input.title = given.name ? given.name : "tensor " + std::to_string(i);
+    if (given.rank < 0 || (given.rank > 0 && !given.shape)) return Failure{"input " + input.title + " has no shape"};
+    auto rank = static_cast<size_t>(given.rank);
+    input.cType = given.type, input.type = scalarOf(given.type);
+    input.shape.assign(given.shape, given.shape + rank);
+    input.strides = given.strides ? std::vector<int64_t>(given.strides, given.strides + rank) : stridesOf(input.shape);
+    auto isNegative = [](int64_t number) { return number < 0; };
+    if (llvm::any_of(input.shape, isNegative)) return Failure{"input " + input.title + " has a negative extent"};
+    if (llvm::any_of(input.strides, isNegative)) return Failure{"input " + input.title + " has a negative stride"};
+    auto width = static_cast<size_t>(byteSize(input.type));
+    input.isBlank = !given.data;
+    input.content = patternOf(input.type, countOf(input.shape) * width, author::patterns[0]);
+    if (const auto *data = static_cast<const char *>(given.data)) {
+      forEach(input.shape, input.strides,
+              [&](size_t place, int64_t offset) { std::memcpy(&input.content[place * width], data + offset * int64_t(width), width); });
+      const char *end = data + reachOf(input.shape, input.strides) * width;
+      for (size_t other = 0; other < i; ++other)
+        if (data < memory[other].second && memory[other].first < end)
+          return Failure{"inputs " + inputs[other].title + " and " + input.title +
+                         " share memory; what a kernel writes to one would change the other: give each its own"};
+      memory.push_back({data, end});
+    } else {
+      memory.push_back({nullptr, nullptr});
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+Input derived(const Input &input, const author::Variant &variant) {
+  Input made = input;
+  if (variant.layout == author::Variant::Layout::asGiven) return made;
+  made.shape = variant.shapeOf(input.shape);
+  made.strides = stridesOf(variant.wholeOf(input.shape));
+  if (!made.strides.empty()) made.strides.back() *= variant.stepOfLast();
+  auto width = static_cast<size_t>(byteSize(input.type));
+  std::string content(countOf(made.shape) * width, '\0');
+  // The elements whose indices are still there.
+  forEach(made.shape, stridesOf(input.shape), [&](size_t place, int64_t offset) {
+    std::memcpy(&content[place * width], &input.content[static_cast<size_t>(offset) * width], width);
+  });
+  made.content = std::move(content);
+  return made;
+}
+
+//===---------------------------------------------------------------------------------------------------------------- memory
+
+std::unique_ptr<GuardedTensor> GuardedTensor::create(const Input &input, unsigned char pattern, unsigned char around,
+                                                     const gpu::CudaDevice *device, Diagnostics &diagnostics) {
+  std::unique_ptr<GuardedTensor> made(new GuardedTensor(input));
+  auto width = static_cast<size_t>(byteSize(input.type));
+  made->begin = guardBytes, made->size = reachOf(input.shape, input.strides) * width, made->around = around;
+  made->total = (made->size + 2 * guardBytes + alignment - 1) / alignment * alignment;
+  made->storage.reset(static_cast<char *>(std::aligned_alloc(alignment, made->total)), std::free);
+  if (!made->storage) {
+    diagnostics.error({}, Diag::invalidOption,
+                      {"there is no memory for " + input.title + ", " + std::to_string(made->total) + " bytes", "use smaller inputs"});
+    return nullptr;
+  }
+  char *data = made->storage.get() + made->begin;
+  std::memset(made->storage.get(), around, made->total);
+  std::memset(data, input.type == Scalar::int1 ? pattern >> 7 : pattern, made->size);
+  if (!input.isBlank)
+    forEach(input.shape, input.strides,
+            [&](size_t place, int64_t offset) { std::memcpy(data + offset * int64_t(width), &input.content[place * width], width); });
+  if (!device) return made;
+  gpu::ContextScope scope(*device);
+  gpu::DriverStatus state = device->driver->allocate(&made->onDevice, made->total);
+  if (state == gpu::status::success) made->device = device;
+  if (state == gpu::status::success) state = device->driver->copyToDevice(made->onDevice, made->storage.get(), made->total);
+  if (state == gpu::status::success) return made;
+  device->report(state, "copying a tensor to the GPU", diagnostics);
+  return nullptr;
+}
+
+GuardedTensor::~GuardedTensor() {
+  if (!device) return;
+  gpu::ContextScope scope(*device);
+  device->driver->release(onDevice);
+}
+
+TwTensor GuardedTensor::view() const {
+  char *data = (device ? reinterpret_cast<char *>(onDevice) : storage.get()) + begin;
+  return {input.name.empty() ? nullptr : input.name.c_str(),
+          input.cType,
+          static_cast<int32_t>(input.shape.size()),
+          input.shape.data(),
+          input.strides.data(),
+          data,
+          static_cast<int64_t>(size),
+          device ? static_cast<int32_t>(device->ordinal) : -1};
+}
+
+Argument GuardedTensor::argument() const {
+  TwTensor tensor = view();
+  Argument pointer = Argument::pointer(tensor.data, input.type, tensor.bytes, tensor.device);
+  return tensor.bytes == 0 ? pointer.reaching(0, 0) : pointer;
+}
+
+bool GuardedTensor::fetch(Diagnostics &diagnostics) {
+  if (!device) return true;
+  if (!device->synchronize(diagnostics)) return false;
+  gpu::ContextScope scope(*device);
+  gpu::DriverStatus state = device->driver->copyToHost(storage.get(), onDevice, total);
+  if (state == gpu::status::success) return true;
+  device->report(state, "copying a tensor from the GPU", diagnostics);
+  return false;
+}
+
+bool GuardedTensor::isUntouchedAround() const {
+  auto isAround = [&](char byte) { return static_cast<unsigned char>(byte) == around; };
+  const char *all = storage.get();
+  return std::all_of(all, all + begin, isAround) && std::all_of(all + begin + size, all + total, isAround);
+}
+
+const char *GuardedTensor::element(size_t place) const {
+  std::vector<int64_t> index = author::indexOf(place, input.shape);
+  int64_t offset = 0;
+  for (auto [at, stride] : llvm::zip(index, input.strides))
+    offset += at * stride;
+  return storage.get() + begin + offset * byteSize(input.type);
+}
+
+std::string GuardedTensor::bytes() const {
+  auto width = static_cast<size_t>(byteSize(input.type));
+  std::string all(countOf(input.shape) * width, '\0');
+  const char *data = storage.get() + begin;
+  forEach(input.shape, input.strides,
+          [&](size_t place, int64_t offset) { std::memcpy(&all[place * width], data + offset * int64_t(width), width); });
+  return all;
+}
+
+static author::Numbers numbersOf(Scalar type, std::string bytes) {
+  auto width = static_cast<size_t>(byteSize(type));
+  size_t count = bytes.size() / width;
+  if (!isFloat(type)) {
+    auto kind = type == Scalar::int1 ? author::NumberKind::boolean
+                : isSigned(type)     ? author::NumberKind::signedInt
+                                     : author::NumberKind::unsignedInt;
+    auto owner = std::make_shared<const std::string>(std::move(bytes));
+    return {kind, width, owner->data(), count, owner};
+  }
+  auto owner = std::make_shared<std::vector<double>>(count + 1); // never null
+  for (size_t i = 0; i < count; ++i)
+    (*owner)[i] = loadElement(type, &bytes[i * width]);
+  return {author::NumberKind::floating, sizeof(double), reinterpret_cast<const char *>(owner->data()), count, owner};
+}
+
+author::Judged GuardedTensor::judged() const {
+  author::Judged made;
+  made.name = input.title, made.type = typeName(input.type), made.text = made.type + author::listText(input.shape);
+  made.isTensor = made.hasShape = true;
+  made.isFloat = isFloat(input.type), made.isOnGpu = device != nullptr;
+  made.shape = input.shape, made.width = static_cast<size_t>(byteSize(input.type));
+  std::string all = bytes();
+  made.numbers = [all, type = input.type] { return numbersOf(type, all); };
+  made.bytes = [all] { return all; };
+  return made;
+}
+
+} // namespace tilewright::api

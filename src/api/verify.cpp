@@ -1,0 +1,268 @@
+// twVerify: the judge (src/author/judge.h) for host code in C and C++.
+#include "api/subject.h"
+
+#include "runtime/cuda/device.h"
+#include "runtime/element.h"
+#include "runtime/write_watch.h"
+
+namespace tilewright::api {
+
+//===------------------------------------------------------------------------------------------------------------ the subject
+
+/// The text of an error, which ends here.
+static std::string takeText(TwError *error) {
+  std::string text = error ? error->text : "it says no reason";
+  delete error;
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text;
+}
+
+Result<std::vector<Input>> inputsOf(const TwSubject &subject, uint64_t seed) {
+  const TwTensor *tensors = nullptr;
+  size_t count = 0;
+  TwError *error = nullptr;
+  if (!subject.inputs(subject.context, seed, &tensors, &count, &error)) return Failure{"the inputs: " + takeText(error)};
+  delete error;
+  return readInputs(tensors, count);
+}
+
+std::optional<Tensors> makeTensors(const std::vector<Input> &inputs, size_t pattern, const gpu::CudaDevice *device,
+                                   Diagnostics &diagnostics) {
+  Tensors tensors;
+  for (const Input &input : inputs) {
+    // In the second run each tensor has another byte around it, so that a kernel which copies beyond the ends of two of them is seen.
+    constexpr unsigned char firstAround = 0x40;
+    auto around = pattern == 0 ? author::patterns[0] : static_cast<unsigned char>(firstAround + tensors.size() % 32);
+    tensors.push_back(GuardedTensor::create(input, author::patterns[pattern], around, device, diagnostics));
+    if (!tensors.back()) return std::nullopt;
+  }
+  return tensors;
+}
+
+std::optional<std::string> callHost(TwFunction function, void *context, const Tensors &tensors) {
+  std::vector<TwTensor> views;
+  for (const auto &tensor : tensors)
+    views.push_back(tensor->view());
+  TwError *error = nullptr;
+  if (!function(context, views.data(), views.size(), &error)) return takeText(error);
+  delete error;
+  return std::nullopt;
+}
+
+//===-------------------------------------------------------------------------------------------------------------- the judge
+
+namespace {
+
+class Verification {
+public:
+  Verification(const TwSubject &subject, const TwVerifyOptions &options, const gpu::CudaDevice *device)
+      : subject(subject), options(options), device(device) {}
+
+  Result<author::Report> run() {
+    Result<std::vector<Input>> first = inputsOf(subject, options.seed);
+    if (!first) return Failure{first.error()};
+    std::vector<author::InputFacts> facts;
+    for (const Input &input : *first)
+      facts.push_back(input.facts());
+    author::JudgeOptions tolerances;
+    if (options.rtol >= 0) tolerances.relative = options.rtol;
+    if (options.atol >= 0) tolerances.absolute = options.atol;
+    std::string reference;
+    std::optional<author::Report> report = author::verify(variantsOf(facts, kinds()), tolerances, door(), reference);
+    if (report) return std::move(*report);
+    return Failure{reference.empty() ? failure : reference};
+  }
+
+private:
+  std::vector<author::VariantKind> kinds() const {
+    std::vector<author::VariantKind> wanted;
+    for (author::VariantKind kind : author::allKinds)
+      if (options.variants == 0 || options.variants >> static_cast<unsigned>(kind) & 1) wanted.push_back(kind);
+    return wanted;
+  }
+
+  author::JudgeDoor door() {
+    author::JudgeDoor made;
+    made.kernel = "the kernel", made.reference = "the reference", made.raises = "fails:";
+    made.begin = [this](const author::Variant &variant, uint64_t number) { return begin(variant, number); };
+    made.run = [this](bool isReference, size_t pattern) { return runOnce(isReference, pattern); };
+    made.findWriter = [this](std::optional<size_t>, size_t input, size_t place) { return findWriter(input, place); };
+    made.tell = [](const author::Verdict &) { return true; };
+    return made;
+  }
+
+  std::optional<std::vector<author::Judged>> begin(const author::Variant &variant, uint64_t number) {
+    Result<std::vector<Input>> fresh = inputsOf(subject, options.seed + number);
+    if (!fresh) {
+      failure = fresh.error();
+      return std::nullopt;
+    }
+    inputs.clear();
+    for (const Input &input : *fresh)
+      inputs.push_back(derived(input, variant));
+    Diagnostics diagnostics;
+    std::optional<Tensors> tensors = makeTensors(inputs, 0, nullptr, diagnostics);
+    return tensors ? std::optional(judged(*tensors)) : ended(diagnostics);
+  }
+
+  static std::vector<author::Judged> judged(const Tensors &tensors) {
+    std::vector<author::Judged> made;
+    for (const auto &tensor : tensors)
+      made.push_back(tensor->judged());
+    return made;
+  }
+
+  std::nullopt_t ended(const Diagnostics &diagnostics) {
+    failure = diagnostics.render();
+    return std::nullopt;
+  }
+
+  std::optional<author::JudgedRun> runOnce(bool isReference, size_t pattern) {
+    Diagnostics diagnostics;
+    std::optional<Tensors> tensors = makeTensors(inputs, pattern, isReference ? nullptr : device, diagnostics);
+    if (!tensors) return ended(diagnostics);
+    author::JudgedRun run;
+    bool isInterpreted = isReference && !subject.reference;
+    using Mode = HostCall::Mode;
+    HostCall call(isInterpreted ? Mode::interpreted : !isReference && pattern == 0 ? Mode::counted : Mode::plain);
+    run.raised = callHost(isReference && !isInterpreted ? subject.reference : subject.kernel, subject.context, *tensors);
+    run.hasProduct = call.hasProduct;
+    if (run.raised) return run;
+    for (const auto &tensor : *tensors)
+      if (!tensor->fetch(diagnostics)) {
+        run.raised = diagnostics.render(); // an error of the launches, told late
+        return run;
+      }
+    run.inputs = judged(*tensors);
+    for (const auto &[tensor, facts] : llvm::zip(*tensors, run.inputs))
+      if (!tensor->isUntouchedAround()) run.outOfBounds.push_back(facts.name + " (" + facts.text + ")");
+    return run;
+  }
+
+  /// Programs are watched on the CPU, where the same kernel runs as well, one after another.
+  std::optional<author::Writer> findWriter(size_t input, size_t place) {
+    Diagnostics ignored;
+    std::optional<Tensors> tensors = makeTensors(inputs, 0, nullptr, ignored);
+    if (!tensors) return std::nullopt;
+    watchWrites(WriteWatch((*tensors)[input]->element(place), static_cast<size_t>(byteSize(inputs[input].type))));
+    callHost(subject.kernel, subject.context, *tensors); // where it fails there is no answer; the verdict stands
+    std::optional<author::Writer> writer;
+    if (WriteWatch *watch = watchedWrites(); watch && watch->lastWriter())
+      writer = author::Writer{watch->lastWriter()->kernel, watch->lastWriter()->program};
+    watchWrites(std::nullopt);
+    return writer;
+  }
+
+  const TwSubject &subject;
+  const TwVerifyOptions &options;
+  const gpu::CudaDevice *device;
+  std::vector<Input> inputs; // of this variant
+  std::string failure;
+};
+
+} // namespace
+
+Result<author::Report> verifySubject(const TwSubject &subject, const TwVerifyOptions *options) {
+  TwVerifyOptions plain{-1, -1, -1, 0, 0};
+  const TwVerifyOptions &wanted = options ? *options : plain;
+  if (!subject.kernel || !subject.inputs) return Failure{"there is no kernel to judge, or no inputs"};
+  Diagnostics diagnostics;
+  const gpu::CudaDevice *device = wanted.device >= 0 ? gpu::CudaDevice::get(wanted.device, diagnostics) : nullptr;
+  if (diagnostics.hasErrors()) return Failure{diagnostics.render()};
+  return Verification(subject, wanted, device).run();
+}
+
+} // namespace tilewright::api
+
+//===---------------------------------------------------------------------------------------------------------- the C interface
+
+using namespace tilewright;
+using namespace tilewright::api;
+
+struct TwReport {
+  author::Report report;
+  std::string text, json;
+  struct Indices {
+    std::vector<int64_t> worst, unwritten;
+  };
+  std::vector<std::vector<Indices>> indices; // by variant and output
+};
+
+extern "C" {
+
+double twTensorGet(const TwTensor *tensor, const int64_t *index) {
+  return loadElement(scalarOf(tensor->type), elementOf(*tensor, index));
+}
+void twTensorSet(const TwTensor *tensor, const int64_t *index, double value) {
+  storeElement(scalarOf(tensor->type), elementOf(*tensor, index), value);
+}
+
+TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwError **error) {
+  Result<author::Report> found = verifySubject(*subject, options);
+  if (!found) {
+    setError(error, found.error());
+    return nullptr;
+  }
+  auto *made = new TwReport{std::move(*found), "", "", {}};
+  made->text = made->report.text(), made->json = made->report.json();
+  for (const author::Verdict &verdict : made->report.verdicts) {
+    std::vector<TwReport::Indices> &all = made->indices.emplace_back();
+    for (const author::Output &output : verdict.outputs) {
+      TwReport::Indices &own = all.emplace_back();
+      own.worst = output.worstIndex();
+      for (const std::vector<int64_t> &index : output.firstUnwritten)
+        own.unwritten.insert(own.unwritten.end(), index.begin(), index.end());
+    }
+  }
+  return made;
+}
+
+void twReportFree(TwReport *report) {
+  delete report;
+}
+int twReportCorrect(const TwReport *report) {
+  return report->report.isCorrect();
+}
+const char *twReportText(const TwReport *report) {
+  return report->text.c_str();
+}
+const char *twReportJson(const TwReport *report) {
+  return report->json.c_str();
+}
+size_t twReportVariantCount(const TwReport *report) {
+  return report->report.verdicts.size();
+}
+
+TwVariant twReportVariant(const TwReport *report, size_t variant) {
+  if (variant >= report->report.verdicts.size()) return {"", TW_SKIPPED, "", 0};
+  const author::Verdict &verdict = report->report.verdicts[variant];
+  return {verdict.variant.c_str(), static_cast<TwOutcome>(verdict.outcome), verdict.details.c_str(), verdict.outputs.size()};
+}
+
+TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output) {
+  TwOutput made{};
+  made.name = "";
+  if (variant >= report->indices.size() || output >= report->indices[variant].size()) return made;
+  const author::Output &found = report->report.verdicts[variant].outputs[output];
+  const TwReport::Indices &indices = report->indices[variant][output];
+  made.name = found.name.c_str(), made.rank = found.shape.size();
+  made.wrong = found.comparison.wrong;
+  made.maxAbsolute = found.comparison.maxAbsolute, made.maxRelative = found.comparison.maxRelative;
+  made.rtol = found.tolerances.relative, made.atol = found.tolerances.absolute;
+  if (found.comparison.worst) {
+    static constexpr int64_t ofScalar = 0; // an index of no numbers has an address as well
+    made.worst = indices.worst.empty() ? &ofScalar : indices.worst.data();
+    made.value = found.comparison.value->asDouble(), made.expected = found.comparison.expected->asDouble();
+  }
+  if (found.writer) {
+    made.kernel = found.writer->kernel.c_str();
+    for (size_t axis = 0; axis < 3; ++axis)
+      made.program[axis] = found.writer->program[axis];
+  }
+  made.unwritten = found.unwritten;
+  made.firstUnwritten = indices.unwritten.data(), made.firstUnwrittenCount = found.firstUnwritten.size();
+  return made;
+}
+
+} // extern "C"

@@ -1,0 +1,207 @@
+#include "author/bench.h"
+
+#include "author/numbers.h"
+#include "author/roofline.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace tilewright::author {
+
+static constexpr const char *memoryRow = "bytes_per_second";
+
+static double rateOf(const MachineRoof &roof, std::string_view name) {
+  auto found = roof.rates.find(name);
+  return found == roof.rates.end() ? 0 : found->second;
+}
+
+std::string peakName(const MachineRoof &roof, const Work &work) {
+  if (work.hasProduct && work.type == "float32" && roof.rates.count("tf32")) return "tf32";
+  bool hasRow = roof.rates.count(work.type) && (work.hasProduct || work.type == "float32" || work.type == "float64");
+  return hasRow ? work.type : "float32";
+}
+
+MachineRoof reachedBeyond(const MachineRoof &roof, const Work &work, double seconds, int64_t cacheBytes) {
+  MachineRoof reached;
+  std::string name = peakName(roof, work);
+  if (work.operations / seconds > rateOf(roof, name)) reached.rates[name] = work.operations / seconds;
+  double moved = static_cast<double>(work.bytes) / seconds;
+  if (moved > rateOf(roof, memoryRow) && work.bytes > 2 * cacheBytes) reached.rates[memoryRow] = moved;
+  return reached;
+}
+
+std::pair<double, double> spreadOf(std::vector<double> times) {
+  if (times.empty()) return {0, 0};
+  std::sort(times.begin(), times.end());
+  return {times[times.size() / 5], times[times.size() * 4 / 5]};
+}
+
+double Measurement::bytesPerSecond() const {
+  return static_cast<double>(work.bytes) / milliseconds() * 1e3;
+}
+double Measurement::operationsPerSecond() const {
+  return work.operations / milliseconds() * 1e3;
+}
+double Measurement::intensity() const {
+  return work.bytes ? work.operations / static_cast<double>(work.bytes) : 0;
+}
+double Measurement::peak() const {
+  return rateOf(roof, peakName(roof, work));
+}
+double Measurement::memoryRoof() const {
+  return rateOf(roof, memoryRow);
+}
+
+/// Seconds that a rate allows for an amount; of a rate that is not known none.
+static double allowed(double amount, double rate) {
+  return rate > 0 ? amount / rate : 0;
+}
+
+bool Measurement::isBoundByMemory() const {
+  return allowed(static_cast<double>(work.bytes), memoryRoof()) > allowed(work.operations, peak());
+}
+
+double Measurement::shareOfRoof() const {
+  double least = std::max(allowed(static_cast<double>(work.bytes), memoryRoof()), allowed(work.operations, peak()));
+  return least / milliseconds() * 1e3;
+}
+
+static void writeTimes(llvm::json::OStream &json, llvm::StringRef name, const std::vector<double> &times) {
+  auto [low, high] = spreadOf(times);
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  json.attributeObject(name, [&, low = low, high = high] {
+    writeNumber(json, "median", medianOf(times));
+    writeNumber(json, "p20", low);
+    writeNumber(json, "p80", high);
+    json.attributeArray("samples", [&] {
+      for (double time : sorted)
+        writeNumber(json, time);
+    });
+  });
+}
+
+std::string Measurement::json() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream json(stream);
+  double mine = milliseconds(), other = medianOf(reference);
+  json.object([&] {
+    writeNumber(json, "kernel_time_ms", mine);
+    if (!reference.empty()) {
+      writeNumber(json, "reference_time_ms", other);
+      writeNumber(json, "speedup", other / mine);
+    }
+    json.attribute("warmup_iters", warmup);
+    json.attribute("benchmark_iters", static_cast<int64_t>(kernel.size()));
+    json.attribute("bytes", work.bytes);
+    writeNumber(json, "flops", work.operations);
+    json.attribute("has_product", work.hasProduct);
+    json.attribute("dtype", work.type);
+    writeNumber(json, "gb_per_s", bytesPerSecond() / 1e9);
+    writeNumber(json, "tflop_per_s", operationsPerSecond() / 1e12);
+    writeNumber(json, "arithmetic_intensity", intensity());
+    json.attribute("bound", isBoundByMemory() ? "memory" : "arithmetic");
+    writeNumber(json, "share_of_roof", shareOfRoof());
+    json.attributeObject("roof", [&] {
+      for (const auto &[name, rate] : roof.rates)
+        writeNumber(json, name, rate);
+      json.attribute("disturbed", roof.isDisturbed);
+      json.attribute("device", machine);
+      writeNumber(json, "peak", peak());
+    });
+    writeTimes(json, "kernel", kernel);
+    if (!reference.empty()) writeTimes(json, "reference", reference);
+    json.attribute("device", machine);
+  });
+  return text;
+}
+
+//===----------------------------------------------------------------------------------------------------------- for a person
+
+static std::string timeText(double milliseconds) {
+  if (milliseconds < 1) return llvm::formatv("{0:f2} us", milliseconds * 1e3);
+  return llvm::formatv("{0:f3} ms", milliseconds);
+}
+
+static std::string line(const std::string &name, const std::vector<double> &times) {
+  auto [low, high] = spreadOf(times);
+  char text[120];
+  std::snprintf(text, sizeof text, "%-10s %12s   20%% %s, 80%% %s\n", name.c_str(), timeText(medianOf(times)).c_str(),
+                timeText(low).c_str(), timeText(high).c_str());
+  return text;
+}
+
+std::string Measurement::text() const {
+  std::string lines = line("kernel", kernel);
+  if (!reference.empty()) {
+    lines += line("reference", reference);
+    lines += llvm::formatv("speedup    {0:f2}\n", medianOf(reference) / milliseconds()).str();
+  }
+  lines += llvm::formatv("memory     {0:f2} GB/s of {1:f1} ({2} bytes)\n", bytesPerSecond() / 1e9, memoryRoof() / 1e9, work.bytes).str();
+  char arithmetic[160];
+  std::snprintf(arithmetic, sizeof arithmetic, "arithmetic %.4f TFLOP/s of %.3f, %.3g operations a byte\n", operationsPerSecond() / 1e12,
+                peak() / 1e12, intensity());
+  lines += arithmetic;
+  std::string note = shareOfRoof() > 1 ? "; it works from caches, which that roof leaves out" : "";
+  if (roof.isDisturbed) note = "; other programs disturbed the measurement of that, which the next bench repeats";
+  return lines + llvm::formatv("roof       {0}% of what {1} allows on {2}{3}\n", std::llround(100 * shareOfRoof()),
+                               isBoundByMemory() ? "memory" : "arithmetic", machine, note)
+                     .str();
+}
+
+std::optional<std::string> Measurement::roofline(const std::string &title) const {
+  if (!(work.operations > 0) || !(peak() > 0) || !(memoryRoof() > 0)) return std::nullopt;
+  return drawRoofline({title + " on " + machine, intensity(), operationsPerSecond(), memoryRoof(), peak()});
+}
+
+//===------------------------------------------------------------------------------------------------------------- comparison
+
+/// Nothing where there are no samples.
+static std::optional<std::vector<double>> samplesOf(const llvm::json::Object &results, llvm::StringRef name) {
+  const llvm::json::Object *times = results.getObject(name);
+  const llvm::json::Array *samples = times ? times->getArray("samples") : nullptr;
+  if (!samples || samples->empty()) return std::nullopt;
+  std::vector<double> found;
+  for (const llvm::json::Value &sample : *samples) {
+    std::optional<double> time = sample.getAsNumber();
+    if (!time) return std::nullopt;
+    found.push_back(*time);
+  }
+  return found;
+}
+
+namespace {
+struct Read {
+  std::string device;
+  std::vector<double> kernel, reference;
+};
+} // namespace
+
+static Result<Read> read(const std::string &text, const std::string &name) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value) llvm::consumeError(value.takeError());
+  const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
+  std::optional<std::vector<double>> kernel = object ? samplesOf(*object, "kernel") : std::nullopt;
+  if (!kernel) return Failure{"'" + name + "' holds no results: 'tilewright bench KERNEL.py --output FILE' writes such files"};
+  std::vector<double> reference = samplesOf(*object, "reference").value_or(std::vector<double>());
+  return Read{object->getString("device").value_or("").str(), std::move(*kernel), std::move(reference)};
+}
+
+Result<Change> compareResults(const std::string &before, const std::string &after, const std::string &beforeName,
+                              const std::string &afterName) {
+  Result<Read> old = read(before, beforeName);
+  if (!old) return Failure{old.error()};
+  Result<Read> fresh = read(after, afterName);
+  if (!fresh) return Failure{fresh.error()};
+  if (old->device != fresh->device)
+    return Failure{"'" + beforeName + "' is of " + old->device + ", and '" + afterName + "' of " + fresh->device +
+                   ": times of two machines are not compared"};
+  return changeOf(old->kernel, fresh->kernel, old->reference, fresh->reference);
+}
+
+} // namespace tilewright::author

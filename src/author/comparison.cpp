@@ -1,0 +1,108 @@
+#include "author/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+
+namespace tilewright::author {
+
+static constexpr struct {
+  std::string_view type;
+  double tolerance; // relative and absolute
+} rows[] = {
+    {"float16", 1e-3},    {"bfloat16", 1e-2},       {"float32", 1e-5},          {"float64", 1e-9},     {"complex64", 1e-5},
+    {"complex128", 1e-9}, {"float8_e4m3fn", 0.125}, {"float8_e4m3fnuz", 0.125}, {"float8_e5m2", 0.25}, {"float8_e5m2fnuz", 0.25},
+};
+
+Tolerances tolerancesOf(std::string_view type, bool hasProduct, bool isOnGpu) {
+  // A product of float32 may be computed in TF32 on a GPU; on a CPU its operands are not rounded, and sums of a few thousand terms that are
+  // taken in another order differ by less.
+  if (type == "float32" && hasProduct) return isOnGpu ? Tolerances{1e-2, 1e-1} : Tolerances{1e-3, 1e-3};
+  for (const auto &row : rows)
+    if (row.type == type) return {row.tolerance, row.tolerance};
+  return {};
+}
+
+/// 0 for equal infinities and for NaN beside NaN, infinity where only one is a number.
+static double difference(double result, double expected) {
+  if (result == expected || (std::isnan(result) && std::isnan(expected))) return 0;
+  double apart = std::abs(result - expected);
+  return std::isnan(apart) ? HUGE_VAL : apart;
+}
+static double difference(std::complex<double> result, std::complex<double> expected) {
+  auto isNan = [](std::complex<double> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
+  if (result == expected || (isNan(result) && isNan(expected))) return 0;
+  double apart = std::abs(result - expected);
+  return std::isnan(apart) ? HUGE_VAL : apart;
+}
+template <typename T>
+  requires std::is_integral_v<T>
+static double difference(T result, T expected) {
+  uint64_t apart = result > expected ? static_cast<uint64_t>(result) - static_cast<uint64_t>(expected)
+                                     : static_cast<uint64_t>(expected) - static_cast<uint64_t>(result);
+  return static_cast<double>(apart);
+}
+
+template <typename T> static double magnitude(T value) {
+  if constexpr (std::is_same_v<T, std::complex<double>>)
+    return std::abs(value);
+  else
+    return std::abs(static_cast<double>(value));
+}
+
+/// `of(numbers, i)`: an element as a T.
+template <typename T, typename F>
+static Comparison compareAs(const Numbers &result, const Numbers &expected, const Tolerances &tolerances, F of) {
+  Comparison found;
+  double furthest = 0;
+  for (size_t i = 0; i < result.count; ++i) {
+    T value = of(result, i), wanted = of(expected, i);
+    double apart = difference(value, wanted);
+    if (apart == 0) continue;
+    double size = magnitude(wanted), beyond = apart - (std::isfinite(size) ? tolerances.absolute + tolerances.relative * size : 0);
+    found.maxAbsolute = std::max(found.maxAbsolute, apart);
+    if (size > 0 && std::isfinite(size)) found.maxRelative = std::max(found.maxRelative, apart / size);
+    if (!(beyond > 0)) continue;
+    ++found.wrong;
+    if (beyond > furthest) furthest = beyond, found.worst = i;
+  }
+  if (found.worst) found.value = numberAt(result, *found.worst), found.expected = numberAt(expected, *found.worst);
+  return found;
+}
+
+template <typename T> static T plain(const Numbers &numbers, size_t index) {
+  T value;
+  std::memcpy(&value, numbers.data + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+static double asDouble(const Numbers &numbers, size_t index) {
+  return numberAt(numbers, index).asDouble();
+}
+
+Comparison compare(const Numbers &result, const Numbers &expected, const Tolerances &tolerances) {
+  bool isSame = result.kind == expected.kind && result.width == expected.width;
+  auto as = [&]<typename T>(T) { return compareAs<T>(result, expected, tolerances, plain<T>); };
+  if (!isSame) return compareAs<double>(result, expected, tolerances, asDouble);
+  bool isSigned = result.kind == NumberKind::signedInt;
+  if (result.kind == NumberKind::floating) return as(double());
+  if (result.kind == NumberKind::complex) return as(std::complex<double>());
+  switch (result.width) {
+  case 1: return isSigned ? as(int8_t()) : as(uint8_t());
+  case 2: return isSigned ? as(int16_t()) : as(uint16_t());
+  case 4: return isSigned ? as(int32_t()) : as(uint32_t());
+  default: return isSigned ? as(int64_t()) : as(uint64_t());
+  }
+}
+
+std::vector<bool> unwrittenElements(const char *first, const char *second, size_t count, size_t width, bool isBoolean) {
+  auto bytesOf = [&](unsigned char pattern) { return std::string(width, static_cast<char>(isBoolean ? pattern >> 7 : pattern)); };
+  std::string one = bytesOf(patterns[0]), other = bytesOf(patterns[1]);
+  std::vector<bool> found(count);
+  for (size_t i = 0; i < count; ++i)
+    found[i] = std::memcmp(first + i * width, one.data(), width) == 0 && std::memcmp(second + i * width, other.data(), width) == 0;
+  return found;
+}
+
+} // namespace tilewright::author

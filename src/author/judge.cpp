@@ -1,0 +1,159 @@
+#include "author/judge.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
+
+namespace tilewright::author {
+
+static constexpr size_t mostShown = 8; // elements that a list shows
+
+static std::string countText(const std::optional<std::vector<Judged>> &results) {
+  if (!results) return "nothing";
+  return std::to_string(results->size()) + (results->size() == 1 ? " result" : " results");
+}
+
+/// Whether both are of one type and shape. `mayBeExact`: a reference in float64 was made so on purpose, and judges all floats.
+static bool areComparable(const Judged &result, const Judged &expected, bool mayBeExact) {
+  if (!result.hasShape || !expected.hasShape) return result.type == expected.type;
+  bool isJudge = mayBeExact && expected.type == "float64" && result.isFloat;
+  return result.shape == expected.shape && (isJudge || result.type == expected.type);
+}
+
+namespace {
+
+/// One variant.
+class VariantJudge {
+public:
+  VariantJudge(const Variant &variant, const std::vector<Judged> &given, const JudgeOptions &options, const JudgeDoor &door)
+      : variant(variant), given(given), options(options), door(door) {}
+
+  /// Nothing where the door ended it, or, with `failure` set, where nothing can be judged.
+  std::optional<Verdict> judge(std::string &failure) {
+    std::optional<JudgedRun> reference = door.run(/*isReference=*/true, 0);
+    if (!reference) return std::nullopt;
+    if (reference->raised) {
+      std::string why = door.reference + " " + door.raises + " " + *reference->raised;
+      if (variant.kind != VariantKind::given) return verdict(Outcome::skipped, why);
+      failure = std::move(why);
+      return std::nullopt;
+    }
+    std::vector<JudgedRun> runs;
+    for (size_t pattern = 0; pattern < std::size(patterns); ++pattern) {
+      std::optional<JudgedRun> run = door.run(/*isReference=*/false, pattern);
+      if (!run) return std::nullopt;
+      Outcome outcome = variant.kind == VariantKind::given ? Outcome::wrong : Outcome::refused;
+      if (run->raised) return verdict(outcome, door.kernel + " " + door.raises + " " + *run->raised);
+      runs.push_back(std::move(*run));
+    }
+    if (std::string mismatch = mismatchOf(runs[0], *reference); !mismatch.empty()) return verdict(Outcome::wrong, mismatch);
+    return compareAll(runs, *reference);
+  }
+
+private:
+  Verdict verdict(Outcome outcome, std::string details, std::vector<Output> outputs = {}) const {
+    Verdict made{variant.name, variant.kind, outcome, {}, std::move(details), std::move(outputs)};
+    for (const Judged &input : given)
+      made.inputs.push_back(input.text);
+    return made;
+  }
+
+  /// Why results cannot be compared, or nothing.
+  std::string mismatchOf(const JudgedRun &run, const JudgedRun &reference) const {
+    bool isOther = run.results.has_value() != reference.results.has_value();
+    if (isOther || (run.results && run.results->size() != reference.results->size()))
+      return door.kernel + " returns " + countText(run.results) + ", and " + door.reference + " " + onlyCount(reference.results, isOther);
+    if (!run.results) return "";
+    bool mayBeExact = llvm::none_of(run.inputs, [](const Judged &input) { return input.isTensor && input.type == "float64"; });
+    for (auto [result, expected] : llvm::zip(*run.results, *reference.results))
+      if (!areComparable(result, expected, mayBeExact))
+        return result.name + " is " + result.text + " from " + door.kernel + ", and " + expected.text + " from " + door.reference;
+    return "";
+  }
+  static std::string onlyCount(const std::optional<std::vector<Judged>> &results, bool isOther) {
+    return isOther ? countText(results) : std::to_string(results->size());
+  }
+
+  std::optional<Verdict> compareAll(const std::vector<JudgedRun> &runs, const JudgedRun &reference) {
+    std::vector<Output> outputs;
+    std::set<uint64_t> returned;
+    auto add = [&](std::optional<size_t> result, size_t input) {
+      std::optional<Output> output = compareOne(runs, reference, result, input);
+      if (!output) return false;
+      if (output->isResult || !output->isRight()) outputs.push_back(std::move(*output));
+      return true;
+    };
+    for (size_t i = 0; i < (reference.results ? reference.results->size() : 0); ++i) {
+      if (const Judged &result = (*runs[0].results)[i]; result.isTensor) returned.insert(result.address);
+      if (!add(i, 0)) return std::nullopt;
+    }
+    for (size_t i = 0; i < runs[0].inputs.size(); ++i) {
+      const Judged &input = runs[0].inputs[i];
+      if (!input.isTensor || llvm::is_contained(input.shape, 0) || returned.count(input.address)) continue;
+      if (!add(std::nullopt, i)) return std::nullopt;
+    }
+    std::vector<std::string> problems;
+    for (const Output &output : outputs)
+      if (!output.isRight()) problems.push_back(output.text());
+    for (const std::string &tensor : runs[1].outOfBounds)
+      problems.push_back(door.kernel + " writes outside of " + tensor);
+    return verdict(problems.empty() ? Outcome::right : Outcome::wrong, llvm::join(problems, "; "), std::move(outputs));
+  }
+
+  std::optional<Output> compareOne(const std::vector<JudgedRun> &runs, const JudgedRun &reference, std::optional<size_t> result,
+                                   size_t input) const {
+    auto of = [&](const JudgedRun &run) -> const Judged & { return result ? (*run.results)[*result] : run.inputs[input]; };
+    const Judged &first = of(runs[0]), &second = of(runs[1]), &expected = of(reference);
+    Output output;
+    output.name = first.name, output.type = first.type, output.shape = first.shape;
+    output.isResult = result || expected.bytes() != given[input].bytes();
+    Tolerances byType = tolerancesOf(first.type, runs[0].hasProduct, first.isOnGpu);
+    output.tolerances = {options.relative.value_or(byType.relative), options.absolute.value_or(byType.absolute)};
+    Numbers mine = first.numbers(), wanted = expected.numbers();
+    bool isEmpty = llvm::is_contained(first.shape, 0);
+    if (!isEmpty && (!mine.data || !wanted.data)) return std::nullopt;
+    output.comparison = compare(mine, wanted, output.tolerances);
+    if (!first.isTensor || isEmpty) return output;
+    if (second.shape == first.shape) findUnwritten(first, second, output);
+    if (output.comparison.worst) output.writer = door.findWriter(result, input, *output.comparison.worst);
+    return output;
+  }
+
+  static void findUnwritten(const Judged &first, const Judged &second, Output &output) {
+    std::string one = first.bytes(), other = second.bytes();
+    size_t count = first.width ? one.size() / first.width : 0;
+    if (one.size() != other.size()) return;
+    std::vector<bool> unwritten = unwrittenElements(one.data(), other.data(), count, first.width, first.type == "bool");
+    for (size_t place = 0; place < count; ++place) {
+      if (!unwritten[place]) continue;
+      if (++output.unwritten <= static_cast<int64_t>(mostShown)) output.firstUnwritten.push_back(indexOf(place, first.shape));
+    }
+  }
+
+  const Variant &variant;
+  const std::vector<Judged> &given;
+  const JudgeOptions &options;
+  const JudgeDoor &door;
+};
+
+} // namespace
+
+std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const JudgeOptions &options, const JudgeDoor &door, std::string &failure) {
+  Report report;
+  for (const Variant &variant : variants) {
+    std::optional<Verdict> verdict;
+    if (variant.unfit.empty()) {
+      std::optional<std::vector<Judged>> given = door.begin(variant, report.verdicts.size());
+      if (given) verdict = VariantJudge(variant, *given, options, door).judge(failure);
+    } else {
+      verdict = Verdict{variant.name, variant.kind, Outcome::skipped, {}, variant.unfit, {}};
+    }
+    if (!verdict) return std::nullopt;
+    report.verdicts.push_back(std::move(*verdict));
+    if (!door.tell(report.verdicts.back())) return std::nullopt;
+  }
+  return report;
+}
+
+} // namespace tilewright::author

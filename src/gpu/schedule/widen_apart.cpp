@@ -1,0 +1,360 @@
+// Where threads widen both operands of a product, all that tensor cores read is written to shared memory and read again, and nobody
+// multiplies while all widen. A warpgroup of its own can widen the second operand, into a ring, while two others widen the first one, which
+// goes from their registers into the product:
+//   before: for i { a = widen (copied a)    b = widen (copied b)    sync    store a, b    fence    sync    multiply    wait }
+//   after:  warpgroups 0, 1:    for i { a = widen (copied a)    wait until b is made    multiply by registers    wait    arrive: read }
+//           one more:           for i { b = widen (copied b)    store b    fence    arrive: b is made }
+// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.widener`), and split-roles takes
+// it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies of what 0 to 3 hold.
+//
+// Registers of the first operand hold pairs of neighbors along K, eight numbers apart. So that a thread reads sixteen neighbors at a time,
+// K is gone through in another order, by both operands (tile_parts.h). Of its rows one half is widened while products of the other half
+// run. What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to the
+// others behind the loop.
+#include "gpu/schedule/widen_apart.h"
+#include "gpu/schedule/relayout.h"
+#include "gpu/schedule/tile_parts.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// An operand that goes through a buffer in the loop.
+struct Stored {
+  ttg::StoreSharedOp store;
+  ttg::AllocOp alloc;
+  SmallVector<int32_t> order; ///< dimension i of the operand is dimension order[i] of the stored tile
+  bool isCopied() const { return isa_and_nonnull<ttg::DescriptorLoadOp>(ttg::StoreSharedOp(store).getSrc().getDefiningOp()); }
+};
+
+/// All that is needed of a loop, and whether it suits.
+class Candidate {
+public:
+  Candidate(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) : loop(loop), config(config), target(target) {}
+
+  /// Finds the parts; false if the loop is not of this kind.
+  bool match() {
+    auto function = dyn_cast<tt::FuncOp>(loop->getParentOp());
+    if (!function || loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
+      if (auto found = dyn_cast<ttg::WgmmaOp>(op)) {
+        if (product) return false;
+        product = found;
+      }
+    }
+    return product && !product.getExactEvery() && !product.getUseC() && findOperands() && storesLater(function) && suits();
+  }
+
+  scf::ForOp loop;
+  ttg::WgmmaOp product;
+  std::optional<Stored> first; ///< null: already in registers
+  Stored second;
+  Operation *syncs[2] = {nullptr, nullptr}; ///< around the stores and their fence
+  Operation *fence = nullptr;
+
+  int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
+
+private:
+  /// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
+  static bool isKnown(Operation *op) {
+    return isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::SyncOp,
+                                         ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
+  }
+
+  std::optional<Stored> storedIn(Value buffer) {
+    Stored stored{{}, {}, {0, 1}};
+    if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) {
+      stored.order = SmallVector<int32_t>(view.getOrder());
+      auto from = dyn_cast<ttg::BufferType>(view.getBuffer().getType());
+      if (from.getElementType() != cast<ttg::BufferType>(view.getType()).getElementType()) return {};
+      buffer = view.getBuffer();
+    }
+    stored.alloc = buffer.getDefiningOp<ttg::AllocOp>();
+    if (!stored.alloc || stored.alloc->getBlock() != loop.getBody() || stored.order.size() != 2) return {};
+    for (Operation *access : accessesOf(stored.alloc)) {
+      auto store = dyn_cast<ttg::StoreSharedOp>(access);
+      if ((store && stored.store) || (!store && access != product)) return {};
+      if (store) stored.store = store;
+    }
+    if (!stored.store || stored.store->getBlock() != loop.getBody()) return {};
+    return stored;
+  }
+
+  bool findOperands() {
+    std::optional<Stored> left = storedIn(product.getA()), right = storedIn(product.getB());
+    if (!left || !right || left->alloc == right->alloc || right->isCopied()) return false;
+    first = left;
+    second = *right;
+    Operation *begin = left->store, *end = right->store;
+    if (end->isBeforeInBlock(begin)) std::swap(begin, end);
+    if (begin->getNextNode() != end) return false;
+    syncs[0] = begin->getPrevNode();
+    fence = end->getNextNode();
+    syncs[1] = fence->getNextNode();
+    if (!isa_and_nonnull<ttg::SyncOp>(syncs[0]) || !isa_and_nonnull<ttg::SyncOp>(syncs[1]) || !isa<ttg::FenceAsyncOp>(fence)) return false;
+    int64_t others = 0;
+    for (Operation &op : loop.getBody()->without_terminator())
+      others += isa<ttg::SyncOp, ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
+    return others == 5 && waitsForIt();
+  }
+
+  /// The product is waited for in its iteration, and adds to what the loop carries.
+  bool waitsForIt() {
+    auto wait = dyn_cast<ttg::WgmmaWaitOp>(*product.getD().user_begin());
+    auto sum = dyn_cast<BlockArgument>(product.getC());
+    return product.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
+           sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
+  }
+
+  /// Whether nothing that others may load is stored in front of the loop's end: the third warpgroup does not wait for the others' stores.
+  bool storesLater(tt::FuncOp function) {
+    for (Operation &op : function.getBody().front()) {
+      if (&op == loop) return true;
+      if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
+    }
+    return false;
+  }
+
+  /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
+  /// and whether shared memory, its port that is, has less to do.
+  bool suits() {
+    constexpr int64_t rowsOfInstruction = 64, threadsOfWidener = 128, leastDepth = 32, besideSums = 26;
+    auto result = cast<RankedTensorType>(product.getType());
+    int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
+    auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
+    int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
+    bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
+    bool sumsFit = columns / 2 + besideSums <= firstRegisters(config, target, /*widener=*/true);
+    constexpr int64_t sumsOfBlock = 128; // with fewer another block fits beside this one, and fills its gaps
+    bool fills = registersOf(result) >= sumsOfBlock;
+    bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
+    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfWidener && depth >= leastDepth && rows * 2 <= result.getDimSize(0);
+  }
+
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+};
+
+/// Rewrites a loop that suits.
+class Rewrite {
+public:
+  Rewrite(tt::FuncOp function, Candidate &loop, ttg::ConfigAttr config)
+      : function(function), c(loop), config(config), left(function), right(function), b(function.getContext()) {}
+
+  /// Decides what is computed in which layout; false if that is not possible.
+  bool plan() {
+    auto rightTile = cast<RankedTensorType>(c.second.store.getSrc().getType());
+    int64_t along = c.depthOf(c.second, 0);
+    rowLayout = rowsOfThreads(ttg::shapeOf(rightTile), along);
+    if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
+    if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
+    if (c.first->isCopied()) return true;
+    auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
+    int64_t leftAlong = c.depthOf(*c.first, 1);
+    Layout operand = Layout::wgmmaOperandA(shapeOfFirst(), config.getWarps(), leftTile.getElementTypeBitWidth());
+    if (leftAlong == 0) operand = operand.transposed({1, 0});
+    operandLayout = Reorder(leftTile, leftAlong).before(operand);
+    if (!left.canMake(c.first->store.getSrc(), operandLayout) || left.copied().size() != 1) return false;
+    return cast<ttg::DescriptorLoadOp>(left.copied().front()).getOrder()[0] == leftAlong;
+  }
+
+  void run() {
+    Value wide = right.make(c.second.store.getSrc(), rowLayout);
+    b.setInsertionPoint(c.second.store);
+    if (!c.first->isCopied()) {
+      wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0)).apply(b, wide);
+      passInRegisters();
+    }
+    c.second.store.getSrcMutable().assign(wide);
+    for (Operation *op : {c.second.store.getOperation(), c.fence})
+      op->setAttr(widenerName, b.getUnitAttr());
+    for (Operation *sync : c.syncs)
+      sync->erase();
+    carryMaxima();
+    ttg::eraseDead(function);
+  }
+
+private:
+  /// Whole rows along K, one a thread of a warpgroup, further ones in further registers.
+  static Layout rowsOfThreads(const Dims &shape, int64_t along) {
+    constexpr int64_t warps = 4;
+    Layout layout;
+    layout.shape = shape;
+    auto basis = [&](int64_t dim, int64_t step) {
+      Dims at(2, 0);
+      at[static_cast<size_t>(dim)] = step;
+      return flatOf(shape, at);
+    };
+    for (int64_t step = 1; step < shape[static_cast<size_t>(along)]; step *= 2)
+      layout.basesOf(Axis::reg).push_back(basis(along, step));
+    for (int64_t step = 1; step < shape[static_cast<size_t>(1 - along)]; step *= 2) {
+      Axis axis = step < int64_t(1) << laneBits ? Axis::lane : step < warps << laneBits ? Axis::warp : Axis::reg;
+      layout.basesOf(axis).push_back(basis(1 - along, step));
+    }
+    layout.basesOf(Axis::warp).push_back(0); // the other warpgroup holds copies
+    return layout;
+  }
+
+  Dims shapeOfFirst() const {
+    Dims shape = ttg::shapeOf(c.first->store.getSrc().getType());
+    return {shape[static_cast<size_t>(c.first->order[0])], shape[static_cast<size_t>(c.first->order[1])]};
+  }
+
+  /// Half of the rows, in the layout of a product's first operand, in front of the builder's place.
+  Value operandHalf(RowHalves &halves, Value tile, size_t which) {
+    Value half = halves.half(b, tile, which);
+    half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1)).apply(b, half);
+    if (c.first->order[0] == 0) return half;
+    Layout turned = ttg::layoutOf(half.getType()).transposed({1, 0});
+    auto type = ttg::withLayout(RankedTensorType::get(turned.shape, getElementTypeOrSelf(half.getType())), turned);
+    return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
+  }
+
+  /// Two products of half as many rows, of which one runs while the other one's rows are widened:
+  ///   widen rows 0    start product 0    wait for product 1 of the iteration before    widen rows 1    start product 1    wait for product
+  ///   0
+  void passInRegisters() {
+    Value tile = left.make(c.first->store.getSrc(), operandLayout);
+    Location loc = c.product.getLoc();
+    auto wait = cast<ttg::WgmmaWaitOp>(*c.product.getD().user_begin());
+    auto old = cast<BlockArgument>(c.product.getC());
+    auto type = cast<RankedTensorType>(old.getType());
+    unsigned number = old.getArgNumber() - 1;
+    RowHalves sums(0), rows(c.first->order[0]);
+    b.setInsertionPoint(c.loop);
+    Value init = c.loop.getInitArgs()[number];
+    SmallVector<Value> inits = {sums.half(b, init, 0), sums.half(b, init, 1)};
+    c.loop = withMoreCarried(c.loop, inits);
+    ValueRange carried = c.loop.getRegionIterArgs().take_back(2);
+    auto start = [&](Value a, Value sum) {
+      return ttg::WgmmaOp::create(b, loc, sum.getType(), a, c.product.getB(), sum, Value(), IntegerAttr()).getD();
+    };
+    auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
+    b.setInsertionPoint(c.product);
+    Value first = start(operandHalf(rows, tile, 0), carried[0]);
+    auto retired = pass(carried[1]);
+    retired->setAttr(retiresName, b.getUnitAttr());
+    Value second = start(operandHalf(rows, tile, 1), retired.getResults()[0]);
+    first = pass(first).getResults()[0];
+    Operation *yield = c.loop.getBody()->getTerminator();
+    yield->setOperand(number, c.loop.getRegionIterArg(number));
+    yield->insertOperands(yield->getNumOperands(), {first, second});
+    wait->erase();
+    Operation *buffer = c.product.getA().getDefiningOp();
+    c.product.erase();
+    b.setInsertionPointAfter(c.loop);
+    ValueRange results = c.loop.getResults().take_back(2);
+    auto drained = ttg::WgmmaWaitOp::create(b, loc, TypeRange(results), 0, results);
+    Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
+    c.loop.getResult(number).replaceAllUsesWith(whole);
+    c.first->store->erase();
+    if (buffer != c.first->alloc) buffer->erase();
+    c.first->alloc->erase();
+  }
+
+  /// Tiles that the loop carries for nobody but themselves are computed in the layout in which what they are made of is loaded.
+  void carryMaxima() {
+    for (unsigned i = 0, end = c.loop.getNumRegionIterArgs(); i < end; ++i) {
+      BlockArgument carried = c.loop.getRegionIterArg(i);
+      Operation *made = c.loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
+      bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
+      if (!alone || !isElementwiseOnTiles(made) || made->getNumOperands() != 2) continue;
+      Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
+      for (Relayout *side : {&right, &left}) {
+        std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
+        if (!layout || !side->canMakeOfLoads(other, *layout) || !side->canMake(c.loop.getInitArgs()[i], *layout)) continue;
+        carryIn(i, made, other, *side, *layout);
+        break;
+      }
+    }
+  }
+
+  void carryIn(unsigned i, Operation *made, Value other, Relayout &side, const Layout &layout) {
+    Value value = side.make(other, layout), init = side.make(c.loop.getInitArgs()[i], layout);
+    bool isFirst = made->getOperand(0) == c.loop.getRegionIterArg(i);
+    c.loop = withMoreCarried(c.loop, init);
+    Value fresh = c.loop.getRegionIterArgs().back();
+    b.setInsertionPointAfter(made);
+    Operation *copy = b.clone(*made);
+    copy->setOperands(isFirst ? ValueRange{fresh, value} : ValueRange{value, fresh});
+    copy->getResult(0).setType(fresh.getType());
+    Operation *yield = c.loop.getBody()->getTerminator();
+    yield->setOperand(i, c.loop.getRegionIterArg(i));
+    yield->insertOperands(yield->getNumOperands(), copy->getResult(0));
+    OpResult old = c.loop->getResult(i);
+    Value result = c.loop.getResults().back();
+    b.setInsertionPointAfter(c.loop);
+    Value passed = &side == &right ? handOver(result, cast<RankedTensorType>(old.getType()))
+                                   : Value(ttg::ConvertLayoutOp::create(b, old.getLoc(), old.getType(), result));
+    old.replaceAllUsesWith(passed);
+  }
+
+  /// The tile that the third warpgroup has computed, in a layout of the others.
+  Value handOver(Value tile, RankedTensorType type) {
+    Location loc = tile.getLoc();
+    MLIRContext *context = b.getContext();
+    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(type), type.getElementTypeBitWidth(), {1, 0});
+    auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, plain));
+    Value place = ttg::AllocOp::create(b, loc, buffer);
+    place.getDefiningOp()->setAttr(allAlongName, b.getUnitAttr());
+    auto mark = [&](Operation *op) { op->setAttr(widenerName, b.getUnitAttr()); };
+    auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    Value made;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&function.getBody().front());
+      made = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(context, 1), static_cast<uint32_t>(warpsOfGroup));
+    }
+    mark(ttg::StoreSharedOp::create(b, loc, tile, place));
+    mark(ttg::BarrierArriveOp::create(b, loc, made, zero, Value()));
+    ttg::BarrierWaitOp::create(b, loc, made, zero, zero);
+    return ttg::LoadSharedOp::create(b, loc, type, place);
+  }
+
+  tt::FuncOp function;
+  Candidate &c;
+  ttg::ConfigAttr config;
+  Relayout left, right;
+  Layout rowLayout, operandLayout;
+  OpBuilder b;
+};
+} // namespace
+
+bool isWidening(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(), [](ttg::StoreSharedOp store) { return store->hasAttr(widenerName); });
+}
+
+bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t leastStages = 3;
+  if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return false;
+  if (whyNoRoles(function, config, target) || mayLearnOfWrites(function)) return false;
+  if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
+  for (auto loop : function.getBody().getOps<scf::ForOp>()) {
+    Candidate candidate(loop, config, target);
+    if (!candidate.match()) continue;
+    Rewrite rewrite(function, candidate, config);
+    if (!rewrite.plan()) continue;
+    // The rings must fit, what is copied and what is made of it.
+    int64_t bytes = 0;
+    loop.walk([&](ttg::DescriptorLoadOp load) {
+      auto tile = cast<RankedTensorType>(load.getType());
+      bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;
+    });
+    ttg::AllocOp wide = candidate.second.alloc;
+    int64_t depth = llvm::divideCeil(leastStages * (bytes + wide.getType().tileBytes()), wide.getType().tileBytes());
+    if (planShared(function, {{wide, depth, loop}}).bytes > target.sharedBytes) continue;
+    rewrite.run();
+    function->setAttr(widenerName, UnitAttr::get(function.getContext()));
+    return true;
+  }
+  return false;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,47 @@
+// A warpgroup that only widens the second operand of a product: what the pipeline, split-roles and the lowering must know of it.
+#pragma once
+
+#include "gpu/schedule/pipeline.h"
+
+namespace tilewright::gpu {
+
+/// Of a kernel with roles: a warpgroup of its own, the last one, widens. Of an operation in it, or of its branch: that warpgroup's work.
+constexpr llvm::StringLiteral widenerName = "ttg.widener";
+/// Of a ttg.alloc (a unit attribute): nothing else is at its place, at any time.
+constexpr llvm::StringLiteral allAlongName = "ttg.all_along";
+
+/// Of a ttg.wgmma_wait in such a loop (a unit attribute): behind it the products of the iteration before are over.
+constexpr llvm::StringLiteral retiresName = "ttg.retires";
+
+/// Gives the widening of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The loop's
+/// copies need a producer then.
+bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether the loop is such a one. What is widened apart has as many slots as the rings.
+bool isWidening(mlir::scf::ForOp loop);
+
+/// The wait behind which, in a loop whose first operand is widened by halves, the products of the iteration before are over; else null.
+ttg::WgmmaWaitOp retiringIn(mlir::scf::ForOp loop);
+/// All slots of the iteration before have been read there.
+void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
+/// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
+/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product.
+void fillWidened(LoopSchedule &schedule, mlir::Value slot, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made);
+/// Puts the loads to registers of both roles an iteration early, if `registers` reach for that, and has the others fence what they read.
+void loadAheadInRoles(LoopSchedule &schedule, int64_t registers);
+/// Each of the two roles waits where it first reads a slot of `buffers`.
+void waitInRoles(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value slot, mlir::Value parity);
+
+/// As many registers a thread has at first, in a block with a producer and, perhaps, a warpgroup that widens.
+int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool widener);
+/// Registers of a thread that multiplies beside both.
+int64_t registersBesideWidener(ttg::ConfigAttr config, const GpuTarget &target);
+/// Whether a kernel may learn that another program has written something: who does not wait with the others would read too early.
+bool mayLearnOfWrites(tt::FuncOp function);
+
+/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or behind an
+/// operation.
+void loadAhead(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> behind = {});
+/// Lets threads store what they have computed before they compute the rest.
+void storeAsMade(LoopSchedule &schedule);
+
+} // namespace tilewright::gpu

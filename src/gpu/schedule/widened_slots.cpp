@@ -1,0 +1,106 @@
+// The ring of what a warpgroup of its own widens (widen_apart.cpp), and who waits for whom. In iteration i, slot i mod stages:
+//   producer   wait: empty    start copies
+//   widener    wait: copied   read, widen, store    fence    arrive: empty, made
+//   others     wait: copied   read, widen           fence    wait: made    multiply    arrive, once that is over: empty
+#include "gpu/schedule/widen_apart.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+ttg::WgmmaWaitOp retiringIn(scf::ForOp loop) {
+  for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+    if (wait->hasAttr(retiresName)) return wait;
+  return {};
+}
+
+void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
+  schedule.refillAfter = retires;
+  for (Ring &ring : schedule.rings)
+    ring.lag = 1;
+}
+
+static void markWidener(Operation *op) {
+  op->setAttr(widenerName, UnitAttr::get(op->getContext()));
+}
+
+void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Value> empty, Value made) {
+  scf::ForOp loop = schedule.loop;
+  Location loc = loop.getLoc();
+  OpBuilder b(loop);
+  for (ttg::StoreSharedOp store : schedule.computed) {
+    ttg::AllocOp alloc = allocOf(store.getBuffer());
+    ttg::BufferType type = alloc.getType();
+    b.setInsertionPoint(loop);
+    auto all = ttg::BufferType::get(b.getContext(), schedule.stages, type.getElementType(), type.getLayout());
+    Value slots = ttg::AllocOp::create(b, alloc.getLoc(), all);
+    b.setInsertionPointToStart(loop.getBody());
+    alloc.getResult().replaceAllUsesWith(ttg::SlotOp::create(b, alloc.getLoc(), type, slots, slot));
+    alloc.erase();
+    Operation *behind = store;
+    while (!isa<ttg::FenceAsyncOp>(behind))
+      behind = behind->getNextNode();
+    b.setInsertionPointAfter(behind);
+    for (Value barriers : empty)
+      markWidener(ttg::BarrierArriveOp::create(b, loc, barriers, slot, Value()));
+    markWidener(ttg::BarrierArriveOp::create(b, loc, made, slot, Value()));
+  }
+  b.setInsertionPoint(*loop.getBody()->getOps<ttg::WgmmaOp>().begin());
+  ttg::BarrierWaitOp::create(b, loc, made, slot, parity);
+}
+
+/// Whether the operation reads a slot of one of the buffers.
+static bool readsSlot(Operation *op, ArrayRef<Value> buffers) {
+  return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+           Operation *slot = operand.getDefiningOp();
+           while (isa_and_nonnull<ttg::ViewOp>(slot))
+             slot = slot->getOperand(0).getDefiningOp();
+           return isa_and_nonnull<ttg::SlotOp>(slot) && llvm::is_contained(buffers, slot->getOperand(0));
+         });
+}
+
+/// What the stores of the warpgroup that widens are computed from, in an iteration.
+static llvm::SetVector<Operation *> widenersPart(LoopSchedule &schedule) {
+  llvm::SetVector<Operation *> part;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == schedule.loop.getBody(); };
+  for (ttg::StoreSharedOp store : schedule.computed)
+    (void)getBackwardSlice(store.getOperation(), &part, options);
+  return part;
+}
+
+/// A fence waits for loads that were made in front of it. So they stand behind the role's own: as far from where they are used as can be.
+void loadAheadInRoles(LoopSchedule &schedule, int64_t registers) {
+  Block *body = schedule.loop.getBody();
+  llvm::SetVector<Operation *> widening = widenersPart(schedule);
+  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin();
+  for (auto load : body->getOps<ttg::LoadSharedOp>())
+    if (!widening.contains(load)) lastRead = load;
+  Operation *fence = nullptr;
+  if (lastRead) {
+    OpBuilder b(body, std::next(lastRead->getIterator()));
+    ttg::FenceAsyncOp::create(b, lastRead->getLoc());
+    fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
+  }
+  loadAhead(schedule, registers, [&](tt::LoadOp load) { return fence && !widening.contains(load) ? fence : first; });
+}
+
+void waitInRoles(LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value slot, Value parity) {
+  Block *body = schedule.loop.getBody();
+  llvm::SetVector<Operation *> widening = widenersPart(schedule);
+  Operation *first[2] = {nullptr, nullptr};
+  for (Operation &op : body->without_terminator()) {
+    Operation *&known = first[widening.contains(&op)];
+    if (!known && readsSlot(&op, buffers)) known = &op;
+  }
+  for (Operation *reader : first) {
+    if (!reader) continue;
+    OpBuilder b(reader);
+    auto wait = ttg::BarrierWaitOp::create(b, schedule.loop.getLoc(), barriers, slot, parity);
+    if (reader == first[1]) markWidener(wait);
+  }
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,104 @@
+#include "gpu/thread/address_bases.h"
+
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Looked at under one key: those that agree in it and are too far away all the same.
+constexpr size_t mostLooks = 8;
+
+// What a key stands for, besides terms: all of a form's; all but the term with a given monomial; all but some uniform term.
+constexpr uint64_t whole = 0, lesser = 0x9e3779b97f4a7c15;
+
+static uint64_t hashOf(const Monomial &monomial) {
+  return llvm::hash_combine_range(monomial.begin(), monomial.end());
+}
+static uint64_t hashOf(const Monomial &monomial, int64_t factor) {
+  return llvm::hash_combine(hashOf(monomial), factor);
+}
+static uint64_t hashOf(const Form &form) {
+  uint64_t hash = 0;
+  for (const auto &[monomial, factor] : form.terms)
+    hash += hashOf(monomial, factor);
+  return hash;
+}
+
+/// Forms whose constants are at most `farthest` apart are in one stretch or in neighbouring ones.
+static int64_t stretchOf(int64_t constant) {
+  return constant >> 23;
+}
+static uint64_t keyOf(uint64_t hash, int64_t stretch) {
+  return llvm::hash_combine(hash, stretch);
+}
+
+template <typename F> void Bases::forEachKey(const Form &form, F &&f) const {
+  int64_t stretch = stretchOf(form.constant);
+  uint64_t hash = hashOf(form);
+  f(keyOf(hash + whole, stretch));
+  for (const auto &[monomial, factor] : form.terms) {
+    if (!isUniform(monomial)) continue;
+    uint64_t without = hash - hashOf(monomial, factor);
+    f(keyOf(without + hashOf(monomial), stretch));
+    f(keyOf(without + lesser, stretch));
+  }
+}
+
+void Bases::look(uint64_t hash, const Form &form, size_t mostTerms, std::optional<Near> &best) const {
+  int64_t stretch = stretchOf(form.constant);
+  for (int64_t near : {stretch - 1, stretch, stretch + 1}) {
+    auto found = index.find(keyOf(hash, near));
+    if (found == index.end()) continue;
+    for (size_t place : ArrayRef(found->second).take_front(mostLooks)) {
+      if (best && best->place <= place) break;
+      Form distance = form;
+      distance.add(all[place].form, -1);
+      if (distance.terms.size() > mostTerms || distance.constant < -farthest || distance.constant > farthest) continue;
+      if (!distance.terms.empty() && !isUniform(distance.terms.begin()->first)) continue;
+      best = {place, std::move(distance)};
+      break;
+    }
+  }
+}
+
+std::optional<Bases::Found> Bases::nearest(const Form &form) const {
+  uint64_t hash = hashOf(form);
+  std::optional<Near> best;
+  look(hash + whole, form, 0, best);
+  if (!best) {
+    look(hash + lesser, form, 1, best);
+    for (const auto &[monomial, factor] : form.terms) {
+      if (!isUniform(monomial)) continue;
+      uint64_t without = hash - hashOf(monomial, factor);
+      look(without + whole, form, 1, best);
+      look(without + hashOf(monomial), form, 1, best);
+    }
+  }
+  if (!best) return std::nullopt;
+  return Found{all[best->place].address, std::move(best->distance)};
+}
+
+void Bases::add(Value address, Form form) {
+  size_t place = all.size();
+  forEachKey(form, [&](uint64_t key) { index[key].push_back(place); });
+  homes[address.getParentBlock()].push_back(place);
+  all.push_back({address, std::move(form)});
+}
+
+void Bases::leave(Block *block) {
+  auto found = homes.find(block);
+  if (found == homes.end()) return;
+  for (size_t place : llvm::reverse(found->second)) { // the last ones are at the ends of their lists
+    forEachKey(all[place].form, [&](uint64_t key) {
+      auto &places = index.find(key)->second;
+      places.erase(llvm::find(llvm::reverse(places), place).base() - 1);
+      if (places.empty()) index.erase(key);
+    });
+    all[place].form = {};
+  }
+  homes.erase(found);
+}
+
+} // namespace tilewright::gpu

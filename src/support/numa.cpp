@@ -1,0 +1,72 @@
+#include "support/numa.h"
+
+#include "support/processor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+namespace tilewright {
+
+/// "0-3,8" is 0, 1, 2, 3 and 8. What is no number ends the list.
+static std::vector<int64_t> numbersOf(llvm::StringRef text) {
+  constexpr int64_t most = 1 << 16; // a damaged range must not fill the memory
+  std::vector<int64_t> numbers;
+  while (!text.empty()) {
+    auto [range, rest] = text.split(',');
+    auto [first, last] = range.split('-');
+    int64_t from = 0, to = 0;
+    if (first.trim().getAsInteger(10, from) || from < 0) break;
+    if (last.trim().getAsInteger(10, to)) to = from;
+    for (int64_t number = from; number <= std::min(to, most); ++number)
+      numbers.push_back(number);
+    text = rest;
+  }
+  return numbers;
+}
+
+static std::vector<int64_t> numbersIn(const std::string &path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return numbersOf(line);
+}
+
+std::vector<NumaNode> numaNodesOf(const std::string &folder, const std::function<bool(int64_t)> &isUsable) {
+  std::vector<NumaNode> nodes;
+  for (int64_t number : numbersIn(folder + "/online")) {
+    NumaNode node{number, numbersIn(folder + "/node" + std::to_string(number) + "/cpulist")};
+    llvm::erase_if(node.processors, [&](int64_t processor) { return !isUsable(processor); });
+    if (!node.processors.empty()) nodes.push_back(std::move(node)); // memory of its own alone, or all its processors are another's
+  }
+  return nodes;
+}
+
+std::vector<NumaNode> numaNodes() {
+  std::vector<int64_t> usable = usableProcessorNumbers();
+  const char *setting = std::getenv("TILEWRIGHT_NUMA");
+  std::string folder = setting && *setting && llvm::StringRef(setting) != "1" ? setting : "/sys/devices/system/node";
+  std::vector<NumaNode> nodes;
+  if (folder != "0")
+    nodes = numaNodesOf(folder, [&](int64_t processor) { return std::binary_search(usable.begin(), usable.end(), processor); });
+  if (nodes.empty()) nodes.push_back({0, std::move(usable)});
+  return nodes;
+}
+
+void dealThreads(llvm::ArrayRef<NumaNode> nodes, int64_t threads, llvm::MutableArrayRef<int64_t> counts) {
+  llvm::fill(counts, 0);
+  for (size_t i = 0; threads > 0; i = (i + 1) % nodes.size()) {
+    int64_t taken = std::clamp<int64_t>(static_cast<int64_t>(nodes[i].processors.size()), 1, threads);
+    counts[i] += taken;
+    threads -= taken;
+  }
+}
+
+int64_t endOfPart(int64_t total, int64_t before, int64_t all) {
+  return total / all * before + total % all * before / all; // a product of the whole total would not fit
+}
+
+} // namespace tilewright

@@ -1,0 +1,90 @@
+"""A warpgroup of its own widens the second operand of a product, row by row, into a ring; two others widen the first one, half of its rows at a
+time, in registers, while the products of the other half run. Copies have a producer."""
+# RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s
+# RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=PTX
+# RUN: tilewright explain %s --kernel scaled --target cuda:sm_90a --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=WHY
+# RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=128,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=SMALL
+# RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=True' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=SMALL
+# RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=SMALL
+# RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 3 --arg a='randint(0,120):u8[256x640]' --arg b='randint(0,120):u8[128x640]' --arg sa='randint(118,130):u8[256x20]' --arg sb='randint(118,130):u8[128x20]' --arg out=zeros:f16[256x128] --arg M=256 --arg N=128 --arg K=640 --arg stride=20 --arg BLOCK_M=256 --arg STORES=False
+
+# What it widens it reads from its own slot, and a slot is made once all its warps have fenced. The copies' slots are given back there, too.
+# CHECK: ttg.alloc_barriers {arrivals = 12
+# CHECK: ptx.max_registers false 72
+# CHECK: scf.for
+# CHECK: ttg.barrier_wait
+# CHECK: ttg.load_shared {{.*}} -> tensor<64x128xf8E4M3FN
+# CHECK-NOT: ttg.barrier_wait
+# CHECK: ttg.store_shared {{.*}} : tensor<64x128xf16
+# CHECK-NEXT: ttg.fence_async
+# CHECK-NEXT: ttg.barrier_arrive
+# CHECK-NEXT: ttg.barrier_arrive
+# CHECK: tt.load {{.*}}{ttg.words} : tensor<128x2x!tt.ptr<i64>
+# CHECK: scf.yield
+
+# The exponents that it has seen come to the others behind the loop.
+# CHECK: ttg.store_shared {{.*}} : tensor<128x2xi32
+# CHECK-NEXT: ttg.barrier_arrive
+
+# CHECK: ptx.max_registers false 24
+# CHECK: scf.for
+# CHECK: ttg.barrier_wait
+# CHECK: ttg.barrier_expect {{.*}}, 16384
+# CHECK: ttg.tma_load
+# CHECK: ttg.barrier_expect {{.*}}, 8192
+# CHECK: ttg.tma_load
+
+# CHECK: ptx.max_registers true 208
+# CHECK: scf.for
+# CHECK: ttg.barrier_wait
+# CHECK: ttg.load_shared {{.*}} -> tensor<256x64xf8E4M3FN
+# CHECK-NEXT: ttg.fence_async
+# CHECK-NEXT: ptx.warp_barrier
+# CHECK: tt.load {{.*}}{ttg.words} : tensor<256x2x!tt.ptr<i64>
+# CHECK-NEXT: ptx.warp_barrier
+# CHECK-NOT: ttg.store_shared
+# CHECK: ttg.barrier_wait
+# CHECK-NEXT: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK: ttg.wgmma_wait 1
+# CHECK: ttg.barrier_arrive
+# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK-NEXT: ttg.wgmma_wait 1
+# CHECK-NOT: ttg.sync
+# CHECK: scf.yield
+# CHECK: ttg.barrier_wait
+# CHECK: ttg.load_shared {{.*}} -> tensor<128x2xi32
+# CHECK: ttg.wgmma_wait 0
+# CHECK: scf.if
+# CHECK: ttg.wgmma {{.*}}bf16
+
+# PTX: .reqntid 512
+# PTX: setmaxnreg.dec.sync.aligned.u32 72
+# PTX: st.shared.v4
+# PTX: fence.proxy.async
+# PTX: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+# PTX: wgmma.wait_group.sync.aligned 1
+
+# WHY: one more warp starts the copies of a loop, 4 more widen the second operand of its product
+# WHY: wgmma m64n128k16, A widened in registers, B in shared memory
+# WHY: wgmma m64n128k16, A and B in shared memory
+
+# Fewer sums leave space for a second block, rows that begin anywhere are not copied by TMA, and who widens does not wait for stores.
+# SMALL-NOT: ttg.widener
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(a, b, sa, sb, out, M, N, K, stride, BLOCK_M: tl.constexpr, STORES: tl.constexpr):
+    i, j, k, groups = tl.arange(0, BLOCK_M), tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 2)
+    rows, columns = i % M, j % N
+    total = tl.zeros((BLOCK_M, 128), tl.float32)
+    for start in range(0, K, 64):
+        x = tl.load(a + rows[:, None] * K + (start + k)[None, :])
+        y = tl.load(b + columns[None, :] * K + (start + k)[:, None])
+        x_scale = tl.load(sa + rows[:, None] * stride + (start // 32 + groups)[None, :])
+        y_scale = tl.load(sb + columns[:, None] * stride + (start // 32 + groups)[None, :])
+        total = tl.dot_scaled(x, x_scale, "e4m3", y, y_scale, "e4m3", total)
+        if STORES:
+            tl.store(out + start + k, k.to(out.dtype.element_ty))
+    tl.store(out + i[:, None] * N + j[None, :], total.to(out.dtype.element_ty), mask=(i < M)[:, None] & (j < N)[None, :])
