@@ -38,13 +38,11 @@ time, in registers, while the products of the other half run. Copies have a prod
 # CHECK: scf.for
 # CHECK: ttg.barrier_wait
 # CHECK: ttg.load_shared {{.*}} -> tensor<256x64xf8E4M3FN
-# CHECK-NEXT: ttg.fence_async
-# CHECK-NEXT: ptx.warp_barrier
-# CHECK: tt.load {{.*}}{ttg.words} : tensor<256x2x!tt.ptr<i64>
-# CHECK-NEXT: ptx.warp_barrier
 # CHECK-NOT: ttg.store_shared
-# CHECK: ttg.barrier_wait
+# CHECK: ttg.fence_async
+# CHECK-NEXT: ttg.barrier_wait
 # CHECK-NEXT: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK: tt.load {{.*}}{ttg.words} : tensor<256x2x!tt.ptr<i64>
 # CHECK: ttg.wgmma_wait 1
 # CHECK: ttg.barrier_arrive
 # CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16

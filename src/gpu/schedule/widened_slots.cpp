@@ -71,18 +71,25 @@ static llvm::SetVector<Operation *> widenersPart(LoopSchedule &schedule) {
   return part;
 }
 
-/// A fence waits for loads that were made in front of it. So they stand behind the role's own: as far from where they are used as can be.
+/// A fence waits for loads that were made in front of it, so that they stand behind it. That of the warps that multiply stands in front of
+/// their first product, where they have computed what they read, and the loads behind that. Where a word of scales holds those of two
+/// iterations alone, both stand at the top: products of 4096 on an H200, at the top and there, mxfp8 x mxfp4 577 and 612 TFLOP/s, nvfp4 567
+/// and 543.
 void loadAheadInRoles(LoopSchedule &schedule, int64_t registers) {
+  constexpr int64_t manyBytes = 4;
   Block *body = schedule.loop.getBody();
   llvm::SetVector<Operation *> widening = widenersPart(schedule);
-  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin();
+  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr;
   for (auto load : body->getOps<ttg::LoadSharedOp>())
     if (!widening.contains(load)) lastRead = load;
-  Operation *fence = nullptr;
+  bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
+    auto tile = dyn_cast<RankedTensorType>(load.getType());
+    return tile && !widening.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
+  });
   if (lastRead) {
-    OpBuilder b(body, std::next(lastRead->getIterator()));
+    OpBuilder b(body, early ? std::next(lastRead->getIterator()) : first->getIterator());
     ttg::FenceAsyncOp::create(b, lastRead->getLoc());
-    fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
+    if (early) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
   }
   loadAhead(schedule, registers, [&](tt::LoadOp load) { return fence && !widening.contains(load) ? fence : first; });
 }
