@@ -4,6 +4,7 @@
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/machine/computed_before.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/tile_classes.h"
 #include "ir/refusal.h"
 
@@ -292,7 +293,8 @@ namespace {
 /// A product by warpgroups, ready to be emitted.
 struct WarpgroupProduct {
   ptx::Format aFormat, bFormat, dFormat;
-  int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction
+  int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction, where they are all multiplied
+  SmallVector<int64_t> extent;  // rows and columns that are multiplied; none: all
   Layout layout;                // of the accumulators
   std::optional<SharedOperand> first;
   PackedA packedA; // without `first`
@@ -322,6 +324,7 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
                           depth,
                           step,
                           columns,
+                          SmallVector<int64_t>(multipliedExtent(op)),
                           layout,
                           first,
                           std::move(*packedA),
@@ -333,9 +336,10 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
 static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads,
                                       int64_t from, int64_t to) {
   ptx::WgmmaFenceOp::create(t.b);
-  int64_t count = product.columns / 2;
-  for (int64_t start = 0; start < product.layout.registersPerThread(); start += count) {
+  for (int64_t start = 0; start < product.layout.registersPerThread(); start += product.columns / 2) {
+    if (!isMultiplied(product.layout, product.extent, start)) continue;
     Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
+    int64_t columns = product.extent.empty() ? product.columns : std::min(product.columns, product.extent[1] - at[1]), count = columns / 2;
     for (int64_t k = from; k < to; k += product.step) {
       const std::optional<SharedOperand> &first = product.first;
       SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
@@ -343,7 +347,7 @@ static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const W
       Value bValue = product.second.matrix(t, {k, at[1]});
       ValueRange c = ValueRange(sums).slice(static_cast<size_t>(start), static_cast<size_t>(count));
       auto started = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == from ? reads : Value(),
-                                          static_cast<uint32_t>(product.columns), product.aFormat, product.bFormat, product.dFormat,
+                                          static_cast<uint32_t>(columns), product.aFormat, product.bFormat, product.dFormat,
                                           first && !first->descriptor.alongK, !product.second.descriptor.alongK);
       for (auto [index, value] : llvm::enumerate(started.getD()))
         sums[static_cast<size_t>(start) + index] = value;
@@ -364,9 +368,16 @@ static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const Warp
   for (int64_t from = 0; from < product.depth; from += every) {
     FailureOr<Parts> part = startProducts(t, op, product, Parts(sums.size(), zero), no, from, std::min(product.depth, from + every));
     if (failed(part)) return failure();
-    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*part).getTypes(), 0, *part);
-    for (auto [sum, value] : llvm::zip(sums, done.getResults()))
-      sum = arith::AddFOp::create(t.b, sum, value);
+    SmallVector<Value> sent;
+    SmallVector<Value *> into;
+    for (auto [reg, value] : llvm::enumerate(*part)) {
+      if (!isMultiplied(product.layout, product.extent, static_cast<int64_t>(reg))) continue;
+      sent.push_back(value);
+      into.push_back(&sums[reg]);
+    }
+    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(sent).getTypes(), 0, sent);
+    for (auto [sum, value] : llvm::zip(into, done.getResults()))
+      *sum = arith::AddFOp::create(t.b, *sum, value);
   }
   return sums;
 }
@@ -383,7 +394,15 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
 }
 
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
-  Parts values = t.gather(op.getTiles());
+  Sums sums = partialSums(op->getParentOfType<tt::FuncOp>());
+  auto isUnderWay = [&](Value tile, size_t reg) { // whether a product may be adding to it
+    auto sum = sums.find(tile);
+    return sum == sums.end() || isMultiplied(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
+  };
+  Parts values;
+  for (Value tile : op.getTiles())
+    for (auto [reg, part] : llvm::enumerate(t.get(tile)))
+      if (isUnderWay(tile, reg)) values.push_back(part);
   auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
   int64_t computed = 0; // what is no product's result is to be computed before; a sum stands for all that it adds up
   for (Value tile : op.getTiles()) {
@@ -394,7 +413,16 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   }
   if (computed) wait->setAttr(ptx::computedBeforeName, t.b.getI64IntegerAttr(computed));
   if (Attribute every = op->getAttr(ptx::everyValueName)) wait->setAttr(ptx::everyValueName, every);
-  t.scatter(op.getResults(), wait.getResults());
+  ValueRange through = wait.getResults();
+  for (auto [tile, result] : llvm::zip(op.getTiles(), op.getResults())) {
+    Parts parts = t.get(tile);
+    for (auto [reg, part] : llvm::enumerate(parts)) {
+      if (!isUnderWay(tile, reg)) continue;
+      part = through.front();
+      through = through.drop_front();
+    }
+    t.set(result, std::move(parts));
+  }
   return success();
 }
 

@@ -20,6 +20,7 @@
 #include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/real_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -667,6 +668,20 @@ private:
     op->erase();
   }
 
+  /// What is real of a product is real of each block's slice, where the blocks share what pad-tiles has not made larger.
+  void keepReal(tt::DotOp dot, Form form) {
+    auto real = dot->getAttrOfType<DenseI64ArrayAttr>(tt::realName);
+    if (!real || form.isWhole()) return;
+    auto dim = size_t(*form.dim);
+    SmallVector<int64_t> extents(real.asArrayRef());
+    bool isEven = extents[dim] == blocks * cast<RankedTensorType>(dot.getType()).getDimSize(unsigned(dim));
+    extents[dim] /= blocks;
+    if (isEven)
+      dot->setAttr(tt::realName, b.getDenseI64ArrayAttr(extents));
+    else
+      dot->removeAttr(tt::realName);
+  }
+
   void rewrite(Operation *op, const Forms &its) {
     if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own
     b.setLoc(op->getLoc());
@@ -683,6 +698,7 @@ private:
         result.setType(typeIn(cast<RankedTensorType>(result.getType()), form));
         forms[result] = form;
       }
+    if (auto dot = dyn_cast<tt::DotOp>(op)) keepReal(dot, its.results[0]);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
     noteDecision(op, its);
@@ -751,16 +767,18 @@ static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
 /// Two blocks where one does not hold the accumulators of a product, with as many warps as have registers for them; 1 elsewhere. Each has
 /// half of the sums, and copies half of the operand that both read (256x256: 1144 bytes of a thread are spilled in one block).
 static int64_t blocksForProduct(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  bool products = false, others = false;
+  constexpr int64_t besideSums = 26; // of a thread that only adds up one product
+  int64_t products = 0;
+  bool others = false;
   function.walk([&](Operation *op) {
-    products |= isa<tt::DotOp>(op);
+    products += isa<tt::DotOp>(op);
     others |= isa<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp, tt::ElementwiseInlineAsmOp>(op);
   });
   if (!target.clusters || !products || others || config.getMaxRegisters() != 0) return 1;
   int64_t registers = accumulatorBits(function) / 32, threads = target.registersPerProcessor / target.registersPerThread;
   threads = int64_t(1) << llvm::Log2_64(static_cast<uint64_t>(threads)); // of whole warps, a power of two
-  bool fits = registers <= threads * (target.registersPerThread - otherRegisters);
-  return fits || registers > 2 * threads * (target.registersPerThread - otherRegisters) ? 1 : 2;
+  int64_t available = threads * (target.registersPerThread - (products == 1 ? besideSums : otherRegisters));
+  return registers <= available || registers > 2 * available ? 1 : 2;
 }
 
 LogicalResult splitOverBlocks(ModuleOp module) {
