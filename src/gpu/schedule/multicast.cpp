@@ -66,8 +66,10 @@ bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config) 
 }
 
 std::optional<std::string> whyNoMulticast(tt::FuncOp function) {
-  WalkResult walk = function.walk([](Operation *op) {
-    bool meets = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
+  int64_t stores = 0; // one alone waits for no other access
+  WalkResult walk = function.walk([&](Operation *op) {
+    bool meets = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
+    if (isa<tt::StoreOp>(op)) meets |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
     return meets ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walk.wasInterrupted()) return "the blocks of a program may have to meet";

@@ -3,6 +3,7 @@
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/machine/computed_before.h"
+#include "gpu/machine/first_warps.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/tile_classes.h"
@@ -331,24 +332,47 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
                           *second};
 }
 
+/// How many of the block's warps have rows that are multiplied, of those that begin at row `first` in the first warpgroup.
+static int64_t warpsWithRows(ThreadContext &t, const WarpgroupProduct &product, int64_t first) {
+  constexpr int64_t rowsOfInstruction = 64, warpsOfGroup = 4;
+  if (product.extent.empty()) return t.config.getWarps();
+  int64_t groups = (product.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
+  return std::min<int64_t>(t.config.getWarps(), groups * warpsOfGroup);
+}
+
+/// The first registers of the instructions' accumulators. What not all warpgroups multiply comes first: the last one ends the group.
+static SmallVector<int64_t> startsOf(ThreadContext &t, const WarpgroupProduct &product) {
+  SmallVector<int64_t> starts;
+  for (int64_t start = 0; start < product.layout.registersPerThread(); start += product.columns / 2)
+    if (isMultiplied(product.layout, product.extent, start)) starts.push_back(start);
+  llvm::stable_sort(starts, [&](int64_t x, int64_t y) {
+    auto warpsOf = [&](int64_t start) {
+      return warpsWithRows(t, product, coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0))[0]);
+    };
+    return warpsOf(x) < warpsOf(y);
+  });
+  return starts;
+}
+
 /// Starts the instructions of the depths [from, to) and commits them; they add to `sums`, unless `reads` says that they do not begin with
 /// them.
 static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads,
                                       int64_t from, int64_t to) {
   ptx::WgmmaFenceOp::create(t.b);
-  for (int64_t start = 0; start < product.layout.registersPerThread(); start += product.columns / 2) {
-    if (!isMultiplied(product.layout, product.extent, start)) continue;
+  for (int64_t start : startsOf(t, product)) {
     Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
-    int64_t columns = product.extent.empty() ? product.columns : std::min(product.columns, product.extent[1] - at[1]), count = columns / 2;
+    int64_t columns = product.extent.empty() ? product.columns : std::min(product.columns, product.extent[1] - at[1]);
+    int64_t warps = warpsWithRows(t, product, at[0]);
     for (int64_t k = from; k < to; k += product.step) {
       const std::optional<SharedOperand> &first = product.first;
       SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
       if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<Parts>(failure());
       Value bValue = product.second.matrix(t, {k, at[1]});
-      ValueRange c = ValueRange(sums).slice(static_cast<size_t>(start), static_cast<size_t>(count));
-      auto started = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == from ? reads : Value(),
-                                          static_cast<uint32_t>(columns), product.aFormat, product.bFormat, product.dFormat,
-                                          first && !first->descriptor.alongK, !product.second.descriptor.alongK);
+      ValueRange c = ValueRange(sums).slice(static_cast<size_t>(start), static_cast<size_t>(columns / 2));
+      auto started = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == from ? reads : Value(), static_cast<uint32_t>(columns),
+                                          product.aFormat, product.bFormat, product.dFormat, first && !first->descriptor.alongK,
+                                          !product.second.descriptor.alongK);
+      if (warps != t.config.getWarps()) started->setAttr(ptx::firstWarpsName, t.b.getI64IntegerAttr(warps));
       for (auto [index, value] : llvm::enumerate(started.getD()))
         sums[static_cast<size_t>(start) + index] = value;
     }

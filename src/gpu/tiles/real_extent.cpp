@@ -38,13 +38,10 @@ Dims multipliedExtent(tt::DotOp dot) {
   constexpr int64_t rows = 64, columns = 8, columnsOfBytes = 16; // of wgmma: how it is cut
   Dims real = realExtent(dot), shape = ttg::shapeOf(dot.getType());
   int64_t steps[2] = {rows, getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columns};
-  // Each warpgroup multiplies as much as the others.
+  // A warpgroup may have fewer rows than the others, but no other instruction.
   Layout layout = ttg::layoutOf(dot.getType());
-  for (uint32_t basis : layout.basesOf(Axis::warp)) {
-    Dims at = coordinatesOf(shape, basis);
-    steps[0] = std::max(steps[0], 2 * at[0]);
-    if (at[1] != 0) steps[1] = shape[1];
-  }
+  for (uint32_t basis : layout.basesOf(Axis::warp))
+    if (coordinatesOf(shape, basis)[1] != 0) steps[1] = shape[1];
   Dims extent;
   for (size_t dim : {0, 1})
     extent.push_back(std::min(shape[dim], (real[dim] + steps[dim] - 1) / steps[dim] * steps[dim]));
