@@ -18,6 +18,7 @@ Dims realExtent(tt::DotOp dot) {
 
 Dims lookedAt(Value tile) {
   Dims shape = ttg::shapeOf(tile.getType()), most(shape.size(), 0);
+  if (tile.use_empty()) return shape;
   for (OpOperand &use : tile.getUses()) {
     Dims extent = shape;
     Operation *user = use.getOwner();
