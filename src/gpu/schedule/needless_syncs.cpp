@@ -9,8 +9,8 @@
 // used for outside of the loop is over in front of it: a sync stands there then.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/tiles/real_extent.h"
 #include "gpu/schedule/shared_plan.h"
+#include "gpu/tiles/real_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -323,8 +323,8 @@ private:
       if (ring.copies.size() != slots.buffers.size()) return false;
       for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
         ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
-        if (own.getElementType() != there.getElementType() || own.getLayout() != there.getLayout()) return false;
-        if (copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
+        bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
+        if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
         deeper.push_back({copy.alloc, 0, schedule.loop});
         deeper.push_back({buffer.getDefiningOp<ttg::AllocOp>(), left->stages, schedule.loop});
       }
@@ -555,9 +555,8 @@ private:
         ttg::BufferType type = copy.alloc.getType();
         slots.bytes += copiedBytes(copy.alloc);
         auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
-        auto alloc = ttg::AllocOp::create(b, copy.alloc.getLoc(), deep);
-        if (Attribute copied = copy.alloc->getAttr(copiedName)) alloc->setAttr(copiedName, copied);
-        slots.buffers.push_back(alloc);
+        slots.buffers.push_back(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep));
+        copyAsMuch(slots.buffers.back(), copy.alloc);
       }
     }
   }

@@ -120,7 +120,8 @@ static void copyWholeForOthers(ttg::DescriptorLoadOp load) {
   if (copiedExtent(load).empty()) return;
   bool forProducts = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
     ttg::StoreSharedOp store = directStore(load, use);
-    return store && llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::WgmmaOp>(access); });
+    return store &&
+           llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::WgmmaOp>(access); });
   });
   if (forProducts) return;
   load->removeAttr(copiedName);

@@ -369,9 +369,9 @@ static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const W
       if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<Parts>(failure());
       Value bValue = product.second.matrix(t, {k, at[1]});
       ValueRange c = ValueRange(sums).slice(static_cast<size_t>(start), static_cast<size_t>(columns / 2));
-      auto started = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == from ? reads : Value(), static_cast<uint32_t>(columns),
-                                          product.aFormat, product.bFormat, product.dFormat, first && !first->descriptor.alongK,
-                                          !product.second.descriptor.alongK);
+      auto started = ptx::WgmmaOp::create(t.b, c.getTypes(), aValues, bValue, c, k == from ? reads : Value(),
+                                          static_cast<uint32_t>(columns), product.aFormat, product.bFormat, product.dFormat,
+                                          first && !first->descriptor.alongK, !product.second.descriptor.alongK);
       if (warps != t.config.getWarps()) started->setAttr(ptx::firstWarpsName, t.b.getI64IntegerAttr(warps));
       for (auto [index, value] : llvm::enumerate(started.getD()))
         sums[static_cast<size_t>(start) + index] = value;

@@ -298,7 +298,8 @@ private:
     if (!plan) return plan;
     if (refuted.contains(everyFact) || refuted.contains(mapFactName(plan->base.getArgNumber())))
       return Failure{"the launch could not make a map for " + nameOf(plan->base)};
-    if (!provesItself(indices, *plan, pointers, mask, looked)) return Failure{"the map that was found is not what it was made from: a bug of ours"};
+    if (!provesItself(indices, *plan, pointers, mask, looked))
+      return Failure{"the map that was found is not what it was made from: a bug of ours"};
     return plan;
   }
 

@@ -16,6 +16,18 @@ Dims realExtent(tt::DotOp dot) {
   return ttg::shapeOf(dot.getType());
 }
 
+void splitRealExtent(tt::DotOp dot, int64_t dim, int64_t blocks) {
+  if (!dot->hasAttr(tt::realName)) return;
+  Dims real = realExtent(dot);
+  int64_t &extent = real[static_cast<size_t>(dim)], each = ttg::shapeOf(dot.getType())[static_cast<size_t>(dim)];
+  bool isEven = extent == blocks * each;
+  extent = each;
+  if (isEven)
+    dot->setAttr(tt::realName, DenseI64ArrayAttr::get(dot.getContext(), real));
+  else
+    dot->removeAttr(tt::realName);
+}
+
 Dims lookedAt(Value tile) {
   Dims shape = ttg::shapeOf(tile.getType()), most(shape.size(), 0);
   if (tile.use_empty()) return shape;
@@ -73,6 +85,10 @@ int64_t multipliedRegisters(ttg::WgmmaOp product) {
 ArrayRef<int64_t> copiedExtent(Operation *op) {
   auto extent = op->getAttrOfType<DenseI64ArrayAttr>(copiedName);
   return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
+}
+
+void copyAsMuch(Value buffer, ttg::AllocOp other) {
+  if (Attribute copied = other->getAttr(copiedName)) buffer.getDefiningOp()->setAttr(copiedName, copied);
 }
 
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {

@@ -1,7 +1,7 @@
 // Of a product that pad-tiles has made larger, nobody looks at the rows and columns that it has added:
 //   %d = tt.dot %a, %b, %c {tt.real = [128, 152]} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
-// So wgmma multiplies by 152 columns in place of 256, B is copied as far as its instruction reads, the space behind that in shared memory is
-// free, and no thread has registers for the sums of what is not multiplied. What lies beyond in a tile may be anything there.
+// So wgmma multiplies by 152 columns in place of 256, B is copied as far as its instruction reads, the space behind that in shared memory
+// is free, and no thread has registers for the sums of what is not multiplied. What lies beyond in a tile may be anything there.
 #pragma once
 
 #include "gpu/tiles/ttg.h"
@@ -16,6 +16,9 @@ constexpr llvm::StringLiteral multipliedName = "ttg.multiplied";
 
 /// How many rows and columns of a product's result are real: all, unless pad-tiles has added some.
 Dims realExtent(tt::DotOp dot);
+/// A product has become that of one of several blocks, which share its dimension `dim`: real is what is real in each of them, where they
+/// share what pad-tiles has not made larger, and else all of it.
+void splitRealExtent(tt::DotOp dot, int64_t dim, int64_t blocks);
 /// How much of a tile is looked at, by dimension: all of it, unless products alone read it.
 Dims lookedAt(mlir::Value tile);
 /// How many rows and columns the instructions of warpgroups multiply, so that the real ones are among them. The result has a layout.
@@ -23,6 +26,8 @@ Dims multipliedExtent(tt::DotOp dot);
 
 /// What `copiedName` says; none: all.
 llvm::ArrayRef<int64_t> copiedExtent(mlir::Operation *op);
+/// What fills `buffer` copies as much as what fills `other`.
+void copyAsMuch(mlir::Value buffer, ttg::AllocOp other);
 /// How the copy engine fills a buffer; bytes of a tile that it brings, and from one tile to the next.
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
 int64_t copiedBytes(ttg::AllocOp alloc);

@@ -16,11 +16,11 @@
 // Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/real_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -668,20 +668,6 @@ private:
     op->erase();
   }
 
-  /// What is real of a product is real of each block's slice, where the blocks share what pad-tiles has not made larger.
-  void keepReal(tt::DotOp dot, Form form) {
-    auto real = dot->getAttrOfType<DenseI64ArrayAttr>(tt::realName);
-    if (!real || form.isWhole()) return;
-    auto dim = size_t(*form.dim);
-    SmallVector<int64_t> extents(real.asArrayRef());
-    bool isEven = extents[dim] == blocks * cast<RankedTensorType>(dot.getType()).getDimSize(unsigned(dim));
-    extents[dim] /= blocks;
-    if (isEven)
-      dot->setAttr(tt::realName, b.getDenseI64ArrayAttr(extents));
-    else
-      dot->removeAttr(tt::realName);
-  }
-
   void rewrite(Operation *op, const Forms &its) {
     if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own
     b.setLoc(op->getLoc());
@@ -698,7 +684,7 @@ private:
         result.setType(typeIn(cast<RankedTensorType>(result.getType()), form));
         forms[result] = form;
       }
-    if (auto dot = dyn_cast<tt::DotOp>(op)) keepReal(dot, its.results[0]);
+    if (auto dot = dyn_cast<tt::DotOp>(op); dot && its.results[0].dim) splitRealExtent(dot, *its.results[0].dim, blocks);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
     noteDecision(op, its);
