@@ -555,8 +555,7 @@ private:
         ttg::BufferType type = copy.alloc.getType();
         slots.bytes += copiedBytes(copy.alloc);
         auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
-        slots.buffers.push_back(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep));
-        copyAsMuch(slots.buffers.back(), copy.alloc);
+        slots.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
       }
     }
   }

@@ -87,8 +87,9 @@ ArrayRef<int64_t> copiedExtent(Operation *op) {
   return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
 }
 
-void copyAsMuch(Value buffer, ttg::AllocOp other) {
-  if (Attribute copied = other->getAttr(copiedName)) buffer.getDefiningOp()->setAttr(copiedName, copied);
+ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other) {
+  if (Attribute copied = other->getAttr(copiedName)) buffer->setAttr(copiedName, copied);
+  return buffer;
 }
 
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {

@@ -26,8 +26,8 @@ Dims multipliedExtent(tt::DotOp dot);
 
 /// What `copiedName` says; none: all.
 llvm::ArrayRef<int64_t> copiedExtent(mlir::Operation *op);
-/// What fills `buffer` copies as much as what fills `other`.
-void copyAsMuch(mlir::Value buffer, ttg::AllocOp other);
+/// `buffer`, which is filled with as much as `other`.
+ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other);
 /// How the copy engine fills a buffer; bytes of a tile that it brings, and from one tile to the next.
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
 int64_t copiedBytes(ttg::AllocOp alloc);
