@@ -10,6 +10,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shared_plan.h"
+#include "gpu/tiles/real_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -27,7 +28,7 @@ struct Bytes {
 Bytes bytesOf(Operation *op) {
   int64_t first = op->getAttrOfType<IntegerAttr>(ttg::offsetName).getInt();
   auto alloc = dyn_cast<ttg::AllocOp>(op);
-  return {first, first + (alloc ? alloc.getType().tileBytes() * alloc.getType().getDepth() : scratchBytes(op))};
+  return {first, first + (alloc ? tileBytes(alloc) * alloc.getType().getDepth() : scratchBytes(op))};
 }
 
 /// An access of the loop's body, from one of its operations to another one, by their numbers: of the next iteration if that has the smaller

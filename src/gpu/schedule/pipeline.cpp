@@ -9,6 +9,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
+#include "gpu/tiles/real_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -91,7 +92,7 @@ private:
     Block *block = group.first->getBlock();
     for (ttg::StoreSharedOp store : group.stores) {
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      group.bytes += alloc.getType().getLayout().layout().bytes();
+      group.bytes += copiedBytes(alloc);
       for (Operation *access : accessesOf(alloc)) {
         group.threadsRead |= readsByThreads(access);
         Operation *inBlock = block->findAncestorOpInBlock(*access);
@@ -322,7 +323,8 @@ private:
       if (ring.copies.size() != slots.buffers.size()) return false;
       for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
         ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
-        if (own.getElementType() != there.getElementType() || own.getLayout() != there.getLayout()) return false;
+        bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
+        if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
         deeper.push_back({copy.alloc, 0, schedule.loop});
         deeper.push_back({buffer.getDefiningOp<ttg::AllocOp>(), left->stages, schedule.loop});
       }
@@ -551,9 +553,9 @@ private:
       if (ring.tma) slots.barriers = allocBarriers(e.stages, 1);
       for (Copy copy : ring.copies) {
         ttg::BufferType type = copy.alloc.getType();
-        slots.bytes += type.getLayout().layout().bytes();
-        slots.buffers.push_back(ttg::AllocOp::create(
-            b, copy.alloc.getLoc(), ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout())));
+        slots.bytes += copiedBytes(copy.alloc);
+        auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
+        slots.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
       }
     }
   }

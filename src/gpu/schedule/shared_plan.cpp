@@ -9,6 +9,7 @@
 
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
+#include "gpu/tiles/real_extent.h"
 
 using namespace mlir;
 
@@ -83,11 +84,11 @@ private:
         reservation.first = std::min(reservation.first, span.first);
         reservation.last = std::max(reservation.last, span.last);
       }
-      reservation.bytes = alloc.getType().tileBytes() * alloc.getType().getDepth();
+      reservation.bytes = tileBytes(alloc) * alloc.getType().getDepth();
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           Span span = spans.lookup(buffer.loop);
-          reservation.bytes = alloc.getType().tileBytes() * buffer.depth;
+          reservation.bytes = tileBytes(alloc) * buffer.depth;
           reservation.first = std::min(reservation.first, span.first);
           reservation.last = std::max(reservation.last, span.last);
         }
