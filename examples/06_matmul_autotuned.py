@@ -6,7 +6,8 @@ else in the kernel knows on which machine it runs. `heuristics` derives a consta
 divides K, the loop needs no masks at all. The activation is applied to the fp32 accumulator, before rounding.
 
 Sizes that are no multiples of anything leave multiprocessors idle in the last round of tiles. Two things help, and the tuner decides: tiles
-need not be a power of two wide, and few rows or columns beside whole tiles get small tiles of their own, which run last.
+need not be a power of two wide (`any_size`, or two products that share rows), and few rows or columns beside whole tiles get small tiles
+of their own, which run last.
 """
 
 import numpy as np
@@ -39,7 +40,8 @@ def get_autotune_configs():
     plain = [(*tile, 1, 0, 0) for tile in tiles] + [(*tile, 0, 0) for tile in shared]
     # (..., columns beside BLOCK_N, edge): for sizes that whole tiles of the others cover badly
     uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0),
-              (128, 128, 64, 4, 6, 2, 32, 0), (128, 256, 64, 8, 3, 1, 0, 64)]
+              (128, 128, 64, 4, 6, 2, 32, 0), (128, 256, 64, 8, 3, 1, 0, 64),
+              (256, 216, 64, 8, 3, 1, 0, 0), (256, 184, 64, 8, 4, 1, 0, 0), (256, 224, 64, 8, 5, 2, 0, 0)]
     return [
         triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "BESIDE": beside, "EDGE": edge},
                       num_warps=warps, num_stages=stages, num_ctas=blocks)
@@ -53,7 +55,8 @@ def worth_measuring(configs, args, **constants):
         sides = [(args["M"], c["BLOCK_M"]), (args["N"], c["BLOCK_N"] + c["BESIDE"])]
         many = common.is_on_gpu(args["c_ptr"]) and all(size >= 4 * block for size, block in sides)
         left = any(0 < size % block <= c["EDGE"] for size, block in sides)
-        return (many or not c["BESIDE"]) and (many and left or not c["EDGE"])
+        uneven = c["BESIDE"] or c["BLOCK_N"] & (c["BLOCK_N"] - 1)
+        return (many or not uneven) and (many and left or not c["EDGE"])
     return [config for config in configs if suits(config.kwargs)]
 
 
@@ -110,7 +113,7 @@ def product_of_tile(
     configs=get_autotune_configs(), key=["M", "N", "K", "stride_am", "stride_bk"], prune_configs_by={"early_config_prune": worth_measuring}
 )
 @triton.heuristics({"EVEN_K": lambda args: args["K"] % args["BLOCK_K"] == 0})
-@triton.jit
+@triton.jit(any_size=True)
 def tuned_matmul_kernel(
     a_ptr, b_ptr, c_ptr, M, N, K,
     stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,

@@ -11,6 +11,7 @@
 #include "gpu/schedule/shift.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/covering.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_sums.h"
 #include "ir/address/indices.h"
@@ -255,7 +256,7 @@ struct Explainer::Impl {
     std::string held = product.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
     switch (product.getKind()) {
     case ttg::ProductKind::wgmma:
-      family = "wgmma m64n" + std::to_string(product.getColumns()) + "k" + std::to_string(step);
+      family = "wgmma m64n" + std::to_string(std::min(product.getColumns(), multipliedExtent(dot)[1])) + "k" + std::to_string(step);
       how = family + ", " + held;
       if (product.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
       break;

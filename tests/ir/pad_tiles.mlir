@@ -54,6 +54,16 @@ tt.func public @other(%x: tensor<12xf32>) -> f32 attributes {tt.any_size} {
 
 // -----
 
+// ---- a product says which of its rows and columns are real
+// CHECK-LABEL: tt.func public @product
+tt.func public @product(%a: tensor<96x64xf16>, %b: tensor<64x152xf16>, %c: tensor<96x152xf32>) -> tensor<96x152xf32> attributes {tt.any_size} {
+  // CHECK: tt.dot {{.*}} {tt.real = array<i64: 96, 152>} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
+  %0 = tt.dot %a, %b, %c : tensor<96x64xf16> * tensor<64x152xf16> -> tensor<96x152xf32>
+  tt.return %0 : tensor<96x152xf32>
+}
+
+// -----
+
 // ---- rows that stay together need nothing, others are gathered
 // CHECK-LABEL: tt.func public @shapes
 tt.func public @shapes(%x: tensor<96xf32>) -> (tensor<3x32xf32>, tensor<32x3xf32>) attributes {tt.any_size} {

@@ -140,6 +140,39 @@ def test_products(dtype, m, n, k, depth, engine):
 
 
 @triton.jit(any_size=True)
+def tiled_product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, OWN: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, 64)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in tl.range(0, K, 64, warp_specialize=OWN):
+        at = start + k
+        a = tl.load(a_ptr + (m % M)[:, None] * am + at[None, :] * ak, mask=at[None, :] < K, other=0.0)
+        b = tl.load(b_ptr + at[:, None] * bk + (n % N)[None, :] * bn, mask=at[:, None] < K, other=0.0)
+        acc += tl.dot(a, b)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], (acc * 2).to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+@pytest.mark.parametrize("dtype, tile, warps, blocks, own, turned", [
+    ("fp16", (128, 152), 8, 1, False, ""), ("fp16", (128, 170), 8, 1, False, "b"), ("fp16", (64, 88), 4, 1, True, "a"),
+    ("fp16", (192, 72), 8, 1, False, ""), ("fp16", (192, 80), 8, 1, True, "ab"), ("fp16", (320, 72), 8, 1, False, ""),
+    ("fp16", (64, 136), 8, 1, False, ""), ("fp16", (256, 136), 8, 2, True, ""), ("fp16", (256, 72), 8, 2, True, "b"),
+    ("fp16", (200, 72), 8, 1, False, "b"), ("fp16", (384, 40), 8, 2, False, ""), ("fp32", (128, 72), 8, 1, False, ""),
+    ("fp32", (192, 72), 8, 1, True, "ab"),
+])
+def test_products_in_tiles(dtype, tile, warps, blocks, own, turned, engine):
+    """What is copied, multiplied and held is what such a tile has; at the edges of the matrix there is less."""
+    (bm, bn), k = tile, 136
+    m, n = bm + 8, bn + 16
+    a, b = random((k, m) if "a" in turned else (m, k), dtype), random((n, k) if "b" in turned else (k, n), dtype, 1)
+    a, b = a.T if "a" in turned else a, b.T if "b" in turned else b
+    c = np.zeros((m, n), a.dtype)
+    strides = [stride // array.itemsize for array in (a, b) for stride in array.strides]
+    tiled_product_kernel[(2, 2)](a, b, c, m, n, k, *strides, BM=bm, BN=bn, OWN=own, num_warps=warps, num_stages=3, num_ctas=blocks)
+    expected = 2 * (a.astype(np.float64) @ b.astype(np.float64))
+    rounding = 1e-3 * np.abs(expected).max() if dtype == "fp16" else 0
+    np.testing.assert_allclose(c, expected, rtol=0, atol=(TF32 if dtype == "fp32" and engine in ON_GPU else 2e-5) * np.sqrt(k) * 8 + rounding)
+
+
+@triton.jit(any_size=True)
 def descriptor_kernel(a_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, [M, N], [N, 1], [BM, BN])
     out = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [BM, BN])

@@ -3,6 +3,7 @@
 //     1, ..."
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/computed_before.h"
+#include "gpu/machine/first_warps.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 
@@ -111,6 +112,15 @@ static std::string spelled(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d,
          formats(op.getCFormat(), a, op.getBFormat()) + " " + braces(d, true) + ", " + braces(registers) + ", " + b + ", " + tail + ";";
 }
 
+/// One branch around all of it, since ptxas would make one of each predicate, with fences of its own: without one behind each way to a
+/// product, ptxas lets each product wait for the one before (C7520).
+static std::string ofFirstWarps(const std::string &text, int64_t warps) {
+  constexpr int64_t threadsOfWarp = 32;
+  return "{ .reg .pred others; .reg .b32 thread; mov.u32 thread, %tid.x; setp.ge.u32 others, thread, " +
+         std::to_string(warps * threadsOfWarp) + "; @others bra behind;\n\twgmma.fence.sync.aligned;\n\t" + text +
+         "\n\tbehind: }\n\twgmma.fence.sync.aligned;";
+}
+
 /// The accumulators are read and written in place: each output is tied to the input that it was. Products that add to one sum are one piece
 /// of assembly, at the place of the last: they name up to 128 registers each, and most of a product's time in LLVM goes by their number.
 static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
@@ -131,6 +141,7 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   std::string text;
   for (ptx::WgmmaOp each : llvm::reverse(chain))
     text += (text.empty() ? "" : "\n\t") + spelled(each, fresh && each == first, d, code);
+  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::firstWarpsName)) text = ofFirstWarps(text, warps.getInt());
   replace(op, code.emit(text, Effect::product));
   for (ptx::WgmmaOp each : ArrayRef(chain).drop_front())
     each->erase();

@@ -3,6 +3,7 @@
 //   s = KQ    p = VG    w = exp2(s)    dv += wG    x = w * p    store x    dq = xK    dk += xQ    store dq
 // dv and dk are in use throughout, s and p until x is packed, dq behind that: what is counted is dv + dk + the larger one of s + p and dq.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "support/target.h"
@@ -58,7 +59,7 @@ int64_t accumulatorsOf(scf::ForOp loop) {
   Block *body = loop.getBody();
   SmallVector<InUse> results;
   loop.walk([&](ttg::WgmmaOp product) {
-    InUse &use = results.emplace_back(InUse{nullptr, nullptr, registersOf(product.getType())});
+    InUse &use = results.emplace_back(InUse{nullptr, nullptr, multipliedRegisters(product)});
     if (product.getExactEvery()) use.registers += std::min(use.registers, registersOfExactPart);
     Operation *last = product->getBlock() == body ? lastUse(product, body) : nullptr;
     if (!last || isa<BlockArgument>(product.getC())) return;

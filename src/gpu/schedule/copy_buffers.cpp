@@ -1,6 +1,7 @@
 // The copy engine moves a box of a tensor, and swizzles it as the buffer's layout says: which buffer a tile gets that goes through a tensor
 // map, and which map belongs to a buffer. One tensor may be copied in several boxes: each is a map of its own.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/real_extent.h"
 #include "ir/refusal.h"
 
 #include "mlir/IR/Builders.h"
@@ -48,6 +49,9 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   if (!recipe) return bug(op, "its tensor map has no " + name.str());
   std::optional<TmaBox> box = boxOf(buffer, order);
   SmallVector<int64_t> extents(box->box.begin(), box->box.end());
+  ArrayRef<int64_t> copied = copiedExtent(op);
+  for (size_t i = 1; i < copied.size(); ++i)
+    extents[i] = copied[static_cast<size_t>(order[i])];
   extents.resize(dims, 1);
   if (parts != 1) extents[1] /= parts;
   auto wanted = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),

@@ -1,5 +1,7 @@
 #include "gpu/schedule/copy_group.h"
 
+#include "gpu/tiles/real_extent.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -22,7 +24,7 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> le
   Block *block = group.first->getBlock();
   for (ttg::StoreSharedOp store : group.stores) {
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-    group.bytes += alloc.getType().getLayout().layout().bytes();
+    group.bytes += copiedBytes(alloc);
     for (Operation *access : accessesOf(alloc)) {
       group.threadsRead |= readsByThreads(access);
       Operation *inBlock = block->findAncestorOpInBlock(*access);

@@ -4,6 +4,7 @@
 // A block's slot is filled by all blocks, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
 // a warp of its own for copies, which waits for nothing else, and a kernel whose blocks never meet on the way.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/real_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -36,8 +37,9 @@ static bool isSameInBlocks(ValueRange values) {
   return true;
 }
 
+constexpr int64_t rowsOfPattern = 8; // of a swizzle: each part begins with one
+
 std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks) {
-  constexpr int64_t rowsOfPattern = 8; // of a swizzle: each part begins with one
   std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
   if (!box) return {};
   if (box->copies % blocks == 0) return 1;
@@ -48,7 +50,8 @@ std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks) {
 bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config) {
   if (ring.threadsRead) return false; // what they have read, arrivals at other blocks' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
-  if (!load || !partsOfBoxes(ttg::AllocOp(copy.alloc).getType(), config.getCtas())) return false;
+  std::optional<int64_t> parts = load ? partsOfBoxes(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
+  if (!parts || (*parts != 1 && copiedBox(copy.alloc)->box[1] % (rowsOfPattern * *parts) != 0)) return false;
   SmallVector<Value> decides(load.getCoordinates());
   for (Operation *around = load->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp()) {
     if (auto branch = dyn_cast<scf::IfOp>(around)) {
@@ -63,8 +66,10 @@ bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config) 
 }
 
 std::optional<std::string> whyNoMulticast(tt::FuncOp function) {
-  WalkResult walk = function.walk([](Operation *op) {
-    bool meets = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
+  int64_t stores = 0; // one alone waits for no other access
+  WalkResult walk = function.walk([&](Operation *op) {
+    bool meets = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
+    if (isa<tt::StoreOp>(op)) meets |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
     return meets ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walk.wasInterrupted()) return "the blocks of a program may have to meet";

@@ -11,6 +11,7 @@
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/widen_apart.h"
+#include "gpu/tiles/real_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -28,7 +29,7 @@ struct Bytes {
 Bytes bytesOf(Operation *op) {
   int64_t first = op->getAttrOfType<IntegerAttr>(ttg::offsetName).getInt();
   auto alloc = dyn_cast<ttg::AllocOp>(op);
-  return {first, first + (alloc ? alloc.getType().tileBytes() * alloc.getType().getDepth() : scratchBytes(op))};
+  return {first, first + (alloc ? tileBytes(alloc) * alloc.getType().getDepth() : scratchBytes(op))};
 }
 
 /// An access of the loop's body, from one of its operations to another one, by their numbers: of the next iteration if that has the smaller

@@ -11,6 +11,7 @@
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
+#include "gpu/tiles/real_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -298,7 +299,8 @@ private:
       if (ring.copies.size() != slots.buffers.size()) return false;
       for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
         ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
-        if (own.getElementType() != there.getElementType() || own.getLayout() != there.getLayout()) return false;
+        bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
+        if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
         deeper.push_back({copy.alloc, 0, schedule.loop});
         deeper.push_back({buffer.getDefiningOp<ttg::AllocOp>(), left->stages, schedule.loop});
       }
@@ -530,9 +532,9 @@ private:
       if (ring.tma) slots.barriers = allocBarriers(e.stages, 1);
       for (Copy copy : ring.copies) {
         ttg::BufferType type = copy.alloc.getType();
-        slots.bytes += type.getLayout().layout().bytes();
-        slots.buffers.push_back(ttg::AllocOp::create(
-            b, copy.alloc.getLoc(), ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout())));
+        slots.bytes += copiedBytes(copy.alloc);
+        auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
+        slots.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
       }
     }
   }

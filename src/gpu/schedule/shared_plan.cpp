@@ -10,6 +10,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/widen_apart.h"
+#include "gpu/tiles/real_extent.h"
 
 using namespace mlir;
 
@@ -84,12 +85,12 @@ private:
         reservation.first = std::min(reservation.first, span.first);
         reservation.last = std::max(reservation.last, span.last);
       }
-      reservation.bytes = alloc.getType().tileBytes() * alloc.getType().getDepth();
+      reservation.bytes = tileBytes(alloc) * alloc.getType().getDepth();
       if (alloc->hasAttr(allAlongName)) reservation.first = 0, reservation.last = end;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           Span span = spans.lookup(buffer.loop);
-          reservation.bytes = alloc.getType().tileBytes() * buffer.depth;
+          reservation.bytes = tileBytes(alloc) * buffer.depth;
           reservation.first = std::min(reservation.first, span.first);
           reservation.last = std::max(reservation.last, span.last);
         }

@@ -10,6 +10,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
+#include "gpu/tiles/real_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -92,6 +93,7 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
   WalkResult walk = loop.walk([&](ttg::WgmmaOp product) {
     auto type = cast<RankedTensorType>(product.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
+    if (!multipliedExtent(product).empty()) columns = std::min(columns, multipliedExtent(product)[1]);
     int64_t sums = rows * columns * type.getElementTypeBitWidth() / 32 / (warpsOfGroup << laneBits);
     return sums + besideSums <= firstRegisters(config, target, /*widener=*/false) ? WalkResult::advance() : WalkResult::interrupt();
   });

@@ -5,6 +5,7 @@
 //           %z = load_shared %r    add %z, ...
 // What threads read is read where it is first computed with: until then it takes no registers.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/tiles/real_extent.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -105,15 +106,36 @@ static Readers readersOf(ArrayRef<OpOperand *> uses, Block *block) {
   return readers;
 }
 
+/// The store of a load's tile to a buffer that the copy engine can fill, where the use is one; or null.
+static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use) {
+  auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
+  ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
+  bool isDirect = alloc && boxOf(alloc.getType(), load.getOrder()) &&
+                  alloc.getType().getElementType() == cast<RankedTensorType>(load.getType()).getElementType();
+  return isDirect ? store : ttg::StoreSharedOp();
+}
+
+/// Less than the tile is copied only where the copy engine fills the buffers that products read.
+static void copyWholeForOthers(ttg::DescriptorLoadOp load) {
+  if (copiedExtent(load).empty()) return;
+  bool forProducts = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
+    ttg::StoreSharedOp store = directStore(load, use);
+    return store &&
+           llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::WgmmaOp>(access); });
+  });
+  if (forProducts) return;
+  load->removeAttr(copiedName);
+  for (Operation *user : load.getResult().getUsers())
+    if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer())->removeAttr(copiedName);
+}
+
 /// Afterwards every load through a map has one use: it is stored to a buffer that the copy engine can fill, in the same block.
 static LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
   SmallVector<OpOperand *> others;
   SmallVector<ttg::StoreSharedOp> direct;
+  copyWholeForOthers(load);
   for (OpOperand &use : load.getResult().getUses()) {
-    auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
-    ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
-    if (alloc && boxOf(alloc.getType(), load.getOrder()) &&
-        alloc.getType().getElementType() == cast<RankedTensorType>(load.getType()).getElementType())
+    if (ttg::StoreSharedOp store = directStore(load, use))
       direct.push_back(store);
     else
       others.push_back(&use);

@@ -3,7 +3,9 @@
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/machine/computed_before.h"
+#include "gpu/machine/first_warps.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "ir/refusal.h"
@@ -293,7 +295,8 @@ namespace {
 /// A product by warpgroups, ready to be emitted.
 struct WarpgroupProduct {
   ptx::Format aFormat, bFormat, dFormat;
-  int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction
+  int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction, where they are all multiplied
+  SmallVector<int64_t> extent;  // rows and columns that are multiplied; none: all
   Layout layout;                // of the accumulators
   std::optional<SharedOperand> first;
   PackedA packedA; // without `first`
@@ -323,10 +326,19 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
                           depth,
                           step,
                           columns,
+                          SmallVector<int64_t>(multipliedExtent(op)),
                           layout,
                           first,
                           std::move(*packedA),
                           *second};
+}
+
+/// How many of the block's warps have rows that are multiplied, of those that begin at row `first` in the first warpgroup.
+static int64_t warpsWithRows(ThreadContext &t, const WarpgroupProduct &product, int64_t first) {
+  constexpr int64_t rowsOfInstruction = 64, warpsOfGroup = 4;
+  if (product.extent.empty()) return t.config.getWarps();
+  int64_t groups = (product.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
+  return std::min<int64_t>(t.config.getWarps(), groups * warpsOfGroup);
 }
 
 /// What one instruction adds to at a time: some of a thread's accumulators, whose columns lie side by side.
@@ -334,11 +346,25 @@ struct Columns {
   int64_t start = 0, count = 0; // registers
 };
 
+/// The accumulators of the instructions. What not all warpgroups multiply comes first: the last one ends the group.
+static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupProduct &product) {
+  SmallVector<std::pair<int64_t, Columns>> byWarps;
+  for (int64_t start = 0; start < product.layout.registersPerThread(); start += product.columns / 2) {
+    if (!isMultiplied(product.layout, product.extent, start)) continue;
+    Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
+    int64_t columns = product.extent.empty() ? product.columns : std::min(product.columns, product.extent[1] - at[1]);
+    byWarps.push_back({warpsWithRows(t, product, at[0]), {start, columns / 2}});
+  }
+  llvm::sort(byWarps, [](const auto &x, const auto &y) { return std::pair(x.first, x.second.start) < std::pair(y.first, y.second.start); });
+  return SmallVector<Columns>(llvm::make_second_range(byWarps));
+}
+
 /// Starts the instructions of the depths [from, to) for some columns; they add to `sums`, unless `reads` says that they do not begin with
 /// them.
 static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Columns columns, Parts sums,
                                      Value reads, int64_t from, int64_t to) {
   Dims at = coordinatesOf(product.layout.shape, product.layout.apply(columns.start, 0, 0, 0));
+  int64_t warps = warpsWithRows(t, product, at[0]);
   for (int64_t k = from; k < to; k += product.step) {
     const std::optional<SharedOperand> &first = product.first;
     SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
@@ -347,6 +373,7 @@ static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const Wa
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
                                         static_cast<uint32_t>(2 * columns.count), product.aFormat, product.bFormat, product.dFormat,
                                         first && !first->descriptor.alongK, !product.second.descriptor.alongK);
+    if (warps != t.config.getWarps()) started->setAttr(ptx::firstWarpsName, t.b.getI64IntegerAttr(warps));
     sums.assign(started.getD().begin(), started.getD().end());
   }
   return sums;
@@ -355,10 +382,9 @@ static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const Wa
 /// Starts the instructions of all depths, and commits them.
 static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads) {
   ptx::WgmmaFenceOp::create(t.b);
-  int64_t count = product.columns / 2;
-  for (int64_t start = 0; start < product.layout.registersPerThread(); start += count) {
-    auto place = sums.begin() + start;
-    FailureOr<Parts> part = startColumns(t, op, product, {start, count}, Parts(place, place + count), reads, 0, product.depth);
+  for (Columns columns : columnsOf(t, product)) {
+    auto place = sums.begin() + columns.start;
+    FailureOr<Parts> part = startColumns(t, op, product, columns, Parts(place, place + columns.count), reads, 0, product.depth);
     if (failed(part)) return failure();
     llvm::copy(*part, place);
   }
@@ -377,18 +403,19 @@ struct ExactPart {
 };
 } // namespace
 
-/// `every`: after how many elements of K a sum leaves the tensor cores.
-static std::vector<ExactPart> exactParts(const WarpgroupProduct &product, int64_t every) {
-  int64_t columns = product.columns / 2, steps = std::max<int64_t>(1, llvm::divideCeil(every, product.step));
+/// `every`: after how many elements of K a sum leaves the tensor cores. Of a tile that is multiplied in part, all columns leave together.
+static std::vector<ExactPart> exactParts(ThreadContext &t, const WarpgroupProduct &product, int64_t every) {
+  int64_t steps = std::max<int64_t>(1, llvm::divideCeil(every, product.step));
+  int64_t most = product.extent.empty() ? registersOfExactPart : product.layout.registersPerThread();
   std::vector<ExactPart> parts;
   for (int64_t from = 0; from < product.depth; from += steps * product.step) {
     auto begin = [&] { parts.push_back({from, std::min(product.depth, from + steps * product.step), {}}); };
     begin();
-    for (int64_t group = 0; group < product.layout.registersPerThread(); group += columns)
-      for (int64_t start = 0; start < columns; start += registersOfExactPart) {
-        int64_t count = std::min(registersOfExactPart, columns - start);
-        if (parts.back().registers + count > registersOfExactPart) begin();
-        parts.back().columns.push_back({group + start, count});
+    for (Columns all : columnsOf(t, product))
+      for (int64_t start = 0; start < all.count; start += most) {
+        int64_t count = std::min(most, all.count - start);
+        if (parts.back().registers + count > most) begin();
+        parts.back().columns.push_back({all.start + start, count});
         parts.back().registers += count;
       }
   }
@@ -401,7 +428,7 @@ static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const Warp
   if (reads)
     for (Value &sum : sums)
       sum = arith::SelectOp::create(t.b, reads, sum, zero);
-  for (const ExactPart &part : exactParts(product, *op.getExactEvery())) {
+  for (const ExactPart &part : exactParts(t, product, *op.getExactEvery())) {
     ptx::WgmmaFenceOp::create(t.b);
     Parts values;
     SmallVector<Value *> places;
@@ -433,7 +460,15 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
 }
 
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
-  Parts values = t.gather(op.getTiles());
+  Sums sums = partialSums(op->getParentOfType<tt::FuncOp>());
+  auto isUnderWay = [&](Value tile, size_t reg) { // whether a product may be adding to it
+    auto sum = sums.find(tile);
+    return sum == sums.end() || isMultiplied(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
+  };
+  Parts values;
+  for (Value tile : op.getTiles())
+    for (auto [reg, part] : llvm::enumerate(t.get(tile)))
+      if (isUnderWay(tile, reg)) values.push_back(part);
   auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
   int64_t computed = 0; // what is no product's result is to be computed before; a sum stands for all that it adds up
   for (Value tile : op.getTiles()) {
@@ -444,7 +479,16 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   }
   if (computed) wait->setAttr(ptx::computedBeforeName, t.b.getI64IntegerAttr(computed));
   if (Attribute every = op->getAttr(ptx::everyValueName)) wait->setAttr(ptx::everyValueName, every);
-  t.scatter(op.getResults(), wait.getResults());
+  ValueRange through = wait.getResults();
+  for (auto [tile, result] : llvm::zip(op.getTiles(), op.getResults())) {
+    Parts parts = t.get(tile);
+    for (auto [reg, part] : llvm::enumerate(parts)) {
+      if (!isUnderWay(tile, reg)) continue;
+      part = through.front();
+      through = through.drop_front();
+    }
+    t.set(result, std::move(parts));
+  }
   return success();
 }
 

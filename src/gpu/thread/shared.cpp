@@ -7,6 +7,7 @@
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/real_extent.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,7 +115,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
 }
 
 LogicalResult lowerSlot(ThreadContext &t, ttg::SlotOp op) {
-  int64_t step = cast<ttg::BufferType>(op.getBuffer().getType()).tileBytes();
+  int64_t step = tileBytes(allocOf(op.getBuffer()));
   Value offset = arith::MulIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(step));
   t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getBuffer()), offset)});
   return success();
@@ -302,7 +303,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
 /// The boxes of a tile: one a block of columns. `emit` gets a box's coordinates and the address of its bytes.
 static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, ValueRange coordinates,
                               llvm::function_ref<void(ValueRange, Value)> emit) {
-  std::optional<TmaBox> box = tmaBox(sharedOf(buffer));
+  std::optional<TmaBox> box = copiedBox(allocOf(buffer));
   if (!box) return bug(op, "the copy engine cannot fill this buffer");
   Value base = t.getScalar(buffer);
   for (int64_t i = 0; i < box->copies; ++i) {
@@ -335,9 +336,10 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
     Value starts = predicate;
     SmallVector<Value> place(at);
     if (parts != 1) { // its rows of each box
-      TmaBox whole = *tmaBox(sharedOf(op.getBuffer()));
-      place[1] = arith::AddIOp::create(t.b, place[1], arith::MulIOp::create(t.b, rank, t.i32(whole.box[1] / parts)));
-      address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(whole.bytes / parts)));
+      TmaBox whole = *copiedBox(allocOf(op.getBuffer()));
+      int64_t rows = whole.box[1] / parts;
+      place[1] = arith::AddIOp::create(t.b, place[1], arith::MulIOp::create(t.b, rank, t.i32(rows)));
+      address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(rows * whole.spanBytes)));
     } else if (isForAll) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
       starts = arith::AndIOp::create(t.b, predicate, isMine);

@@ -4,6 +4,7 @@
 // Only products count: what is computed element by element is needed for a moment. Nothing is changed where they fit, or where twice as
 // many threads would have no more registers together.
 #include "gpu/passes.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/ttg.h"
@@ -19,7 +20,9 @@ namespace {
 
 int64_t bitsOf(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
-  return type.getNumElements() * (type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64);
+  int64_t elements = type.getNumElements();
+  if (auto dot = tile.getDefiningOp<tt::DotOp>()) elements = elements / type.getShape().back() * realExtent(dot).back();
+  return elements * (type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64);
 }
 
 /// The last place in the block where the product's result is held: through what is made of it element by element, up to another product.
@@ -43,7 +46,7 @@ Operation *lastUse(tt::DotOp dot) {
 int64_t accumulatorBitsOf(scf::ForOp loop) {
   int64_t carried = 0, most = 0;
   for (BlockArgument argument : loop.getRegionIterArgs())
-    if (isTile(argument)) carried += bitsOf(argument);
+    if (isTile(argument)) carried += bitsOf(loop.getTiedLoopYieldedValue(argument)->get());
   SmallVector<std::pair<tt::DotOp, Operation *>> held; // products whose sums are not carried, and their last uses
   for (auto dot : loop.getBody()->getOps<tt::DotOp>())
     if (!isa<BlockArgument>(dot.getC())) held.push_back({dot, lastUse(dot)});

@@ -20,6 +20,7 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "support/artifact.h"
 #include "support/target.h"
@@ -245,7 +246,7 @@ private:
     for (size_t i = 0; i < count.stores.size(); ++i) {
       tt::StoreOp store = count.stores[i];
       if (!isCandidate(store.getValue().getType())) return false;
-      Result<MapPlan> plan = planFor(store, indices, store.getPtr(), store.getMask());
+      Result<MapPlan> plan = planFor(store, indices, store.getPtr(), store.getMask(), ttg::shapeOf(store.getValue().getType()));
       if (!plan) return false;
       for (size_t j = 0; j < i; ++j) {
         tt::StoreOp other = count.stores[j];
@@ -291,13 +292,14 @@ private:
   }
 
   /// The plan of a load or a store, proven. The kernel does not rely on its facts yet.
-  Result<MapPlan> planFor(Operation *op, Indices &indices, Value pointers, Value mask) {
+  Result<MapPlan> planFor(Operation *op, Indices &indices, Value pointers, Value mask, ArrayRef<int64_t> looked) {
     if (Result<void> fits = checkPlace(op); !fits) return Failure{fits.error()};
-    Result<MapPlan> plan = planTensorMap(indices, function, pointers, mask);
+    Result<MapPlan> plan = planTensorMap(indices, function, pointers, mask, looked);
     if (!plan) return plan;
     if (refuted.contains(everyFact) || refuted.contains(mapFactName(plan->base.getArgNumber())))
       return Failure{"the launch could not make a map for " + nameOf(plan->base)};
-    if (!provesItself(indices, *plan, pointers, mask)) return Failure{"the map that was found is not what it was made from: a bug of ours"};
+    if (!provesItself(indices, *plan, pointers, mask, looked))
+      return Failure{"the map that was found is not what it was made from: a bug of ours"};
     return plan;
   }
 
@@ -327,7 +329,7 @@ private:
     if (op.getMask() && other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
       return Failure{"elements outside of its mask are not 0"};
     Indices indices(function, refuted);
-    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask());
+    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask(), lookedAt(op));
     if (!plan) return Failure{plan.error()};
     if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is not known"};
     if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
@@ -338,6 +340,8 @@ private:
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getType()).getElementType());
     auto loaded = ttg::DescriptorLoadOp::create(b, op.getLoc(), op.getType(), map, coordinates(indices, *plan, op.getLoc()), order(*plan),
                                                 static_cast<uint32_t>(op.getEvict()));
+    if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape())
+      loaded->setAttr(copiedName, b.getDenseI64ArrayAttr(plan->box));
     if (Attribute split = op->getAttr(ttg::splitName)) loaded->setAttr(ttg::splitName, split);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();
@@ -384,7 +388,7 @@ private:
   Result<void> formStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
     if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
     Indices indices(function, refuted);
-    Result<MapPlan> plan = planFor(op, indices, pointers, mask);
+    Result<MapPlan> plan = planFor(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
     if (Result<void> fits = checkWrite(plan->base, adds); !fits) return fits;
     if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;

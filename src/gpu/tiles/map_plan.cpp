@@ -9,6 +9,7 @@
 #include "gpu/layout/layout.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -36,10 +37,17 @@ bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDime
   return indices.assumeNonNegative(dim.stride - Polynomial(1) - last);
 }
 
+/// The dimension of which a bound says that what is behind the elements that are looked at is off:  coordinate - looked < 0
+std::optional<int64_t> endOfLooked(const Conjunct &bound, ArrayRef<int64_t> shape, ArrayRef<int64_t> looked) {
+  for (auto [dim, extent] : llvm::enumerate(looked))
+    if (extent < shape[dim] && bound == Polynomial(Term{1, int64_t(dim), {}}) - Polynomial(extent)) return int64_t(dim);
+  return std::nullopt;
+}
+
 class Planner {
 public:
-  Planner(Indices &indices, tt::FuncOp function, Value pointers, Value mask)
-      : indices(indices), function(function), pointers(pointers), mask(mask) {
+  Planner(Indices &indices, tt::FuncOp function, Value pointers, Value mask, ArrayRef<int64_t> looked)
+      : indices(indices), function(function), pointers(pointers), mask(mask), looked(looked) {
     auto type = cast<RankedTensorType>(pointers.getType());
     shape.assign(type.getShape().begin(), type.getShape().end());
     bytes = cast<tt::PointerType>(type.getElementType()).getPointeeType().getIntOrFloatBitWidth() / 8;
@@ -57,6 +65,7 @@ public:
     rest = offset.along(-1);
     Result<void> done = findStrides();
     if (done) done = readMask();
+    if (done) chooseBox();
     if (done) done = placeMasked();
     if (done) done = placeComputed();
     if (done) done = placeKnown();
@@ -136,6 +145,10 @@ private:
       if (factor != 1 && factor != -1) return Failure{"its mask compares a multiple of an index"};
       MapDimension &dim = dimOf(along);
       if (factor == 1) {
+        if (endOfLooked(conjunct, shape, looked)) {
+          ends.push_back(along);
+          continue;
+        }
         if (dim.distance && *dim.distance != remainder) return Failure{"its mask has two bounds in " + name(along)};
         dim.distance = remainder;
         continue;
@@ -148,6 +161,21 @@ private:
       dim.fixed = true;
     }
     return {};
+  }
+
+  /// Less than the tile where less is looked at: blocks of columns as wide as a swizzle, rows in steps of an instruction. What that is more
+  /// than what is looked at must not be behind the tensor: a second bound says where that ends.
+  void chooseBox() {
+    constexpr int64_t span = 128, rows = 8;
+    plan_.box = shape;
+    for (int64_t along : ends) {
+      MapDimension &dim = dimOf(along);
+      int64_t &moved = plan_.box[size_t(along)], end = looked[size_t(along)];
+      if (!dim.distance)
+        dim.distance = Polynomial(-end);
+      else
+        moved = std::min<int64_t>(moved, llvm::alignTo(end, &dim == &contiguous() ? span / bytes : rows));
+    }
   }
 
   Polynomial computedPart(const Polynomial &value) {
@@ -286,7 +314,8 @@ private:
   Indices &indices;
   tt::FuncOp function;
   Value pointers, mask;
-  SmallVector<int64_t> shape;
+  ArrayRef<int64_t> looked;
+  SmallVector<int64_t> shape, ends; // ends: dimensions whose elements behind those that are looked at are masked off
   int64_t bytes = 0;
   Polynomial offset, rest; // the address, and what no dimension has taken of it yet
   MapPlan plan_;
@@ -314,11 +343,11 @@ Polynomial coordinate(const MapDimension &dim) {
 
 } // namespace
 
-Result<MapPlan> planTensorMap(Indices &indices, tt::FuncOp kernel, Value pointers, Value mask) {
-  return Planner(indices, kernel, pointers, mask).plan();
+Result<MapPlan> planTensorMap(Indices &indices, tt::FuncOp kernel, Value pointers, Value mask, ArrayRef<int64_t> looked) {
+  return Planner(indices, kernel, pointers, mask, looked).plan();
 }
 
-bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value mask) {
+bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value mask, ArrayRef<int64_t> looked) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(pointers.getType()).getShape();
   Result<Indices::Pointer> pointer = indices.pointer(pointers, ownDims(pointers));
   if (!pointer || pointer->base != plan.base) return false;
@@ -336,6 +365,8 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
     if (!parts) return false;
     original = std::move(*parts);
   }
+  for (auto [moved, extent] : llvm::zip(plan.box, looked))
+    if (moved < extent) return false;
   // Every bound of the map is one of the mask's, or holds anyway.
   SmallVector<Conjunct> bounds(plan.wholly.conjuncts);
   for (const MapDimension &dim : plan.dims) {
@@ -344,10 +375,14 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
     if (dim.fixed) bounds.push_back(Polynomial(-1) - coordinate(dim));
   }
   if (!llvm::all_of(bounds, [&](const Conjunct &bound) { return llvm::is_contained(original.conjuncts, bound); })) return false;
+  auto isBehindLooked = [&](const Conjunct &bound) {
+    std::optional<int64_t> at = endOfLooked(bound, shape, looked);
+    return at && llvm::any_of(plan.dims, [&](const MapDimension &dim) { return dim.tileDim == *at && !dim.bound.isZero(); });
+  };
   // Every bound of the mask is one of the map's, or holds anyway: of lower ones, it is enough if the start is not negative.
   return plan.wholly.conditions == original.conditions && llvm::all_of(original.conjuncts, [&](const Conjunct &bound) {
            Polynomial start = Polynomial(-1) - bound.along(-1);
-           return llvm::is_contained(bounds, bound) || (bound.constant() && *bound.constant() < 0) ||
+           return llvm::is_contained(bounds, bound) || isBehindLooked(bound) || (bound.constant() && *bound.constant() < 0) ||
                   (isLower(bound) && indices.isNonNegative(start));
          });
 }

@@ -24,15 +24,17 @@ struct MapPlan {
   address::Polynomial offset;           // elements, that the host adds to the base
   llvm::SmallVector<MapDimension> dims; // innermost first
   address::Mask wholly;                 // what must hold for any of the tile to exist
+  llvm::SmallVector<int64_t> box;       // by dimension of the tile: how much of it is moved. What lies behind that, nobody looks at
 };
 
 constexpr int64_t mapAlignment = 16; // bytes: of a map's base and of its strides
 
 /// The plan for the access of `kernel` through a tile of pointers under a mask (null: none), or why there is none. It holds where
-/// indices.facts() do.
-Result<MapPlan> planTensorMap(address::Indices &indices, tt::FuncOp kernel, mlir::Value pointers, mlir::Value mask);
+/// indices.facts() do. `looked`: how much of a tile that is loaded is looked at, by dimension.
+Result<MapPlan> planTensorMap(address::Indices &indices, tt::FuncOp kernel, mlir::Value pointers, mlir::Value mask,
+                              llvm::ArrayRef<int64_t> looked);
 
-/// Whether the plan moves exactly the elements that pointers and mask say, to and from the same places.
-bool provesItself(address::Indices &indices, const MapPlan &plan, mlir::Value pointers, mlir::Value mask);
+/// Whether the plan moves exactly the elements that pointers and mask say, to and from the same places, of those that are looked at.
+bool provesItself(address::Indices &indices, const MapPlan &plan, mlir::Value pointers, mlir::Value mask, llvm::ArrayRef<int64_t> looked);
 
 } // namespace tilewright::gpu

@@ -4,6 +4,7 @@
 //           %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
 // Nothing overlaps yet: the pipeline turns loads that only feed a buffer into copies that run ahead, and lets products run on.
 #include "gpu/passes.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
 
@@ -79,10 +80,22 @@ private:
   /// Several products may read one tile: it is copied once, so that the one that reads the fewest columns at a time can.
   void noteReach(tt::DotOp dot) {
     auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
-    if (!product || product.getKind() != ttg::ProductKind::wgmma) return;
+    bool isWgmma = product && product.getKind() == ttg::ProductKind::wgmma;
+    noteWhole(dot.getA(), 0, dot, isWgmma && !product.getAInRegisters());
+    noteWhole(dot.getB(), 1, dot, isWgmma);
+    if (!isWgmma) return;
     Source source = sourceOf(dot.getB());
     int64_t &least = reaches.try_emplace({source.tile, source.order[0]}, product.getColumns()).first->second;
     least = std::min(least, product.getColumns());
+  }
+
+  /// A tile is wanted whole where a product does not read it by its descriptors, or further than what has been copied.
+  void noteWhole(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
+    Source source = sourceOf(operand);
+    auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
+    if (!load || copiedExtent(load).empty()) return;
+    byDescriptor = byDescriptor && multipliedExtent(dot)[dim] <= copiedExtent(load)[static_cast<size_t>(source.order[dim])];
+    if (!byDescriptor) load->removeAttr(copiedName);
   }
 
   /// `along`: the operand's dimension that products run along; `reach`: how much of the other one a warpgroup reads, in elements;
@@ -120,6 +133,7 @@ private:
         hoisted[key] = buffer;
       }
     }
+    if (Attribute copied = from ? from->getAttr(copiedName) : Attribute()) buffer.getDefiningOp()->setAttr(copiedName, copied);
     Type seen = element.isInteger(1) ? stored : source.element;
     if (llvm::is_sorted(source.order) && seen == stored) return buffer;
     Dims order(source.order.begin(), source.order.end());
@@ -181,8 +195,10 @@ private:
     Value a = product.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, product.getColumns());
     storePending(dot);
     Value c = accumulator(dot, product.getKind());
-    Value d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), exactEvery(dot));
-    return ttg::WgmmaWaitOp::create(b, dot.getLoc(), TypeRange{c.getType()}, 0, ValueRange{d}).getResults()[0];
+    Dims extent = multipliedExtent(dot);
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), exactEvery(dot));
+    if (extent != ttg::shapeOf(dot.getType())) d->setAttr(multipliedName, b.getDenseI64ArrayAttr(extent));
+    return ttg::WgmmaWaitOp::create(b, dot.getLoc(), TypeRange{c.getType()}, 0, ValueRange{d.getD()}).getResults()[0];
   }
 
   Value byWarps(tt::DotOp dot) {

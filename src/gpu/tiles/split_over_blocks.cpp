@@ -16,6 +16,7 @@
 // Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
+#include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
@@ -683,6 +684,7 @@ private:
         result.setType(typeIn(cast<RankedTensorType>(result.getType()), form));
         forms[result] = form;
       }
+    if (auto dot = dyn_cast<tt::DotOp>(op); dot && its.results[0].dim) splitRealExtent(dot, *its.results[0].dim, blocks);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
     noteDecision(op, its);
@@ -751,16 +753,18 @@ static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
 /// Two blocks where one does not hold the accumulators of a product, with as many warps as have registers for them; 1 elsewhere. Each has
 /// half of the sums, and copies half of the operand that both read (256x256: 1144 bytes of a thread are spilled in one block).
 static int64_t blocksForProduct(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  bool products = false, others = false;
+  constexpr int64_t besideSums = 26; // of a thread that only adds up one product
+  int64_t products = 0;
+  bool others = false;
   function.walk([&](Operation *op) {
-    products |= isa<tt::DotOp>(op);
+    products += isa<tt::DotOp>(op);
     others |= isa<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp, tt::ElementwiseInlineAsmOp>(op);
   });
   if (!target.clusters || !products || others || config.getMaxRegisters() != 0) return 1;
   int64_t registers = accumulatorBits(function) / 32, threads = target.registersPerProcessor / target.registersPerThread;
   threads = int64_t(1) << llvm::Log2_64(static_cast<uint64_t>(threads)); // of whole warps, a power of two
-  bool fits = registers <= threads * (target.registersPerThread - otherRegisters);
-  return fits || registers > 2 * threads * (target.registersPerThread - otherRegisters) ? 1 : 2;
+  int64_t available = threads * (target.registersPerThread - (products == 1 ? besideSums : otherRegisters));
+  return registers <= available || registers > 2 * available ? 1 : 2;
 }
 
 LogicalResult splitOverBlocks(ModuleOp module) {

@@ -6,6 +6,7 @@
 // parts where there are two of bf16. An infinity's second part is no number, and neither is %s then: the first product knows better.
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
+#include "ir/real_extent.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -65,13 +66,19 @@ static void split(tt::DotOp op) {
   Precision precision = op.getInputPrecision(), each = isBf16(precision) ? Precision::IEEE : Precision::TF32;
   SmallVector<Value> left = partsOf(b, op.getA(), precision), right = partsOf(b, op.getB(), precision);
   auto type = cast<RankedTensorType>(op.getType());
+  Attribute real = op->getAttr(tt::realName);
+  auto product = [&](Value a, Value with, Value c) -> Value {
+    auto dot = tt::DotOp::create(b, type, a, with, c, each, 0);
+    if (real) dot->setAttr(tt::realName, real);
+    return dot;
+  };
   Value zero = constantTile(b, type, b.getF32FloatAttr(0)), small = zero;
   for (size_t order = left.size() - 1; order > 0; --order) // the smallest first
     for (size_t i = 0; i <= order; ++i)
-      small = tt::DotOp::create(b, type, left[order - i], right[i], small, each, 0);
+      small = product(left[order - i], right[i], small);
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, small, small);
   small = arith::SelectOp::create(b, isNumber, small, zero);
-  Value large = tt::DotOp::create(b, type, left[0], right[0], op.getC(), each, 0);
+  Value large = product(left[0], right[0], op.getC());
   op.replaceAllUsesWith(arith::AddFOp::create(b, large, small).getResult());
   op.erase();
 }

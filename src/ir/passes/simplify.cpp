@@ -158,8 +158,10 @@ template <typename Add> struct AddToDot : OpRewritePattern<Add> {
     for (auto [product, addend] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
       auto dot = product.template getDefiningOp<tt::DotOp>();
       if (!dot || !dot->hasOneUse() || !isZeroTile(dot.getC()) || dot.getMaxNumImpreciseAcc() != 0) continue;
-      rewriter.replaceOp(op, tt::DotOp::create(rewriter, dot.getLoc(), dot.getType(), dot.getA(), dot.getB(), addend,
-                                               dot.getInputPrecision(), dot.getMaxNumImpreciseAcc()));
+      auto sum = tt::DotOp::create(rewriter, dot.getLoc(), dot.getType(), dot.getA(), dot.getB(), addend, dot.getInputPrecision(),
+                                   dot.getMaxNumImpreciseAcc());
+      sum->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
+      rewriter.replaceOp(op, sum);
       return success();
     }
     return failure();

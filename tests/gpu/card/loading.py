@@ -1,9 +1,11 @@
 """Kernel files as modules, each for the compiler that is asked for."""
 
 import ast
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
+import inspect
 import os
 import sys
 
@@ -23,6 +25,20 @@ class WithoutCalls(importlib.machinery.SourceFileLoader):
         return compile(tree, self.path, "exec")
 
 
+@contextlib.contextmanager
+def taking_any_size(triton_module):
+    """Tiles of any size are Tilewright's own. A kernel that asks for them means the same to others, with powers of two."""
+    jit = triton_module.jit
+    if "any_size" in inspect.signature(jit).parameters:
+        yield
+        return
+    triton_module.jit = lambda fn=None, *, any_size=False, **options: jit(fn, **options)
+    try:
+        yield
+    finally:
+        triton_module.jit = jit
+
+
 def load_file(path, triton_module):
     """A fresh module of a file's definitions, whose `import triton` finds `triton_module`."""
     global counter
@@ -37,7 +53,8 @@ def load_file(path, triton_module):
         spec = importlib.util.spec_from_file_location(full, path, loader=WithoutCalls(full, path))
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
+        with taking_any_size(triton_module):
+            spec.loader.exec_module(module)
     finally:
         for key, value in saved.items():
             if value is None:

@@ -1,0 +1,11 @@
+// What pad-tiles says about products that it has made larger.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tilewright::tt {
+
+/// Of a product: how many of its rows and columns are real (two integers). Nobody looks at the others, whatever they are.
+constexpr llvm::StringLiteral realName = "tt.real";
+
+} // namespace tilewright::tt

@@ -1,0 +1,86 @@
+"""Products of tiles that are no power of two: wgmma multiplies by the columns that there are, and shared memory holds no others."""
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=TILES
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --emit ptx | FileCheck %s
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=170,T=1,WS=0' --until pipeline | FileCheck %s --check-prefix=ALONG
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=176,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=ROWS
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=LARGE
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=64,BN=216,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=SHARED
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=80,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=TURNED
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=1' | FileCheck %s --check-prefix=PAIR
+# RUN: tilewright explain %s --kernel twice --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8' | FileCheck %s --check-prefix=MEETS
+
+import triton
+import triton.language as tl
+
+# Blocks of 64 columns: three hold 176. Nobody looks at the rest.
+# TILES: box = [64, 64]
+# TILES: ttg.alloc {ttg.copied = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
+# TILES: ttg.barrier_expect {{.*}}, 40960
+# TILES: ttg.wgmma {{.*}} {ttg.multiplied = array<i64: 128, 176>}
+
+# One instruction of 176 columns, whose 88 sums a thread has, and no others.
+# CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n176k16
+# CHECK-NOT: wgmma.mma_async
+# CHECK: wgmma.wait_group
+
+# Along K rows are single: 176, of which six are there for the instruction alone.
+# ALONG: box = [64, 176]
+# ALONG: ttg.alloc {ttg.copied = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
+# ALONG: ttg.barrier_expect {{.*}}, 38912
+# ALONG: ttg.multiplied = array<i64: 128, 176>
+
+# The second warpgroup has 64 of the 192 rows. The others' second product comes first, behind a branch with fences of its own.
+# ROWS: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 49152;
+# ROWS: wgmma.fence
+# ROWS: setp.ge.u32 others, thread, 128; @others bra behind;
+# ROWS-NEXT: wgmma.fence
+# ROWS-COUNT-4: m64n176k16
+# ROWS: behind: }
+# ROWS-NEXT: wgmma.fence
+# ROWS-COUNT-4: m64n176k16
+# ROWS-NOT: wgmma.mma_async
+
+# Sums of 216 registers a thread stay in one block.
+# LARGE-NOT: barrier.cluster
+# LARGE-COUNT-8: m64n216k16
+# LARGE-NOT: wgmma.mma_async
+
+# Two warpgroups share the columns: each multiplies half of the tile.
+# SHARED-NOT: ttg.copied
+# SHARED-NOT: ttg.multiplied
+
+# tf32 wants rows along K. Threads turn the tile, all of it.
+# TURNED-NOT: ttg.copied
+# TURNED: ttg.multiplied
+
+# Blocks share copies although threads store the tile; with two stores one would have to wait for the other.
+# PAIR: wgmma m64n216k16
+# PAIR: each copies a part
+# MEETS-DAG: wgmma m64n216k16
+# MEETS-DAG: no warp of its own for copies: the blocks of a program may have to meet
+
+
+@triton.jit(any_size=True)
+def product(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, T: tl.constexpr, WS: tl.constexpr):
+    rows, columns, ks = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, 64)
+    sums = tl.zeros((BM, BN), tl.float32)
+    for k in tl.range(0, K, 64, warp_specialize=WS):
+        at = k + ks
+        x = tl.load(a + rows[:, None] * K + at, mask=(rows[:, None] < M) & (at < K), other=0.0)
+        places = columns[None, :] * K + at[:, None] if T else at[:, None] * N + columns[None, :]
+        y = tl.load(b + places, mask=(columns[None, :] < N) & (at[:, None] < K), other=0.0)
+        sums = tl.dot(x, y, sums)
+    tl.store(c + rows[:, None] * N + columns, sums.to(c.dtype.element_ty), mask=(rows[:, None] < M) & (columns < N))
+
+
+@triton.jit(any_size=True)
+def twice(a, b, c, M, N, K):
+    rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.program_id(1) * 216 + tl.arange(0, 216), tl.arange(0, 64)
+    sums = tl.zeros((256, 216), tl.float32)
+    for k in tl.range(0, K, 64, warp_specialize=True):
+        at = k + ks
+        x = tl.load(a + rows[:, None] * K + at, mask=(rows[:, None] < M) & (at < K), other=0.0)
+        y = tl.load(b + at[:, None] * N + columns, mask=(columns < N) & (at[:, None] < K), other=0.0)
+        sums += tl.dot(x, y)
+    tl.store(c + rows[:, None] * N + columns, sums.to(tl.float16), mask=(rows[:, None] < M) & (columns < N))
+    tl.store(c + rows[:, None] * N + columns + 1, sums.to(tl.float16), mask=(rows[:, None] < M) & (columns + 1 < N))
