@@ -1,7 +1,7 @@
 // THE pipeline: how source becomes machine code, for every door (a Python function, a C++ program, IR text) and every machine.
 //
-// The steps and their order are a table (steps.cpp). A door chooses where to begin, where to end, and who watches. After each step the
-// module is verified, and searched for what the step has promised to have removed; so a mistake of ours is told where it was made.
+// The steps and their order are a table (steps.cpp). A door chooses where to begin, where to end, and who watches. After each
+// step the module is verified and searched for what the step has promised to remove; so a bug of ours is reported where it arose.
 
 #include "pipeline/steps.h"
 
@@ -35,7 +35,7 @@ static void promise(const Step &step, llvm::SmallVectorImpl<llvm::StringRef> &go
   llvm::StringRef(step.gone).split(gone, ' ', -1, /*KeepEmpty=*/false);
 }
 
-/// Another number for a module in which anything has changed that the verifier looks at, in a tenth of the verifier's time.
+/// A number that changes if anything changes that the verifier looks at; it takes a tenth of the verifier's time.
 static uint64_t fingerprint(ModuleOp module) {
   uint64_t code = 0;
   auto add = [&code](const void *part) {
@@ -62,8 +62,8 @@ static uint64_t fingerprint(ModuleOp module) {
   return code;
 }
 
-/// What a step left is well-formed and holds nothing that must be gone. A module with the fingerprint `verified` is as well-formed as it
-/// was: half of the steps leave most kernels as they are.
+/// Checks that what a step left is well-formed and contains nothing that must be gone. A module with the
+/// fingerprint `verified` is as well-formed as it was: half of the steps leave most kernels unchanged.
 static bool check(Compilation &c, const Step &step, llvm::ArrayRef<llvm::StringRef> gone, std::optional<uint64_t> &verified) {
   c.errors.enterCheck();
   auto now = step.changesDialects ? std::nullopt : std::optional(fingerprint(*c.module));
@@ -90,7 +90,7 @@ static bool runStep(const Step &step, Compilation &c) {
   return true;
 }
 
-/// Runs the steps from `from` (empty: the first) to `until`. The first one always runs: it brings the module.
+/// Runs the steps from `from` (empty: the first) to `until`. The first step always runs: it makes the module.
 static bool runSteps(Compilation &c, llvm::StringRef from, llvm::StringRef until) {
   if (!c.request.options.check(c.request.gpu ? &*c.request.gpu : nullptr, c.diagnostics)) return false;
   llvm::SmallVector<llvm::StringRef> gone;
