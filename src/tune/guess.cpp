@@ -30,7 +30,7 @@ std::vector<OpenSize> openSizes(llvm::ArrayRef<std::string> names, bool isGpu) {
 }
 
 namespace {
-/// Estimates that are known by now.
+/// Estimates that are already known.
 class Estimates {
 public:
   explicit Estimates(llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) : estimate(estimate) {}
@@ -46,7 +46,7 @@ private:
 };
 } // namespace
 
-/// Of equals the smaller value is kept.
+/// Of equal ones, the smaller value is kept.
 static std::vector<int64_t> descend(llvm::ArrayRef<OpenSize> open, std::vector<int64_t> sizes, Estimates &estimates) {
   constexpr int mostRounds = 4;
   for (int round = 0; round < mostRounds; ++round) {
@@ -67,7 +67,7 @@ static std::vector<int64_t> descend(llvm::ArrayRef<OpenSize> open, std::vector<i
 std::optional<Guess> guessSizes(llvm::ArrayRef<OpenSize> open, llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) {
   Estimates estimates(estimate);
   std::optional<Guess> best;
-  // From the middle of all ladders; where that does not work, from the bottom.
+  // Starts from the middle of all ladders; if that does not work, from the bottom.
   for (bool fromMiddle : {true, false}) {
     std::vector<int64_t> start;
     for (const OpenSize &size : open)
@@ -78,7 +78,7 @@ std::optional<Guess> guessSizes(llvm::ArrayRef<OpenSize> open, llvm::function_re
     break;
   }
   if (!best) return std::nullopt;
-  // The other one: each parameter a step away, up or down.
+  // The other combination: each parameter one step away, up or down.
   double least = 0;
   for (int step : {-1, 1}) {
     std::vector<int64_t> other = best->sizes;

@@ -4,8 +4,8 @@
 //         a = tl.load(a_ptrs)               64 x 128x64 f16: 1 MiB
 //         acc = tl.dot(a, b, acc)           64 x 2*128*128*64 operations of float16
 //
-// Loops whose lengths follow from integer arguments and the program's number are counted in full, others once. Programs differ (a causal
-// loop is longer in later ones), so a few of them are counted, and the mean is taken.
+// Loops whose lengths follow from integer arguments and the program's number are counted completely, others once.
+// Programs differ (a causal loop is longer in later ones), so a few of them are counted, and the mean is used.
 #pragma once
 
 #include "ir/explanation.h"
@@ -23,26 +23,26 @@ struct LineWork {
 
 /// What one program does, masked-off elements included.
 struct ProgramWork {
-  double arithmetic = 0; // operations on floats but for products (ir/work.h)
-  double functions = 0;  // those of them that are exponentials, logarithms and the like
+  double arithmetic = 0; // operations on floats, without products (ir/work.h)
+  double functions = 0;  // those of them that are exponentials, logarithms and so on
   double products = 0;   // operations of products
   double bytes = 0;      // loaded and stored
   double tileBytes = 0;  // of the largest set of tiles that one loop loads in an iteration
   double sumBytes = 0;   // of the largest result of a product
-  double sumTraffic = 0; // bytes of results that products add to, read and written each time
+  double sumTraffic = 0; // bytes of results that products add to, counted each time they are read and written
   double iterations = 0; // of all loops
-  bool isExact = true;   // how often each loop runs is known
+  bool isExact = true;   // false: the number of some loop's iterations is a guess
 
   std::map<std::string, double> productsOf; // by the type of their operands, in the words of tune/peaks.h: "float16"
   std::map<SourceLine, LineWork> lines;
 };
 
-/// Of what this request compiles to. `arguments`: those of a launch, one a parameter; none: they are not known. No grid: of program 0.
-/// Nothing, after an error, where it does not compile.
+/// For what this request compiles to. `arguments`: those of a launch, one for each parameter; empty:
+/// they are unknown. Without a grid: for program 0. Null, after an error, where it does not compile.
 std::optional<ProgramWork> workOfRequest(const CompileRequest &request, llvm::ArrayRef<Argument> arguments, const std::optional<Grid> &grid,
                                          Diagnostics &diagnostics);
 
-/// Of a launch with these arguments, all of them bound. Nothing, after an error, where it does not compile.
+/// For a launch with these arguments, all of them bound. Null, after an error, where it does not compile.
 std::optional<ProgramWork> workOfLaunch(const std::shared_ptr<const JitFunction> &kernel, llvm::ArrayRef<Argument> arguments,
                                         const LaunchOptions &options, const Grid &grid, Diagnostics &diagnostics);
 
