@@ -64,7 +64,7 @@ class Output:
 
 @dataclasses.dataclass
 class Verdict:
-    """What came out for one variant. outcome: "right", "wrong", "refused" (the kernel raises), "skipped" (there is no such variant)."""
+    """The result for one variant. outcome: "right", "wrong", "refused" (the kernel raises), "skipped" (there is no such variant)."""
     variant: str
     kind: str
     outcome: str
@@ -119,7 +119,7 @@ class _Launches:
 
 @dataclasses.dataclass
 class _Run:
-    """What kernel_fn or reference_fn left behind."""
+    """The results of kernel_fn or reference_fn."""
     allocations: Allocations
     inputs: dict
     outputs: list  # None: it returned nothing
@@ -209,7 +209,7 @@ class _Judge:
 
 
 def _mismatch(run, reference):
-    """Why results cannot be compared, or nothing."""
+    """Why results cannot be compared, or None."""
     if (run.outputs is None) != (reference.outputs is None):
         return f"kernel_fn returns {_kind(run.outputs)}, and reference_fn {_kind(reference.outputs)}"
     if run.outputs is None:
